@@ -1,0 +1,197 @@
+"""What a method is: one class that the catalogue, the API, the worker and the docs all read.
+
+A method is one file under `models/methods/<family>/`: a docstring, a `Params` class and one
+subclass of `Method`. Public methods here are final and validate; the hooks start with `_`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, final
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict
+
+from models.data import Data
+from models.errors import UsageError
+from models.tree.tree import Tree
+
+
+class Params(BaseModel):
+    """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+P = TypeVar("P", bound=Params)
+
+
+class Progress(Protocol):
+    """Called by a method now and then; raises `Cancelled` when the job was cancelled."""
+
+    def __call__(self, fraction: float, stage: str, message: str = "") -> None: ...
+
+
+def silent(fraction: float, stage: str, message: str = "") -> None:
+    """A `Progress` that does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Where a method comes from."""
+
+    title: str
+    year: int
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input role of a method.
+
+    sparse : whether a `scipy.sparse.csr_array` is taken as well.
+    """
+
+    required: bool = True
+    sparse: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Something fitted that predicts: named arrays (saved as safetensors) and plain JSON facts."""
+
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What `fit` gives.
+
+    tree : valid by `Tree.validate`.
+    model : present where the method predicts.
+    logits : (n_points, n_clusters) soft assignment in log space, where the method gives one; what
+        `then` is run on.
+    metrics : what the method measured of itself (inertia, number of iterations, ...).
+    warnings : whatever was changed, approximated or is odd, one sentence each.
+    """
+
+    tree: Tree
+    model: Model | None = None
+    logits: npt.NDArray[Any] | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """New rows placed in a tree.
+
+    leaf : (n_rows,) node id of each row's leaf.
+    start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last.
+    node, probability : (start[-1],) the path's nodes and their probabilities; the root's is 1.
+    """
+
+    leaf: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    node: npt.NDArray[np.int64]
+    probability: npt.NDArray[np.float64]
+
+
+class Method(ABC, Generic[P]):
+    """One method of the service.
+
+    Class attributes
+    ----------------
+    id : the name in the API; the module has the same name with underscores.
+    title, family, paper : for the catalogue.
+    Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
+    inputs : the roles it takes.
+    outputs : what a job of it leaves: "tree", "model", "logits".
+    queue : "cpu" or "gpu".
+    example : params with which the contract tests' small data takes well under a second.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    family: ClassVar[str]
+    paper: ClassVar[Paper]
+    Params: ClassVar[type[Params]]
+    inputs: ClassVar[Mapping[str, Input]]
+    outputs: ClassVar[tuple[str, ...]] = ("tree",)
+    queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
+    example: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def predicts(self) -> bool:
+        return "model" in self.outputs
+
+    @final
+    def fit(self, data: Data, params: P, progress: Progress = silent) -> Fitted:
+        """Check the inputs, run the method, check the tree.
+
+        Raises UsageError for data or parameters that cannot be used and Cancelled when `progress`
+        says so. The same data, params and seed give the same result.
+        """
+        self._check_inputs(data)
+        progress(0.0, "checking")
+        self._check(data, params)
+        rng = np.random.default_rng(getattr(params, "seed", 0))
+        fitted = self._fit(data, params, rng, progress)
+        fitted.tree.validate()
+        progress(1.0, "done")
+        return fitted
+
+    @final
+    def predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """Place new rows in the tree that `fit` gave with `model`."""
+        if not self.predicts:
+            raise UsageError(f"Method {self.id!r} does not predict.", code="cannot-predict")
+        self._check_inputs(data)
+        return self._predict(model, tree, data)
+
+    @final
+    def logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
+        """(n_rows, n_clusters) soft assignment of new rows in log space: what `then` predicts on."""
+        if "logits" not in self.outputs:
+            raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
+        self._check_inputs(data)
+        return self._logits(model, data)
+
+    def _check_inputs(self, data: Data) -> None:
+        unknown = sorted(set(data.values) - set(self.inputs))
+        if unknown:
+            raise UsageError(
+                f"Method {self.id!r} takes no input {unknown[0]!r}; it takes "
+                f"{', '.join(sorted(self.inputs))}.",
+                code="wrong-input",
+                role=unknown[0],
+            )
+        for role, wanted in self.inputs.items():
+            if wanted.required and role not in data:
+                raise UsageError(
+                    f"Method {self.id!r} needs the input {role!r}.", code="wrong-input", role=role
+                )
+            if role in data and not wanted.sparse and hasattr(data.values[role], "tocsr"):
+                raise UsageError(
+                    f"Method {self.id!r} takes input {role!r} as a dense array, not a sparse one.",
+                    code="wrong-input",
+                    role=role,
+                )
+
+    def _check(self, data: Data, params: P) -> None:
+        """Hook: refuse data or parameters before any work. Raises UsageError."""
+
+    @abstractmethod
+    def _fit(self, data: Data, params: P, rng: np.random.Generator, progress: Progress) -> Fitted:
+        """Hook: the method itself, on inputs that are present."""
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        raise NotImplementedError(f"{self.id} lists a model but has no _predict")
+
+    def _logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
+        raise NotImplementedError(f"{self.id} lists logits but has no _logits")

@@ -1,0 +1,73 @@
+"""The three kinds of error that cross the queue, and the problem each becomes.
+
+The user's (`models.errors.UsageError`): failed for good, shown as it is. Passing
+(`TransientError`): the attempt is given back and tried again, at most `max_attempts` times. Ours
+(everything else, `FatalError`): failed for good; the user sees that it was ours and the request id,
+the log has the traceback.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.errors import UsageError
+
+Problem = dict[str, Any]
+"""A problem of RFC 9457 as plain JSON: type, title, status, detail, then further members."""
+
+
+class TransientError(Exception):
+    """Something that may pass: a store that does not answer, a full disk, a killed helper."""
+
+
+class FatalError(Exception):
+    """A fault of ours."""
+
+
+class StoreUnavailable(TransientError):
+    """Redis or the object store cannot be reached."""
+
+
+class StoreFull(TransientError):
+    """Redis or the object store has no room left."""
+
+
+class AlreadyThere(Exception):
+    """A create-only write found the key taken."""
+
+
+class Missing(KeyError):
+    """A key that is not in the store."""
+
+
+def problem(code: str, title: str, status: int, detail: str, **members: Any) -> Problem:
+    """A problem of RFC 9457 with the type `/problems/<code>`."""
+    return {
+        "type": f"/problems/{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        **members,
+    }
+
+
+def problem_of(error: BaseException) -> Problem:
+    """The problem a failed job shows for `error`. Nothing internal leaks."""
+    if isinstance(error, UsageError):
+        where = {"where": error.where} if error.where else {}
+        return problem(error.code, "The input cannot be used", 422, error.detail, **where)
+    if isinstance(error, MemoryError):
+        return problem(
+            "out-of-memory",
+            "The job needs more memory than a worker may use",
+            422,
+            "The job ran out of the memory that a worker may use. Use fewer points or features, or "
+            "a method that scales.",
+        )
+    if isinstance(error, TransientError):
+        return problem(
+            "unavailable", "Something the job needs is away", 503, "A store did not answer."
+        )
+    return problem(
+        "internal", "Something went wrong on our side", 500, "The job failed by a fault of ours."
+    )

@@ -1,0 +1,161 @@
+"""The job: what was asked, where it stands, how it ended, and the steps that are legal.
+
+queued -> running -> succeeded | failed | cancelled; `cancelling` is a running job whose cancel has
+been asked for. A job that lost its worker goes back to queued. Pure data: no Redis, no Celery.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.errors import Problem
+
+Status = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
+
+Kind = Literal["fit", "predict", "evaluate", "import", "inspect"]
+"""`fit` runs a method; `predict` and `evaluate` use a tree; `import` parses an uploaded tree;
+`inspect` opens an uploaded dataset. `import` and `inspect` are not listed to clients."""
+
+LISTED: frozenset[str] = frozenset({"fit", "predict", "evaluate"})
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(prefix: str) -> str:
+    """An opaque id that sorts by time of making: prefix, milliseconds in base 32, 80 random bits."""
+    value = (int(time.time() * 1000) << 80) | secrets.randbits(80)
+    digits = []
+    for _ in range(26):
+        digits.append(_ALPHABET[value & 31])
+        value >>= 5
+    return f"{prefix}_{''.join(reversed(digits))}"
+
+
+def sibling(job_id: str, prefix: Literal["tr", "md", "job"]) -> str:
+    """The id of a job's tree or model, or back: the same suffix under another prefix."""
+    return f"{prefix}_{job_id.partition('_')[2]}"
+
+
+def now() -> str:
+    """The time in UTC, RFC 3339 with microseconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Step(_Frozen):
+    """A method with its parameters, already validated and with defaults filled in."""
+
+    method: str
+    params: dict[str, Any] = {}
+
+
+class Request(_Frozen):
+    """What was asked. Written to the store before the job is answered; never changed.
+
+    inputs : by role an id (`ds_`, `tr_`, ...), a list of ids, or "inline" where the value lies at
+        `layout.inline(tenant, id, role)` as JSON.
+    options : what else the kind needs: `evaluate` {"metrics", "cut"}; `import` {"format",
+        "content": key}; `inspect` {"dataset": id}.
+    """
+
+    id: str
+    tenant: str
+    kind: Kind
+    queue: Literal["cpu", "gpu"] = "cpu"
+    method: str
+    inputs: dict[str, str | list[str]] = {}
+    params: dict[str, Any] = {}
+    then: Step | None = None
+    name: str | None = None
+    options: dict[str, Any] = {}
+    created_at: str
+    request_id: str = ""
+    idempotency_key: str | None = None
+    body_sha256: str | None = None
+
+
+class Advance(_Frozen):
+    """How far a job is. `eta_s` is None until something is known."""
+
+    fraction: float = 0.0
+    stage: str = ""
+    message: str = ""
+    eta_s: float | None = None
+
+
+class File(_Frozen):
+    """One file of a result, relative to its attempt's folder."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class End(_Frozen):
+    """How a job ended: the terminal object, written once, create-only; the first one wins.
+
+    result : for a success what the API shows: {"tree": id | None, "model": id | None, "metrics":
+        {...}} and, by kind, "predictions", "evaluation" or "dataset".
+    tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
+        "max_depth", "monotone", "name"}; None where there is no tree.
+    files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.
+    """
+
+    job: str
+    status: Literal["succeeded", "failed", "cancelled", "rejected"]
+    attempt: int
+    fence: str
+    started_at: str | None
+    finished_at: str
+    result: dict[str, Any] | None = None
+    tree: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    error: Problem | None = None
+    files: tuple[File, ...] = ()
+
+
+class Record(_Frozen):
+    """A job as Redis holds it: the request's visible part and where it stands."""
+
+    id: str
+    tenant: str
+    kind: Kind
+    queue: str
+    method: str
+    name: str | None
+    status: Status
+    attempt: int
+    progress: Advance
+    inputs: dict[str, Any]
+    params: dict[str, Any]
+    then: Step | None
+    result: dict[str, Any] | None
+    warnings: tuple[str, ...]
+    error: Problem | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    version: int
+    """Grows with every change; the job's ETag."""
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+
+class Claim(_Frozen):
+    """The right to run one attempt of a job, until its lease ends."""
+
+    request: Request
+    attempt: int
+    fence: str
+    started_at: str

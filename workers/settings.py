@@ -1,0 +1,39 @@
+"""Settings of everything below the API, read from the environment (`UMBEL_*`)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class WorkerSettings(BaseSettings):
+    """What workers and stores need. `umbel serve` sets the first ones for its children itself."""
+
+    model_config = SettingsConfigDict(env_prefix="UMBEL_", extra="ignore")
+
+    redis_url: str = Field("", description="redis://, rediss:// or unix:// address of Redis.")
+    store_url: str = Field("", description="file:///folder or s3://bucket/prefix.")
+    s3_endpoint: str | None = Field(None, description="Address of an S3 store that is not AWS.")
+    scratch_dir: Path = Field(
+        Path(tempfile.gettempdir()) / "umbel", description="Where attempts are written first."
+    )
+    cache_bytes: int = Field(20 << 30, ge=0, description="Bound on downloads kept from S3.")
+    key_prefix: str = Field("umbel:", description="Prefix of every key in Redis.")
+
+    lease_s: float = Field(30.0, gt=0, description="A worker silent for so long has lost its job.")
+    heartbeat_s: float = Field(2.0, gt=0, description="How often a worker renews its lease.")
+    resend_s: float = Field(5.0, gt=0, description="A queued job is sent again after so long.")
+    sweep_s: float = Field(1.0, gt=0, description="How often a process looks for what is due.")
+    max_attempts: int = Field(3, ge=1, description="How often a job is tried.")
+    job_timeout_s: float = Field(24 * 3600.0, gt=0, description="A job running longer is killed.")
+    job_memory_bytes: int | None = Field(None, description="Limit on one job's memory.")
+    drain_s: float = Field(2.0, ge=0, description="How long a stopping worker lets a job go on.")
+    threads: int = Field(
+        default_factory=lambda: os.cpu_count() or 1, ge=1, description="Threads one job may use."
+    )
+    slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
+    log_level: str = "INFO"

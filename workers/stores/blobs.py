@@ -1,0 +1,70 @@
+"""The object store as the rest of the code sees it; `local.py` and `s3.py` are the two kinds.
+
+Keys are `/`-separated, made by the server, and checked: no empty part, no `.` or `..`. A write that
+has returned is durable and whole; a reader never sees half of one. All calls block; the API runs
+them in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Protocol
+
+
+class Blobs(Protocol):
+    """Raises `StoreUnavailable`, `StoreFull`, `Missing` and `AlreadyThere` of `workers.errors`."""
+
+    def put(self, key: str, data: bytes, *, create: bool = False) -> None:
+        """Store `data`, durable on return. With `create`, AlreadyThere if the key is taken."""
+        ...
+
+    def put_file(self, key: str, path: Path) -> None:
+        """Store a local file; it may be moved away from `path`. Durable on return."""
+        ...
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
+        """Store what `chunks` yields in constant memory; the number of bytes.
+
+        If `chunks` raises, nothing is left under `key` and the error goes on.
+        """
+        ...
+
+    def get(self, key: str) -> bytes:
+        """The whole content; for small objects. Missing if there is none."""
+        ...
+
+    def read(self, key: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes [start, end) in pieces of about 1 MiB."""
+        ...
+
+    def size(self, key: str) -> int | None:
+        """Length in bytes, None where there is no such key."""
+        ...
+
+    def local_path(self, key: str) -> Path:
+        """A local file with the content, to be read or memory-mapped and not changed.
+
+        The file itself for the local store; for S3 a download kept in a bounded cache.
+        """
+        ...
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """All keys that start with `prefix` (whole parts), in any order."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove one object; nothing happens where there is none."""
+        ...
+
+    def delete_under(self, prefix: str) -> None:
+        """Remove every object under `prefix`."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """Room left, None where the store does not say (S3)."""
+        ...
+
+    def ping(self) -> None:
+        """StoreUnavailable where the store cannot be reached or written."""
+        ...

@@ -1,0 +1,37 @@
+"""Where each thing lies in the object store. Every key names its tenant first where it has one.
+
+datasets/<tenant>/<ds>/content       the bytes as uploaded
+datasets/<tenant>/<ds>/meta.json     written last, makes the dataset exist
+datasets/<tenant>/<ds>/inspected.json  what a worker found in it
+jobs/<tenant>/<job>/request.json     what was asked (create-only)
+jobs/<tenant>/<job>/inputs/<role>.json  inline inputs
+jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
+open/<tenant>/<job>                  an empty marker while the job has not ended
+attempts/<tenant>/<job>/<fence>/...  what one attempt made
+"""
+
+from __future__ import annotations
+
+
+def dataset(tenant: str, dataset_id: str, part: str = "") -> str:
+    return f"datasets/{tenant}/{dataset_id}/{part}"
+
+
+def job(tenant: str, job_id: str, part: str = "") -> str:
+    return f"jobs/{tenant}/{job_id}/{part}"
+
+
+def inline(tenant: str, job_id: str, role: str) -> str:
+    return job(tenant, job_id, f"inputs/{role}.json")
+
+
+def open_marker(tenant: str, job_id: str) -> str:
+    return f"open/{tenant}/{job_id}"
+
+
+def attempts(tenant: str, job_id: str) -> str:
+    return f"attempts/{tenant}/{job_id}/"
+
+
+def attempt(tenant: str, job_id: str, fence: str, name: str = "") -> str:
+    return f"{attempts(tenant, job_id)}{fence}/{name}"
