@@ -63,8 +63,9 @@ class Request(_Frozen):
 
     inputs : by role an id (`ds_`, `tr_`, ...), a list of ids, or "inline" where the value lies at
         `layout.inline(tenant, id, role)` as JSON.
-    options : what else the kind needs: `evaluate` {"metrics", "cut"}; `import` {"format",
-        "content": key}; `inspect` {"dataset": id}.
+    options : what else the kind needs: `predict` {"tree": id}; `evaluate` {"tree": id, "metrics",
+        "cut", "seed"}; `import` {"format"}, its content lying at `layout.inline(..., "content")`;
+        `inspect` {"dataset": id}.
     """
 
     id: str

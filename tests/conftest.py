@@ -1,0 +1,25 @@
+"""Fixtures that every floor's tests use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Callable[[str], Path]:
+    """Path of one of the larger real data sets by file name; skips where the folder is absent."""
+    folder = Path(os.environ.get("UMBEL_TEST_DATA", ROOT / ".." / "shared" / "data"))
+
+    def find(name: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            pytest.skip(f"real data {name} is not in {folder} (set UMBEL_TEST_DATA)")
+        return path
+
+    return find

@@ -1,0 +1,45 @@
+"""Uploaded trees: ground-truth hierarchies and other tools' trees. Runs in the child."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.errors import InvalidTree, UsageError
+from models.tree.tree import Tree
+
+FORMATS: dict[str, str] = {
+    "text/x-nh": "newick",
+    "application/json": "json",
+    "application/x-npy": "linkage",
+    "text/plain": "paths",
+}
+"""Media type -> format id."""
+
+
+def read_tree(format_id: str, path: Path) -> Tree:
+    """The tree in a file of one of `FORMATS`; rows are its leaves in order.
+
+    Raises InvalidTree naming the place for a file that holds no tree.
+    """
+    from models.tree import linkage, nested, newick, paths
+
+    if format_id == "linkage":
+        from workers.formats import npy
+
+        matrix = npy.load(path, None, "distances")
+        if hasattr(matrix, "tocsr") or not hasattr(matrix, "ndim"):
+            raise UsageError("A linkage is a matrix of 4 columns.", code="invalid-tree")
+        return linkage.from_scipy(matrix)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidTree(
+            f"The tree is not UTF-8 text: byte {error.start} cannot be read."
+        ) from error
+    if format_id == "newick":
+        return newick.read(text)
+    if format_id == "json":
+        from workers.formats import json as json_format
+
+        return nested.read(json_format.decode(text))
+    return paths.read(text)

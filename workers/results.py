@@ -1,0 +1,114 @@
+"""The files of a result: written by the child, read back by later jobs and by the API.
+
+tree.arrow          node columns (`models.tree.columns`)
+leaf_of_point.npy   (n_points,) int32
+model.json          {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles]}
+model.safetensors   the stages' arrays, named "<stage>.<array>"
+predictions.arrow   one row per predicted row: leaf, path, probabilities
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.contract import Model, Predictions
+from models.tree.tree import Tree
+
+TREE = "tree.arrow"
+LEAF_OF_POINT = "leaf_of_point.npy"
+MODEL = "model.json"
+MODEL_ARRAYS = "model.safetensors"
+PREDICTIONS = "predictions.arrow"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One fitted method of a result; a job with `then` has two."""
+
+    method: str
+    params: Mapping[str, Any]
+    model: Model
+
+
+def save_tree(tree: Tree, folder: Path) -> None:
+    """Write the tree's two files into `folder`."""
+    import pyarrow as pa
+
+    from models.tree.columns import to_table
+
+    table = to_table(tree)
+    with pa.OSFile(str(folder / TREE), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    np.save(folder / LEAF_OF_POINT, tree.leaf_of_point)
+
+
+def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
+    """Read a tree back; columns are memory-mapped where Arrow allows it. O(n_nodes)."""
+    import pyarrow as pa
+
+    from models.tree.columns import from_table
+
+    with pa.memory_map(str(tree_path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    return from_table(table, np.load(leaf_path, mmap_mode="r", allow_pickle=False))
+
+
+def save_model(stages: Sequence[Stage], inputs: Sequence[str], folder: Path) -> None:
+    """Write what predicts: facts as JSON, arrays as safetensors."""
+    from safetensors.numpy import save_file
+
+    described = [
+        {"method": stage.method, "params": dict(stage.params), "facts": dict(stage.model.facts)}
+        for stage in stages
+    ]
+    (folder / MODEL).write_text(json.dumps({"stages": described, "inputs": list(inputs)}))
+    arrays = {
+        f"{number}.{name}": np.ascontiguousarray(array)
+        for number, stage in enumerate(stages)
+        for name, array in stage.model.arrays.items()
+    }
+    save_file(arrays, folder / MODEL_ARRAYS)
+
+
+def load_model(model_path: Path, arrays_path: Path) -> tuple[list[Stage], list[str]]:
+    """The stages and the input roles they expect."""
+    from safetensors.numpy import load_file
+
+    described = json.loads(model_path.read_text())
+    arrays = load_file(arrays_path)
+    stages = []
+    for number, stage in enumerate(described["stages"]):
+        own = {
+            name.partition(".")[2]: array
+            for name, array in arrays.items()
+            if name.startswith(f"{number}.")
+        }
+        stages.append(Stage(stage["method"], stage["params"], Model(own, stage["facts"])))
+    return stages, described["inputs"]
+
+
+def save_predictions(predictions: Predictions, folder: Path) -> None:
+    """Write predictions as an Arrow file with columns leaf, path and probabilities."""
+    import pyarrow as pa
+
+    start = pa.array(predictions.start, pa.int64())
+    table = pa.table(
+        {
+            "leaf": pa.array(predictions.leaf, pa.int64()),
+            "path": pa.LargeListArray.from_arrays(start, pa.array(predictions.node, pa.int64())),
+            "probabilities": pa.LargeListArray.from_arrays(
+                start, pa.array(predictions.probability, pa.float64())
+            ),
+        }
+    )
+    with (
+        pa.OSFile(str(folder / PREDICTIONS), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
+        writer.write_table(table, max_chunksize=65_536)
