@@ -51,7 +51,7 @@ bench: setup  ## the tables of numbers
 	$(BIN)/python -m bench
 
 openapi: setup  ## write openapi/openapi.json from the code
-	$(BIN)/umbel openapi
+	$(BIN)/umbel openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json
 
 sample: setup  ## make app/sample again from its public sources
 	$(BIN)/python scripts/make_sample.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -42,6 +43,13 @@ class Data:
             )
         return value
 
+    def matrix(self, role: str) -> Matrix:
+        """The matrix of `role` as stored, dense or sparse, not copied. UsageError as `dense`."""
+        value = self.values[role]
+        if isinstance(value, sp.csr_array) and value.dtype.kind in "fiub":
+            return value
+        return self.dense(role)
+
     def names(self, role: str = "names") -> list[str] | None:
         """The list of names given as `role`, or None."""
         value = self.values.get(role)
@@ -53,13 +61,51 @@ class Data:
             )
         return [str(item) for item in value]
 
+    def leaf_names(self, n_leaves: int, leaf: str) -> list[str]:
+        """The input `names`, or "0", "1", ... where none is given.
 
-def require_finite(values: npt.NDArray[Any], role: str, block: int = 1 << 22) -> None:
+        leaf : what one name stands for, for the message. UsageError for another number of names.
+        """
+        names = self.names()
+        if names is None:
+            return [str(index) for index in range(n_leaves)]
+        if len(names) != n_leaves:
+            raise UsageError(
+                f"Input 'names' has {len(names)} names; {n_leaves} are needed, one for "
+                f"each {leaf}.",
+                code="wrong-shape",
+                role="names",
+            )
+        return names
+
+
+def doubled(names: list[str]) -> tuple[str, ...]:
+    """A warning where names occur more than once, else nothing."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if not twice:
+        return ()
+    return (f"{len(twice)} name(s) occur more than once: {listed(twice)}.",)
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Names for a sentence: the first few, quoted, and how many more."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more
+
+
+def require_finite(values: Matrix, role: str, block: int = 1 << 22) -> None:
     """Raise UsageError naming the first row and column that is NaN or infinite.
 
-    Reads in blocks of about `block` values, so a memory-mapped array is never held whole. O(N D).
+    Reads in blocks of about `block` values, so a memory-mapped array is never held whole. O(N D),
+    for sparse rows O(number of stored values).
     """
     if values.dtype.kind != "f":
+        return
+    if isinstance(values, sp.csr_array):
+        odd = np.flatnonzero(~np.isfinite(values.data))
+        if odd.size:
+            row = int(np.searchsorted(values.indptr, odd[0], side="right")) - 1
+            _refuse(role, row, int(values.indices[odd[0]]), values.data[odd[0]])
         return
     rows = max(1, block // max(1, values.shape[1]))
     for start in range(0, values.shape[0], rows):
@@ -71,13 +117,17 @@ def require_finite(values: npt.NDArray[Any], role: str, block: int = 1 << 22) ->
             continue
         bad = np.argwhere(~np.isfinite(part))
         if bad.size:
-            row, column = int(bad[0, 0]) + start, int(bad[0, 1])
-            word = "NaN" if np.isnan(part[bad[0, 0], column]) else "infinite"
-            raise UsageError(
-                f"Input {role!r} has a value that is {word} at row {row}, column {column} "
-                "(counted from 0); every value must be finite.",
-                code="not-finite",
-                role=role,
-                row=row,
-                column=column,
-            )
+            row, column = int(bad[0, 0]), int(bad[0, 1])
+            _refuse(role, row + start, column, part[row, column])
+
+
+def _refuse(role: str, row: int, column: int, value: float) -> None:
+    word = "NaN" if np.isnan(value) else "infinite"
+    raise UsageError(
+        f"Input {role!r} has a value that is {word} at row {row}, column {column} "
+        "(counted from 0); every value must be finite.",
+        code="not-finite",
+        role=role,
+        row=row,
+        column=column,
+    )

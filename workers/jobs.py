@@ -37,6 +37,20 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{''.join(reversed(digits))}"
 
 
+def made_at(own_id: str) -> datetime | None:
+    """When an id was made, None for what `new_id` did not make."""
+    suffix = own_id.rpartition("_")[2]
+    if len(suffix) != 26 or not set(suffix) <= set(_ALPHABET):
+        return None
+    value = 0
+    for digit in suffix:
+        value = value << 5 | _ALPHABET.index(digit)
+    try:
+        return datetime.fromtimestamp((value >> 80) / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
 def sibling(job_id: str, prefix: Literal["tr", "md", "job"]) -> str:
     """The id of a job's tree or model, or back: the same suffix under another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from models.contract import Fitted
+from models.contract import Fitted, Progress
 from models.data import Data, Value
 from models.errors import UsageError
 from models.registry import method
@@ -130,7 +130,7 @@ def _fit(spec: Spec, report: Report) -> Outcome:
     return _with_tree(spec, fitted.tree, request.method, result, warnings)
 
 
-def _share(report: Report, number: int, steps: int) -> Callable[[float, str, str], None]:
+def _share(report: Report, number: int, steps: int) -> Progress:
     """Progress of one step as its share of the whole job's."""
 
     def progress(fraction: float, stage: str, message: str = "") -> None:
@@ -200,7 +200,9 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
 
     report(Advance(stage="reading"))
     options = spec.request.options
-    given = {source.role: _value(source) for source in spec.sources if source.role != "tree"}
+    given: dict[str, Any] = {
+        source.role: _value(source) for source in spec.sources if source.role != "tree"
+    }
     tree = _tree(spec.source("tree"))
     report(Advance(fraction=0.1, stage="measuring"))
     done = evaluate(
@@ -209,6 +211,7 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         metrics=options.get("metrics"),
         cut=options.get("cut"),
         seed=options.get("seed", 0),
+        progress=_share(report, 0, 1),
     )
     evaluation = {
         "metrics": dict(done.metrics),

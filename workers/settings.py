@@ -37,3 +37,7 @@ class WorkerSettings(BaseSettings):
     )
     slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
     log_level: str = "INFO"
+
+    @property
+    def threads_per_job(self) -> int:
+        return max(1, self.threads // self.slots)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from models.tree.tree import Kind, Tree
+from workers import results
+from workers.erasure import erase_job
+from workers.errors import Missing
+from workers.jobs import End, Request, sibling
+from workers.publishing import read_end
+from workers.stores import layout
+from workers.stores.blobs import Blobs
+from workers.stores.index import Index
+from workers.stores.records import Records
+
+KEPT_NODES = 4_000_000
+"""Loaded trees are kept while they have no more nodes and points than this together."""
 
 
 class TreeRecord(BaseModel):
@@ -31,24 +47,111 @@ class TreeRecord(BaseModel):
 
 
 class Trees:
-    """Trees of all tenants. Threads may share it; loaded trees are kept in a small cache."""
+    """Trees of all tenants. Threads may share it; loaded trees are kept in a small cache.
+
+    `ensure` rebuilds the lists if Redis lost them.
+    """
+
+    def __init__(
+        self, blobs: Blobs, records: Records, index: Index, ensure: Callable[[], None]
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._index = index
+        self._ensure = ensure
+        self._lock = threading.Lock()
+        self._loaded: OrderedDict[tuple[str, str, str], Tree] = OrderedDict()
 
     def record(self, tenant: str, tree_id: str) -> TreeRecord | None:
-        raise NotImplementedError
+        """The facts; None where there is none or it is another tenant's."""
+        facts = self._index.get(tenant, tree_id)
+        if facts is None:
+            self._ensure()
+            facts = self._index.get(tenant, tree_id)
+        return None if facts is None else TreeRecord.model_validate_json(facts)
 
     def load(self, tenant: str, tree_id: str) -> Tree | None:
-        """The whole tree, read-only; the last few are kept."""
-        raise NotImplementedError
+        """The whole tree, read-only; the last few are kept. None where there is none."""
+        record = self.record(tenant, tree_id)
+        if record is None:
+            return None
+        key = (tenant, tree_id, record.etag)
+        with self._lock:
+            kept = self._loaded.get(key)
+            if kept is not None:
+                self._loaded.move_to_end(key)
+                return kept
+        columns = self.file(tenant, tree_id, results.TREE)
+        leaf_of_point = self.file(tenant, tree_id, results.LEAF_OF_POINT)
+        if columns is None or leaf_of_point is None:
+            return None
+        tree = results.load_tree(columns, leaf_of_point)
+        with self._lock:
+            self._loaded[key] = tree
+            while len(self._loaded) > 1 and self._weight() > KEPT_NODES:
+                self._loaded.popitem(last=False)
+        return tree
 
     def file(self, tenant: str, tree_id: str, name: str) -> Path | None:
-        """Local path of one of the result's files (`tree.arrow`, `predictions.arrow`, ...)."""
-        raise NotImplementedError
+        """Local path of one of the result's files (`tree.arrow`, `predictions.arrow`, ...).
+
+        `tree_id` may be the sibling of any job that has ended, whether it made a tree or not.
+        """
+        job_id = sibling(tree_id, "job")
+        end = read_end(self._blobs, tenant, job_id)
+        if end is None or all(file.name != name for file in end.files):
+            return None
+        try:
+            return self._blobs.local_path(layout.attempt(tenant, job_id, end.fence, name))
+        except Missing:
+            return None
 
     def page(
         self, tenant: str, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[TreeRecord], str | None]:
-        raise NotImplementedError
+        """Trees newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
+        self._ensure()
+        found, after = self._index.page(tenant, limit=limit, cursor=cursor)
+        return [TreeRecord.model_validate_json(facts) for facts in found], after
 
     def delete(self, tenant: str, tree_id: str) -> bool:
-        """Remove the tree's files and its model; the job's record stays."""
-        raise NotImplementedError
+        """Remove the tree's files and its model; the job's record stays.
+
+        An imported tree goes with its job, which nobody sees. The columns go first: without them a
+        rebuild does not list the tree again.
+        """
+        record = self.record(tenant, tree_id)
+        if record is None:
+            return False
+        job_id = sibling(tree_id, "job")
+        if record.job is None:
+            erase_job(self._blobs, self._records, tenant, job_id)
+            return True
+        end = read_end(self._blobs, tenant, job_id)
+        if end is not None:
+            self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
+        self._index.drop(tree_id)
+        self._blobs.delete_under(layout.attempts(tenant, job_id))
+        return True
+
+    def _weight(self) -> int:
+        return sum(tree.n_nodes + tree.n_points for tree in self._loaded.values())
+
+
+def tree_record(request: Request, end: End) -> TreeRecord | None:
+    """The facts of the tree that a job made; None where it made none."""
+    if end.status != "succeeded" or end.tree is None:
+        return None
+    stored = {file.name: file.sha256 for file in end.files}
+    digests = stored.get(results.TREE, "") + stored.get(results.LEAF_OF_POINT, "")
+    return TreeRecord.model_validate(
+        {
+            "name": request.name,
+            **end.tree,
+            "id": sibling(request.id, "tr"),
+            "tenant": request.tenant,
+            "job": None if request.kind == "import" else request.id,
+            "created_at": end.finished_at,
+            "etag": hashlib.sha256(digests.encode()).hexdigest()[:32],
+        }
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models.errors import InvalidTree, UsageError
+from models.data import Data
+from models.errors import InvalidTree
 from models.tree.tree import Tree
 
 FORMATS: dict[str, str] = {
@@ -27,9 +28,7 @@ def read_tree(format_id: str, path: Path) -> Tree:
         from workers.formats import npy
 
         matrix = npy.load(path, None, "distances")
-        if hasattr(matrix, "tocsr") or not hasattr(matrix, "ndim"):
-            raise UsageError("A linkage is a matrix of 4 columns.", code="invalid-tree")
-        return linkage.from_scipy(matrix)
+        return linkage.from_scipy(Data({"linkage": matrix}).dense("linkage"))
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,0 +1,37 @@
+# Umbel: API and workers from one image, not root, no compiler in it.
+#   docker build -t umbel .
+#   docker build -t umbel:gpu --build-arg CONSTRAINED=no .      newest PyTorch, for CUDA
+FROM python:3.11-slim AS build
+ARG CONSTRAINED=yes
+WORKDIR /src
+RUN python -m venv /opt/umbel
+# Dependencies first: they change seldom, and this layer is large.
+COPY pyproject.toml constraints.txt ./
+RUN python - > requirements.txt <<'PYTHON'
+import tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
+PYTHON
+RUN if [ "$CONSTRAINED" = yes ]; then set -- -c constraints.txt; fi; \
+    /opt/umbel/bin/pip install --no-cache-dir "$@" -r requirements.txt
+COPY README.md LICENSE ./
+COPY models models
+COPY workers workers
+COPY app app
+RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps . \
+    && /opt/umbel/bin/python -m compileall -q /opt/umbel/lib || true
+
+FROM python:3.11-slim
+RUN groupadd --gid 10001 umbel && useradd --uid 10001 --gid umbel --create-home umbel \
+    && install -d -o umbel -g umbel /var/lib/umbel
+COPY --from=build /opt/umbel /opt/umbel
+ENV PATH=/opt/umbel/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    UMBEL_SCRATCH_DIR=/var/lib/umbel
+USER umbel
+WORKDIR /var/lib/umbel
+VOLUME /var/lib/umbel
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/livez', timeout=4)"]
+CMD ["umbel", "api", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,96 @@
+"""Work on a tree that is answered at once where it can be: evaluations, predictions, imports.
+
+Each is a job in the ledger like any other, so a large one outlives the request and is lost by no
+crash. The request waits a little for its end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from anyio import to_thread
+from fastapi import Request
+from starlette.responses import Response
+
+from app import waiting
+from app.deps import Service
+from app.problems import not_found, respond
+from app.submission import accepted
+from workers import jobs
+from workers.jobs import Record
+from workers.trees import TreeRecord
+
+
+async def tree_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
+    """Facts of the tree; 404 where there is none."""
+    record = await to_thread.run_sync(service.trees.record, tenant, tree_id)
+    if record is None:
+        raise not_found("tree", tree_id)
+    return record
+
+
+def asked(
+    kind: Literal["predict", "evaluate", "import"],
+    made_id: str,
+    tenant: str,
+    request_id: str,
+    *,
+    method: str,
+    inputs: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> jobs.Request:
+    """The job that does it."""
+    return jobs.Request(
+        id=made_id,
+        tenant=tenant,
+        kind=kind,
+        method=method,
+        inputs=dict(inputs or {}),
+        options=dict(options or {}),
+        name=name,
+        created_at=jobs.now(),
+        request_id=request_id,
+    )
+
+
+async def outcome(
+    request: Request,
+    service: Service,
+    asked_for: jobs.Request,
+    inline: Mapping[str, bytes],
+    prefer: str | None,
+) -> tuple[Record | None, Response | None, dict[str, str]]:
+    """Submit, wait, and say how it went: the succeeded job, or else the answer to give.
+
+    The answer is the job's own problem where it failed, 202 with the job where it goes on. The last
+    part holds the headers of a `Prefer` that was obeyed.
+    """
+    wait = waiting.seconds(prefer, service.settings.max_wait_s)
+    headers = waiting.applied(wait) if wait is not None else {}
+    if wait is None:
+        wait = service.settings.default_wait_s
+    record = await to_thread.run_sync(service.ledger.submit, asked_for, inline)
+    done = await waiting.until_ended(service.ledger, record, wait)
+    return (*settled(request, service, done), headers)
+
+
+def settled(
+    request: Request, service: Service, done: Record | None
+) -> tuple[Record | None, Response | None]:
+    """The succeeded job, or the answer to give instead."""
+    if done is None:
+        raise not_found("job", "of this request; it was deleted")
+    if done.status == "succeeded":
+        return done, None
+    if done.status == "failed" and done.error is not None:
+        request_id = request.scope["state"]["request_id"]
+        return None, respond(request_id, done.error)
+    return None, accepted(request, done, service.settings.retry_after_s)
+
+
+def fingerprint(body: Any) -> bytes:
+    """What decides whether two requests with one Idempotency-Key are the same."""
+    return json.dumps(body, sort_keys=True).encode()

@@ -1,0 +1,160 @@
+"""The command `umbel`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+DEFAULT_PORT = 8000
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one of the commands; its exit status is the process's."""
+    arguments = _parser().parse_args(argv)
+    raise SystemExit(arguments.run(arguments))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="umbel", description="Hierarchies as a service.")
+    commands = parser.add_subparsers(metavar="command", required=True)
+
+    serve = commands.add_parser(
+        "serve", help="run the whole service on this machine (Valkey, API, workers)"
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="address (default: %(default)s)")
+    serve.add_argument(
+        "--port", type=_port, default=DEFAULT_PORT, help="0: a free one (default: %(default)s)"
+    )
+    serve.add_argument(
+        "--data-dir", type=Path, default=Path("umbel-data"), help="default: ./%(default)s"
+    )
+    serve.add_argument(
+        "--workers", type=_positive, default=2, help="worker processes (default: %(default)s)"
+    )
+    serve.set_defaults(run=_serve)
+
+    api = commands.add_parser("api", help="run the API alone, on a Redis and store set elsewhere")
+    api.add_argument("--host", default="127.0.0.1", help="address (default: %(default)s)")
+    api.add_argument("--port", type=_port, default=DEFAULT_PORT, help="default: %(default)s")
+    api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
+    api.set_defaults(run=_api)
+
+    worker = commands.add_parser("worker", help="run one worker process")
+    worker.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
+    worker.set_defaults(run=_worker)
+
+    demo = commands.add_parser(
+        "demo", help="turn the sample's logits into a hierarchy of languages"
+    )
+    demo.add_argument(
+        "--out", type=Path, default=Path("demo-output"), help="folder (default: ./%(default)s)"
+    )
+    demo.set_defaults(run=_demo)
+
+    openapi = commands.add_parser("openapi", help="print the OpenAPI document")
+    openapi.set_defaults(run=_openapi)
+
+    keys = commands.add_parser("keys", help="keys of the API").add_subparsers(
+        metavar="action", required=True
+    )
+    new = keys.add_parser("new", help="make a key for a tenant")
+    new.add_argument("tenant", nargs="?", default="default", help="default: %(default)s")
+    new.set_defaults(run=_keys_new)
+    return parser
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from app.serve import Refused, serve
+
+    try:
+        return serve(arguments.host, arguments.port, arguments.data_dir, arguments.workers)
+    except (Refused, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _api(arguments: argparse.Namespace) -> int:
+    import uvicorn
+
+    from app import logs
+    from app.settings import Settings
+
+    logs.configure(Settings().log_level)
+    config = uvicorn.Config(
+        "app.main:create_app",
+        factory=True,
+        host=arguments.host,
+        port=arguments.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+    )
+    sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]
+    server = uvicorn.Server(config)
+    server.run(sockets=sockets)
+    return 0 if server.started else 1
+
+
+def _worker(arguments: argparse.Namespace) -> int:
+    from workers.processes import python
+
+    command = python("workers.main", "--queues", arguments.queues)
+    sys.stdout.flush()
+    os.execv(command[0], command)  # noqa: S606
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from app.demo import demo
+
+    try:
+        demo(arguments.out)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _openapi(_: argparse.Namespace) -> int:
+    from app.main import create_app
+
+    json.dump(create_app().openapi(), sys.stdout, indent=2, ensure_ascii=False)
+    print()
+    return 0
+
+
+def _keys_new(arguments: argparse.Namespace) -> int:
+    from app.security import new_key
+
+    try:
+        key, line = new_key(arguments.tenant)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"key (shown once, for the caller):      {key}")
+    print(f"line (for UMBEL_API_KEYS or its file): {line}")
+    return 0
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 65535:
+        raise argparse.ArgumentTypeError("a port lies between 0 and 65535")
+    return value
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What routes ask for: the service's parts, the caller's tenant, ids, keys of idempotency."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header, Path, Request, Security
+from fastapi.security import HTTPBearer
+from redis import Redis
+from starlette._utils import get_route_path
+
+from app.idempotency import Once
+from app.problems import not_found
+from app.settings import Settings
+from workers.datasets import Datasets
+from workers.ledger import Ledger
+from workers.stores.blobs import Blobs
+from workers.trees import Trees
+
+
+@dataclass(frozen=True)
+class Service:
+    """The parts below the API; threads may share them and every call blocks."""
+
+    settings: Settings
+    blobs: Blobs
+    redis: Redis
+    ledger: Ledger
+    datasets: Datasets
+    trees: Trees
+
+
+async def _service(request: Request) -> Service:
+    found: Service = request.app.state.service
+    return found
+
+
+_bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="key",
+    description="A key of the service; not needed where none is configured.",
+)
+
+
+async def _tenant(request: Request, _: Annotated[object, Security(_bearer)] = None) -> str:
+    # `app.security.Gate` has checked the key before any route is looked for.
+    tenant: str = request.scope["state"]["tenant"]
+    return tenant
+
+
+async def _request_id(request: Request) -> str:
+    found: str = request.scope["state"]["request_id"]
+    return found
+
+
+ServiceDep = Annotated[Service, Depends(_service)]
+Tenant = Annotated[str, Depends(_tenant)]
+RequestId = Annotated[str, Depends(_request_id)]
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="The same key and body give the first answer again for 24 hours.",
+        examples=["a1b2c3"],
+    ),
+]
+
+
+async def _once(
+    request: Request, service: ServiceDep, tenant: Tenant, key: IdempotencyKey = None
+) -> Once:
+    return Once(
+        service.redis,
+        service.settings.key_prefix,
+        tenant,
+        f"{request.method} {get_route_path(request.scope)}",
+        key,
+        service.settings.idempotency_s,
+    )
+
+
+OnceDep = Annotated[Once, Depends(_once)]
+
+_SUFFIX = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+
+
+def is_id(text: object, *prefixes: str) -> bool:
+    """Whether `text` has the shape of an id with one of the prefixes (`ds`, `job`, `tr`, `md`)."""
+    if not isinstance(text, str):
+        return False
+    prefix, _, suffix = text.partition("_")
+    return prefix in prefixes and _SUFFIX.fullmatch(suffix) is not None
+
+
+async def _dataset_id(
+    dataset_id: Annotated[str, Path(description="A dataset.", examples=["ds_" + "0" * 26])],
+) -> str:
+    if not is_id(dataset_id, "ds"):
+        raise not_found("dataset", dataset_id)
+    return dataset_id
+
+
+async def _job_id(
+    job_id: Annotated[str, Path(description="A job.", examples=["job_" + "0" * 26])],
+) -> str:
+    if not is_id(job_id, "job"):
+        raise not_found("job", job_id)
+    return job_id
+
+
+async def _tree_id(
+    tree_id: Annotated[str, Path(description="A tree.", examples=["tr_" + "0" * 26])],
+) -> str:
+    if not is_id(tree_id, "tr"):
+        raise not_found("tree", tree_id)
+    return tree_id
+
+
+DatasetId = Annotated[str, Depends(_dataset_id)]
+JobId = Annotated[str, Depends(_job_id)]
+TreeId = Annotated[str, Depends(_tree_id)]

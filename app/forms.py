@@ -1,0 +1,232 @@
+"""The forms a tree is served in, and how a client says which one it wants."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from app.problems import Refused
+from models.tree import walk
+from models.tree.tree import Tree
+from workers.trees import TreeRecord
+
+Chunks = Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A stored tree and what the client asked of its form; each form uses what means something.
+
+    root, depth : the part to serve. color : for pictures "cluster:<k>" or one category per leaf of
+    the whole tree, in the order of `tree.leaves`.
+    """
+
+    record: TreeRecord
+    tree: Tree
+    root: int = 0
+    depth: int | None = None
+    layout: Literal["flat", "nested"] = "flat"
+    labels: Literal["name", "id"] = "name"
+    shape: Literal["circular", "rectangular", "icicle"] = "circular"
+    px: int = 1000
+    title: str | None = None
+    color: str | Sequence[str | None] | None = None
+
+    def part(self) -> tuple[Tree, npt.NDArray[np.int64] | None]:
+        """The tree or the part asked for, and the ids its nodes have in the whole tree."""
+        if self.root == 0 and self.depth is None:
+            return self.tree, None
+        found = walk.part(self.tree, self.root, self.depth)
+        return found.tree, found.node
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[T]):
+    """One form of a T: suffix, media type, writer. `loses_heights`: leaf heights are not kept."""
+
+    suffix: str
+    media: str
+    write: Callable[[T], Chunks]
+    loses_heights: bool = False
+
+
+def _json(wanted: Wanted) -> Chunks:
+    from models.tree import nested
+
+    tree, ids = wanted.part()
+    record = wanted.record
+    head = {
+        "id": record.id,
+        "job": record.job,
+        "name": record.name,
+        "method": record.method,
+        "kind": tree.kind,
+        "monotone": tree.monotone,
+        "n_points": tree.n_points,
+        "n_leaves": tree.n_leaves,
+        "max_depth": tree.max_depth,
+        "created_at": record.created_at,
+    }
+    if wanted.layout == "nested":
+        nodes, key = nested.write(tree, ids=ids), "root"
+    else:
+        nodes, key = nested.flat_nodes(tree, ids=ids), "nodes"
+    yield json.dumps(head, ensure_ascii=True)[:-1].encode() + f', "{key}": '.encode()
+    for chunk in nodes:
+        yield chunk.encode()
+    yield b"}\n"
+
+
+def _newick(wanted: Wanted) -> Chunks:
+    from models.tree import newick
+
+    tree, ids = wanted.part()
+    for chunk in newick.write(tree, labels=wanted.labels, ids=ids):
+        yield chunk.encode()
+
+
+def _nexus(wanted: Wanted) -> Chunks:
+    from models.tree import nexus
+
+    tree, ids = wanted.part()
+    for chunk in nexus.write(tree, labels=wanted.labels, ids=ids):
+        yield chunk.encode()
+
+
+def _linkage(wanted: Wanted) -> Chunks:
+    from models.tree import linkage
+
+    yield npy_bytes(linkage.to_scipy(wanted.part()[0]))
+
+
+def _hclust(wanted: Wanted) -> Chunks:
+    from models.tree import linkage
+
+    yield json.dumps(linkage.to_hclust(wanted.part()[0]), ensure_ascii=True).encode()
+
+
+def _arrow(wanted: Wanted) -> Chunks:
+    from models.tree import columns
+
+    yield arrow_bytes(columns.to_table(wanted.part()[0]))
+
+
+def _svg(wanted: Wanted) -> Chunks:
+    yield _drawn(wanted).encode()
+
+
+def _png(wanted: Wanted) -> Chunks:
+    from app.pictures.png import png
+
+    yield png(_drawn(wanted), wanted.px)
+
+
+def _drawn(wanted: Wanted) -> str:
+    from app.pictures.svg import svg
+
+    return svg(
+        wanted.tree,
+        root=wanted.root,
+        depth=wanted.depth,
+        shape=wanted.shape,
+        px=wanted.px,
+        color_by=wanted.color,
+        title=wanted.title,
+        labels=wanted.labels,
+    )
+
+
+FORMS: tuple[Form[Wanted], ...] = (
+    Form("json", "application/json", _json),
+    Form("nwk", "text/x-nh", _newick),
+    Form("nex", "text/x-nexus", _nexus),
+    Form("linkage.npy", "application/x-npy", _linkage, loses_heights=True),
+    Form("hclust.json", "application/vnd.umbel.hclust+json", _hclust, loses_heights=True),
+    Form("arrow", "application/vnd.apache.arrow.file", _arrow),
+    Form("svg", "image/svg+xml", _svg),
+    Form("png", "image/png", _png),
+)
+
+
+def by_suffix(suffix: str, among: Sequence[Form[T]]) -> Form[T]:
+    """The form with this suffix; 406 naming what there is."""
+    for form in among:
+        if form.suffix == suffix:
+            return form
+    raise _none_fits(f"the suffix .{suffix}", among)
+
+
+def by_accept(accept: str | None, among: Sequence[Form[T]]) -> Form[T]:
+    """The form that an Accept header likes best, the first of `among` where it does not care.
+
+    406 naming what there is where none of them is accepted.
+    """
+    if not accept or not accept.strip():
+        return among[0]
+    ranges = [_media_range(item) for item in accept.split(",") if item.strip()]
+    best, best_quality = None, 0.0
+    for form in among:
+        quality = _quality(form.media, ranges)
+        if quality > best_quality:
+            best, best_quality = form, quality
+    if best is None:
+        raise _none_fits(f"Accept: {accept[:200]}", among)
+    return best
+
+
+def _media_range(item: str) -> tuple[str, float]:
+    media, *parameters = (part.strip().lower() for part in item.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                quality = float(parameter[2:])
+            except ValueError:
+                quality = 0.0
+    return media, quality
+
+
+def _quality(media: str, ranges: Sequence[tuple[str, float]]) -> float:
+    """RFC 9110: the most specific range that fits decides."""
+    kind = media.partition("/")[0]
+    for wanted in (media, f"{kind}/*", "*/*"):
+        fitting = [quality for given, quality in ranges if given == wanted]
+        if fitting:
+            return max(fitting)
+    return 0.0
+
+
+def _none_fits(what: str, among: Sequence[Form[T]]) -> Refused:
+    there_are = ", ".join(f".{form.suffix} ({form.media})" for form in among)
+    return Refused("not-acceptable", f"Nothing fits {what}; there are {there_are}.")
+
+
+def lost(form: Form[Wanted], tree: Tree) -> str | None:
+    """What of this tree the form cannot carry, as the text of a `Warning` header."""
+    if form.loses_heights and bool(np.any(tree.height[tree.leaves] != 0)):
+        return '199 - "leaf heights other than 0 are not kept in this form"'
+    return None
+
+
+def npy_bytes(array: npt.NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def arrow_bytes(table: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1 << 16)
+    return bytes(sink.getvalue())

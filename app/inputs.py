@@ -1,0 +1,118 @@
+"""The inputs of a request: ids and inline lists by role, checked before anything is accepted.
+
+Everything here blocks (Redis, the store) and runs in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import to_json
+
+from app.deps import Service, is_id
+from app.problems import Refused
+from models.errors import UsageError
+from workers.datasets import Dataset
+from workers.formats import json as json_format
+from workers.formats import roles
+
+TREES = frozenset({"hierarchy"})
+
+
+@dataclass
+class Given:
+    """refs : by role an id or "inline". inline : by role the list as JSON."""
+
+    refs: dict[str, str] = field(default_factory=dict)
+    inline: dict[str, bytes] = field(default_factory=dict)
+
+
+def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]) -> Given:
+    """Look every id up and check every inline list.
+
+    Raises Refused: `unknown-input` for an id that is not there, `invalid-dataset` (409) for a
+    dataset known to be invalid, `wrong-role`, `wrong-shape`, `wrong-input`; and what
+    `workers.formats.json.check` raises for a list, naming the role and the row.
+    """
+    given = Given()
+    for role, value in inputs.items():
+        if isinstance(value, str):
+            _check_reference(service, tenant, role, value)
+            given.refs[role] = value
+        else:
+            _check_list(role, value)
+            given.refs[role] = "inline"
+            given.inline[role] = to_json(value)
+    return given
+
+
+def _check_list(role: str, value: list[Any]) -> None:
+    if role in TREES:
+        raise _refused("wrong-input", role, f"Input {role!r} is a tree: give its id, `tr_...`.")
+    if role not in roles.COLUMN and any(is_id(item, "ds", "tr") for item in value[:1]):
+        raise _refused(
+            "wrong-input", role, f"Input {role!r} takes one dataset, not a list of them."
+        )
+    try:
+        json_format.check(value, role)
+    except UsageError as error:
+        error.where.setdefault("role", role)
+        raise
+
+
+def _check_reference(service: Service, tenant: str, role: str, value: str) -> None:
+    if role in TREES:
+        if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
+            raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
+        return
+    if is_id(value, "tr", "job", "md"):
+        raise _refused(
+            "wrong-input",
+            role,
+            f"Input {role!r} takes a dataset (`ds_...`) or an inline list, not {value!r}.",
+        )
+    dataset = service.datasets.get(tenant, value) if is_id(value, "ds") else None
+    if dataset is None:
+        raise _refused("unknown-input", role, f"Input {role!r}: there is no dataset {value!r}.")
+    _check_dataset(dataset, role)
+
+
+def _check_dataset(dataset: Dataset, role: str) -> None:
+    if dataset.status == "invalid":
+        why = (dataset.problem or {}).get("detail", "it could not be read")
+        raise Refused(
+            "invalid-dataset",
+            f"Input {role!r}: dataset {dataset.id!r} is invalid: {why}",
+            pointer=["inputs", role],
+            problem=dataset.problem,
+        )
+    if dataset.role is not None and (dataset.role in roles.COLUMN) != (role in roles.COLUMN):
+        raise _refused(
+            "wrong-role",
+            role,
+            f"Dataset {dataset.id!r} was uploaded as {dataset.role}, which cannot be used as "
+            f"{role}.",
+        )
+    if dataset.shape is None:
+        return
+    shape = " x ".join(str(length) for length in dataset.shape) or "a single value"
+    if role in roles.COLUMN:
+        if len(dataset.shape) != 1 and not (len(dataset.shape) == 2 and dataset.shape[1] == 1):
+            raise _refused(
+                "wrong-shape",
+                role,
+                f"Input {role!r} must be a list of values; dataset {dataset.id!r} is {shape}.",
+            )
+    elif len(dataset.shape) != 2:
+        raise _refused(
+            "wrong-shape",
+            role,
+            f"Input {role!r} must be a matrix with one row per point; dataset {dataset.id!r} has "
+            f"{len(dataset.shape)} dimension(s): {shape}.",
+        )
+
+
+def _refused(code: str, role: str, detail: str) -> Refused:
+    return Refused(code, detail, errors=[{"detail": detail, "pointer": ["inputs", role]}])

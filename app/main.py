@@ -1,0 +1,160 @@
+"""The API: `create_app()` puts its parts together and does nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import HTMLResponse, Response
+
+from app import openapi, problems, reference
+from app.deps import Service
+from app.observe import Figures, Observed
+from app.routes import (
+    assignments,
+    datasets,
+    evaluations,
+    health,
+    imports,
+    jobs,
+    methods,
+    predictions,
+    trees,
+    views,
+)
+from app.security import Gate
+from app.settings import Settings
+from workers.assembly import Assembly, assemble
+from workers.celery_app import sender
+from workers.ledger import Ledger
+
+_log = logging.getLogger("umbel")
+
+ROUTERS = (
+    health.router,
+    methods.router,
+    datasets.router,
+    jobs.router,
+    imports.router,
+    assignments.router,
+    trees.router,
+    views.router,
+    evaluations.router,
+    predictions.router,
+)
+
+EXPOSED = [
+    "ETag",
+    "Idempotent-Replayed",
+    "Link",
+    "Location",
+    "Preference-Applied",
+    "Retry-After",
+    "Warning",
+    "X-Request-ID",
+]
+
+
+def create_app(
+    settings: Settings | None = None, send: Callable[[str, str], None] | None = None
+) -> FastAPI:
+    """The ASGI application. Redis and the store are connected to when it starts.
+
+    send : puts a hint on a queue; the default is Celery's.
+    """
+    settings = settings or Settings()
+    figures = Figures()
+    app = FastAPI(
+        title="Umbel",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=partial(_lifespan, settings=settings, figures=figures, send=send),
+        middleware=_middleware(settings, figures),
+    )
+    app.state.settings = settings
+    app.state.figures = figures
+    problems.install(app)
+    openapi.install(app, settings.root_path)
+    for router in ROUTERS:
+        app.include_router(router)
+    _add_reference(app)
+    return app
+
+
+def _middleware(settings: Settings, figures: Figures) -> list[Middleware]:
+    """Outermost first."""
+    return [
+        Middleware(Observed, figures=figures, root_path=settings.root_path),
+        Middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=EXPOSED,
+        ),
+        Middleware(Gate, settings=settings),
+    ]
+
+
+def _add_reference(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(
+            reference.page(app.openapi()),
+            headers={"Content-Security-Policy": reference.POLICY},
+        )
+
+
+@asynccontextmanager
+async def _lifespan(
+    app: FastAPI,
+    *,
+    settings: Settings,
+    figures: Figures,
+    send: Callable[[str, str], None] | None,
+) -> AsyncIterator[None]:
+    parts = await to_thread.run_sync(assemble, settings, send or sender(settings))
+    app.state.service = _service(settings, parts)
+    figures.watch(parts.ledger)
+    sweeper = asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper")
+    try:
+        yield
+    finally:
+        sweeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await sweeper
+        await to_thread.run_sync(parts.redis.close)
+
+
+def _service(settings: Settings, parts: Assembly) -> Service:
+    return Service(
+        settings=settings,
+        blobs=parts.blobs,
+        redis=parts.redis,
+        ledger=parts.ledger,
+        datasets=parts.datasets,
+        trees=parts.trees,
+    )
+
+
+async def _sweep(ledger: Ledger, every_s: float) -> None:
+    """Look for what is due, for as long as the process lives.
+
+    The first look rebuilds what Redis has lost, and so does one after Redis was started anew.
+    """
+    while True:
+        try:
+            await to_thread.run_sync(ledger.sweep)
+        except Exception:
+            _log.exception("the sweeper will try again")
+        # Many processes sweep: jitter keeps them from doing it all at the same moment.
+        await asyncio.sleep(every_s * random.uniform(0.75, 1.25))

@@ -1,0 +1,35 @@
+"""Lists page by page: `limit` and `cursor` in, `next_cursor` and a `Link` header out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query, Request, Response
+from starlette._utils import get_route_path
+
+Limit = Annotated[int, Query(ge=1, le=200, description="How many items the page may have.")]
+Cursor = Annotated[
+    str | None, Query(max_length=512, description="`next_cursor` of the page before this one.")
+]
+
+LINK_HEADER: dict[str, Any] = {
+    "Link": {
+        "description": "The next page, where there is one.",
+        "schema": {"type": "string"},
+        "example": '</v1/jobs?cursor=abc>; rel="next"',
+    }
+}
+
+
+def link_next(request: Request, response: Response, cursor: str | None) -> None:
+    """Put the address of the next page into the answer's `Link` header."""
+    if cursor is None:
+        return
+    query = request.url.include_query_params(cursor=cursor).query
+    path = address(request, get_route_path(request.scope))
+    response.headers["Link"] = f'<{path}?{query}>; rel="next"'
+
+
+def address(request: Request, path: str) -> str:
+    """The address of something of ours for `Location`: its path behind the proxy's prefix."""
+    return f"{request.scope.get('root_path', '')}{path}"

@@ -1,0 +1,171 @@
+"""Leaves on a circle, the root in its middle."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from app.pictures.lettering import clip, width
+from app.pictures.marks import Marks, points, stroke_widths
+from app.pictures.palette import GUIDE, INK, TEXT, shade, tint
+from app.pictures.part import Part
+
+SMALLEST_FONT = 5.0
+_GAP = math.radians(4)
+_HOLE = 0.035
+"""Radius of the root's arc, as a share of the circle's."""
+
+
+def capacity(px: int) -> tuple[int, int]:
+    """Tips that can be drawn at all, and how many are left once folding begins."""
+    return max(60, int(2.0 * px)), max(30, int(0.16 * px))
+
+
+def draw(part: Part, px: int) -> tuple[Marks, float]:
+    """Draw into a square of `px`; returns the marks and the height (less for one node)."""
+    marks = Marks()
+    if len(part.parent) == 1:
+        return _alone(marks, part, px), 0.2 * px
+    margin, strip = 0.015 * px, 0.009 * px if part.legend else 0.0
+    tips = np.flatnonzero(part.tip)
+    span = (part.place.right - part.place.left)[tips] * (2 * math.pi - _GAP)
+    radius, font = _fit(part, tips, span, px, margin, strip)
+    middle = px / 2
+    thin = min(max(0.35, 0.32 * radius * float(span.min())), 0.0014 * px + 0.1)
+
+    angle = -math.pi / 2 + _GAP / 2 + part.place.x * (2 * math.pi - _GAP)
+    reach = radius * (_HOLE + (1 - _HOLE) * _outward(part))
+    # A folded wedge needs some length to be seen, however low its node.
+    reach = np.where(part.folded, np.minimum(reach, 0.93 * radius), reach)
+    cos, sin = np.cos(angle), np.sin(angle)
+    widths = stroke_widths(part.n_leaves, thin)
+
+    def at(r: float, theta: float) -> str:
+        return points(middle + r * math.cos(theta), middle + r * math.sin(theta))
+
+    first, last = angle.copy(), angle.copy()
+    for row in range(len(part.parent) - 1, 0, -1):
+        up = part.parent[row]
+        first[up] = angle[row]
+    for row in range(1, len(part.parent)):
+        last[part.parent[row]] = angle[row]
+    for row, up in enumerate(part.parent.tolist()):
+        if up >= 0:
+            begin, end = at(reach[up], angle[row]), at(reach[row], angle[row])
+            marks.stroke(f"M{begin}L{end}", part.colour[row], widths[row])
+        if not part.tip[row] and last[row] > first[row]:
+            arc = _arc(float(reach[row]), float(last[row] - first[row]))
+            marks.stroke(
+                f"M{at(reach[row], first[row])}{arc}{at(reach[row], last[row])}",
+                part.colour[row],
+                widths[row],
+            )
+    outer = radius + (min(0.004 * px, 0.5 * font) if font else 0.004 * px)
+    for row in tips.tolist():
+        half = (part.place.right[row] - part.place.left[row]) * (math.pi - _GAP / 2)
+        if part.folded[row]:
+            _wedge(marks, part, row, middle, float(reach[row]), radius, float(angle[row]), half)
+        elif reach[row] < 0.985 * radius:
+            marks.stroke(
+                f"M{at(reach[row], angle[row])}L{at(radius, angle[row])}", GUIDE, 0.6 * thin
+            )
+        if strip:
+            low, high = float(angle[row]) - half, float(angle[row]) + half
+            arc_out, arc_in = _arc(outer + strip, 2 * half), _arc(outer, 2 * half, back=True)
+            marks.area(
+                f"M{at(outer, low)}L{at(outer + strip, low)}{arc_out}{at(outer + strip, high)}"
+                f"L{at(outer, high)}{arc_in}{at(outer, low)}Z",
+                part.colour[row],
+            )
+    if font:
+        start = outer + strip + 0.3 * font
+        room = middle - margin - start
+        for row, wide in zip(tips.tolist(), span.tolist(), strict=True):
+            if wide * radius < 0.98 * font or not part.label[row]:
+                continue
+            degrees = math.degrees(angle[row])
+            left = cos[row] < -1e-9
+            marks.text(
+                middle + start * cos[row],
+                middle + start * sin[row],
+                clip(part.label[row], font, room),
+                font,
+                colour=TEXT if part.colour[row] == INK else shade(part.colour[row]),
+                anchor="end" if left else "start",
+                turn=degrees + 180 if left else degrees,
+                whole=part.label[row],
+            )
+    return marks, float(px)
+
+
+def _alone(marks: Marks, part: Part, px: int) -> Marks:
+    """A single node: a dot with its label under it."""
+    x, y, dot, size = px / 2, 0.085 * px, 0.008 * px, 0.0165 * px
+    marks.area(
+        f"M{points(x - dot, y)}{_arc(dot, 1)}{points(x + dot, y)}"
+        f"{_arc(dot, 1)}{points(x - dot, y)}Z",
+        part.colour[0],
+    )
+    text = clip(part.label[0], size, 0.9 * px)
+    marks.text(x, y + 0.03 * px, text, size, anchor="middle", whole=part.label[0])
+    return marks
+
+
+def _outward(part: Part) -> npt.NDArray[np.float64]:
+    """(n_shown,) distance from the middle, 0 to 1: y, spread where many nodes crowd the middle."""
+    inner = part.place.y[~part.tip]
+    crowded = inner.size > 8 and float(np.mean(inner < 0.1)) > 0.05
+    return part.place.y**0.75 if crowded else part.place.y
+
+
+def _fit(
+    part: Part,
+    tips: npt.NDArray[np.int64],
+    span: npt.NDArray[np.float64],
+    px: int,
+    margin: float,
+    strip: float,
+) -> tuple[float, float]:
+    """Radius of the circle and font size (0: no labels), each depending on the other."""
+    labels = [part.label[row] for row in tips.tolist()]
+    bare = px / 2 - margin - strip - 0.008 * px
+    spacing = float(np.median(span)) if not part.plain else float(span.min())
+    radius, font = bare, 0.0
+    for _ in range(4):
+        font = min(0.9 * radius * spacing, (0.0165 if part.plain else 0.011) * px)
+        wide = sorted(width(clip(text, font, 0.19 * px), font) for text in labels)
+        # A few long names are cut rather than shrinking the whole circle.
+        room = min(wide[-1], max(1.5 * wide[(9 * len(wide) - 1) // 10], 0.12 * px))
+        radius = bare - room - 0.3 * font
+    font = min(font, 0.9 * radius * spacing)
+    return (radius, font) if font >= SMALLEST_FONT else (bare, 0.0)
+
+
+def _arc(radius: float, angle: float, *, back: bool = False) -> str:
+    large = 1 if angle > math.pi else 0
+    return f"A{points(radius, radius)} 0 {large} {0 if back else 1} "
+
+
+def _wedge(
+    marks: Marks,
+    part: Part,
+    row: int,
+    middle: float,
+    inner: float,
+    radius: float,
+    angle: float,
+    half: float,
+) -> None:
+    half = min(0.86 * half, math.pi * 0.95)
+
+    def at(r: float, theta: float) -> str:
+        return points(middle + r * math.cos(theta), middle + r * math.sin(theta))
+
+    marks.area(
+        f"M{at(inner, angle)}L{at(radius, angle - half)}"
+        f"{_arc(radius, 2 * half)}{at(radius, angle + half)}Z",
+        tint(part.colour[row]),
+        part.colour[row],
+    )

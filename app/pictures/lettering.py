@@ -1,0 +1,56 @@
+"""User text inside a picture: escaped, cleaned, measured, cut."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from xml.sax.saxutils import escape
+
+FONT = "DejaVu Sans"
+FAMILY = f"'{FONT}', Verdana, sans-serif"
+
+_INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Advance widths of DejaVu Sans 2.37 for ASCII 32 to 126, in thousandths of the font size.
+_WIDTHS = (
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
+    575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685,
+    611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579,
+    278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
+)  # fmt: skip
+
+
+def clean(text: str) -> str:
+    """One line that XML 1.0 can hold: other control characters and surrogates become U+FFFD."""
+    return " ".join(_INVALID.sub("\ufffd", text).split())
+
+
+def markup(text: str) -> str:
+    """`text` cleaned and escaped for element content and attribute values."""
+    return escape(clean(text), {'"': "&quot;", "'": "&#39;"})
+
+
+def width(text: str, size: float) -> float:
+    """Width in pixels at font size `size`; exact for ASCII, an upper estimate for the rest."""
+    total = 0
+    for letter in text:
+        code = ord(letter)
+        if 32 <= code < 127:
+            total += _WIDTHS[code - 32]
+        elif unicodedata.combining(letter):
+            continue
+        elif unicodedata.east_asian_width(letter) in "WF":
+            total += 1050
+        else:
+            total += 720
+    return total * size / 1000
+
+
+def clip(text: str, size: float, room: float) -> str:
+    """`text` cleaned and, where wider than `room` pixels, cut and ended with an ellipsis."""
+    text = clean(text[:400])
+    if width(text, size) <= room:
+        return text
+    while text and width(text, size) + size > room:
+        text = text[:-1]
+    return text.rstrip() + "…"

@@ -1,0 +1,77 @@
+"""The few SVG elements that pictures are made of, gathered so that equal strokes share one path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from app.pictures.lettering import markup
+from app.pictures.palette import INK, TEXT
+
+
+def number(value: float) -> str:
+    """At most two decimals, no trailing zeros, no minus zero."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def points(*values: float) -> str:
+    return " ".join(number(value) for value in values)
+
+
+@dataclass(slots=True)
+class Marks:
+    """What has been drawn so far, in three layers: areas under strokes under text."""
+
+    areas: list[str] = field(default_factory=list)
+    strokes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+    def stroke(self, path: str, colour: str, width: float) -> None:
+        self.strokes.setdefault((colour, number(width)), []).append(path)
+
+    def area(self, path: str, fill: str, edge: str | None = None, width: float = 0.75) -> None:
+        line = f' stroke="{edge}" stroke-width="{number(width)}"' if edge else ""
+        self.areas.append(f'<path d="{path}" fill="{fill}"{line}/>')
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: float,
+        *,
+        colour: str = TEXT,
+        anchor: str = "start",
+        turn: float = 0.0,
+        whole: str = "",
+    ) -> None:
+        """One line centred upright on y; `whole` is the uncut text, shown on hovering."""
+        # Not `dy`: renderers move only the first letter of right-to-left text by it.
+        place = f'x="{number(x)}" y="{number(y + 0.36 * size)}"'
+        if turn:
+            place += f' transform="rotate({points(turn, x, y)})"'
+        if anchor != "start":
+            place += f' text-anchor="{anchor}"'
+        hint = f"<title>{markup(whole[:200])}</title>" if whole and whole != text else ""
+        self.texts.append(
+            f'<text {place} font-size="{number(size)}" fill="{colour}">{markup(text)}{hint}</text>'
+        )
+
+    def write(self) -> list[str]:
+        """The elements, categories drawn over neutral strokes."""
+        lines = [*self.areas, '<g fill="none" stroke-linecap="round" stroke-linejoin="round">']
+        for (colour, width), paths in sorted(
+            self.strokes.items(), key=lambda item: (item[0][0] == INK, item[0])
+        ):
+            lines.append(f'<path stroke="{colour}" stroke-width="{width}" d="{"".join(paths)}"/>')
+        return [*lines, "</g>", *self.texts]
+
+
+def stroke_widths(n_leaves: npt.NDArray[np.int64], thin: float) -> list[float]:
+    """Branches over many leaves are drawn up to 2.2 times as thick, in five steps."""
+    share = np.log1p(n_leaves) / np.log1p(max(2, int(n_leaves.max())))
+    widths: list[float] = (thin * (1 + 0.3 * np.round(4 * share**1.5))).tolist()
+    return widths

@@ -1,0 +1,174 @@
+"""Which cluster each input row lies in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from anyio import to_thread
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from app import asking, etags, forms
+from app.deps import Service, ServiceDep, Tenant, TreeId
+from app.problems import not_found, responses
+from app.schemas.parts import CutQuery
+from app.schemas.trees import Assignments
+from models.tree.cut import Cut, cut
+from models.tree.tree import Tree
+
+router = APIRouter(prefix="/v1/trees", tags=["trees"])
+
+_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class _Assigned:
+    tree: Tree
+    asked: dict[str, Any]
+    cut: Cut
+
+
+def _json(assigned: _Assigned) -> Iterator[bytes]:
+    found, tree = assigned.cut, assigned.tree
+    clusters = [
+        {"id": number, "node": node, "size": size, "name": tree.name[node]}
+        for number, (node, size) in enumerate(
+            zip(found.nodes.tolist(), found.sizes.tolist(), strict=True)
+        )
+    ]
+    head = {"cut": assigned.asked, "clusters": clusters}
+    yield json.dumps(head)[:-1].encode() + b', "assignments": ['
+    rows = found.cluster_of_point
+    for start in range(0, len(rows), _ROWS):
+        comma = b", " if start else b""
+        yield comma + json.dumps(rows[start : start + _ROWS].tolist())[1:-1].encode()
+    warnings = [found.warning] if found.warning else []
+    yield b'], "warnings": ' + json.dumps(warnings).encode() + b"}\n"
+
+
+def _csv(assigned: _Assigned) -> Iterator[bytes]:
+    found, tree = assigned.cut, assigned.tree
+    nodes = found.nodes.tolist()
+    names = ["" if name is None else name for name in tree.name[found.nodes].tolist()]
+    yield b"row,cluster,node,name\r\n"
+    for start in range(0, tree.n_points, _ROWS):
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerows(
+            (start + offset, cluster, nodes[cluster], _cell(names[cluster]))
+            for offset, cluster in enumerate(found.cluster_of_point[start : start + _ROWS].tolist())
+        )
+        yield text.getvalue().encode()
+
+
+def _cell(name: str) -> str:
+    """A name that a spreadsheet would take for a formula is kept as text by an apostrophe."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
+def _npy(assigned: _Assigned) -> Iterator[bytes]:
+    yield forms.npy_bytes(assigned.cut.cluster_of_point.astype(np.int64, copy=False))
+
+
+def _arrow(assigned: _Assigned) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    found = assigned.cut
+    rows = found.cluster_of_point
+    yield forms.arrow_bytes(pa.table({"cluster": rows, "node": found.nodes[rows]}))
+
+
+FORMS: tuple[forms.Form[_Assigned], ...] = (
+    forms.Form("json", "application/json", _json),
+    forms.Form("csv", "text/csv", _csv),
+    forms.Form("npy", "application/x-npy", _npy),
+    forms.Form("arrow", "application/vnd.apache.arrow.file", _arrow),
+)
+
+_DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "model": Assignments,
+        "description": "The clusters, and the cluster of every input row.",
+        "content": {
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "row,cluster,node,name\r\n0,0,1,rose\r\n",
+            },
+            "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
+            "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
+        },
+    },
+    304: {"description": "The client has it."},
+    **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "invalid-request"),
+}
+
+
+@router.get(
+    "/{tree_id}/assignments.{suffix}",
+    operation_id="get_assignments_as",
+    summary="Cluster of every row in the form of a suffix",
+    response_class=Response,
+    responses=_DOCUMENTED,
+)
+async def get_assignments_as(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    suffix: Annotated[str, Path(description="json, csv, npy or arrow.", examples=["csv"])],
+    query: Annotated[CutQuery, Query()],
+) -> Response:
+    """As without a suffix, the suffix saying which form."""
+    form = forms.by_suffix(suffix, FORMS)
+    return await _serve(request, service, tenant, tree_id, form, query)
+
+
+@router.get(
+    "/{tree_id}/assignments",
+    operation_id="get_assignments",
+    summary="Cluster of every row",
+    response_class=Response,
+    responses=_DOCUMENTED,
+)
+async def get_assignments(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    query: Annotated[CutQuery, Query()],
+    accept: Annotated[str | None, Header(description="JSON, CSV, npy or Arrow.")] = None,
+) -> Response:
+    """The flat clustering that a cut by `k`, `height` or `level` gives; without one, the leaves."""
+    form = forms.by_accept(accept, FORMS)
+    return await _serve(request, service, tenant, tree_id, form, query)
+
+
+async def _serve(
+    request: Request,
+    service: Service,
+    tenant: str,
+    tree_id: str,
+    form: forms.Form[_Assigned],
+    query: CutQuery,
+) -> Response:
+    record = await asking.tree_of(service, tenant, tree_id)
+    asked = query.model_dump(exclude_none=True)
+    etag = etags.etag_of(f"{record.etag} assignments {form.suffix} {asked}".encode())
+    headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "private, no-cache"}
+    if etags.matches(request.headers.get("if-none-match"), etag):
+        return Response(status_code=304, headers=headers)
+
+    def assigned() -> _Assigned:
+        tree = service.trees.load(tenant, tree_id)
+        if tree is None:
+            raise not_found("tree", tree_id)
+        return _Assigned(tree, asked, cut(tree, **asked))
+
+    content = form.write(await to_thread.run_sync(assigned))
+    return StreamingResponse(content, media_type=form.media, headers=headers)

@@ -1,0 +1,283 @@
+"""Datasets: upload, list, look at, download, remove."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Header, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from app.deps import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.etags import answer, matches
+from app.paging import LINK_HEADER, Cursor, Limit, address, link_next
+from app.problems import not_found, responses
+from app.ranges import part_of
+from app.schemas.datasets import EXAMPLE, DatasetBody, Role
+from app.schemas.pages import Page
+from app.uploads import Upload, receive
+from workers.datasets import Dataset
+from workers.jobs import Request as JobRequest
+from workers.jobs import new_id, now
+
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+
+MEDIA_TYPES = (
+    "application/x-npy",
+    "application/x-npz",
+    "application/safetensors",
+    "application/vnd.apache.arrow.stream",
+    "application/vnd.apache.arrow.file",
+    "application/vnd.apache.parquet",
+    "text/csv",
+    "text/x-libsvm",
+    "application/octet-stream",
+)
+_CONTENT: dict[str, Any] = {
+    media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA_TYPES
+}
+_CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
+_CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1.5], [2.5, 3.5]]}
+
+_ETAG = {"ETag": {"description": "Of this answer.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+
+
+@router.post(
+    "",
+    operation_id="create_dataset",
+    summary="Upload a dataset",
+    status_code=201,
+    response_model=DatasetBody,
+    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
+    responses={
+        201: {"headers": _LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
+        **responses(
+            "malformed",
+            "unauthenticated",
+            "forbidden",
+            "conflict",
+            "too-large",
+            "unsupported-format",
+            "invalid-request",
+            "unusable-input",
+            "empty",
+            "idempotency-mismatch",
+            "unavailable",
+            "full",
+        ),
+    },
+)
+async def create_dataset(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    request_id: RequestId,
+    once: OnceDep,
+    name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
+    role: Annotated[Role | None, Query(description="What it is meant for: a hint.")] = None,
+    member: Annotated[
+        str | None, Query(max_length=1000, description="Which array of a file with several.")
+    ] = None,
+) -> Response:
+    """The body is the file itself. It is streamed to the store, so it may be large.
+
+    npy and small JSON are `ready` at once; all else is `inspecting` until a worker has opened it,
+    then `ready` or `invalid` with the problem.
+    """
+    dataset_id = new_id("ds")
+    media_type = request.headers.get("content-type")
+    dataset = await receive(
+        service, request, Upload(tenant, dataset_id, name, role, member, media_type)
+    )
+
+    async def make() -> Response:
+        await to_thread.run_sync(_make, service, dataset, request_id)
+        return _created(request, dataset)
+
+    async def again(earlier_id: str) -> Response | None:
+        earlier = await to_thread.run_sync(service.datasets.get, tenant, earlier_id)
+        return None if earlier is None else _created(request, earlier)
+
+    fingerprint = f"{request.url.query}\n{media_type}\n{dataset.sha256}".encode()
+    kept = False
+    try:
+        response = await once.answer(dataset_id, fingerprint, make, again)
+        kept = "idempotent-replayed" not in response.headers
+        return response
+    finally:
+        if not kept:
+            await to_thread.run_sync(service.datasets.discard, tenant, dataset_id)
+
+
+@router.get(
+    "",
+    operation_id="list_datasets",
+    summary="Datasets, newest first",
+    response_model=Page[DatasetBody],
+    responses={
+        200: {
+            "headers": LINK_HEADER,
+            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
+        },
+        **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
+    },
+)
+async def list_datasets(
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    role: Annotated[Role | None, Query(description="Only those uploaded with this hint.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[DatasetBody]:
+    """One page of the caller's datasets."""
+    found, following = await to_thread.run_sync(
+        lambda: service.datasets.page(tenant, limit=limit, cursor=cursor, role=role)
+    )
+    link_next(request, response, following)
+    return Page(items=[DatasetBody.of(dataset) for dataset in found], next_cursor=following)
+
+
+@router.get(
+    "/{dataset_id}",
+    operation_id="get_dataset",
+    summary="One dataset",
+    response_model=DatasetBody,
+    responses={
+        200: {"headers": _ETAG, "content": {"application/json": {"example": EXAMPLE}}},
+        304: {"description": "Not changed since the ETag in If-None-Match."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def get_dataset(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    dataset_id: DatasetId,
+    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+) -> Response:
+    """What is known of it: status, shape, dtype, length, sha256."""
+    return answer(request, DatasetBody.of(await _find(service, tenant, dataset_id)))
+
+
+@router.get(
+    "/{dataset_id}/content",
+    operation_id="get_dataset_content",
+    summary="The bytes of a dataset",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "The file as it was uploaded.",
+            "headers": _ETAG,
+            "content": {
+                "application/octet-stream": {
+                    "schema": {"type": "string", "format": "binary"},
+                    "example": "x,y\n0.5,1.5\n2.5,3.5\n",
+                }
+            },
+        },
+        206: {
+            "description": "The part that Range asks for.",
+            "headers": {
+                "Content-Range": {"schema": {"type": "string"}, "example": "bytes 0-9/128"}
+            },
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        },
+        304: {"description": "The client has it: its ETag is in If-None-Match."},
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "range-not-satisfiable", "unavailable"
+        ),
+    },
+)
+async def get_dataset_content(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    dataset_id: DatasetId,
+    range_: Annotated[
+        str | None, Header(alias="Range", description="One range.", examples=["bytes=0-9"])
+    ] = None,
+    if_range: Annotated[str | None, Header(description="Use Range only for this ETag.")] = None,
+    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+) -> Response:
+    """The bytes as uploaded, whole or in part."""
+    dataset = await _find(service, tenant, dataset_id)
+    etag = f'"{dataset.sha256}"'
+    headers = {
+        "ETag": etag,
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": f'attachment; filename="{dataset.id}"',
+    }
+    if matches(if_none_match, etag):
+        return Response(status_code=304, headers=headers)
+    whole = if_range is not None and not matches(if_range, etag, weak=False)
+    part = None if whole else part_of(range_, dataset.bytes)
+    start, end = (part.start, part.end) if part else (0, dataset.bytes)
+    headers["Content-Length"] = str(end - start)
+    if part:
+        headers["Content-Range"] = part.content_range
+    key = service.datasets.content_key(tenant, dataset_id)
+    return StreamingResponse(
+        service.blobs.read(key, start, end),
+        status_code=206 if part else 200,
+        headers=headers,
+        media_type="application/octet-stream",
+    )
+
+
+@router.delete(
+    "/{dataset_id}",
+    operation_id="delete_dataset",
+    summary="Remove a dataset",
+    status_code=204,
+    responses={
+        204: {"description": "It is gone."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def delete_dataset(service: ServiceDep, tenant: Tenant, dataset_id: DatasetId) -> Response:
+    """Jobs that still wait for it will fail as `/problems/input-deleted`."""
+    if not await to_thread.run_sync(service.datasets.delete, tenant, dataset_id):
+        raise not_found("dataset", dataset_id)
+    return Response(status_code=204)
+
+
+async def _find(service: Service, tenant: str, dataset_id: str) -> Dataset:
+    found = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
+    if found is None:
+        raise not_found("dataset", dataset_id)
+    return found
+
+
+def _make(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Make the dataset exist, and have it opened by a worker where that is needed."""
+    service.datasets.create(dataset)
+    if dataset.status != "inspecting":
+        return
+    inspection = JobRequest(
+        id=new_id("job"),
+        tenant=dataset.tenant,
+        kind="inspect",
+        method="inspect",
+        options={"dataset": dataset.id},
+        created_at=now(),
+        request_id=request_id,
+    )
+    try:
+        service.ledger.submit(inspection)
+    except BaseException:
+        service.datasets.delete(dataset.tenant, dataset.id)
+        raise
+
+
+def _created(request: Request, dataset: Dataset) -> Response:
+    return answer(
+        request,
+        DatasetBody.of(dataset),
+        status=201,
+        headers={"Location": address(request, f"/v1/datasets/{dataset.id}")},
+    )

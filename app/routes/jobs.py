@@ -1,0 +1,312 @@
+"""Jobs: submit, list, poll, follow, cancel, remove."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from hashlib import sha256
+from typing import Annotated, Any, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app import waiting
+from app.bodies import StrictRoute
+from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.etags import answer
+from app.events import follow
+from app.inputs import resolve
+from app.paging import LINK_HEADER, Cursor, Limit, link_next
+from app.problems import not_found, responses
+from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
+from app.schemas.pages import Page
+from app.submission import accepted, check_steps, find_method, job_address
+from workers.errors import TransientError
+from workers.jobs import Record, new_id, now
+from workers.jobs import Request as JobRequest
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
+
+_STATUSES = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+_ETAG = {"ETag": {"description": "Changes with the job.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_RETRY: dict[str, Any] = {
+    "Retry-After": {
+        "description": "Seconds until a look is worth it.",
+        "schema": {"type": "integer"},
+    }
+}
+_APPLIED: dict[str, Any] = {
+    "Preference-Applied": {"description": "The wait.", "schema": {"type": "string"}}
+}
+_JOB = {"application/json": {"example": EXAMPLE}}
+
+
+@router.post(
+    "",
+    operation_id="create_job",
+    summary="Run a method",
+    status_code=202,
+    response_model=JobBody,
+    responses={
+        201: {
+            "description": "The job has ended within the wait that `Prefer` asked for.",
+            "model": JobBody,
+            "headers": {**_LOCATION, **_APPLIED},
+            "content": _JOB,
+        },
+        202: {
+            "description": "The job was accepted.",
+            "headers": {**_LOCATION, **_RETRY},
+            "content": {"application/json": {"example": QUEUED_EXAMPLE}},
+        },
+        **responses(
+            "malformed",
+            "unauthenticated",
+            "forbidden",
+            "invalid-dataset",
+            "conflict",
+            "too-large",
+            "unsupported-format",
+            "invalid-request",
+            "unknown-method",
+            "unknown-input",
+            "wrong-input",
+            "wrong-role",
+            "wrong-shape",
+            "unusable-input",
+            "idempotency-mismatch",
+            "unavailable",
+            "full",
+        ),
+    },
+)
+async def create_job(
+    request: Request,
+    body: NewJob,
+    service: ServiceDep,
+    tenant: Tenant,
+    request_id: RequestId,
+    once: OnceDep,
+    prefer: waiting.Prefer = None,
+) -> Response:
+    """One run of one method, and with `then` of a second one on the logits it gives.
+
+    An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
+    """
+    job_id = new_id("job")
+    content = await request.body()
+    wait = waiting.seconds(prefer, service.settings.max_wait_s)
+
+    async def make() -> Response:
+        job = JobRequest(
+            id=job_id,
+            tenant=tenant,
+            kind="fit",
+            method=body.method,
+            name=body.name,
+            created_at=now(),
+            request_id=request_id,
+            idempotency_key=once.scope,
+            body_sha256=None if once.key is None else sha256(content).hexdigest(),
+        )
+        record = await to_thread.run_sync(_submit, service, job, body)
+        return await _answer(request, service, record, wait)
+
+    async def again(earlier_id: str) -> Response | None:
+        earlier = await to_thread.run_sync(service.ledger.get, tenant, earlier_id)
+        return None if earlier is None else await _answer(request, service, earlier, wait)
+
+    return await once.answer(job_id, content, make, again)
+
+
+@router.get(
+    "",
+    operation_id="list_jobs",
+    summary="Jobs, newest first",
+    response_model=Page[JobBody],
+    responses={
+        200: {
+            "headers": LINK_HEADER,
+            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
+        },
+        **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
+    },
+)
+async def list_jobs(
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    status: Annotated[_STATUSES | None, Query(description="Only those.")] = None,
+    method: Annotated[MethodId | None, Query(description="Only those of this method.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[JobBody]:
+    """One page of the caller's jobs."""
+    found, following = await to_thread.run_sync(
+        lambda: service.ledger.page(
+            tenant, status=status, method=method, limit=limit, cursor=cursor
+        )
+    )
+    link_next(request, response, following)
+    return Page(items=[JobBody.of(record) for record in found], next_cursor=following)
+
+
+@router.get(
+    "/{job_id}",
+    operation_id="get_job",
+    summary="One job",
+    response_model=JobBody,
+    responses={
+        200: {"headers": {**_ETAG, **_RETRY}, "content": _JOB},
+        304: {"description": "Not changed since the ETag in If-None-Match."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def get_job(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    job_id: JobId,
+    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+) -> Response:
+    """Where it stands; with its result, or why it failed, once it has ended."""
+    record = await _find(service, tenant, job_id)
+    headers = {} if record.ended else {"Retry-After": str(service.settings.retry_after_s)}
+    return answer(request, JobBody.of(record), headers=headers)
+
+
+async def _followed(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Record:
+    return await _find(service, tenant, job_id)
+
+
+@router.get(
+    "/{job_id}/events",
+    operation_id="follow_job",
+    summary="Follow a job",
+    response_class=EventSourceResponse,
+    responses={
+        200: {
+            "description": "Events `progress`, `log` and `done`; `lost` where a resumed stream has "
+            "a gap. `done` carries the whole job and ends the stream.",
+            "content": {
+                "text/event-stream": {
+                    "schema": {"type": "string"},
+                    "example": "event: progress\nid: 1-1\n"
+                    'data: {"fraction": 0.4, "stage": "merging", "message": "", "eta_s": 1.5, '
+                    '"status": "running"}\n\n',
+                }
+            },
+        },
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def follow_job(
+    service: ServiceDep,
+    tenant: Tenant,
+    record: Annotated[Record, Depends(_followed)],
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=100, description="Go on after this event.", examples=["1-1"]),
+    ] = None,
+) -> AsyncIterable[ServerSentEvent]:
+    """Server-sent events from the job's start, or from after `Last-Event-ID`."""
+    async for event in follow(service, tenant, record.id, last_event_id):
+        yield event
+
+
+@router.post(
+    "/{job_id}/cancel",
+    operation_id="cancel_job",
+    summary="Cancel a job",
+    response_model=JobBody,
+    responses={
+        200: {"content": {"application/json": {"example": {**QUEUED_EXAMPLE,
+                                                           "status": "cancelled"}}}},
+        **responses(
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "idempotency-mismatch",
+            "unavailable",
+        ),
+    },
+)  # fmt: skip
+async def cancel_job(
+    request: Request, service: ServiceDep, tenant: Tenant, job_id: JobId, once: OnceDep
+) -> Response:
+    """A queued job is cancelled at once, a running one within seconds; an ended one stays."""
+
+    async def make() -> Response:
+        record = await to_thread.run_sync(service.ledger.cancel, tenant, job_id)
+        if record is None:
+            raise not_found("job", job_id)
+        return answer(request, JobBody.of(record))
+
+    async def again(_: str) -> Response | None:
+        return await make()
+
+    return await once.answer(job_id, b"", make, again)
+
+
+@router.delete(
+    "/{job_id}",
+    operation_id="delete_job",
+    summary="Remove a job",
+    status_code=204,
+    responses={
+        204: {"description": "It is gone."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def delete_job(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Response:
+    """Removes the job with its tree, model and files; one that is running is cancelled first."""
+    if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
+        raise not_found("job", job_id)
+    return Response(status_code=204)
+
+
+async def _find(service: Service, tenant: str, job_id: str) -> Record:
+    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    if record is None:
+        raise not_found("job", job_id)
+    return record
+
+
+def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
+    """Check everything that can be checked now, then hand the job to the ledger."""
+    step, then = check_steps(body)
+    given = resolve(service, job.tenant, body.inputs)
+    whole = job.model_copy(
+        update={
+            "queue": _queue(body.method, None if then is None else then.method),
+            "inputs": dict(given.refs),
+            "params": step.params,
+            "then": then,
+        }
+    )
+    return service.ledger.submit(whole, given.inline)
+
+
+def _queue(*method_ids: str | None) -> Literal["cpu", "gpu"]:
+    used = [find_method(method_id).queue for method_id in method_ids if method_id is not None]
+    return "gpu" if "gpu" in used else "cpu"
+
+
+async def _answer(
+    request: Request, service: Service, record: Record, wait: float | None
+) -> Response:
+    """201 with the job if it ends within `wait`, else 202."""
+    headers = {} if wait is None else waiting.applied(wait)
+    if wait is not None:
+        try:
+            record = await waiting.until_ended(service.ledger, record, wait) or record
+        except TransientError:
+            # It was accepted: that Redis went away meanwhile does not change the answer.
+            headers = {}
+        if record.ended:
+            headers["Location"] = job_address(request, record.id)
+            return answer(request, JobBody.of(record), status=201, headers=headers)
+    return accepted(request, record, service.settings.retry_after_s, headers)

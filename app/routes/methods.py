@@ -1,0 +1,58 @@
+"""The catalogue of methods."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from fastapi import APIRouter, Request, Response
+
+from app.deps import Tenant
+from app.etags import answer
+from app.problems import not_found, responses
+from app.schemas.methods import EXAMPLE, MethodBody
+from app.schemas.pages import Page
+from models.registry import methods
+
+router = APIRouter(prefix="/v1/methods", tags=["methods"])
+
+
+@router.get(
+    "",
+    operation_id="list_methods",
+    summary="All methods",
+    response_model=Page[MethodBody],
+    responses={
+        200: {
+            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}}
+        },
+        **responses("unauthenticated", "forbidden"),
+    },
+)
+async def list_methods(request: Request, _: Tenant) -> Response:
+    """The whole catalogue on one page: what each method takes, its parameters, what it gives."""
+    return answer(request, _catalogue())
+
+
+@router.get(
+    "/{method_id}",
+    operation_id="get_method",
+    summary="One method",
+    response_model=MethodBody,
+    responses={
+        200: {"content": {"application/json": {"example": EXAMPLE}}},
+        **responses("unauthenticated", "forbidden", "not-found"),
+    },
+)
+async def get_method(request: Request, method_id: str, _: Tenant) -> Response:
+    """One entry of the catalogue."""
+    found = methods().get(method_id)
+    if found is None:
+        raise not_found("method", method_id)
+    return answer(request, MethodBody.of(found))
+
+
+@cache
+def _catalogue() -> Page[MethodBody]:
+    return Page[MethodBody](
+        items=[MethodBody.of(found) for found in methods().values()], next_cursor=None
+    )

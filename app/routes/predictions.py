@@ -1,0 +1,197 @@
+"""Predictions: new rows placed in a tree."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Header, Request, Response
+from starlette.responses import StreamingResponse
+
+from app import asking, forms
+from app.bodies import StrictRoute
+from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
+from app.inputs import resolve
+from app.problems import Refused, not_found, responses
+from app.schemas.jobs import JobBody
+from app.schemas.predictions import PredictionRequest, Predictions
+from app.waiting import Prefer
+from workers import jobs, results
+from workers.jobs import Record
+
+router = APIRouter(tags=["trees"], route_class=StrictRoute)
+
+Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
+
+_ROWS = 4096
+
+
+def _json(table: Any) -> Iterator[bytes]:
+    yield b'{"items": ['
+    for start in range(0, table.num_rows, _ROWS):
+        items = table.slice(start, _ROWS).to_pylist()
+        comma = b", " if start else b""
+        yield comma + json.dumps(items, allow_nan=False)[1:-1].encode()
+    yield b"]}\n"
+
+
+def _csv(table: Any) -> Iterator[bytes]:
+    yield b"row,leaf,path,probabilities\r\n"
+    for start in range(0, table.num_rows, _ROWS):
+        text = io.StringIO()
+        csv.writer(text).writerows(
+            (
+                start + offset,
+                item["leaf"],
+                " ".join(map(str, item["path"])),
+                " ".join(map(repr, item["probabilities"])),
+            )
+            for offset, item in enumerate(table.slice(start, _ROWS).to_pylist())
+        )
+        yield text.getvalue().encode()
+
+
+def _arrow(table: Any) -> Iterator[bytes]:
+    yield forms.arrow_bytes(table)
+
+
+FORMS: tuple[forms.Form[Any], ...] = (
+    forms.Form("json", "application/json", _json),
+    forms.Form("arrow", "application/vnd.apache.arrow.file", _arrow),
+    forms.Form("csv", "text/csv", _csv),
+)
+
+_PLACED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "model": Predictions,
+        "description": "Where the rows lie, in the order given.",
+        "content": {
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "row,leaf,path,probabilities\r\n0,17,0 3 17,1.0 0.9 0.7\r\n",
+            },
+            "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post(
+    "/v1/trees/{tree_id}/predictions",
+    operation_id="predict",
+    summary="Place new rows in a tree",
+    response_class=Response,
+    responses={
+        **_PLACED,
+        202: {"model": JobBody, "description": "It takes longer; follow the job."},
+        **responses(
+            "unauthenticated",
+            "forbidden",
+            "malformed",
+            "not-found",
+            "not-acceptable",
+            "conflict",
+            "too-large",
+            "unsupported-format",
+            "invalid-request",
+            "unusable-input",
+            "idempotency-mismatch",
+            "unavailable",
+        ),
+    },
+)
+async def predict(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    request_id: RequestId,
+    tree_id: TreeId,
+    body: PredictionRequest,
+    once: OnceDep,
+    prefer: Prefer = None,
+    accept: Accept = None,
+) -> Response:
+    """New rows by the inputs that the tree's method takes: each one's leaf, its path from the root
+    and the probability of every node on it. Long ones become a job whose `result.predictions` says
+    where the answer lies.
+    """
+    form = forms.by_accept(accept, FORMS)
+    record = await asking.tree_of(service, tenant, tree_id)
+    job_id = jobs.new_id("job")
+
+    async def make() -> Response:
+        given = await to_thread.run_sync(resolve, service, tenant, body.inputs)
+        asked_for = asking.asked(
+            "predict",
+            job_id,
+            tenant,
+            request_id,
+            method=record.method,
+            inputs=given.refs,
+            options={"tree": tree_id},
+        )
+        done, answer, headers = await asking.outcome(
+            request, service, asked_for, given.inline, prefer
+        )
+        return answer or await _placed(service, done, form, headers)
+
+    async def again(made_id: str) -> Response | None:
+        earlier = await to_thread.run_sync(service.ledger.get, tenant, made_id)
+        if earlier is None:
+            return None
+        done, answer = asking.settled(request, service, earlier)
+        return answer or await _placed(service, done, form, {})
+
+    mark = asking.fingerprint({"tree": tree_id, **body.model_dump(mode="json")})
+    return await once.answer(job_id, mark, make, again)
+
+
+@router.get(
+    "/v1/jobs/{job_id}/predictions",
+    operation_id="get_predictions",
+    summary="Predictions of a job",
+    response_class=Response,
+    responses={
+        **_PLACED,
+        **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "conflict"),
+    },
+)
+async def get_predictions(
+    service: ServiceDep, tenant: Tenant, job_id: JobId, accept: Accept = None
+) -> Response:
+    """What a job of predictions found, once it has succeeded."""
+    form = forms.by_accept(accept, FORMS)
+    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    if record is None or record.kind != "predict":
+        raise not_found("job of predictions", job_id)
+    if record.status != "succeeded":
+        raise Refused("conflict", f"Job {job_id!r} is {record.status}; it has no predictions.")
+    return await _placed(service, record, form, {})
+
+
+async def _placed(
+    service: Service, done: Record | None, form: forms.Form[Any], headers: dict[str, str]
+) -> Response:
+    assert done is not None
+
+    def opened() -> Any:
+        import pyarrow as pa
+
+        tree_id = jobs.sibling(done.id, "tr")
+        path = service.trees.file(done.tenant, tree_id, results.PREDICTIONS)
+        if path is None:
+            raise not_found("job of predictions", done.id)
+        with pa.memory_map(str(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+
+    table = await to_thread.run_sync(opened)
+    content = form.write(table)
+    headers = {**headers, "Vary": "Accept"}
+    if table.num_rows <= _ROWS:
+        # A short answer is whole, so that an Idempotency-Key can keep it.
+        return Response(b"".join(content), media_type=form.media, headers=headers)
+    return StreamingResponse(content, media_type=form.media, headers=headers)

@@ -1,0 +1,51 @@
+"""Datasets over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workers.datasets import Dataset
+
+Role = Literal["logits", "features", "labels", "names", "tasks", "timestamps", "targets", "graph"]
+
+EXAMPLE: dict[str, Any] = {
+    "id": "ds_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "name": "train",
+    "role": "logits",
+    "status": "ready",
+    "format": "npy",
+    "member": None,
+    "shape": [50000, 100],
+    "dtype": "float32",
+    "bytes": 20000128,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "created_at": "2026-11-21T17:00:00.000000Z",
+    "problem": None,
+}
+
+
+class DatasetBody(BaseModel):
+    """An uploaded array or table."""
+
+    model_config = ConfigDict(title="Dataset", from_attributes=True)
+
+    id: str
+    name: str | None = Field(description="What the uploader called it; never interpreted.")
+    role: str | None = Field(description="What it is meant for: a hint.")
+    status: Literal["ready", "inspecting", "invalid"] = Field(
+        description="`inspecting` until a worker has opened it."
+    )
+    format: str
+    member: str | None = Field(description="The array chosen of a file that holds several.")
+    shape: list[int] | None = Field(description="Null until known.")
+    dtype: str | None = Field(description="Null until known.")
+    bytes: int = Field(description="Length of the content as uploaded.")
+    sha256: str = Field(description="Of the content as uploaded, in hexadecimal.")
+    created_at: str = Field(description="RFC 3339, UTC.")
+    problem: dict[str, Any] | None = Field(description="Why it is invalid.")
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> DatasetBody:
+        return cls.model_validate(dataset)

@@ -1,0 +1,90 @@
+"""The catalogue of methods over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from models.contract import Method
+
+EXAMPLE: dict[str, Any] = {
+    "id": "l2h",
+    "title": "Logits to hierarchy",
+    "family": "logits",
+    "description": "Merges classes by the probability that each other one would win.",
+    "inputs": {
+        "logits": {"required": True, "sparse": False, "description": "One row per point."},
+        "names": {"required": False, "sparse": False, "description": "One name per class."},
+    },
+    "params": {
+        "type": "object",
+        "properties": {"aggregation": {"default": "mean-sum", "type": "string"}},
+    },
+    "outputs": ["tree", "model"],
+    "predicts": True,
+    "queue": "cpu",
+    "paper": {"title": "From Logits to Hierarchies", "year": 2025, "where": ""},
+    "example": {"aggregation": "mean-sum"},
+}
+
+
+class InputBody(BaseModel):
+    """One input role of a method."""
+
+    model_config = ConfigDict(title="MethodInput", from_attributes=True)
+
+    required: bool
+    sparse: bool = Field(description="Whether a sparse matrix is taken as well.")
+    description: str
+
+
+class PaperBody(BaseModel):
+    """Where a method comes from."""
+
+    model_config = ConfigDict(title="Paper", from_attributes=True)
+
+    title: str
+    year: int
+    where: str
+
+
+class MethodBody(BaseModel):
+    """What a method takes and gives."""
+
+    model_config = ConfigDict(title="Method")
+
+    id: str
+    title: str
+    family: str
+    description: str
+    inputs: dict[str, InputBody] = Field(description="By role.")
+    params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
+    outputs: list[str] = Field(description="What a job of it leaves: tree, model, logits.")
+    predicts: bool = Field(description="Whether it can place new rows.")
+    queue: Literal["cpu", "gpu"]
+    paper: PaperBody
+    example: dict[str, Any] = Field(description="Params that take well under a second.")
+
+    @classmethod
+    def of(cls, method: Method[Any]) -> MethodBody:
+        return cls(
+            id=method.id,
+            title=method.title,
+            family=method.family,
+            description=_summary(type(method).__doc__ or ""),
+            inputs={
+                role: InputBody.model_validate(wanted) for role, wanted in method.inputs.items()
+            },
+            params=method.Params.model_json_schema(),
+            outputs=list(method.outputs),
+            predicts=method.predicts,
+            queue=method.queue,
+            paper=PaperBody.model_validate(method.paper),
+            example=dict(method.example),
+        )
+
+
+def _summary(docstring: str) -> str:
+    """The first paragraph on one line."""
+    return " ".join(docstring.strip().split("\n\n")[0].split())

@@ -1,0 +1,42 @@
+"""Predictions as they go over the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class PredictionRequest(BaseModel):
+    """New rows, in the inputs that the tree's method takes."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"inputs": {"logits": [[2.0, 0.5], [0.1, 1.9]]}}]},
+    )
+
+    inputs: dict[str, str | list[Any]] = Field(
+        description="By role a dataset's id or a list of rows."
+    )
+
+
+class Prediction(BaseModel):
+    """Where one row lies."""
+
+    leaf: int
+    path: list[int] = Field(description="Nodes from the root to the leaf.")
+    probabilities: list[float] = Field(description="Of each node on the path.")
+
+
+class Predictions(BaseModel):
+    """Where the rows lie, in the order given."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"items": [{"leaf": 17, "path": [0, 3, 17], "probabilities": [1.0, 0.9, 0.7]}]}
+            ]
+        }
+    )
+
+    items: list[Prediction]

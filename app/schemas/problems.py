@@ -1,0 +1,28 @@
+"""A problem as it goes over the wire (RFC 9457)."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class FieldError(BaseModel):
+    """What is wrong with one part of the request."""
+
+    detail: str = Field(description="What was wrong and what is accepted.")
+    pointer: list[str | int] = Field(
+        description="Where: the keys and indices that lead to the part.",
+        examples=[["params", "aggregation"]],
+    )
+
+
+class ProblemBody(BaseModel):
+    """`application/problem+json`; kinds of problem may add members of their own."""
+
+    model_config = ConfigDict(extra="allow", title="Problem")
+
+    type: str = Field(description="A stable path that names the kind of problem.")
+    title: str = Field(description="The kind in words; the same for every problem of the kind.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What was wrong, where, and what is accepted.")
+    errors: list[FieldError] | None = Field(None, description="One entry per wrong field.")
+    request_id: str | None = Field(None, description="What to quote when asking about it.")

@@ -1,0 +1,270 @@
+"""The local service: one process that keeps Valkey, the API and the workers running.
+
+Whatever dies is started again; when this process ends, however it ends, all of them end with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import ipaddress
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from app.security import keys
+from app.settings import Settings
+from workers import processes
+from workers.embedded import EmbeddedServer
+from workers.processes import FolderLock, Taken
+
+_STABLE_S = 5.0
+"""A process that lived so long did not fail at its start: it is started again at once."""
+
+_LONGEST_PAUSE_S = 10.0
+_API_GRACE_S = 4.0
+_READY_POLL_S = 0.1
+
+
+class Refused(Exception):
+    """The service cannot be started; the message is for the user."""
+
+
+def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
+    """Run the service until Ctrl-C or SIGTERM; the exit status. Call from the main thread.
+
+    With UMBEL_REDIS_URL set, that server is used in place of an embedded one. Port 0 takes a free
+    one. Raises Refused for a data directory in use, an address that is taken, or one that other
+    machines reach while no keys are configured.
+    """
+    settings = Settings()
+    keyless = not keys(settings)
+    if keyless and not _loopback(host):
+        raise Refused(
+            f"Without keys the service listens on this machine only, not on {host}. Make a key "
+            "with `umbel keys new TENANT`, set UMBEL_API_KEYS, and start it again."
+        )
+    data_dir = data_dir.absolute()
+    try:
+        lock = FolderLock(data_dir)
+    except Taken as taken:
+        raise Refused(
+            f"The data directory {data_dir} is in use by another service (process {taken.pid}). "
+            "Stop that one first or choose another --data-dir."
+        ) from None
+    except OSError as error:
+        raise Refused(f"The data directory {data_dir} cannot be used: {error.strerror}.") from None
+    with lock, _listen(host, port) as listener:
+        service = _Service(settings, data_dir, listener, host, workers, keyless)
+        return service.run()
+
+
+class _Kept:
+    """A process that is started again when it ends, with growing pauses if it fails at once."""
+
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        self._start = start
+        self.process: subprocess.Popen[bytes] | None = None
+        self.failures = 0
+        self._started_at = 0.0
+        self._next_at = 0.0
+
+    def keep(self) -> float:
+        """Start it if it does not run; seconds until it wants to be looked at again."""
+        now = time.monotonic()
+        if self.process is not None and self.process.poll() is not None:
+            processes.release(self.process)
+            self.process = None
+            failed = now - self._started_at < _STABLE_S
+            self.failures = self.failures + 1 if failed else 0
+            pause = min(0.1 * 2**self.failures, _LONGEST_PAUSE_S) if self.failures > 1 else 0.0
+            self._next_at = now + pause
+        if self.process is None:
+            if now < self._next_at:
+                return self._next_at - now
+            self._started_at = now
+            self.process = self._start()
+        return 60.0
+
+
+class _Service:
+    def __init__(
+        self,
+        settings: Settings,
+        data_dir: Path,
+        listener: socket.socket,
+        host: str,
+        workers: int,
+        keyless: bool,
+    ) -> None:
+        self._settings = settings
+        self._data_dir = data_dir
+        self._listener = listener
+        self._host, self._port = host, listener.getsockname()[1]
+        self._keyless = keyless
+        self._valkey = None if settings.redis_url else EmbeddedServer(data_dir / "redis")
+        self._valkey_failures = 0
+        self._api = _Kept(self._start_api)
+        self._workers = [_Kept(self._start_worker) for _ in range(workers)]
+        self._ready = threading.Event()
+        self._asked_to_stop = 0
+        self._wake_out, self._wake_in = os.pipe()
+        os.set_blocking(self._wake_out, False)
+        os.set_blocking(self._wake_in, False)
+
+    @property
+    def url(self) -> str:
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
+
+    def run(self) -> int:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
+        (self._data_dir / "url").unlink(missing_ok=True)
+        try:
+            if self._valkey is not None:
+                self._valkey.start()
+            print(f"Umbel at {self.url}", flush=True)
+            print(f"data in {self._data_dir}", flush=True)
+            if self._keyless:
+                print("no keys configured: only this machine can call it", flush=True)
+            threading.Thread(target=self._watch_ready, daemon=True).start()
+            status = self._watch()
+        finally:
+            self._stop()
+        return status
+
+    def _watch(self) -> int:
+        """Keep everything running until told to stop."""
+        while not self._asked_to_stop:
+            # The first worker and the API have the machine to themselves until both are there.
+            wanted = self._workers if self._ready.is_set() else self._workers[:1]
+            pause = min(
+                self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in wanted)
+            )
+            if not self._ready.is_set() and self._api.failures >= 3:
+                print("The API does not start; see its messages above.", file=sys.stderr)
+                return 1
+            if not self._asked_to_stop:
+                select.select([self._wake_out], [], [], pause)
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._wake_out, 4096)
+        return 0
+
+    def _keep_valkey(self) -> float:
+        if self._valkey is None:
+            return 60.0
+        try:
+            if self._valkey.ensure():
+                print("the embedded Valkey server had ended and was started again", flush=True)
+            self._valkey_failures = 0
+        except RuntimeError as error:
+            self._valkey_failures += 1
+            print(f"{error}; it is tried again", file=sys.stderr)
+            return min(0.1 * 2**self._valkey_failures, _LONGEST_PAUSE_S)
+        return 60.0
+
+    def _watch_ready(self) -> None:
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
+        began = time.monotonic()
+        while not self._asked_to_stop:
+            connection = http.client.HTTPConnection(host, self._port, timeout=5.0)
+            with contextlib.closing(connection), contextlib.suppress(OSError):
+                connection.request("GET", "/readyz")
+                if connection.getresponse().status == 200:
+                    break
+            time.sleep(_READY_POLL_S)
+        else:
+            return
+        self._write_url()
+        print(f"ready after {time.monotonic() - began:.1f} s; Ctrl-C stops it", flush=True)
+        self._ready.set()
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake_in, b".")
+
+    def _write_url(self) -> None:
+        """Say the address in the file `url` of the data directory, for other programs."""
+        fresh = self._data_dir / "url.new"
+        fresh.write_text(f"{self.url}\n")
+        fresh.replace(self._data_dir / "url")
+
+    def _env(self) -> Mapping[str, str]:
+        settings = self._settings
+        env = dict(os.environ)
+        env["UMBEL_REDIS_URL"] = settings.redis_url or self._valkey_url()
+        env.setdefault("UMBEL_STORE_URL", f"file://{self._data_dir / 'store'}")
+        # On the store's file system, so that publishing a file need not copy it.
+        env.setdefault("UMBEL_SCRATCH_DIR", str(self._data_dir / "scratch"))
+        return env
+
+    def _valkey_url(self) -> str:
+        assert self._valkey is not None
+        return self._valkey.url
+
+    def _start_api(self) -> subprocess.Popen[bytes]:
+        fd = self._listener.fileno()
+        command = processes.python("app.cli", "api", "--fd", str(fd))
+        return processes.spawn(command, env=self._env(), pass_fds=[fd])
+
+    def _start_worker(self) -> subprocess.Popen[bytes]:
+        command = processes.python("workers.main", "--queues", "cpu,gpu")
+        return processes.spawn(command, env=self._env())
+
+    def _on_stop(self, *_: object) -> None:
+        self._asked_to_stop += 1
+        if self._asked_to_stop == 1:
+            print("stopping; once more kills at once", flush=True)
+            return
+        for kept in (self._api, *self._workers):
+            if kept.process is not None:
+                kept.process.kill()
+
+    def _stop(self) -> None:
+        """In order: nothing new comes in, jobs are drained or given back, then the book closes."""
+        self._asked_to_stop += self._asked_to_stop == 0
+        for kept in self._workers:
+            if kept.process is not None and kept.process.poll() is None:
+                kept.process.terminate()
+        if self._api.process is not None:
+            processes.stop(self._api.process, _API_GRACE_S)
+        until = time.monotonic() + self._settings.drain_s + 3.0
+        for kept in self._workers:
+            if kept.process is not None:
+                processes.stop(kept.process, max(0.1, until - time.monotonic()))
+        if self._valkey is not None:
+            self._valkey.stop()
+        (self._data_dir / "url").unlink(missing_ok=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The listening socket: held here, so that an API started again misses no connection."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise Refused(
+            f"Cannot listen on {host} port {port}: {error.strerror}. Choose another --port."
+        ) from None
+    return listener
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,57 @@
+"""Settings of the whole service, read from the environment (`UMBEL_*`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+from pydantic_settings import NoDecode
+
+from workers.settings import WorkerSettings
+
+
+class Settings(WorkerSettings):
+    """What the API needs besides what workers and stores need.
+
+    Lists are comma-separated in the environment: `UMBEL_CORS_ORIGINS=https://a.org,https://b.org`.
+    """
+
+    api_keys: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Keys as `tenant:sha256hex`; `umbel keys new` makes them."
+    )
+    api_keys_file: Path | None = Field(
+        None, description="A file with one `tenant:sha256hex` a line; `#` starts a comment."
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Origins whose pages may call the service, `https://host[:port]` each."
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("127.0.0.1", "localhost", "[::1]"),
+        description="Names by which the keyless service may be called (the Host header).",
+    )
+    root_path: str = Field("", description="Prefix that a proxy takes off before the service.")
+
+    max_upload_bytes: int = Field(8 << 30, ge=1, description="Largest dataset in one request.")
+    max_json_bytes: int = Field(16 << 20, ge=1, description="Largest body that is JSON.")
+    max_parsed_json_bytes: int = Field(
+        16 << 20, ge=1, description="A larger JSON dataset is opened by a worker, not at once."
+    )
+    max_tree_bytes: int = Field(256 << 20, ge=1, description="Largest uploaded tree.")
+    min_free_bytes: int = Field(
+        256 << 20, ge=0, description="Room that uploads leave free in the store."
+    )
+    max_wait_s: float = Field(60.0, ge=0, description="Longest time that `Prefer: wait` waits.")
+    default_wait_s: float = Field(
+        2.0, ge=0, description="How long short answers (evaluations, predictions) are waited for."
+    )
+    retry_after_s: int = Field(1, ge=1, description="`Retry-After` of a job that is under way.")
+    idempotency_s: int = Field(24 * 3600, ge=1, description="How long an Idempotency-Key is kept.")
+    events_poll_s: float = Field(0.2, gt=0, description="How often an event stream looks for news.")
+
+    @field_validator("api_keys", "cors_origins", "allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value

@@ -1,0 +1,100 @@
+"""From a request for work to an accepted job: shared by jobs, evaluations and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from app.etags import answer
+from app.paging import address
+from app.problems import Refused, field_errors
+from app.schemas.jobs import JobBody, NewJob, StepBody
+from models.contract import Method
+from models.errors import UsageError
+from models.registry import method
+from workers.jobs import Record, Step
+
+
+def step_of(method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()) -> Step:
+    """A method that exists, with params that it takes and defaults filled in.
+
+    at : where the step stands in the body, for pointers. Raises Refused `unknown-method`,
+    `invalid-request` with one entry per wrong parameter.
+    """
+    found = find_method(method_id, at)
+    try:
+        checked = found.Params.model_validate(params)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False, include_input=False)
+        detail, errors = field_errors(list(wrong), (*at, "params"))
+        accepted = ", ".join(found.Params.model_fields) or "none"
+        raise Refused(
+            "invalid-request",
+            f"{detail} Method {method_id!r} takes the parameters: {accepted}.",
+            errors=errors,
+        ) from None
+    return Step(method=method_id, params=checked.model_dump(mode="json"))
+
+
+def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
+    """The method; Refused `unknown-method` (422) naming all of them."""
+    try:
+        return method(method_id)
+    except UsageError as error:
+        raise Refused(
+            error.code, error.detail, errors=[{"detail": error.detail, "pointer": [*at, "method"]}]
+        ) from None
+
+
+def check_steps(body: NewJob) -> tuple[Step, Step | None]:
+    """The job's one or two steps, and that its inputs are what they take. Raises Refused."""
+    first = step_of(body.method, body.params)
+    used = find_method(body.method)
+    then = None
+    taken = dict(used.inputs)
+    if body.then is not None:
+        asked = body.then if isinstance(body.then, StepBody) else StepBody(method=body.then)
+        then = step_of(asked.method, asked.params, ("then",))
+        after = find_method(asked.method, ("then",))
+        if "logits" not in used.outputs or "logits" not in after.inputs:
+            which = used.id if "logits" not in used.outputs else after.id
+            word = "gives" if which == used.id else "takes"
+            detail = f"`then` runs on logits, and method {which!r} {word} none."
+            raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["then"]}])
+        taken.update({role: wanted for role, wanted in after.inputs.items() if role == "names"})
+    for role in body.inputs:
+        if role not in taken:
+            _refuse_role(role, f"Method {used.id!r} takes no input {role!r}; it takes "
+                         f"{', '.join(sorted(taken))}.")  # fmt: skip
+    for role, wanted in taken.items():
+        if wanted.required and role not in body.inputs:
+            _refuse_role(role, f"Method {used.id!r} needs the input {role!r}.")
+    return first, then
+
+
+def _refuse_role(role: str, detail: str) -> None:
+    raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}])
+
+
+def job_address(request: Request, job_id: str) -> str:
+    return address(request, f"/v1/jobs/{job_id}")
+
+
+def accepted(
+    request: Request, record: Record, retry_after_s: int, headers: Mapping[str, str] | None = None
+) -> Response:
+    """202 with the job: it was accepted and has not ended yet."""
+    return answer(
+        request,
+        JobBody.of(record),
+        status=202,
+        headers={
+            "Location": job_address(request, record.id),
+            "Retry-After": str(retry_after_s),
+            **(headers or {}),
+        },
+    )

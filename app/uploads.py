@@ -1,0 +1,132 @@
+"""An upload on its way into the store: bounded, recognised, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from anyio import to_thread
+from fastapi import Request
+
+from app.bodies import content_length, too_large
+from app.deps import Service
+from app.problems import Refused
+from workers.datasets import Dataset
+from workers.formats import catalogue
+from workers.formats import json as json_format
+from workers.formats.facts import Facts
+from workers.jobs import now
+
+HEAD_BYTES = 64 << 10
+"""What formats are recognised by, and what holds a whole npy header."""
+
+CHECK_ROOM_EVERY = 64 << 20
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What the request says of it."""
+
+    tenant: str
+    dataset_id: str
+    name: str | None
+    role: str | None
+    member: str | None
+    media_type: str | None
+
+
+async def receive(service: Service, request: Request, upload: Upload) -> Dataset:
+    """Stream the body into the store; a dataset that is not made yet.
+
+    Its status is `ready` where npy or small JSON told its shape at once, else `inspecting`.
+    Nothing is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
+    that is not read or content that is not what it says.
+    """
+    stated = content_length(request)
+    limit = service.settings.max_upload_bytes
+    if stated is not None and stated > limit:
+        raise too_large("A dataset in one request", limit)
+    _require_room(service, stated or 0)
+    chunks = _bounded(service, request, limit)
+    head, rest = await _head(chunks)
+    if not head:
+        raise Refused("empty", "The body is empty; send the file itself as the body.")
+    file_format = catalogue.format_of(upload.media_type, head[:HEAD_BYTES])
+    if stated is not None:
+        # Refuse a broken or pickled npy before gigabytes of it are stored.
+        catalogue.peek(file_format, head[:HEAD_BYTES], stated)
+    size, sha256, first = await service.datasets.receive(upload.tenant, upload.dataset_id, rest)
+    try:
+        facts = catalogue.peek(file_format, first, size)
+        if facts is None and file_format == "json" and size <= _parsed_at_once(service):
+            facts = await to_thread.run_sync(_open_json, service, upload)
+    except BaseException:
+        await to_thread.run_sync(service.datasets.discard, upload.tenant, upload.dataset_id)
+        raise
+    return Dataset(
+        id=upload.dataset_id,
+        tenant=upload.tenant,
+        name=upload.name,
+        role=upload.role,
+        status="inspecting" if facts is None else "ready",
+        format=file_format,
+        member=upload.member,
+        shape=None if facts is None else facts.shape,
+        dtype=None if facts is None else facts.dtype,
+        bytes=size,
+        sha256=sha256,
+        created_at=now(),
+        problem=None,
+    )
+
+
+def _parsed_at_once(service: Service) -> int:
+    return service.settings.max_parsed_json_bytes
+
+
+def _open_json(service: Service, upload: Upload) -> Facts:
+    key = service.datasets.content_key(upload.tenant, upload.dataset_id)
+    return json_format.facts(service.blobs.get(key))
+
+
+async def _bounded(service: Service, request: Request, limit: int) -> AsyncIterator[bytes]:
+    size = checked = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise too_large("A dataset in one request", limit)
+        if size - checked >= CHECK_ROOM_EVERY:
+            checked = size
+            await to_thread.run_sync(_require_room, service, 0)
+        if chunk:
+            yield chunk
+
+
+async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:
+    """The first 64 KiB or more (or all there is), and everything from the start."""
+    pieces = []
+    size = 0
+    async for chunk in chunks:
+        pieces.append(chunk)
+        size += len(chunk)
+        if size >= HEAD_BYTES:
+            break
+    head = b"".join(pieces)
+
+    async def everything() -> AsyncIterator[bytes]:
+        yield head
+        async for chunk in chunks:
+            yield chunk
+
+    return head, everything()
+
+
+def _require_room(service: Service, needed: int) -> None:
+    free = service.blobs.free_bytes()
+    if free is not None and free - service.settings.min_free_bytes < max(needed, 1):
+        left = max(0, free - service.settings.min_free_bytes)
+        raise Refused(
+            "full",
+            f"The store has room for {left} bytes, too few for this upload; delete datasets, jobs "
+            "or trees that are not needed any more.",
+        )

@@ -1,0 +1,179 @@
+"""Metrics of a tree against numbers for pairs of points: Dasgupta's cost, cophenetic correlation.
+
+All are over unordered pairs of distinct points. All pairs are used where they are given as a matrix
+or are few; else pairs are drawn uniformly with replacement, which gives a standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from models.metrics.estimate import Estimate, mean_of
+from models.metrics.meets import LeafOrder, PointOrder
+from models.metrics.pairs import BLOCK_VALUES, Pairs, SparsePairs
+from models.tree.tree import Tree
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+EXACT_POINTS = 5_000
+"""Up to so many points, numbers computed from features are computed for all pairs."""
+SAMPLED_PAIRS = 1_000_000
+"""Pairs drawn where a metric is estimated."""
+
+
+def dasgupta_cost(
+    tree: Tree,
+    similarity: Pairs | SparsePairs,
+    *,
+    points: PointOrder | None = None,
+    exact_points: int = EXACT_POINTS,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """Sum of w_ij times the number of points under lca(i, j), over unordered pairs i != j.
+
+    0 or more for similarities of 0 or more; lower is better. 0 below two points. Source: gHHC
+    eq. 7 (Dasgupta 2016), whose trees have one point a leaf, so leaves are counted as points.
+
+    O(N^2) for all pairs, O(pairs) for a sparse similarity and for drawn pairs; memory O(N).
+    """
+    points = points or PointOrder.of(tree, LeafOrder.of(tree))
+    if isinstance(similarity, SparsePairs):
+        place = np.empty(tree.n_points, dtype=np.int64)
+        place[points.order] = np.arange(tree.n_points)
+        a, b = place[similarity.first], place[similarity.second]
+        node = points.topmost(np.minimum(a, b), np.maximum(a, b))
+        cost = float(similarity.value @ tree.size[node])
+        return Estimate(cost, warnings=similarity.warnings)
+    if similarity.stored or tree.n_points <= exact_points:
+        cost = 0.0
+        for node, weight in _all_pairs(points, similarity):
+            cost += float(weight @ tree.size[node])
+        return Estimate(cost, warnings=similarity.warnings)
+    node, weight = _some_pairs(points, similarity, rng)
+    n_pairs = tree.n_points * (tree.n_points - 1) // 2
+    cost, error = mean_of(weight * tree.size[node], scale=n_pairs)
+    return Estimate(cost, error, (_sampled("dasgupta_cost", tree), *similarity.warnings))
+
+
+def cophenetic_correlation(
+    tree: Tree,
+    distances: Pairs,
+    *,
+    points: PointOrder | None = None,
+    exact_points: int = EXACT_POINTS,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """Pearson correlation, over pairs i < j, of the distance with the height of lca(i, j).
+
+    In [-1, 1]. None where it is undefined: below two points, or where all distances or all heights
+    are equal. Source: Sokal and Rohlf 1962; `scipy.cluster.hierarchy.cophenet`.
+
+    The standard error of an estimate is that of the correlation's linear expansion in its draws
+    (delta method), so it does not lean on normal distributions. O(N^2) for all pairs, O(pairs) for
+    drawn ones; memory O(N).
+    """
+    points = points or PointOrder.of(tree, LeafOrder.of(tree))
+    if tree.n_points < 2:
+        return Estimate(
+            None, warnings=("Cophenetic correlation is undefined for fewer than two points.",)
+        )
+    exact = distances.stored or tree.n_points <= exact_points
+    moments = _Moments()
+    if exact:
+        for node, distance in _all_pairs(points, distances):
+            moments.add(tree.height[node], distance)
+    else:
+        node, distance = _some_pairs(points, distances, rng)
+        moments.add(tree.height[node], distance)
+    equal = moments.constant()
+    if equal:
+        return Estimate(
+            None,
+            warnings=(
+                f"Cophenetic correlation is undefined: all pairs have the same {equal}.",
+                *distances.warnings,
+            ),
+        )
+    value = float(np.clip(moments.xy / np.sqrt(moments.xx) / np.sqrt(moments.yy), -1.0, 1.0))
+    if exact:
+        return Estimate(value, warnings=distances.warnings)
+    n = distance.shape[0]
+    x = (tree.height[node] - moments.x) / np.sqrt(moments.xx / n)
+    y = (distance - moments.y) / np.sqrt(moments.yy / n)
+    _, error = mean_of(x * y - value / 2.0 * (x * x + y * y))
+    return Estimate(value, error, (_sampled("cophenetic_correlation", tree), *distances.warnings))
+
+
+@dataclass
+class _Moments:
+    """Means, and sums of squares and products about them, of pairs (x, y) added in parts.
+
+    Parts are joined by their means (Chan et al. 1979), so nothing large cancels.
+    """
+
+    n: int = 0
+    x: float = 0.0
+    y: float = 0.0
+    xx: float = 0.0
+    yy: float = 0.0
+    xy: float = 0.0
+    x_range: tuple[float, float] = (np.inf, -np.inf)
+    y_range: tuple[float, float] = (np.inf, -np.inf)
+
+    def add(self, x: Floats, y: Floats) -> None:
+        n = x.shape[0]
+        total = self.n + n
+        mean_x, mean_y = float(x.mean()), float(y.mean())
+        off_x, off_y = x - mean_x, y - mean_y
+        step_x, step_y = mean_x - self.x, mean_y - self.y
+        weight = self.n * n / total
+        self.xx += float(off_x @ off_x) + step_x * step_x * weight
+        self.yy += float(off_y @ off_y) + step_y * step_y * weight
+        self.xy += float(off_x @ off_y) + step_x * step_y * weight
+        self.x += step_x * n / total
+        self.y += step_y * n / total
+        self.n = total
+        self.x_range = (min(self.x_range[0], float(x.min())), max(self.x_range[1], float(x.max())))
+        self.y_range = (min(self.y_range[0], float(y.min())), max(self.y_range[1], float(y.max())))
+
+    def constant(self) -> str:
+        """What does not vary: "height", "distance", or "" where both do."""
+        if self.x_range[0] == self.x_range[1] or self.xx == 0.0:
+            return "height"
+        return "distance" if self.y_range[0] == self.y_range[1] or self.yy == 0.0 else ""
+
+
+def _all_pairs(points: PointOrder, pairs: Pairs) -> Iterator[tuple[Rows, Floats]]:
+    """Least common ancestors and numbers of all pairs, those of one point and all later at once."""
+    n_points = points.order.shape[0]
+    step = max(1, BLOCK_VALUES // max(1, n_points))
+    for start in range(0, n_points - 1, step):
+        stop = min(start + step, n_points - 1)
+        block = pairs.block(points.order[start:stop], points.order[start + 1 :])
+        for row in range(stop - start):
+            yield points.after(start + row), block[row, row:]
+
+
+def _some_pairs(
+    points: PointOrder, pairs: Pairs, rng: np.random.Generator | None
+) -> tuple[Rows, Floats]:
+    """Least common ancestors and numbers of `SAMPLED_PAIRS` pairs of distinct points."""
+    rng = rng or np.random.default_rng(0)
+    n_points = points.order.shape[0]
+    one = rng.integers(n_points, size=SAMPLED_PAIRS)
+    other = rng.integers(n_points - 1, size=SAMPLED_PAIRS)
+    other += other >= one
+    node = points.topmost(np.minimum(one, other), np.maximum(one, other))
+    return node, pairs.at(points.order[one], points.order[other])
+
+
+def _sampled(metric: str, tree: Tree) -> str:
+    return (
+        f"{metric} is estimated from {SAMPLED_PAIRS} sampled pairs: {tree.n_points} points are too "
+        "many for all pairs."
+    )

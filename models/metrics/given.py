@@ -1,0 +1,141 @@
+"""Checks of what a client gives beside labels: distances, similarities, features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.data import Matrix, require_finite
+from models.errors import UsageError
+from models.metrics.pairs import MatrixPairs, SparsePairs
+
+ASYMMETRY = 1e-5
+"""Largest difference of a matrix from its transpose, relative to its largest value."""
+
+
+def distances_of(matrix: Any, n_points: int) -> MatrixPairs:
+    """A given distance matrix, checked: square, finite, symmetric, not negative. O(N^2)."""
+    _require_square(matrix, n_points, "distances")
+    if sp.issparse(matrix):
+        raise UsageError(
+            "Input 'distances' must be a dense matrix: a sparse one does not say how far the pairs "
+            "that it leaves out are apart.",
+            code="wrong-input",
+            role="distances",
+        )
+    if _lowest(matrix) < 0:
+        raise UsageError(
+            "Input 'distances' has negative values; every distance must be 0 or more.",
+            code="wrong-input",
+            role="distances",
+        )
+    return MatrixPairs(matrix)
+
+
+def similarity_of(matrix: Any, n_points: int) -> MatrixPairs | SparsePairs:
+    """A given similarity matrix, dense or sparse, checked: square, finite, symmetric. O(N^2)."""
+    _require_square(matrix, n_points, "similarity")
+    warnings: tuple[str, ...] = ()
+    if _lowest(matrix) < 0:
+        warnings = (
+            "The similarity has negative values; costs are meant for similarities of 0 or more.",
+        )
+    if sp.issparse(matrix):
+        return SparsePairs(matrix, warnings)
+    return MatrixPairs(matrix, warnings)
+
+
+def features_of(features: Any, n_points: int) -> Matrix:
+    """Features, checked: one row of finite numbers per point. O(N D)."""
+    sparse = sp.issparse(features)
+    if not sparse and (
+        not isinstance(features, np.ndarray)
+        or features.ndim != 2
+        or features.dtype.kind not in "fiub"
+    ):
+        raise UsageError(
+            "Input 'features' must be a matrix of numbers, one row per point.",
+            code="wrong-input",
+            role="features",
+        )
+    if features.shape[0] != n_points:
+        raise UsageError(
+            f"There are {features.shape[0]} rows of features for the {n_points} points of the "
+            "tree; one row per point is needed, in the order of the input rows.",
+            code="wrong-length",
+            role="features",
+            rows=int(features.shape[0]),
+            n_points=n_points,
+        )
+    if sparse:
+        features = sp.csr_array(features)
+        _require_finite_sparse(features, "features")
+    else:
+        require_finite(features, "features")
+    return features
+
+
+def _require_square(matrix: Any, n_points: int, role: str) -> None:
+    sparse = sp.issparse(matrix)
+    if not sparse and (not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "fiub"):
+        raise UsageError(
+            f"Input {role!r} must be a matrix of numbers.", code="wrong-input", role=role
+        )
+    if matrix.shape != (n_points, n_points):
+        got = " x ".join(str(length) for length in matrix.shape)
+        raise UsageError(
+            f"Input {role!r} is {got}; the tree has {n_points} points, so it must be "
+            f"{n_points} x {n_points}.",
+            code="wrong-length",
+            role=role,
+            shape=list(matrix.shape),
+            n_points=n_points,
+        )
+    if sparse:
+        _require_finite_sparse(matrix, role)
+    else:
+        require_finite(matrix, role)
+    if not _symmetric(matrix):
+        raise UsageError(
+            f"Input {role!r} is not symmetric; the value of a pair must not depend on its order.",
+            code="wrong-input",
+            role=role,
+        )
+
+
+def _require_finite_sparse(matrix: Any, role: str) -> None:
+    coo = matrix.tocoo()
+    bad = np.flatnonzero(~np.isfinite(coo.data))
+    if bad.size:
+        row, column = int(coo.row[bad[0]]), int(coo.col[bad[0]])
+        raise UsageError(
+            f"Input {role!r} has a value that is not finite at row {row}, column {column} (counted "
+            "from 0); every value must be finite.",
+            code="not-finite",
+            role=role,
+            row=row,
+            column=column,
+        )
+
+
+def _symmetric(matrix: Any) -> bool:
+    if sp.issparse(matrix):
+        largest = float(abs(matrix).max()) if matrix.nnz else 0.0
+        return bool(abs(matrix - matrix.T).max() <= ASYMMETRY * largest) if largest else True
+    step = 1024
+    largest = apart = 0.0
+    for top in range(0, matrix.shape[0], step):
+        for left in range(top, matrix.shape[0], step):
+            one = matrix[top : top + step, left : left + step].astype(np.float64)
+            other = matrix[left : left + step, top : top + step].astype(np.float64).T
+            largest = max(largest, float(np.abs(one).max()))
+            apart = max(apart, float(np.abs(one - other).max()))
+    return apart <= ASYMMETRY * largest
+
+
+def _lowest(matrix: Any) -> float:
+    if sp.issparse(matrix):
+        return float(matrix.min()) if matrix.shape[0] else 0.0
+    return float(matrix.min(initial=0))

@@ -1,0 +1,199 @@
+"""A number for every pair of points: given as a matrix, or computed from features on demand."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from models.data import Matrix
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+BLOCK_VALUES = 1 << 22
+"""About how many values are held at a time."""
+
+
+class Pairs(Protocol):
+    """A symmetric number for every pair of points.
+
+    stored : whether all pairs lie in memory already, so that using them all is no great cost.
+    warnings : one sentence each.
+    """
+
+    stored: bool
+    warnings: tuple[str, ...]
+
+    def block(self, first: Rows, second: Rows) -> Floats:
+        """(len(first), len(second)) numbers of all pairs of one point of each."""
+        ...
+
+    def at(self, first: Rows, second: Rows) -> Floats:
+        """(n,) numbers of the pairs `first[i]`, `second[i]`."""
+        ...
+
+
+class MatrixPairs:
+    """Pairs of a full matrix (n_points, n_points), read in place."""
+
+    stored = True
+
+    def __init__(self, matrix: npt.NDArray[Any], warnings: tuple[str, ...] = ()) -> None:
+        self._matrix = matrix
+        self.warnings = warnings
+
+    def block(self, first: Rows, second: Rows) -> Floats:
+        return self._matrix[first[:, None], second].astype(np.float64, copy=False)
+
+    def at(self, first: Rows, second: Rows) -> Floats:
+        return self._matrix[first, second].astype(np.float64, copy=False)
+
+
+class SparsePairs:
+    """Similarity given as a sparse matrix: the pairs that it holds; all others are 0.
+
+    first, second, value : (n_pairs,) each unordered pair of distinct points.
+    """
+
+    def __init__(self, matrix: Any, warnings: tuple[str, ...] = ()) -> None:
+        upper = sp.triu(matrix, k=1, format="coo")
+        self.first: Rows = upper.row.astype(np.int64)
+        self.second: Rows = upper.col.astype(np.int64)
+        self.value: Floats = upper.data.astype(np.float64)
+        self.warnings = warnings
+
+
+class _FeaturePairs:
+    """Pairs of rows of a feature matrix (n_points, n_features), dense or sparse."""
+
+    stored = False
+    warnings: tuple[str, ...] = ()
+
+    def __init__(self, features: Matrix) -> None:
+        self._features = features
+
+    def rows(self, index: Rows | slice) -> Any:
+        """(n, n_features) float64 rows of the features, sparse where they are."""
+        return self._features[index].astype(np.float64)
+
+    def block(self, first: Rows, second: Rows) -> Floats:
+        raise NotImplementedError
+
+    def at(self, first: Rows, second: Rows) -> Floats:
+        step = max(1, BLOCK_VALUES // max(1, self._features.shape[1]))
+        answer = np.empty(first.shape[0], dtype=np.float64)
+        for start in range(0, first.shape[0], step):
+            part = slice(start, start + step)
+            answer[part] = self._between(self.rows(first[part]), self.rows(second[part]))
+        return answer
+
+    def _between(self, first: Any, second: Any) -> Floats:
+        """(n,) numbers of the rows of two matrices of the same shape."""
+        raise NotImplementedError
+
+
+class Euclidean(_FeaturePairs):
+    """Euclidean distances of rows."""
+
+    def block(self, first: Rows, second: Rows) -> Floats:
+        return np.sqrt(_squared(self.rows(first), self.rows(second)))
+
+    def _between(self, first: Any, second: Any) -> Floats:
+        return np.sqrt(_squared_norms(first - second))
+
+
+class Cosine(_FeaturePairs):
+    """(1 + cosine) / 2 of rows, in [0, 1], as HypHC (Chami et al. 2020) makes similarities.
+
+    A row of zeros has cosine 0 with every row.
+    """
+
+    def __init__(self, features: Matrix) -> None:
+        super().__init__(features)
+        length = np.empty(features.shape[0], dtype=np.float64)
+        for part in _slices(features):
+            length[part] = np.sqrt(_squared_norms(self.rows(part)))
+        n_zero = int((length == 0).sum())
+        if n_zero:
+            self.warnings = (
+                f"{n_zero} rows of the features are zero; their cosine is taken as 0.",
+            )
+        self._scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+
+    def block(self, first: Rows, second: Rows) -> Floats:
+        product = self.rows(first) @ self.rows(second).T
+        dense = product.toarray() if sp.issparse(product) else product
+        cosine: Floats = dense * self._scale[first][:, None] * self._scale[second]
+        return _to_similarity(cosine)
+
+    def at(self, first: Rows, second: Rows) -> Floats:
+        cosine = super().at(first, second) * self._scale[first] * self._scale[second]
+        return _to_similarity(cosine)
+
+    def _between(self, first: Any, second: Any) -> Floats:
+        if sp.issparse(first):
+            return np.asarray(first.multiply(second).sum(axis=1)).ravel()
+        product: Floats = np.einsum("ij,ij->i", first, second)
+        return product
+
+
+class Gaussian(_FeaturePairs):
+    """exp(-|x - y|^2 / (2 s^2)) of rows, in (0, 1]; s^2 is the mean of |x - y|^2 over all pairs."""
+
+    @cached_property
+    def width2(self) -> float:
+        """s^2, from the features' variances: 2 N / (N - 1) times their sum. O(N D)."""
+        n_points = self._features.shape[0]
+        if n_points < 2:
+            return 0.0
+        mean = np.asarray(self._features.mean(axis=0, dtype=np.float64)).ravel()
+        spread = 0.0
+        for part in _slices(self._features):
+            rows = self.rows(part)
+            if sp.issparse(rows):
+                off = -2.0 * (rows @ mean) + float(mean @ mean)
+                spread += float((_squared_norms(rows) + off).sum())
+            else:
+                spread += float(_squared_norms(rows - mean).sum())
+        return 2.0 * max(0.0, spread) / int(n_points - 1)
+
+    def block(self, first: Rows, second: Rows) -> Floats:
+        return self._weigh(_squared(self.rows(first), self.rows(second)))
+
+    def _between(self, first: Any, second: Any) -> Floats:
+        return self._weigh(_squared_norms(first - second))
+
+    def _weigh(self, squared: Floats) -> Floats:
+        return np.exp(squared / (-2.0 * self.width2)) if self.width2 else np.ones_like(squared)
+
+
+def _slices(features: Matrix) -> list[slice]:
+    step = max(1, BLOCK_VALUES // max(1, features.shape[1]))
+    return [slice(at, at + step) for at in range(0, features.shape[0], step)]
+
+
+def _squared(first: Any, second: Any) -> Floats:
+    """(len(first), len(second)) squared Euclidean distances."""
+    if not sp.issparse(first):
+        return cdist(first, second, "sqeuclidean")  # type: ignore[no-any-return]
+    product = (first @ second.T).toarray()
+    norms = _squared_norms(first)[:, None] + _squared_norms(second)
+    squared: Floats = np.maximum(norms - 2.0 * product, 0.0)
+    return squared
+
+
+def _squared_norms(rows: Any) -> Floats:
+    if sp.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    total: Floats = np.einsum("ij,ij->i", rows, rows)
+    return total
+
+
+def _to_similarity(cosine: Floats) -> Floats:
+    similarity: Floats = (1.0 + np.clip(cosine, -1.0, 1.0)) / 2.0
+    return similarity

@@ -1,0 +1,125 @@
+"""Distances between points in condensed form, as SciPy's pdist orders them.
+
+The distance between rows i < j of n is at position i n - i (i + 1) / 2 + j - i - 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import UsageError
+
+Float = npt.NDArray[np.float64]
+Metric = Literal[
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "chebyshev",
+    "cosine",
+    "correlation",
+    "canberra",
+    "braycurtis",
+]
+
+TILE = 1024
+"""Rows and columns of a square matrix that are checked at a time."""
+
+
+def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
+    """Condensed distances. UsageError naming the points where one is not a number."""
+    from scipy.spatial.distance import pdist
+
+    with np.errstate(all="ignore"):
+        distances: Float = pdist(features.astype(np.float64, copy=False), metric)
+        total = distances.sum()
+    if np.isfinite(total):
+        return distances
+    odd = np.flatnonzero(~np.isfinite(distances))
+    if odd.size:
+        row, column = _pair(int(odd[0]), len(features))
+        raise UsageError(
+            f"The {metric} distance between rows {row} and {column} of input 'features' is "
+            f"{distances[odd[0]]}: it is not defined for rows of zeros (cosine, braycurtis) or of "
+            "one value (correlation), and values must not be so large that it overflows.",
+            code="no-distance",
+            role="features",
+            row=row,
+        )
+    return distances
+
+
+def _pair(position: int, n_points: int) -> tuple[int, int]:
+    """Row and column of a position in a condensed matrix."""
+    first = _row_starts(n_points)
+    row = int(np.searchsorted(first, position, side="right")) - 1
+    return row, int(position - first[row]) + row + 1
+
+
+def condensed(distances: npt.NDArray[Any]) -> Float:
+    """Condensed form of a square matrix, by tiles; the mean of both halves.
+
+    UsageError for a negative value, a diagonal that is not zero or halves that differ by more than
+    rounding (the square root of the type's precision times the largest distance).
+    """
+    n_points = len(distances)
+    largest = max(float(distances[r : r + TILE].max()) for r in range(0, n_points, TILE))
+    kind = distances.dtype if distances.dtype.kind == "f" else np.dtype(np.float64)
+    slack = float(np.sqrt(np.finfo(kind).eps)) * max(largest, 0.0)
+    diagonal = np.abs(np.diagonal(distances).astype(np.float64))
+    if (diagonal > slack).any():
+        row = int(np.argmax(diagonal > slack))
+        _refuse_distance(row, row, float(distances[row, row]), "the diagonal must be zero")
+    first = _row_starts(n_points)
+    out = np.empty(n_points * (n_points - 1) // 2)
+    for top in range(0, n_points, TILE):
+        for west in range(top, n_points, TILE):
+            upper = distances[top : top + TILE, west : west + TILE].astype(np.float64)
+            lower = distances[west : west + TILE, top : top + TILE].astype(np.float64).T
+            _check_tile(upper, lower, top, west, slack)
+            mean = upper / 2 + lower / 2
+            for i in range(len(mean)):
+                row = top + i
+                begin = max(west, row + 1)
+                end = west + mean.shape[1]
+                if begin < end:
+                    at = first[row] - row - 1
+                    out[at + begin : at + end] = mean[i, begin - west :]
+    return out
+
+
+def _check_tile(upper: Float, lower: Float, top: int, west: int, slack: float) -> None:
+    for tile, mirrored in ((upper, False), (lower, True)):
+        off_diagonal = tile < 0
+        if top == west:
+            np.fill_diagonal(off_diagonal, False)
+        if off_diagonal.any():
+            i, j = (int(x) for x in np.argwhere(off_diagonal)[0])
+            row, column = (west + j, top + i) if mirrored else (top + i, west + j)
+            _refuse_distance(row, column, float(tile[i, j]), "distances must not be negative")
+    apart = np.abs(upper - lower) > slack
+    if apart.any():
+        i, j = (int(x) for x in np.argwhere(apart)[0])
+        _refuse_distance(
+            top + i,
+            west + j,
+            float(upper[i, j]),
+            f"the value across the diagonal is {lower[i, j]:g}; the matrix must be symmetric",
+        )
+
+
+def _refuse_distance(row: int, column: int, value: float, why: str) -> None:
+    raise UsageError(
+        f"Input 'distances' has the value {value:g} at row {row}, column {column}: {why}.",
+        code="not-distances",
+        role="distances",
+        row=row,
+        column=column,
+    )
+
+
+def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
+    """(n_points,) position of the first distance of each row."""
+    return np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1, dtype=np.int64))))

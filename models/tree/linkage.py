@@ -1,0 +1,165 @@
+"""Merges of a binary tree: SciPy's linkage matrix and R's `hclust`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import InvalidTree, UsageError
+from models.tree.build import from_merges
+from models.tree.tree import Tree, sizes
+from models.tree.walk import greatest_heights
+
+
+def to_scipy(tree: Tree) -> npt.NDArray[np.float64]:
+    """(L - 1, 4) linkage of a binary tree: left id, right id, height, number of leaves.
+
+    Leaf ids 0 .. L-1: where each leaf holds exactly one point, the leaf's id is its point's row;
+    else leaves are counted by node id. Merges are ordered by height, a merge always after those it
+    joins (where heights fall from child to parent, by the greatest height at or under the node).
+    Heights of leaves are lost.
+
+    Raises UsageError: code "not-binary" for a node with one or more than two children or a tree of
+    one leaf, code "negative-height" for a merge below 0, which SciPy refuses. O(n log n).
+    """
+    merges, n_leaves = _merges(tree)
+    height = tree.height[merges]
+    if height.min() < 0:
+        node = int(merges[height.argmin()])
+        raise UsageError(
+            f"A linkage has no negative heights; node {node} lies at {float(tree.height[node])}.",
+            code="negative-height",
+            node=node,
+        )
+    linkage = np.empty((n_leaves - 1, 4), dtype=np.float64)
+    linkage[:, :2] = _joined(tree, merges)
+    linkage[:, 2] = height
+    linkage[:, 3] = sizes(tree.parent, tree.leaves.astype(np.int32))[merges]
+    return linkage
+
+
+def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) -> Tree:
+    """Tree of a SciPy linkage matrix; its rows are the leaves in order, numbered by `from_merges`.
+
+    The tree is `monotone` where no merge lies below one that it joins. The fourth column, the
+    number of observations, is not used: some tools count weights there.
+
+    Raises InvalidTree, naming the row counted from 0, for a matrix that is not (L - 1, 4) with
+    L > 1, a value that is not finite, an id that is no integer, out of range, not yet made or used
+    twice, and a negative distance. O(L).
+    """
+    matrix = np.asarray(linkage)
+    if matrix.ndim != 2 or matrix.shape[1] != 4 or matrix.shape[0] == 0:
+        raise InvalidTree(
+            f"A linkage has 4 columns and at least one row; this one has the shape {matrix.shape}."
+        )
+    if matrix.dtype.kind not in "fiu":
+        raise InvalidTree(f"A linkage holds real numbers; this one holds {matrix.dtype}.")
+    matrix = matrix.astype(np.float64)
+    odd = np.argwhere(~np.isfinite(matrix))
+    if odd.size:
+        row, column = odd[0].tolist()
+        raise InvalidTree(
+            f"The linkage has a value that is not finite at row {row}, column {column}.",
+            row=row,
+            column=column,
+        )
+    ids, height = matrix[:, :2], matrix[:, 2]
+    # Past n_nodes an id is out of range anyway, and a larger float may not fit an integer.
+    wrong = np.flatnonzero(((ids != np.floor(ids)) | (np.abs(ids) > 2 * len(ids))).any(axis=1))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InvalidTree(
+            f"Row {row} of the linkage joins {ids[row, 0]:g} and {ids[row, 1]:g}; ids are integers "
+            f"from 0 to {len(ids) + row}.",
+            row=row,
+        )
+    below = np.flatnonzero(height < 0)
+    if below.size:
+        row = int(below[0])
+        raise InvalidTree(
+            f"Row {row} of the linkage has the negative distance {height[row]:g}.", row=row
+        )
+    left, right = ids.astype(np.int64).T
+    all_heights = np.concatenate([np.zeros(len(ids) + 1), height])
+    # Ids out of range are refused by from_merges; here they only must not fail.
+    highest = all_heights[np.clip(ids.astype(np.int64), 0, None)].max(axis=1)
+    return from_merges(left, right, height, names=names, monotone=bool((highest <= height).all()))
+
+
+def to_hclust(tree: Tree) -> dict[str, Any]:
+    """The parts of R's `hclust` object: merge, height, order, labels. Plain JSON values.
+
+    merge : L - 1 pairs; -i is leaf i, i the merge of row i, both counted from 1. Leaves before
+        merges, earlier merges before later ones, as R has it.
+    height : L - 1 floats; they rise unless the tree is not monotone.
+    order : the leaves from left to right, counted from 1.
+    labels : L names; a leaf without one has its number.
+
+    Leaves and merges are ordered as in `to_scipy`. Raises UsageError with code "not-binary".
+    """
+    merges, n_leaves = _merges(tree)
+    joined = _joined(tree, merges)
+    merge = np.where(joined < n_leaves, -joined - 1, joined - n_leaves + 1).tolist()
+    order: list[int] = []
+    waiting = [n_leaves - 1]
+    while waiting:
+        item = waiting.pop()
+        if item < 0:
+            order.append(-item)
+        else:
+            left, right = merge[item - 1]
+            waiting += (right, left)
+    labels: list[str] = [""] * n_leaves
+    for leaf, node in zip(_leaf_ids(tree).tolist(), tree.leaves.tolist(), strict=True):
+        name = tree.name[node]
+        labels[leaf] = str(leaf + 1) if name is None else name
+    return {
+        "merge": merge,
+        "height": tree.height[merges].tolist(),
+        "order": order,
+        "labels": labels,
+    }
+
+
+def _merges(tree: Tree) -> tuple[npt.NDArray[np.int64], int]:
+    """Inner nodes of a binary tree in the order of merges, and the number of leaves."""
+    odd = np.flatnonzero((tree.n_children != 0) & (tree.n_children != 2))
+    if odd.size:
+        node = int(odd[0])
+        raise UsageError(
+            f"Only a binary tree has merges; node {node} has {int(tree.n_children[node])} "
+            "children. Take JSON, Newick, Nexus or Arrow instead.",
+            code="not-binary",
+            node=node,
+        )
+    if tree.n_nodes == 1:
+        raise UsageError(
+            "A tree of one leaf has no merges. Take JSON, Newick, Nexus or Arrow instead.",
+            code="not-binary",
+            node=0,
+        )
+    inner = np.flatnonzero(tree.n_children == 2)[::-1]
+    # Of equal heights the later row comes first: children lie after their parents.
+    return inner[np.argsort(greatest_heights(tree)[inner], kind="stable")], tree.n_leaves
+
+
+def _leaf_ids(tree: Tree) -> npt.NDArray[np.int64]:
+    """(n_leaves,) the id of each of `tree.leaves`."""
+    leaves = tree.leaves
+    if tree.n_points == leaves.size and (tree.size[leaves] == 1).all():
+        return np.argsort(tree.leaf_of_point, kind="stable")
+    return np.arange(leaves.size)
+
+
+def _joined(tree: Tree, merges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(L - 1, 2) SciPy ids of what each merge joins, the smaller first: leaves before merges."""
+    number = np.empty(tree.n_nodes, dtype=np.int64)
+    number[tree.leaves] = _leaf_ids(tree)
+    number[merges] = tree.n_leaves + np.arange(merges.size)
+    start, child = tree.children
+    pairs = np.stack([child[start[merges]], child[start[merges] + 1]], axis=1)
+    return np.sort(number[pairs], axis=1)

@@ -1,0 +1,263 @@
+"""JSON trees: the flat list of nodes, and d3's nested form.
+
+Flat is the form for any tree: one object a node, parents first. Nested is for small ones, since
+most JSON readers recurse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import InvalidTree, UsageError
+from models.tree.build import from_parents, levels_below
+from models.tree.json_fields import Column, columns_as_text, extra_columns, plain, require_text
+from models.tree.tree import Tree
+from models.tree.walk import preorder
+
+MAX_DEPTH = 200
+MAX_NODES = 50_000
+_CHUNK = 4096
+
+
+def flat_nodes(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[str]:
+    """The JSON array of a tree's nodes, in pieces of 4096 nodes, parents before children.
+
+    Each node has `id`, `parent` (null at the root), `name` (null or text), `height`, `size` and the
+    tree's extra columns. A number that is NaN or infinite becomes null.
+
+    ids : (n_nodes,) the ids to write in place of row numbers, for a part of a tree.
+
+    UsageError where an extra column has the name of a field. O(n_nodes).
+    """
+    templates, columns = columns_as_text(tree, ids, _above(tree, ids))
+    template = "{" + ",".join(templates) + "}"
+    return _flat(template, columns, tree.n_nodes)
+
+
+def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[str]:
+    """d3's nested form: `{"id", "name", "height", "size", extras, "children": [...]}`, in pieces.
+
+    Leaves have no `children`. The root also says `"kind": "partition"` and `"monotone": false`
+    where that is so. `ids` is as in `flat_nodes`. The limits are checked at the call, not
+    when the first piece is taken.
+
+    Raises UsageError: code "too-deep" past 200 levels, "too-many-nodes" past 50,000 nodes. O(n_nodes).
+    """
+    instead = "Take the flat form (layout=flat), which has no such limit, or a part of the tree."
+    if tree.n_nodes > MAX_NODES:
+        raise UsageError(
+            f"The nested form takes up to {MAX_NODES:,} nodes; this tree has {tree.n_nodes:,}. "
+            + instead,
+            code="too-many-nodes",
+            parameter="layout",
+        )
+    if tree.max_depth > MAX_DEPTH:
+        raise UsageError(
+            f"The nested form takes up to {MAX_DEPTH} levels; this tree is {tree.max_depth} deep. "
+            + instead,
+            code="too-deep",
+            parameter="layout",
+        )
+    templates, columns = columns_as_text(tree, ids, None)
+    return _nested(tree, "{" + ",".join(templates), columns)
+
+
+def read(document: Any) -> Tree:
+    """Tree of a parsed JSON document. Its rows are the leaves from left to right, one each.
+
+    Flat: a list of nodes, or an object with such a list as `nodes`. Each node has an `id`, integer
+    or text, and `parent`, the id of its parent (null or absent at the root), in any order. Where
+    parents come first, rows are numbered as listed, else as `build.from_parents` says. A node with
+    a text id and no `name` takes its id as name. `kind` and `monotone` of the object are kept.
+
+    Nested: an object with `children`, a list of such objects; ids are not needed. Rows are in
+    preorder. `kind` and `monotone` of the root are the tree's.
+
+    `height` is a number for every node; where no node has one, it is the most edges down to a leaf.
+    `size` is not used: the rows are the leaves. Further fields become extra columns.
+
+    Raises InvalidTree naming the node: not an object, an id that is missing, doubled or of another
+    type, an unknown parent, no or several roots, a cycle, a name that is no text, a height that is
+    missing or no finite number or falls from child to parent without `monotone: false`.
+    O(n_nodes log depth).
+    """
+    if isinstance(document, list):
+        return _read_flat(document, {})
+    if not isinstance(document, dict):
+        raise InvalidTree(_WANTED)
+    if "nodes" in document:
+        if not isinstance(document["nodes"], list):
+            raise InvalidTree("The field 'nodes' must be a list of nodes.")
+        return _read_flat(document["nodes"], document)
+    if not {"children", "name", "id", "height"} & document.keys():
+        raise InvalidTree(_WANTED)
+    return _read_nested(document)
+
+
+_WANTED = (
+    "A tree as JSON is a list of nodes with 'id' and 'parent', an object with such a list as "
+    "'nodes', or nested objects with 'children'."
+)
+
+
+def node_fields(tree: Tree, node: int) -> dict[str, Any]:
+    """One node as in `flat_nodes`, as plain JSON values."""
+    return {
+        "id": node,
+        "parent": int(tree.parent[node]) if node else None,
+        "name": tree.name[node],
+        "height": plain(tree.height[node]),
+        "size": int(tree.size[node]),
+        **{key: plain(column[node]) for key, column in tree.extra.items()},
+    }
+
+
+def _flat(template: str, columns: list[Column], n_nodes: int) -> Iterator[str]:
+    for start in range(0, n_nodes, _CHUNK):
+        stop = start + _CHUNK
+        rows = zip(*(column(start, stop) for column in columns), strict=True)
+        text = ",\n".join([template % row for row in rows])
+        yield ("[" if start == 0 else ",\n") + text
+    yield "]"
+
+
+def _nested(tree: Tree, template: str, columns: list[Column]) -> Iterator[str]:
+    rows = list(zip(*(column(0, tree.n_nodes) for column in columns), strict=True))
+    above = tree.parent.tolist()
+    left = tree.n_children.tolist()
+    pieces: list[str] = []
+    claims = "" if tree.kind == "hierarchy" else ',"kind":"partition"'
+    claims += "" if tree.monotone else ',"monotone":false'
+    for node in preorder(tree).tolist():
+        pieces.append(template % rows[node] + (claims if node == 0 else ""))
+        if left[node]:
+            pieces.append(',"children":[')
+            continue
+        pieces.append("}")
+        # Close every node whose last child this was.
+        while node:
+            node = above[node]
+            left[node] -= 1
+            if left[node]:
+                pieces.append(",")
+                break
+            pieces.append("]}")
+        if len(pieces) > _CHUNK:
+            yield "".join(pieces)
+            pieces.clear()
+    yield "".join(pieces)
+
+
+def _above(tree: Tree, ids: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
+    above = tree.parent.astype(np.int64)
+    if ids is not None:
+        above[1:] = ids[tree.parent[1:]]
+    return above
+
+
+def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
+    row_of_id: dict[int | str, int] = {}
+    for row, node in enumerate(nodes):
+        if not isinstance(node, dict):
+            raise InvalidTree(f"Node number {row} of the list is not an object.", node=row)
+        own = node.get("id")
+        if type(own) is not int and type(own) is not str:
+            raise InvalidTree(
+                f"Node number {row} of the list has no id that is an integer or text.", node=row
+            )
+        if own in row_of_id:
+            raise InvalidTree(f"Two nodes have the id {_short(own)}.", node=own)
+        row_of_id[own] = row
+    parents: list[int] = []
+    for node in nodes:
+        over = node.get("parent")
+        if over is None:
+            parents.append(-1)
+        elif type(over) in (int, str) and over in row_of_id:
+            parents.append(row_of_id[over])
+        else:
+            raise InvalidTree(
+                f"Node {_short(node['id'])} has the parent {_short(over)}, which does not exist.",
+                node=node["id"],
+            )
+    return _build(nodes, parents, list(row_of_id), document)
+
+
+def _read_nested(root: dict[str, Any]) -> Tree:
+    nodes: list[dict[str, Any]] = []
+    parents: list[int] = []
+    # The root's claims are the tree's, no extra columns.
+    bare_root = {key: value for key, value in root.items() if key not in ("kind", "monotone")}
+    waiting: list[tuple[Any, int]] = [(bare_root, -1)]
+    while waiting:
+        node, above = waiting.pop()
+        row = len(nodes)
+        if not isinstance(node, dict):
+            raise InvalidTree(f"A child of node {above} (counted in preorder) is not an object.")
+        children = node.get("children")
+        if children is not None and not isinstance(children, list):
+            raise InvalidTree(f"The children of node {row} (counted in preorder) are not a list.")
+        nodes.append(node)
+        parents.append(above)
+        waiting.extend((child, row) for child in reversed(children or []))
+    return _build(nodes, parents, range(len(nodes)), root)
+
+
+def _build(
+    nodes: list[dict[str, Any]],
+    parents: list[int],
+    ids: Sequence[int | str],
+    document: Mapping[str, Any],
+) -> Tree:
+    kind = document.get("kind", "hierarchy")
+    if kind not in ("hierarchy", "partition"):
+        raise InvalidTree("The field 'kind' must be 'hierarchy' or 'partition'.")
+    monotone = document.get("monotone", True)
+    if not isinstance(monotone, bool):
+        raise InvalidTree("The field 'monotone' must be true or false.")
+    names: list[str | None] = []
+    for node, own in zip(nodes, ids, strict=True):
+        name = node.get("name", own if isinstance(own, str) else None)
+        if name is not None and not isinstance(name, str):
+            raise InvalidTree(f"The name of node {_short(own)} is neither text nor null.", node=own)
+        names.append(name)
+    require_text(names, "A name")
+    heights = [node.get("height") for node in nodes]
+    bare = all(height is None for height in heights)
+    if bare:
+        numbers = [0.0] * len(nodes)
+    else:
+        numbers = [_height(value, own) for value, own in zip(heights, ids, strict=True)]
+    tree = from_parents(
+        parents,
+        numbers,
+        names,
+        kind=kind,
+        monotone=monotone,
+        extra=extra_columns(nodes),
+        labels=ids,
+    )
+    return replace(tree, height=levels_below(tree.parent)) if bare else tree
+
+
+def _height(value: Any, own: int | str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            height = float(value)
+        except OverflowError:
+            height = math.inf
+        if math.isfinite(height):
+            return height
+    raise InvalidTree(f"The height of node {_short(own)} is not a finite number.", node=own)
+
+
+def _short(value: Any) -> str:
+    """A value of the user's for a sentence: plain ASCII, cut."""
+    text = ascii(value) if isinstance(value, str | int) else f"of type {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,226 @@
+"""Newick text: written in pieces, read without recursion.
+
+Branch length = parent height - child height. Heights read back are the greatest distance from the
+root to a leaf minus a node's own distance from the root, so lengths are kept up to rounding and
+leaves may lie above 0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import InvalidTree
+from models.tree.build import from_parents
+from models.tree.tree import Tree
+from models.tree.walk import preorder
+
+Labels = Literal["name", "id"]
+
+_PLAIN = re.compile(r"[A-Za-z0-9.\-]+")
+_CHUNK = 8192
+
+# Blanks and comments have no group. Quotes hide whatever stands in them. Some group takes any
+# character, so that the text is never searched for the next match, which would be quadratic.
+_TOKEN = re.compile(
+    r"[ \t\r\n\f\v]+|\[[^\]]*+\]"
+    r"|(?P<open>\()|(?P<close>\))|(?P<comma>,)|(?P<colon>:)|(?P<end>;)"
+    r"|(?P<quoted>'[^']*+(?:''[^']*+)*+')"
+    r"|(?P<word>[^ \t\r\n\f\v()\[\]',:;]+)"
+    r"|(?P<alone>[\[\]'])"
+)
+
+
+def write(
+    tree: Tree,
+    *,
+    labels: Labels = "name",
+    ids: npt.NDArray[np.int64] | None = None,
+    plain: bool = True,
+) -> Iterator[str]:
+    """The tree as one line of Newick, in pieces of about 8,000 nodes.
+
+    A label with a character outside `[A-Za-z0-9.-]`, or an empty one, stands in single quotes, `'`
+    doubled; a node whose name is None has no label. Lengths are exact (`repr`) and negative where
+    heights fall from child to parent, which `read` refuses. The root has no length.
+
+    labels : "name", or "id" for node ids at every node.
+    ids : (n_nodes,) the ids to write in place of row numbers, for a part of a tree.
+    plain : whether a label that needs no quotes goes without them.
+
+    O(n_nodes).
+    """
+    quote = quoted_if_odd if plain else quoted
+    order = preorder(tree).tolist()
+    length = (tree.height[tree.parent] - tree.height).tolist()
+    above = tree.parent.tolist()
+    names: list[str | None]
+    if labels == "id":
+        names = [str(i) for i in (range(tree.n_nodes) if ids is None else ids.tolist())]
+    else:
+        names = tree.name.tolist()
+    # How many children of a node are still to come.
+    left = tree.n_children.tolist()
+    pieces: list[str] = []
+    for node in order:
+        if left[node]:
+            pieces.append("(")
+            continue
+        pieces.append(_tail(names[node], quote, length[node], node))
+        # Close every node whose last child this was.
+        while node:
+            node = above[node]
+            left[node] -= 1
+            if left[node]:
+                pieces.append(",")
+                break
+            pieces.append(")" + _tail(names[node], quote, length[node], node))
+        if len(pieces) > _CHUNK:
+            yield "".join(pieces)
+            pieces.clear()
+    pieces.append(";\n")
+    yield "".join(pieces)
+
+
+def quoted(label: str) -> str:
+    """A label in single quotes, as Newick and Nexus have them: `'` doubled."""
+    return "'" + label.replace("'", "''") + "'"
+
+
+def quoted_if_odd(label: str) -> str:
+    """A label as it is where it has only characters of `[A-Za-z0-9.-]`, else in quotes."""
+    return label if _PLAIN.fullmatch(label) else quoted(label)
+
+
+def read(text: str) -> Tree:
+    """The one tree in a Newick text. Rows are its leaves from left to right, nodes in preorder.
+
+    Labels may be quoted (`''` is a quote); underscores stay underscores, as ete4 has it and unlike
+    DendroPy's default, which turns them into blanks. Names of inner nodes are kept; no label is
+    None. Comments in `[]`, so also a leading `[&R]`, and a byte-order mark are skipped. A missing
+    length is 1; the root's is ignored.
+
+    Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do
+    not match, a missing `;`, text after it, two labels in a row, a length that is no finite number
+    or is negative. O(len(text)).
+    """
+    rows = _Rows()
+    # The bracket that the next node stands in, the node just read, and what may come next.
+    within = node = -1
+    state = _NODE
+    for kind, part, at in _tokens(text, 1 if text.startswith("\ufeff") else 0):
+        if state == _DONE:
+            raise _error("There is text after the tree's ';'", at)
+        if state == _LENGTH:
+            rows.length[node] = _length(kind, part, at)
+            state = _END
+        elif kind == "open":
+            if state != _NODE:
+                raise _error("A '(' stands where ',', ')' or ';' is expected", at)
+            within = rows.add(within)
+        elif state == _NODE and kind == "end" and not rows.parent:
+            raise InvalidTree("The text holds no tree.", position=at + 1)
+        else:
+            # Whatever it is, it belongs to a node or ends one: a leaf begins here if none did.
+            if state == _NODE:
+                node = rows.add(within)
+                state = _LABEL
+            if kind in ("word", "quoted"):
+                if state != _LABEL:
+                    raise _error(
+                        "A label stands where ',', ')' or ';' is expected (a label with blanks "
+                        "needs single quotes)",
+                        at,
+                    )
+                rows.name[node] = part
+                state = _COLON
+            elif kind == "colon":
+                if state == _END:
+                    raise _error("A node has two lengths", at)
+                state = _LENGTH
+            elif kind == "end":
+                if within >= 0:
+                    raise _error("A '(' is never closed: the tree ends", at)
+                state = _DONE
+            elif within < 0:
+                raise _error(f"A {part!r} stands outside all brackets", at)
+            elif kind == "comma":
+                state = _NODE
+            else:
+                node, within = within, rows.parent[within]
+                state = _LABEL
+    if not rows.parent:
+        raise InvalidTree("The text holds no tree.", position=1)
+    if state != _DONE:
+        raise _error("The tree does not end with ';': the text ends", len(text))
+    return rows.tree()
+
+
+# What may come next: a node; its label or what follows it; its length or what follows it; the
+# length itself; the end of the node; nothing.
+_NODE, _LABEL, _COLON, _LENGTH, _END, _DONE = range(6)
+
+
+class _Rows:
+    """The nodes read so far."""
+
+    def __init__(self) -> None:
+        self.parent: list[int] = []
+        self.name: list[str | None] = []
+        self.length: list[float] = []
+
+    def add(self, parent: int) -> int:
+        self.parent.append(parent)
+        self.name.append(None)
+        self.length.append(1.0)
+        return len(self.parent) - 1
+
+    def tree(self) -> Tree:
+        distance = [0.0] * len(self.parent)
+        for node in range(1, len(distance)):
+            distance[node] = distance[self.parent[node]] + self.length[node]
+        far = np.array(distance)
+        if not math.isfinite(far.max()):
+            raise InvalidTree("The branch lengths from the root to a leaf add up past any number.")
+        return from_parents(self.parent, far.max() - far, self.name)
+
+
+def _tail(name: str | None, quote: Callable[[str], str], length: float, node: int) -> str:
+    label = "" if name is None else quote(name)
+    return f"{label}:{length!r}" if node else label
+
+
+def _tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
+    """Kind, text (a quoted label without its quotes) and place of each token that counts."""
+    for match in _TOKEN.finditer(text, place):
+        kind = match.lastgroup
+        if kind is None:
+            continue
+        part = match.group()
+        if kind == "alone":
+            what = {"'": "A quote is never closed", "[": "A comment is never closed"}
+            raise _error(what.get(part, "A ']' closes no comment"), match.start())
+        if kind == "quoted":
+            part = part[1:-1].replace("''", "'")
+        yield kind, part, match.start()
+
+
+def _length(kind: str, part: str, at: int) -> float:
+    try:
+        length = float(part) if kind == "word" and "_" not in part else math.nan
+    except ValueError:
+        length = math.nan
+    if not math.isfinite(length):
+        raise _error(f"A branch length must be a finite number, not {part[:40]!r}", at)
+    if length < 0:
+        raise _error(f"A branch length is negative ({part[:40]}), which no height can hold", at)
+    return length
+
+
+def _error(what: str, at: int) -> InvalidTree:
+    return InvalidTree(f"{what} at character {at + 1}.", position=at + 1)

@@ -1,0 +1,53 @@
+"""Nodes by name."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from models.errors import UsageError
+from models.tree.tree import Tree
+from models.tree.walk import path
+
+
+class Found(TypedDict):
+    """One node found; `path` runs from the root to the node, both included."""
+
+    node: int
+    name: str
+    path: list[int]
+
+
+def search(tree: Tree, text: str, limit: int = 50) -> list[Found]:
+    """Nodes whose name contains `text`, whatever the case.
+
+    The whole name first, then names that begin with it, then the others; each by falling size,
+    then by row. At most `limit`. O(characters of all names), and the length of each path.
+
+    Raises UsageError for an empty text and a limit below 1.
+    """
+    wanted = text.strip().casefold()
+    if not wanted:
+        raise UsageError(
+            "The text to search for is empty; give at least one character.",
+            code="wrong-parameter",
+            parameter="q",
+        )
+    if limit < 1:
+        raise UsageError(
+            f"Parameter 'limit' is {limit}; it must be at least 1.",
+            code="wrong-parameter",
+            parameter="limit",
+        )
+    hits: list[tuple[int, int, int]] = []
+    for node, name in enumerate(tree.name.tolist()):
+        if name is None:
+            continue
+        folded = name.casefold()
+        if wanted in folded:
+            rank = 0 if folded.strip() == wanted else 1 if folded.startswith(wanted) else 2
+            hits.append((rank, -int(tree.size[node]), node))
+    hits.sort()
+    return [
+        Found(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
+        for _, _, node in hits[:limit]
+    ]

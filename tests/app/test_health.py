@@ -1,0 +1,53 @@
+"""Health and figures."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.app.conftest import Api, new_job, problem_of
+from workers.errors import StoreUnavailable
+
+
+def test_live(api: Api) -> None:
+    assert api.client.get("/livez", headers={"Host": "10.0.0.5"}).json() == {"status": "ok"}
+
+
+def test_ready_needs_a_worker(api: Api) -> None:
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["away"] == ["workers"]
+    api.service.ledger.worker_seen("w")
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_ready_names_what_is_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(api.service.blobs, "ping", away)
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["away"] == ["store", "workers"]
+
+
+def test_figures(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    api.client.get(f"/v1/jobs/{job_id}")
+    api.client.get("/v1/nothing")
+    text = api.client.get("/metrics").text
+    for line in (
+        'umbel_requests_total{method="POST",route="/v1/jobs",status="202"} 1.0',
+        'umbel_requests_total{method="GET",route="/v1/jobs/{job_id}",status="200"} 1.0',
+        'umbel_requests_total{method="GET",route="none",status="404"} 1.0',
+        'umbel_jobs{status="queued"} 1.0',
+        'umbel_queued{queue="cpu"} 1.0',
+        "umbel_workers 0.0",
+        "umbel_redis_up 1.0",
+    ):
+        assert line in text, text
+    assert job_id not in text
+
+
+def test_the_sweeper_runs_and_ends_with_the_app(api: Api) -> None:
+    assert api.settings.sweep_s == 1.0
+    assert threading.active_count() > 1

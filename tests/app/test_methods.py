@@ -1,0 +1,27 @@
+"""The catalogue."""
+
+from __future__ import annotations
+
+from models.registry import methods
+from tests.app.conftest import Api
+
+
+def test_it_lists_every_method_as_it_says_of_itself(api: Api) -> None:
+    page = api.client.get("/v1/methods").json()
+    assert page["next_cursor"] is None
+    assert [item["id"] for item in page["items"]] == list(methods())
+    for item in page["items"]:
+        method = methods()[item["id"]]
+        assert set(item["inputs"]) == set(method.inputs)
+        assert set(item["params"]["properties"]) == set(method.Params.model_fields)
+        assert item["predicts"] == method.predicts
+        assert item["outputs"] == list(method.outputs)
+        assert item["description"]
+        assert item["paper"]["title"]
+        one = api.client.get(f"/v1/methods/{item['id']}")
+        assert one.json() == item
+        etag = one.headers["etag"]
+        assert (
+            api.client.get(f"/v1/methods/{item['id']}", headers={"If-None-Match": etag}).status_code
+            == 304
+        )

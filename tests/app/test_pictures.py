@@ -1,0 +1,349 @@
+"""Pictures: well-formed, safe, bounded, and nothing overlaps."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import threading
+import time
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from app.pictures import circular
+from app.pictures.lettering import clean, clip, width
+from app.pictures.marks import points
+from app.pictures.palette import CATEGORIES, INK, luminance, mix, shade
+from app.pictures.png import MAX_PX, png
+from app.pictures.svg import svg
+from models.errors import UsageError
+from models.tree.tree import Tree, sizes
+
+SHAPES = ("circular", "rectangular", "icicle")
+NS = "{http://www.w3.org/2000/svg}"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"'&]]>",
+    "x" * 2000,
+    "שלום עולם",
+    "مرحبا \u202e reversed",
+    "🦊🎉 fox",
+    "日本語の名前",
+    "new\nline\ttab\x00\x1b\ud800\ufffe",
+    "",
+    "   ",
+]
+
+
+def random_tree(n: int, seed: int = 0, names: list[str] | None = None) -> Tree:
+    """A binary tree of n leaves, merge orders as heights; row 0 is the last merge."""
+    rng = np.random.default_rng(seed)
+    parent = np.full(2 * n - 1, -1, dtype=np.int32)
+    height = np.zeros(2 * n - 1)
+    height[: n - 1] = np.arange(n - 1, 0, -1)
+    open_slots = [0, 0] if n > 1 else []
+    row = 1
+    for merge in range(1, n - 1):
+        slot = int(rng.integers(len(open_slots)))
+        parent[row] = open_slots[slot]
+        open_slots[slot] = merge
+        open_slots.append(merge)
+        row += 1
+    parent[row:] = open_slots
+    leaves = np.arange(n - 1, 2 * n - 1, dtype=np.int32)
+    name = np.full(2 * n - 1, None, dtype=object)
+    name[n - 1 :] = names if names is not None else [f"leaf {i}" for i in range(n)]
+    return Tree(parent, height, sizes(parent, leaves), name, leaves).validate()
+
+
+def chain(n: int) -> Tree:
+    parent = np.array([-1] + [2 * (i // 2) for i in range(2 * n - 2)], dtype=np.int32)
+    tip = np.bincount(parent[1:], minlength=2 * n - 1) == 0
+    height = np.where(tip, 0.0, np.arange(2 * n - 1)[::-1])
+    leaves = np.flatnonzero(tip).astype(np.int32)
+    name = np.array([f"n{i}" for i in range(2 * n - 1)], dtype=object)
+    return Tree(parent, height, sizes(parent, leaves), name, leaves).validate()
+
+
+def star(n: int) -> Tree:
+    parent = np.zeros(n + 1, dtype=np.int32)
+    parent[0] = -1
+    leaves = np.arange(1, n + 1, dtype=np.int32)
+    name = np.array([None] + [f"s{i}" for i in range(n)], dtype=object)
+    height = np.zeros(n + 1)
+    height[0] = 1.0
+    return Tree(parent, height, sizes(parent, leaves), name, leaves, kind="partition").validate()
+
+
+def single() -> Tree:
+    points_in = np.zeros(3, dtype=np.int32)
+    one = np.array([-1], dtype=np.int32)
+    return Tree(one, np.zeros(1), np.array([3]), np.array(["only"], dtype=object), points_in)
+
+
+def flat(tree: Tree) -> Tree:
+    return Tree(tree.parent, np.zeros(tree.n_nodes), tree.size, tree.name, tree.leaf_of_point)
+
+
+def texts(picture: str) -> list[str]:
+    root = ET.fromstring(picture.encode())
+    return [element.text or "" for element in root.iter(f"{NS}text")]
+
+
+def size_of(image: bytes) -> tuple[int, int]:
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    wide, tall = struct.unpack(">II", image[16:24])
+    return wide, tall
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "tree",
+    [
+        single(),
+        random_tree(2),
+        random_tree(10, names=HOSTILE),
+        flat(random_tree(60)),
+        star(12),
+        star(5000),
+        chain(1000),
+        random_tree(100_000),
+    ],
+    ids=["one", "two", "hostile", "equal", "star", "wide", "chain", "large"],
+)
+def test_every_tree_gives_a_whole_picture(tree: Tree, shape: str) -> None:
+    picture = svg(tree, shape=shape, px=400, title="<b>&\x00")  # type: ignore[arg-type]
+    root = ET.fromstring(picture.encode())
+    assert len(picture) < 1_000_000
+    allowed = {"svg", "g", "rect", "path", "text", "title"}
+    for element in root.iter():
+        assert element.tag.removeprefix(NS) in allowed
+        for key, value in element.attrib.items():
+            assert not key.startswith("on")
+            assert "href" not in key
+            assert "url(" not in value
+    assert "nan" not in picture.replace("leaves", "").lower().split("</title>")[-1]
+    assert not re.search(r'[" ,LMHVAlv](nan|inf)', picture)
+    wide, tall = size_of(png(picture, 400))
+    assert wide == 400
+    assert abs(tall - float(root.attrib["height"])) <= 1
+
+
+def test_names_are_text_and_cut() -> None:
+    picture = svg(random_tree(10, names=HOSTILE))
+    shown = texts(picture)
+    assert any(text.startswith("<script>alert(") for text in shown)
+    assert "\"'&]]>" in shown
+    assert "<script" not in picture
+    long = next(text for text in shown if text.startswith("xxx"))
+    assert long.endswith("…")
+    assert len(long) < 60
+    assert "new line tab\ufffd\ufffd\ufffd\ufffd" in shown
+
+
+def test_ids_instead_of_names() -> None:
+    assert sorted(map(int, texts(svg(random_tree(5), labels="id")))) == [4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("n", [10, 60, 140, 300])
+def test_circular_labels_stand_apart_and_inside(n: int) -> None:
+    px = 1000
+    picture = svg(random_tree(n), px=px)
+    found = re.findall(
+        r'<text x="([\d.]+)" y="([\d.]+)"(?: transform="rotate\(([-\d.]+) [^)]*\)")?'
+        r'(?: text-anchor="(\w+)")? font-size="([\d.]+)"[^>]*>([^<]*)',
+        picture,
+    )
+    labels = [row for row in found if row[5].startswith("leaf")]
+    assert len(labels) == n
+    middle = px / 2
+    places = []
+    for x, y, turn, anchor, size, text in labels:
+        font = float(size)
+        # The baseline was lowered by 0.36 of the font to centre the line.
+        at_x, at_y = float(x) - middle, float(y) - 0.36 * font - middle
+        radius, angle = math.hypot(at_x, at_y), math.atan2(at_y, at_x)
+        degrees = float(turn or 0) + (180 if anchor == "end" else 0)
+        assert math.cos(math.radians(degrees) - angle) > 0.9999, "labels point outwards"
+        assert abs((float(turn or 0) + 90) % 360 - 90) <= 90.5, "labels can be read upright"
+        assert radius + width(text, font) <= middle
+        places.append((angle, radius, font))
+    places.sort()
+    for (low, radius, font), (high, _, _) in pairwise(places):
+        assert (high - low) * radius >= 0.97 * font
+
+
+@pytest.mark.parametrize(("n", "font"), [(10, 13.0), (500, 6.0), (2000, 5.0)])
+def test_rectangular_labels_stand_apart(n: int, font: float) -> None:
+    picture = svg(random_tree(n), shape="rectangular")
+    rows = re.findall(
+        r'<text x="([\d.]+)" y="([\d.]+)" font-size="([\d.]+)"[^>]*>(leaf[^<]*)', picture
+    )
+    assert len(rows) == n
+    assert all(float(x) + width(text, float(size)) <= 1000 for x, _, size, text in rows)
+    heights = sorted(float(y) for _, y, _, _ in rows)
+    assert min(b - a for a, b in pairwise(heights)) >= float(rows[0][2]) >= font
+
+
+def test_labels_go_before_leaves_do_and_leaves_before_the_picture_does() -> None:
+    whole = svg(random_tree(2000), px=1000)
+    assert texts(whole) == []
+    assert len(texts(svg(random_tree(2000), px=4000))) == 2000
+    folded = texts(svg(random_tree(3000), px=1000))
+    assert "wedges: folded subtrees, 160 shown for 3,000 leaves" in folded[-1]
+    assert any(text.endswith("leaves") for text in folded[:-1])
+
+
+def test_wide_nodes_show_the_rest_as_one() -> None:
+    shown = texts(svg(star(5000), shape="rectangular"))
+    assert "4,880 more" in shown
+    assert "s119" in shown
+
+
+def test_depth_folds() -> None:
+    shown = texts(svg(random_tree(64), depth=1))
+    assert len(shown) == 3
+    counts = [int(text.split()[0]) for text in shown[:2] if text.endswith("leaves")]
+    assert sum(counts) in (63, 64)
+
+
+#       0        labels of 3, 4, 5, 6: a a b None
+#     /   \
+#    1     2     height 3, 2, 1
+#   / \   / \
+#  3   4 5   6
+FOUR = Tree(
+    np.array([-1, 0, 0, 1, 1, 2, 2], dtype=np.int32),
+    np.array([3.0, 2, 1, 0, 0, 0, 0]),
+    np.array([4, 2, 2, 1, 1, 1, 1]),
+    np.array([None, None, None, "p", "q", "r", "s"], dtype=object),
+    np.array([3, 4, 5, 6], dtype=np.int32),
+).validate()
+
+
+def strokes(picture: str) -> dict[str, int]:
+    """Lines drawn by colour."""
+    return {
+        colour: sum(len(re.findall("M", path)) for path in paths)
+        for colour in set(re.findall(r'stroke="(#\w+)" stroke-width', picture))
+        if (
+            paths := re.findall(
+                rf'<path stroke="{colour}" stroke-width="[\d.]+" d="([^"]+)"', picture
+            )
+        )
+    }
+
+
+def test_a_branch_has_the_colour_all_its_leaves_share() -> None:
+    picture = svg(FOUR, color_by=["a", "a", "b", None])
+    # Subtree 1: its branch, its arc, two leaves. Leaf 5 alone. Leaf 6 has no label: grey.
+    drawn = strokes(picture)
+    assert drawn[CATEGORIES[0]] == 4
+    assert drawn[CATEGORIES[1]] == 1
+    assert drawn["#9aa1ab"] == 1
+    assert drawn[INK] == 3
+    shown = texts(picture)
+    assert {"a", "b", "none"} <= set(shown)
+
+
+def test_clusters_are_the_cut_by_height() -> None:
+    drawn = strokes(svg(FOUR, color_by="cluster:3"))
+    assert [drawn[CATEGORIES[i]] for i in range(3)] == [1, 1, 4]
+    assert set(strokes(svg(FOUR, color_by="cluster:99"))) == {*CATEGORIES[:4], INK}
+
+
+def test_folded_tips_fade_with_mixture() -> None:
+    picture = svg(FOUR, depth=1, color_by=["a", "b", "a", "a"])
+    drawn = strokes(picture)
+    assert CATEGORIES[0] in drawn
+    assert mix(INK, CATEGORIES[0], 0.5) in drawn
+
+
+def test_more_than_nine_categories_share_a_grey() -> None:
+    n = 30
+    shown = texts(svg(random_tree(n), color_by=[f"kind {i % 12}" for i in range(n)]))
+    assert "3 others" in shown
+    assert "kind 8" in shown
+    assert "kind 9" not in shown
+
+
+@pytest.mark.parametrize(
+    ("bad", "place"),
+    [
+        ({"shape": "square"}, "shape"),
+        ({"px": 50}, "px"),
+        ({"px": 10_001}, "px"),
+        ({"color_by": "cluster:"}, "color_by"),
+        ({"color_by": "cluster:0"}, "color_by"),
+        ({"color_by": "cluster:²"}, "color_by"),
+        ({"color_by": "family"}, "color_by"),
+        ({"color_by": ["a"]}, "color_by"),
+        ({"depth": -1}, "depth"),
+    ],
+)
+def test_bad_requests_are_named(bad: dict[str, object], place: str) -> None:
+    with pytest.raises(UsageError) as error:
+        svg(FOUR, **bad)  # type: ignore[arg-type]
+    assert error.value.where == {"parameter": place}
+    with pytest.raises(UsageError, match="no node 7"):
+        svg(FOUR, root=7)
+
+
+def test_png_is_bounded() -> None:
+    picture = svg(FOUR)
+    for px in (0, MAX_PX + 1):
+        with pytest.raises(UsageError, match="4096 pixels wide"):
+            png(picture, px)
+    with pytest.raises(UsageError, match="16,777,216"):
+        png(svg(random_tree(2000), shape="rectangular"), 2000)
+
+
+def test_png_does_not_depend_on_the_machine_fonts() -> None:
+    # Text leaves ink: the same picture with and without it differs.
+    with_text, without = svg(FOUR), re.sub(r"<text.*?</text>", "", svg(FOUR))
+    assert png(with_text, 300) != png(without, 300)
+    assert png(with_text, 300) == png(with_text, 300)
+
+
+def test_other_threads_go_on_while_a_png_is_drawn() -> None:
+    picture = svg(random_tree(2000), px=4000)
+    gaps: list[float] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        last = time.perf_counter()
+        while not done.wait(0.005):
+            gaps.append(time.perf_counter() - last)
+            last = time.perf_counter()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    png(picture, 2000)
+    took = time.perf_counter() - start
+    done.set()
+    watcher.join()
+    assert max(gaps) < 0.5 * took
+
+
+def test_a_picture_that_cannot_be_drawn_is_our_error() -> None:
+    with pytest.raises(RuntimeError, match="renderer"):
+        png('<svg viewBox="0 0 10 10"><broken', 100)
+
+
+def test_text_for_pictures() -> None:
+    assert clean("a\r\n b\x07") == "a b\ufffd"
+    assert clip("abc", 10, 100) == "abc"
+    assert clip("wwwwwwwwww", 10, 50).endswith("w…")
+    assert width(clip("W" * 500, 10, 120), 10) <= 120
+    assert points(-0.001, 1.5, 2.0) == "0 1.5 2"
+    for colour in (*CATEGORIES, INK, "#ffffff"):
+        assert 1.05 / (luminance(shade(colour)) + 0.05) >= 4.5
+
+
+def test_the_whole_circle_is_used() -> None:
+    most, after = circular.capacity(1000)
+    assert (most, after) == (2000, 160)

@@ -1,0 +1,109 @@
+"""Every error is a problem, whatever is sent."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tests.app.conftest import Api, Start, new_job, problem_of
+from workers.errors import StoreFull, StoreUnavailable
+
+JSON = {"Content-Type": "application/json"}
+
+
+def post(api: Api, content: bytes) -> object:
+    return api.client.post("/v1/jobs", content=content, headers=JSON)
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"nope", b"\xff", b"[" * 100_000, b'{"a":' * 50_000, b"{} x", b'"\\ud8"']
+)
+def test_what_is_not_json_is_malformed(api: Api, content: bytes) -> None:
+    problem_of(post(api, content), 400, "malformed")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "Infinity", "-Infinity", "1e400", "-1e999", "1" + "0" * 400 + ".0", "9" * 5000,
+     '"\\ud800"', '"\\udc00"', "1" + "0" * 400],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["name", "params", "inputs", "key"])
+def test_what_json_cannot_carry_is_422(api: Api, value: str, place: str) -> None:
+    text = {
+        "name": f'{{"method": "l2h", "inputs": {{"logits": [[1, 2]]}}, "name": {value}}}',
+        "params": '{"method": "l2h", "inputs": {"logits": [[1, 2]]}, "params": '
+        f'{{"aggregation": {value}}}}}',
+        "inputs": f'{{"method": "l2h", "inputs": {{"logits": [[1, {value}]]}}}}',
+        "key": f'{{"method": "l2h", "inputs": {{"logits": [[1, 2]]}}, "x": {value}}}',
+    }[place]
+    answer = post(api, text.encode())
+    assert answer.status_code == 422, answer.text  # type: ignore[attr-defined]
+    assert api.sent == []
+
+
+@pytest.mark.parametrize("content", [b"", b"null", b"[]", b"1", b'"x"', b"{}", b'{"method": 1}'])
+def test_bodies_of_another_shape(api: Api, content: bytes) -> None:
+    problem_of(post(api, content), 422, "invalid-request")
+
+
+def test_a_body_of_another_type(api: Api) -> None:
+    answer = api.client.post("/v1/jobs", content=b"{}", headers={"Content-Type": "text/plain"})
+    problem_of(answer, 415, "unsupported-format")
+    bare = api.client.build_request("POST", "/v1/jobs", content=b"{}")
+    bare.headers.pop("content-type", None)
+    problem_of(api.client.send(bare), 422, "invalid-request")
+
+
+def test_a_large_body_is_refused(start: Start) -> None:
+    api = start(max_json_bytes=1000)
+    stated = post(api, b" " * 1001)
+    assert problem_of(stated, 413, "too-large")["limit"] == 1000
+    streamed = api.client.post("/v1/jobs", content=(b" " * 100 for _ in range(20)), headers=JSON)
+    problem_of(streamed, 413, "too-large")
+
+
+def test_paths_and_methods_that_are_not_there(api: Api) -> None:
+    problem_of(api.client.get("/v1/nothing"), 404, "not-found")
+    problem_of(api.client.get("/v1/jobs/"), 404, "not-found")
+    wrong = api.client.put("/v1/jobs")
+    body = problem_of(wrong, 405, "method-not-allowed")
+    assert wrong.headers["allow"] == "GET, POST"
+    assert "PUT" in body["detail"]
+    assert problem_of(api.client.get("/v1/methods/x"), 404, "not-found")
+
+
+def test_a_fault_of_ours_tells_nothing(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(api.service.ledger, "get", fail)
+    with caplog.at_level(logging.ERROR):
+        answer = api.client.get("/v1/jobs/job_" + "0" * 26, headers={"X-Request-ID": "r-1"})
+    body = problem_of(answer, 500, "internal")
+    assert "secret" not in answer.text
+    assert body["request_id"] == "r-1"
+    assert "/secret/path" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [(StoreUnavailable("/secret"), 503, "unavailable"), (StoreFull("/secret"), 507, "full")],
+)
+def test_a_store_that_is_away_or_full(
+    api: Api, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, code: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(api.service.ledger, "submit", fail)
+    answer = api.client.post("/v1/jobs", json=new_job())
+    problem_of(answer, status, code)
+    assert "secret" not in answer.text
+    assert ("retry-after" in answer.headers) == (status == 503)
+
+
+def test_unknown_query_parameters_are_ignored(api: Api) -> None:
+    assert api.client.get("/v1/jobs?x=1").status_code == 200

@@ -1,0 +1,92 @@
+"""Small inputs for every role, so that each method can be run on something it takes.
+
+A new role needs one entry in `ROLES`; a new method of known roles needs nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from models.contract import Fitted, Method
+from models.data import Data
+from models.tree.tree import Tree
+
+N_POINTS = 60
+N_GROUPS = 3
+
+_rng = np.random.default_rng(20261121)
+_group = _rng.permutation(np.arange(N_POINTS) % N_GROUPS)
+_features = _rng.normal(size=(N_POINTS, 4)) + 25.0 * np.eye(N_GROUPS, 4)[_group]
+_logits = _rng.normal(size=(N_POINTS, 6)) + 4.0 * np.eye(6)[_group + 3 * _rng.integers(2, size=60)]
+
+ROLES: Mapping[str, np.ndarray] = {
+    "features": _features,
+    "logits": _logits,
+    "distances": squareform(pdist(_features)),
+}
+"""Well separated groups and no ties, so that a result hangs on no last digit."""
+
+SQUARE = frozenset({"distances"})
+"""Roles whose columns are the points as well."""
+
+
+def ways(method: Method[Any]) -> list[tuple[str, ...]]:
+    """The smallest sets of roles the method runs on: the required ones, else each matrix alone."""
+    required = tuple(role for role, wanted in method.inputs.items() if wanted.required)
+    if required:
+        return [required]
+    return [(role,) for role in method.inputs if role in ROLES]
+
+
+def example(roles: tuple[str, ...]) -> Data:
+    """Data of the given roles; fails where a role has no example yet."""
+    missing = [role for role in roles if role not in ROLES]
+    assert not missing, f"add an example of role {missing[0]!r} to {__name__}.ROLES"
+    return Data({role: ROLES[role].copy() for role in roles})
+
+
+def permuted(data: Data, order: np.ndarray) -> Data:
+    """The same points in another order."""
+    values: dict[str, Any] = {}
+    for role, value in data.values.items():
+        values[role] = value[np.ix_(order, order)] if role in SQUARE else value[order]
+    return replace(data, values=values)
+
+
+def clades(tree: Tree, point_of_row: np.ndarray) -> set[tuple[frozenset[int], float]]:
+    """The points under each node and the node's height to nine digits."""
+    under: list[set[int]] = [set() for _ in range(tree.n_nodes)]
+    for row, leaf in enumerate(tree.leaf_of_point):
+        under[leaf].add(int(point_of_row[row]))
+    for node in range(tree.n_nodes - 1, 0, -1):
+        under[tree.parent[node]] |= under[node]
+    return {
+        (frozenset(points), float(f"{height:.9g}"))
+        for points, height in zip(under, tree.height, strict=True)
+    }
+
+
+def assert_same(one: Fitted, other: Fitted) -> None:
+    """Equal to the last bit."""
+    for column in ("parent", "height", "size", "name", "leaf_of_point"):
+        assert (getattr(one.tree, column) == getattr(other.tree, column)).all(), column
+    assert (one.tree.kind, one.tree.monotone) == (other.tree.kind, other.tree.monotone)
+    assert one.tree.extra.keys() == other.tree.extra.keys()
+    for key, column in one.tree.extra.items():
+        np.testing.assert_array_equal(column, other.tree.extra[key])
+    assert (one.model is None) == (other.model is None)
+    if one.model is not None and other.model is not None:
+        assert one.model.facts == other.model.facts
+        assert one.model.arrays.keys() == other.model.arrays.keys()
+        for key, array in one.model.arrays.items():
+            np.testing.assert_array_equal(array, other.model.arrays[key])
+    assert (one.logits is None) == (other.logits is None)
+    if one.logits is not None:
+        np.testing.assert_array_equal(one.logits, other.logits)
+    assert one.metrics == other.metrics
+    assert one.warnings == other.warnings

@@ -1,0 +1,296 @@
+"""What every registered method must do, whatever it computes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from models import registry
+from models.contract import Fitted, Method
+from models.data import Data
+from models.errors import Cancelled, UsageError
+from tests.conftest import ROOT
+from tests.contract.examples import N_POINTS, assert_same, clades, example, permuted, ways
+
+METHODS = list(registry.methods().values())
+RUNS = [
+    pytest.param(method, roles, id=f"{method.id}-{'+'.join(roles)}")
+    for method in METHODS
+    for roles in ways(method)
+]
+ORDER_MATTERS: frozenset[str] = frozenset()
+"""Methods whose result may hang on the order of rows, by their mathematics (online ones)."""
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.id)
+every_run = pytest.mark.parametrize(("method", "roles"), RUNS)
+
+
+def fit(method: Method[Any], data: Data, **params: Any) -> Fitted:
+    return method.fit(data, method.Params(**{**method.example, **params}))
+
+
+@every_method
+def test_it_runs_on_something(method: Method[Any]) -> None:
+    assert ways(method)
+
+
+@every_run
+def test_the_tree_is_valid_and_holds_every_point(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    fitted = fit(method, example(roles))
+    assert fitted.tree.validate().n_points == N_POINTS
+    assert (fitted.model is not None) == method.predicts
+    assert (fitted.logits is not None) == ("logits" in method.outputs)
+    assert all(isinstance(value, float) and np.isfinite(value) for value in fitted.metrics.values())
+    assert all(warning.endswith(".") for warning in fitted.warnings)
+
+
+@every_run
+def test_the_same_seed_gives_the_same_result(method: Method[Any], roles: tuple[str, ...]) -> None:
+    assert_same(fit(method, example(roles)), fit(method, example(roles)))
+    if "seed" in method.Params.model_fields:
+        one, other = (fit(method, example(roles), seed=77) for _ in range(2))
+        assert_same(one, other)
+
+
+@every_run
+def test_the_order_of_rows_does_not_matter(method: Method[Any], roles: tuple[str, ...]) -> None:
+    if method.id in ORDER_MATTERS:
+        pytest.skip("the order of rows is part of this method's definition")
+    data = example(roles)
+    order = np.random.default_rng(1).permutation(N_POINTS)
+    straight = clades(fit(method, data).tree, np.arange(N_POINTS))
+    assert clades(fit(method, permuted(data, order)).tree, order) == straight
+
+
+@every_run
+def test_inputs_are_left_as_they_were(method: Method[Any], roles: tuple[str, ...]) -> None:
+    data, untouched = example(roles), example(roles)
+    for value in data.values.values():
+        value.flags.writeable = False
+    fit(method, data)
+    for role, value in data.values.items():
+        np.testing.assert_array_equal(value, untouched.values[role])
+
+
+@every_run
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_named(
+    method: Method[Any], roles: tuple[str, ...], bad: float
+) -> None:
+    for role in roles:
+        data = example(roles)
+        data.values[role][7, 1] = bad
+        with pytest.raises(UsageError) as caught:
+            fit(method, data)
+        assert caught.value.code == "not-finite"
+        assert caught.value.where == {"role": role, "row": 7, "column": 1}
+        assert "row 7, column 1" in caught.value.detail
+
+
+@every_run
+def test_progress_grows_and_cancel_is_obeyed_at_each_call(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    seen: list[float] = []
+    stages: set[str] = set()
+
+    def watch(fraction: float, stage: str, message: str = "") -> None:
+        seen.append(fraction)
+        stages.add(stage)
+
+    params = method.Params(**method.example)
+    method.fit(example(roles), params, watch)
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (0.0, 1.0)
+    assert len(stages) > 2, "says where it is between the start and the end"
+
+    for stop in sorted({0, 1, len(seen) // 2, len(seen) - 1}):
+        calls = iter(range(len(seen)))
+
+        def cancel(fraction: float, stage: str, message: str = "", stop: int = stop) -> None:
+            if next(calls) == stop:  # noqa: B023
+                raise Cancelled
+
+        with pytest.raises(Cancelled):
+            method.fit(example(roles), params, cancel)
+
+
+@every_run
+def test_prediction_agrees_with_the_fit_on_its_own_rows(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    data = example(roles)
+    fitted = fit(method, data)
+    if fitted.model is None:
+        with pytest.raises(UsageError) as caught:
+            method.predict(None, fitted.tree, data)
+        assert caught.value.code == "cannot-predict"
+        return
+    found = method.predict(fitted.model, fitted.tree, data)
+    tree = fitted.tree
+    assert (found.leaf == tree.leaf_of_point).all()
+    assert (found.start[0], found.start[-1]) == (0, len(found.node))
+    assert len(found.node) == len(found.probability)
+    for row in range(N_POINTS):
+        path = found.node[found.start[row] : found.start[row + 1]]
+        probability = found.probability[found.start[row] : found.start[row + 1]]
+        assert (path[0], path[-1]) == (0, found.leaf[row])
+        assert (tree.parent[path[1:]] == path[:-1]).all()
+        assert probability[0] == 1.0
+        assert (np.diff(probability) <= 0).all()
+        assert probability[-1] > 0
+
+
+@every_run
+def test_logits_of_the_training_rows_are_those_of_the_fit(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    data = example(roles)
+    fitted = fit(method, data)
+    if fitted.logits is None:
+        with pytest.raises(UsageError) as caught:
+            method.logits(fitted.model, data)
+        assert caught.value.code == "cannot-predict"
+        return
+    again = method.logits(fitted.model, data)
+    assert again.shape == (N_POINTS, fitted.logits.shape[1])
+    np.testing.assert_allclose(again, fitted.logits, rtol=1e-9, atol=1e-9)
+
+
+@every_run
+def test_a_model_of_plain_arrays_and_json_predicts_the_same(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    """A model is kept as safetensors and JSON: nothing else may hide in it."""
+    fitted = fit(method, example(roles))
+    if fitted.model is None:
+        return
+    for array in fitted.model.arrays.values():
+        assert isinstance(array, np.ndarray)
+        assert array.dtype.kind in "fiub"
+    assert json.loads(json.dumps(fitted.model.facts, allow_nan=False)) == fitted.model.facts
+
+
+@every_method
+def test_unknown_and_missing_roles_are_refused(method: Method[Any]) -> None:
+    data = example(ways(method)[0])
+    with pytest.raises(UsageError) as caught:
+        fit(method, Data({**data.values, "no_such_role": np.zeros((N_POINTS, 2))}))
+    assert caught.value.where == {"role": "no_such_role"}
+    with pytest.raises(UsageError) as caught:
+        fit(method, Data({}))
+    assert caught.value.where["role"] in method.inputs
+
+
+@every_method
+def test_names_of_a_wrong_number_are_refused(method: Method[Any]) -> None:
+    if "names" not in method.inputs:
+        return
+    data = example(ways(method)[0])
+    with pytest.raises(UsageError) as caught:
+        fit(method, Data({**data.values, "names": ["a"]}))
+    assert caught.value.where == {"role": "names"}
+
+
+@every_method
+def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
+    assert method.title
+    assert method.paper.title
+    assert 1950 < method.paper.year < 2100
+    assert method.queue in ("cpu", "gpu")
+    assert method.inputs
+    assert all(wanted.description for wanted in method.inputs.values())
+    assert set(method.outputs) <= {"tree", "model", "logits"}
+    assert "tree" in method.outputs
+    package = type(method).__module__.split(".")
+    assert method.family == package[-2], "the family is the folder the method lies in"
+    assert sys.modules[type(method).__module__].__doc__
+
+
+@every_method
+def test_every_parameter_is_described_has_a_default_and_bounds(method: Method[Any]) -> None:
+    schema = method.Params.model_json_schema()
+    json.dumps(schema, allow_nan=False)
+    assert schema["additionalProperties"] is False
+    method.Params()
+    method.Params(**method.example)
+    for name, field in schema.get("properties", {}).items():
+        assert field.get("description"), name
+        assert "default" in field, name
+        kinds = {field.get("type"), *(one.get("type") for one in field.get("anyOf", []))}
+        if kinds & {"integer", "number"}:
+            assert low_end(field) is not None, f"{name} has no lower bound"
+            assert high_end(field) is not None, f"{name} has no upper bound"
+
+
+def low_end(field: dict[str, Any]) -> float | None:
+    return bound(field, "minimum", "exclusiveMinimum")
+
+
+def high_end(field: dict[str, Any]) -> float | None:
+    return bound(field, "maximum", "exclusiveMaximum")
+
+
+def bound(field: dict[str, Any], *keys: str) -> float | None:
+    for part in (field, *field.get("anyOf", [])):
+        for key in keys:
+            if key in part:
+                return part[key]
+    return None
+
+
+@every_method
+def test_unknown_and_out_of_range_parameters_are_refused(method: Method[Any]) -> None:
+    def refused(**params: Any) -> None:
+        with pytest.raises(ValidationError) as caught:
+            method.Params(**params)
+        assert caught.value.errors()[0]["loc"][0] == next(iter(params))
+
+    refused(no_such_parameter=1)
+    for name, field in method.Params.model_json_schema().get("properties", {}).items():
+        refused(**{name: {"no": "such value"}})
+        if "enum" in field:
+            refused(**{name: "no such value"})
+        low, high = low_end(field), high_end(field)
+        if low is not None:
+            refused(**{name: low - 1})
+        if high is not None:
+            refused(**{name: high + 1})
+        if field.get("type") == "number":
+            refused(**{name: float("nan")})
+            refused(**{name: float("inf")})
+
+
+def test_importing_a_methods_module_stays_light() -> None:
+    """The API reads the catalogue, so no module may pull in torch or scikit-learn."""
+    code = (
+        "import importlib, json, sys\n"
+        "found = {}\n"
+        "for name in json.loads(sys.argv[1]):\n"
+        "    importlib.import_module(name)\n"
+        "    found[name] = sorted({'torch', 'sklearn', 'cvxpy', 'numba'} & set(sys.modules))\n"
+        "print(json.dumps(found))\n"
+    )
+    modules = [type(method).__module__ for method in METHODS]
+    answer = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(modules)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(answer.stdout) == {module: [] for module in modules}
+
+
+@every_method
+def test_every_method_has_a_test_file(method: Method[Any]) -> None:
+    module = type(method).__module__.rpartition(".")[2]
+    assert (ROOT / "tests" / "models" / "methods" / f"test_{module}.py").is_file()

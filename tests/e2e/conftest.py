@@ -1,0 +1,175 @@
+"""The whole service, started as a user starts it, on a data directory of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.e2e.client import Api
+
+MARK = "UMBEL_TEST_MARK"
+SHORT = {
+    "UMBEL_LEASE_S": "3",
+    "UMBEL_HEARTBEAT_S": "0.5",
+    "UMBEL_RESEND_S": "1",
+    "UMBEL_SWEEP_S": "0.3",
+    "UMBEL_THREADS": "1",
+    "UMBEL_LOG_LEVEL": "warning",
+}
+
+
+class Service:
+    """A running `umbel serve` and everything that belongs to it."""
+
+    def __init__(self, data_dir: Path, workers: int = 2, **env: str) -> None:
+        self.data_dir = data_dir
+        self._workers = workers
+        self._env = {**SHORT, **env}
+        self._mark = secrets.token_hex(8)
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it is ready."""
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        (self.data_dir / "url").unlink(missing_ok=True)
+        began = time.monotonic()
+        with (self.data_dir / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command(self.data_dir, self._workers),
+                env={**os.environ, **self._env, MARK: self._mark},
+                stdout=log,
+                stderr=log,
+            )
+        until((self.data_dir / "url").exists, 40.0, self.log)
+        self.start_s = time.monotonic() - began
+        self.url = (self.data_dir / "url").read_text().strip()
+        self.client = httpx.Client(base_url=self.url, timeout=70.0)
+
+    def log(self) -> str:
+        return (self.data_dir / "log").read_text(errors="replace")[-8000:]
+
+    def processes(self) -> list[psutil.Process]:
+        """Everything that lives and belongs to it, wherever it has got to."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                mine = process.environ().get(MARK) == self._mark
+                if mine and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def named(self, *parts: str) -> list[psutil.Process]:
+        """Its processes whose command line has all of `parts`."""
+        found = []
+        for process in self.processes():
+            try:
+                line = " ".join(process.cmdline())
+            except psutil.Error:
+                continue
+            if all(part in line for part in parts):
+                found.append(process)
+        return found
+
+    def workers(self) -> list[psutil.Process]:
+        return self.named("workers.main")
+
+    def templates(self) -> list[psutil.Process]:
+        workers = {process.pid for process in self.workers()}
+        return [p for p in self.named("multiprocessing.forkserver") if p.ppid() in workers]
+
+    def children(self) -> list[psutil.Process]:
+        """The jobs' processes, also those that wait for one."""
+        templates = {process.pid for process in self.templates()}
+        return [p for p in self.named("multiprocessing.forkserver") if p.ppid() in templates]
+
+    def kill(self) -> None:
+        """kill -9 of the process that a user started."""
+        self.client.close()
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.client.close()
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(20.0)
+
+    def submit(self, body: dict[str, Any], **headers: str) -> str:
+        answer = self.client.post("/v1/jobs", json=body, headers=headers)
+        assert answer.status_code in (201, 202), answer.text
+        return str(answer.json()["id"])
+
+    def ended(self, job_id: str, within_s: float = 30.0) -> dict[str, Any]:
+        """The job once it has ended; patient with a service that is being started again."""
+        deadline = time.monotonic() + within_s
+        seen = "nothing"
+        while time.monotonic() < deadline:
+            try:
+                answer = self.client.get(f"/v1/jobs/{job_id}")
+            except httpx.TransportError as error:
+                seen = repr(error)
+            else:
+                seen = answer.text
+                if answer.status_code == 200:
+                    job: dict[str, Any] = answer.json()
+                    if job["status"] in ("succeeded", "failed", "cancelled"):
+                        return job
+            time.sleep(0.02)
+        raise AssertionError(f"{job_id} did not end in {within_s} s: {seen}\n{self.log()}")
+
+
+def command(data_dir: Path, workers: int = 2) -> list[str]:
+    return [
+        *(sys.executable, "-m", "app.cli", "serve", "--port", "0"),
+        *("--workers", str(workers), "--data-dir", str(data_dir)),
+    ]
+
+
+def until(
+    true: Callable[[], bool], within_s: float = 10.0, why: Callable[[], str] | None = None
+) -> None:
+    """Wait until `true()`; AssertionError with `why()` if it does not come to be in time."""
+    deadline = time.monotonic() + within_s
+    while not true():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"it did not come to be in {within_s} s\n{why() if why else ''}")
+        time.sleep(0.02)
+
+
+@contextmanager
+def running(data_dir: Path, **options: Any) -> Iterator[Service]:
+    """A service of one's own; whatever a test left of it is killed at the end."""
+    service = Service(data_dir, **options)
+    try:
+        yield service
+    finally:
+        if service.process.poll() is None:
+            service.stop()
+        for process in service.processes():
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One service for all tests that do it no harm."""
+    with running(tmp_path_factory.mktemp("service") / "data") as service:
+        yield service
+
+
+@pytest.fixture
+def api(service: Service) -> Api:
+    """What the tests say to that service."""
+    return Api(service.client, workers=2)

@@ -1,0 +1,268 @@
+"""kill -9 of anything: every accepted job ends, nothing is published twice, nothing is left."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.e2e.conftest import Service, command, running, until
+
+TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
+BOUND_S = 30.0
+"""Longest time until a job submitted after a kill has ended, on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("killed") / "data") as service:
+        yield service
+
+
+def upload(service: Service, n_points: int, n_features: int) -> str:
+    points = np.random.default_rng(0).normal(size=(n_points, n_features))
+    buffer = io.BytesIO()
+    np.save(buffer, points)
+    answer = service.client.post(
+        "/v1/datasets",
+        content=buffer.getvalue(),
+        headers={"Content-Type": "application/x-npy"},
+    )
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def hac(dataset: str) -> dict[str, Any]:
+    return {"method": "hac", "inputs": {"features": dataset}, "params": {"linkage": "average"}}
+
+
+def busy_child(service: Service) -> psutil.Process | None:
+    """A job's process that computes."""
+    for process in service.children():
+        try:
+            if process.cpu_times().user > 0.3:
+                return process
+        except psutil.Error:
+            continue
+    return None
+
+
+def await_busy(service: Service) -> psutil.Process:
+    found: list[psutil.Process] = []
+
+    def look() -> bool:
+        child = busy_child(service)
+        found.extend([child] if child else [])
+        return bool(found)
+
+    until(look, 20.0, service.log)
+    return found[0]
+
+
+def kill_child(service: Service) -> None:
+    await_busy(service).kill()
+
+
+def kill_template(service: Service) -> None:
+    psutil.Process(await_busy(service).ppid()).kill()
+
+
+def kill_worker(service: Service) -> None:
+    psutil.Process(psutil.Process(await_busy(service).ppid()).ppid()).kill()
+
+
+def kill_server(service: Service) -> None:
+    await_busy(service)
+    service.named("valkey-server")[0].kill()
+
+
+def kill_api(service: Service) -> None:
+    await_busy(service)
+    service.named("app.cli", "api", "--fd")[0].kill()
+
+
+def kill_all(service: Service) -> None:
+    await_busy(service)
+    service.kill()
+    until(lambda: not service.processes(), 5.0)
+    service.start()
+
+
+VICTIMS = {
+    "child": kill_child,
+    "template": kill_template,
+    "worker": kill_worker,
+    "server": kill_server,
+    "api": kill_api,
+    "service": kill_all,
+}
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_every_job_ends_once_whatever_is_killed(own: Service, victim: str) -> None:
+    report(victim, kills(own, VICTIMS[victim], 3))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_every_job_ends_once_after_many_kills(own: Service, victim: str) -> None:
+    report(victim, kills(own, VICTIMS[victim], 20))
+
+
+def kills(service: Service, kill: Callable[[Service], None], times: int) -> list[float]:
+    """Kill again and again under load; seconds until a job submitted after the kill had ended."""
+    dataset = upload(service, 4_000, 32)
+    recovery = []
+    for _ in range(times):
+        jobs = [service.submit(hac(dataset)), *(service.submit(TRIVIAL) for _ in range(5))]
+        kill(service)
+        began = time.monotonic()
+        jobs.append(submit_patiently(service, TRIVIAL))
+        assert service.ended(jobs[-1], BOUND_S)["status"] == "succeeded"
+        recovery.append(time.monotonic() - began)
+        for job in jobs:
+            assert service.ended(job)["status"] == "succeeded"
+        for job in jobs:
+            published_once(service, job)
+    return recovery
+
+
+def submit_patiently(service: Service, body: dict[str, Any]) -> str:
+    """Submit as a client does that retries while the service says it is away."""
+    deadline = time.monotonic() + BOUND_S
+    while True:
+        try:
+            answer = service.client.post("/v1/jobs", json=body)
+        except OSError as error:
+            seen = repr(error)
+        except Exception as error:
+            if not type(error).__module__.startswith("httpx"):
+                raise
+            seen = repr(error)
+        else:
+            if answer.status_code == 202:
+                return str(answer.json()["id"])
+            assert answer.status_code == 503, answer.text
+            seen = answer.text
+        assert time.monotonic() < deadline, f"{seen}\n{service.log()}"
+        time.sleep(0.02)
+
+
+def published_once(service: Service, job: str) -> None:
+    """One terminal object, one attempt's files, no open marker, no scratch."""
+    store = service.data_dir / "store"
+    assert (store / "jobs" / "local" / job / "end.json").exists()
+    attempts = store / "attempts" / "local" / job
+    until(lambda: len(list(attempts.iterdir())) == 1, 5.0)
+    (attempt,) = attempts.iterdir()
+    assert (attempt / "tree.arrow").stat().st_size > 0
+    until(lambda: not (store / "open" / "local" / job).exists(), 5.0)
+
+
+def report(victim: str, recovery: list[float]) -> None:
+    print(
+        f"kill -9 of {victim}, {len(recovery)} times: next job ended after a median of "
+        f"{statistics.median(recovery):.2f} s, at most {max(recovery):.2f} s"
+    )
+
+
+@pytest.mark.parametrize("part", ["process", "worker", "template", "server"])
+def test_no_process_is_left_whatever_is_killed_first(tmp_path: Path, part: str) -> None:
+    with running(tmp_path / "data", workers=1) as service:
+        service.submit(hac(upload(service, 10_000, 64)))
+        await_busy(service)
+        if part == "worker":
+            service.workers()[0].kill()
+        if part == "template":
+            service.templates()[0].kill()
+        if part == "server":
+            service.named("valkey-server")[0].kill()
+        service.kill()
+        until(lambda: not service.processes(), 5.0)
+
+
+def test_cancel_ends_a_job_inside_a_c_loop(own: Service) -> None:
+    job = own.submit(hac(upload(own, 10_000, 64)))
+    child = await_busy(own)
+    began = time.monotonic()
+    answer = own.client.post(f"/v1/jobs/{job}/cancel")
+    assert answer.json()["status"] == "cancelling"
+    assert own.ended(job, 10.0)["status"] == "cancelled"
+    print(f"cancelled after {time.monotonic() - began:.2f} s")
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 2.0)
+    own.submit(TRIVIAL)
+
+
+def test_a_worker_told_to_end_gives_its_job_back_unspent(own: Service) -> None:
+    job = own.submit(hac(upload(own, 9_000, 64)))
+    child = await_busy(own)
+    worker = psutil.Process(psutil.Process(child.ppid()).ppid())
+    began = time.monotonic()
+    worker.send_signal(signal.SIGTERM)
+    until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, 6.0)
+    took = time.monotonic() - began
+    print(f"the worker ended after {took:.2f} s")
+    done = own.ended(job, 60.0)
+    assert done["status"] == "succeeded"
+    assert done["attempt"] == 1
+    published_once(own, job)
+
+
+def test_ctrl_c_leaves_nothing_and_the_next_start_finds_everything(tmp_path: Path) -> None:
+    with running(tmp_path / "data", workers=1) as service:
+        dataset = upload(service, 9_000, 64)
+        trivial, long = service.submit(TRIVIAL), service.submit(hac(dataset))
+        service.ended(trivial)
+        await_busy(service)
+        began = time.monotonic()
+        assert service.stop() == 0
+        assert time.monotonic() - began < 10.0
+        assert service.processes() == []
+        service.start()
+        assert service.ended(trivial)["status"] == "succeeded"
+        assert service.ended(long, 60.0)["status"] == "succeeded"
+        assert service.client.get(f"/v1/datasets/{dataset}").status_code == 200
+        published_once(service, long)
+
+
+def test_a_second_service_on_the_same_data_is_refused(service: Service) -> None:
+    done = subprocess.run(
+        command(service.data_dir), capture_output=True, text=True, timeout=30, env=dict(os.environ)
+    )
+    assert done.returncode == 2
+    assert "in use by another service" in done.stderr
+    assert str(service.process.pid) in done.stderr
+    assert service.client.get("/readyz").status_code == 200
+
+
+def test_without_keys_no_other_machine_is_listened_to(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*command(tmp_path / "data"), "--host", "0.0.0.0"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 2
+    assert "Without keys" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_taken_port_is_told_of(service: Service, tmp_path: Path) -> None:
+    port = service.url.rpartition(":")[2]
+    done = subprocess.run(
+        [*command(tmp_path / "data"), "--port", port], capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 2
+    assert "Cannot listen" in done.stderr

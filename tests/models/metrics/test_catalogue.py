@@ -1,0 +1,264 @@
+"""What can be asked of `evaluate`, what it answers and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastcluster
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster
+from sklearn import metrics as sk
+
+from models.contract import silent
+from models.errors import Cancelled, UsageError
+from models.metrics import costs
+from models.metrics.catalogue import METRICS, evaluate
+from models.metrics.hierarchical import upper_part
+from models.metrics.pairs import Gaussian
+from models.tree.build import from_merges, from_partition
+from models.tree.cut import cut
+from models.tree.tree import Tree
+from tests.models.metrics.test_hierarchical import naive_lhd
+from tests.models.metrics.trees import any_tree, tree_of
+
+LABELLED = [name for name, metric in METRICS.items() if metric.needs == ("labels",)]
+FLAT = [name for name, metric in METRICS.items() if metric.looks_at == "cut"]
+
+
+def average_linkage(features: np.ndarray) -> tuple[Tree, np.ndarray]:
+    merges = fastcluster.linkage(features, "average")
+    return from_merges(*merges[:, :2].astype(np.int64).T, merges[:, 2]), merges
+
+
+@pytest.fixture(scope="module")
+def blobs() -> tuple[Tree, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 120)
+    features = rng.normal(size=(4, 5))[labels] + 0.9 * rng.normal(size=(120, 5))
+    return *average_linkage(features), features, labels
+
+
+def test_the_catalogue_is_whole() -> None:
+    for name, metric in METRICS.items():
+        assert name == metric.id
+        assert metric.title
+        assert metric.definition.endswith(".")
+        assert metric.source
+        assert metric.needs
+    assert {"dendrogram_purity", "leaf_purity", "lhd", "dasgupta_cost"} <= set(METRICS)
+    assert {"purity", "nmi", "mi", "ari", "ri", "accuracy", "macro_f1", "micro_f1"} == set(FLAT)
+
+
+def test_none_is_all_that_the_inputs_allow(
+    blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    tree, _, features, labels = blobs
+    assert list(evaluate(tree, labels=labels).metrics) == LABELLED
+    found = evaluate(tree, features=features)
+    assert list(found.metrics) == ["dasgupta_cost", "cophenetic_correlation"]
+    assert found.cut == {}
+    square = np.zeros((120, 120))
+    assert list(evaluate(tree, similarity=square).metrics) == ["dasgupta_cost"]
+    assert list(evaluate(tree, distances=square).metrics) == ["cophenetic_correlation"]
+    assert list(evaluate(tree, labels=labels, features=features).metrics) == list(METRICS)
+    asked = ["nmi", "dendrogram_purity", "nmi"]
+    assert list(evaluate(tree, labels=labels, metrics=asked).metrics) == asked[:2]
+    assert evaluate(tree, labels=labels, metrics=[]).metrics == {}
+    with pytest.raises(UsageError, match="Nothing to evaluate"):
+        evaluate(tree)
+
+
+def test_single_points_are_cut_at_the_number_of_classes(
+    blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    tree, merges, _, labels = blobs
+    found = evaluate(tree, labels=[f"class {label}" for label in labels])
+    assert found.cut == {"k": 4, "n_clusters": 4}
+    flat = fcluster(merges, 4, "maxclust")
+    assert found.metrics["ari"] == pytest.approx(sk.adjusted_rand_score(labels, flat))
+    assert found.metrics["leaf_purity"] == found.metrics["purity"]
+    assert found.warnings == []
+    clusters = cut(tree, k=4)
+    over = upper_part(tree, clusters.nodes, clusters.cluster_of_point)
+    assert found.metrics["lhd"] == pytest.approx(naive_lhd(over, labels.tolist()))
+    assert 0 < found.metrics["lhd"] < 1
+
+
+@pytest.mark.parametrize(
+    "asked", [{"k": 7}, {"height": 1.5}, {"level": 3}, {"k": 3, "level": None}]
+)
+def test_the_cut_asked_for_is_used(
+    asked: dict[str, Any], blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray]
+) -> None:
+    tree, merges, _, labels = blobs
+    found = evaluate(tree, labels=labels, metrics=["nmi"], cut=asked)
+    key, value = next(iter(asked.items()))
+    assert found.cut[key] == value
+    if key != "level":
+        flat = fcluster(merges, value, "maxclust" if key == "k" else "distance")
+        assert found.cut["n_clusters"] == len(set(flat))
+        expected = sk.normalized_mutual_info_score(labels, flat)
+        assert found.metrics["nmi"] == pytest.approx(expected)
+
+
+def test_leaves_that_are_clusters_are_looked_at_as_they_are() -> None:
+    #       0
+    #      / \
+    #     1   2      leaves 2, 3, 4 with 2, 3 and 1 points
+    #    / \
+    #   3   4
+    tree = tree_of([-1, 0, 0, 1, 1], [2, 2, 3, 3, 3, 4])
+    labels = [0, 0, 1, 1, 2, 2]
+    found = evaluate(tree, labels=labels)
+    assert found.cut == {"leaves": True, "n_clusters": 3}
+    assert found.metrics["purity"] == pytest.approx(5 / 6)
+    assert found.metrics["leaf_purity"] == pytest.approx(5 / 6)
+    # A cut changes what flat metrics look at, not the leaves.
+    found = evaluate(tree, labels=labels, cut={"level": 1})
+    assert found.cut == {"level": 1, "n_clusters": 2}
+    assert found.metrics["purity"] == pytest.approx(4 / 6)
+    assert found.metrics["leaf_purity"] == pytest.approx(5 / 6)
+    assert found.metrics["lhd"] == pytest.approx(naive_lhd(tree, labels))
+
+
+def test_a_cut_that_cannot_be_met_is_warned_of() -> None:
+    tree = tree_of([-1, 0, 0, 0, 0], [1, 2, 3, 4])
+    found = evaluate(tree, labels=[0, 0, 1, 1])
+    assert found.cut == {"k": 2, "n_clusters": 1}
+    assert any("not binary" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        ({"metrics": ["nmj"]}, "unknown-metric", "'nmj'; there are dendrogram_purity, .*nmi"),
+        ({"metrics": ["dasgupta_cost"]}, "wrong-input", "needs similarity or features"),
+        ({"labels": [1, 2]}, "wrong-length", "2 labels for the 3 points"),
+        ({"cut": {"k": 9}}, "wrong-cut", "k = 9"),
+        ({"cut": {"k": 2, "level": 1}}, "wrong-cut", "k and level"),
+        ({"cut": {"depth": 1}}, "wrong-cut", "this one is by depth"),
+        ({"cut": {"k": 1.5}}, "wrong-cut", "integer"),
+        ({"cut": {"k": True}}, "wrong-cut", "integer"),
+        ({"cut": {"height": "low"}}, "wrong-cut", "number"),
+        ({"cut": {"k": 9}, "metrics": ["dendrogram_purity"]}, "wrong-cut", "k = 9"),
+    ],
+)
+def test_refusals(arguments: dict[str, Any], code: str, text: str) -> None:
+    tree = tree_of([-1, 0, 0, 1, 1], [2, 3, 4])
+    with pytest.raises(UsageError, match=text) as caught:
+        evaluate(tree, **{"labels": [0, 0, 1], **arguments})
+    assert caught.value.code == code
+
+
+def test_undefined_is_null_with_a_warning() -> None:
+    tree = tree_of([-1, 0, 0], [1, 2])
+    found = evaluate(tree, labels=["a", "b"])
+    assert found.metrics["dendrogram_purity"] is None
+    assert any("dendrogram purity is undefined" in text for text in found.warnings)
+    alone = evaluate(tree_of([-1], [0]), labels=["a"], features=np.ones((1, 2)))
+    assert {name for name, value in alone.metrics.items() if value is None} == {
+        "dendrogram_purity",
+        "ari",
+        "ri",
+        "cophenetic_correlation",
+    }
+    assert len(alone.warnings) == 4
+    empty = evaluate(tree_of([-1, 0, 0], []), labels=[])
+    assert {name for name, value in empty.metrics.items() if value is not None} == {"lhd"}
+    assert len(empty.warnings) == len(LABELLED) - 1
+
+
+def test_a_value_too_large_is_null() -> None:
+    tree = tree_of([-1, 0, 0, 1, 1], [2, 3, 4])
+    huge = np.full((3, 3), 1e308)
+    huge[0, 1] = huge[1, 0] = 1e307
+    with np.errstate(all="ignore"):
+        found = evaluate(tree, similarity=huge, distances=huge)
+    assert set(found.metrics.values()) == {None}
+    assert len(found.warnings) == 2
+
+
+def test_a_hierarchy_is_said_to_be_unused() -> None:
+    tree = tree_of([-1, 0, 0], [1, 2])
+    found = evaluate(tree, labels=[0, 0], hierarchy=tree)
+    assert any("hierarchy" in text for text in found.warnings)
+
+
+def test_estimates_do_not_depend_on_what_else_is_asked(
+    blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, _, features, labels = blobs
+    monkeypatch.setattr(costs, "SAMPLED_PAIRS", 1000)
+    exact = evaluate(tree, labels=labels, features=features)
+    assert exact.standard_errors == {}
+    estimates = evaluate(tree, labels=labels, features=features, sample=1000, seed=3)
+    assert set(estimates.standard_errors) == {"dendrogram_purity"}
+    alone = evaluate(tree, labels=labels, metrics=["dendrogram_purity"], sample=1000, seed=3)
+    name = "dendrogram_purity"
+    assert alone.metrics[name] == estimates.metrics[name]
+    assert abs(alone.metrics[name] - exact.metrics[name]) < 5 * alone.standard_errors[name]
+    other = evaluate(tree, labels=labels, metrics=["dendrogram_purity"], sample=1000, seed=4)
+    assert alone.metrics[name] != other.metrics[name]
+
+
+def test_many_points_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "SAMPLED_PAIRS", 20_000)
+    rng = np.random.default_rng(0)
+    n = costs.EXACT_POINTS + 1
+    features = rng.normal(size=(n, 2))
+    tree = from_partition(rng.integers(0, 9, n), 9)
+    found = evaluate(tree, features=features, kernel="gaussian")
+    assert set(found.standard_errors) == {"dasgupta_cost", "cophenetic_correlation"}
+    assert len(found.warnings) == 2
+    exact = costs.dasgupta_cost(tree, Gaussian(features), exact_points=n).value
+    error = found.standard_errors["dasgupta_cost"]
+    assert 0 < error < 0.02 * exact
+    assert abs(found.metrics["dasgupta_cost"] - exact) < 5 * error
+
+
+def test_progress_can_cancel() -> None:
+    stages: list[str] = []
+
+    def report(fraction: float, stage: str, message: str = "") -> None:
+        silent(fraction, stage, message)
+        stages.append(stage)
+        if len(stages) == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        evaluate(tree_of([-1, 0, 0], [1, 2]), labels=[0, 0], progress=report)
+    assert stages == list(METRICS)[:3]
+
+
+@given(any_tree(), st.data())
+def test_values_lie_in_their_ranges(tree: Tree, data: st.DataObject) -> None:
+    n = tree.n_points
+    labels = data.draw(st.lists(st.sampled_from(["", "a", "b"]), min_size=n, max_size=n))
+    features = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=n, max_size=n)))[:, None]
+    found = evaluate(tree, labels=labels, features=features)
+    assert list(found.metrics) == list(METRICS)
+    for name, value in found.metrics.items():
+        if value is None:
+            assert found.warnings
+            continue
+        assert np.isfinite(value)
+        low, high = METRICS[name].low, METRICS[name].high
+        assert low is None or value >= low
+        assert high is None or value <= high
+
+
+@pytest.mark.parametrize(("name", "expected"), [("glass", 0.5006), ("spambase", 0.6279)])
+def test_average_linkage_has_the_published_dendrogram_purity(
+    name: str, expected: float, real_data: Callable[[str], Path]
+) -> None:
+    # The table of gHHC (KDD 2019) has 0.501 and 0.629 for HAC-Avg.
+    with np.load(real_data(f"bench_{name}.npz")) as file:
+        features, labels = file["X"], file["y"]
+    tree, _ = average_linkage(features)
+    found = evaluate(tree, labels=labels, metrics=["dendrogram_purity"])
+    assert found.metrics["dendrogram_purity"] == pytest.approx(expected, abs=5e-5)

@@ -1,0 +1,91 @@
+"""The registry finds every method once, under the name of its module."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import models.methods
+from models import registry
+from models.errors import UsageError
+
+METHOD = """
+from typing import ClassVar
+from models.contract import Method, Params
+
+class NoParams(Params):
+    pass
+
+class {name}(Method[NoParams]):
+    id: ClassVar = "{id}"
+    Params: ClassVar = NoParams
+    inputs: ClassVar = {{}}
+
+    def _fit(self, data, params, rng, progress):
+        raise NotImplementedError
+"""
+
+Add = Callable[[str, str], None]
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
+    """add(module, text): one more module beside the method families, for this test only."""
+    monkeypatch.setattr(models.methods, "__path__", [*models.methods.__path__, str(tmp_path)])
+    before = set(sys.modules)
+
+    def write(module: str, text: str) -> None:
+        (tmp_path / f"{module}.py").write_text(text)
+
+    yield write
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def found() -> list[str]:
+    return list(registry.methods.__wrapped__())
+
+
+def test_the_methods_of_this_version() -> None:
+    assert set(registry.methods()) >= {"hac", "kmeans", "l2h"}
+    assert list(registry.methods()) == sorted(registry.methods())
+    assert all(registry.method(key).id == key for key in registry.methods())
+
+
+def test_a_new_file_is_a_new_method(add: Add) -> None:
+    add("dash_ed", METHOD.format(name="Dashed", id="dash-ed"))
+    assert "dash-ed" in found()
+
+
+def test_abstract_and_imported_classes_are_no_methods(add: Add) -> None:
+    before = found()
+    add(
+        "base_only",
+        "from models.contract import Method\n"
+        "from models.methods.logits.l2h import L2H\n"
+        "class Base(Method):\n    pass\n",
+    )
+    assert found() == before
+
+
+def test_a_doubled_id_is_refused(add: Add) -> None:
+    add("l2h", METHOD.format(name="Another", id="l2h"))
+    with pytest.raises(RuntimeError, match="two methods are called 'l2h'"):
+        found()
+
+
+def test_a_module_of_another_name_is_refused(add: Add) -> None:
+    add("alpha", METHOD.format(name="Beta", id="beta"))
+    with pytest.raises(RuntimeError, match=r"'beta' lives in module models\.methods\.alpha"):
+        found()
+
+
+def test_an_unknown_method_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        registry.method("l3h")
+    assert caught.value.code == "unknown-method"
+    assert "'l3h'" in caught.value.detail
+    assert "hac, kmeans, l2h" in caught.value.detail

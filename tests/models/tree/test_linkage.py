@@ -1,0 +1,186 @@
+"""Linkage matrices and hclust objects: against SciPy, against R's rules, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.cluster.hierarchy import cophenet, is_valid_linkage
+from scipy.cluster.hierarchy import linkage as scipy_linkage
+
+from models.errors import InvalidTree, UsageError
+from models.tree.build import from_merges, from_parents
+from models.tree.linkage import from_scipy, to_hclust, to_scipy
+from models.tree.tree import Tree
+from tests.models.tree.strategies import chain, random_tree, under
+
+
+@pytest.fixture
+def tree() -> Tree:
+    #       0 (h 3)
+    #      / \
+    #   1 (1)  2 (2)       points 0 to 3 lie in leaves 6, 3, 5, 4
+    #   / \    / \
+    #  3   4  5   6
+    return from_parents(
+        [-1, 0, 0, 1, 1, 2, 2], [3, 1, 2, 0, 0, 0, 0], [None] * 3 + list("abcd"), [6, 3, 5, 4]
+    )
+
+
+def test_a_small_tree(tree: Tree) -> None:
+    # Leaf ids are the points' rows: a is 1, b is 3, c is 2, d is 0.
+    assert to_scipy(tree).tolist() == [[1, 3, 1, 2], [0, 2, 2, 2], [4, 5, 3, 4]]
+    assert to_hclust(tree) == {
+        "merge": [[-2, -4], [-1, -3], [1, 2]],
+        "height": [1, 2, 3],
+        "order": [2, 4, 1, 3],
+        "labels": ["d", "a", "c", "b"],
+    }
+
+
+def test_leaves_with_other_than_one_point_are_counted_by_node(tree: Tree) -> None:
+    crowd = from_parents(tree.parent, tree.height, tree.name, [6, 6, 5, 4])
+    assert to_scipy(crowd).tolist() == [[0, 1, 1, 2], [2, 3, 2, 2], [4, 5, 3, 4]]
+    assert to_hclust(crowd)["labels"] == list("abcd")
+
+
+def test_nameless_leaves_are_labelled_by_number() -> None:
+    tree = from_parents([-1, 0, 0], [1, 0, 0], [None] * 3)
+    assert to_hclust(tree)["labels"] == ["1", "2"]
+
+
+@pytest.mark.parametrize("parent", [[-1, 0, 0, 0], [-1, 0, 1, 1], [-1]])
+def test_trees_without_merges_are_refused(parent: list[int]) -> None:
+    tree = from_parents(parent, np.zeros(len(parent)), [None] * len(parent))
+    for write in (to_scipy, to_hclust):
+        with pytest.raises(UsageError) as caught:
+            write(tree)
+        assert caught.value.code == "not-binary"
+
+
+def test_negative_heights_are_refused_by_linkage_alone() -> None:
+    tree = from_parents([-1, 0, 0], [-1, -2, -3], [None] * 3)
+    with pytest.raises(UsageError, match=r"node 0 lies at -1\.0\.") as caught:
+        to_scipy(tree)
+    assert caught.value.code == "negative-height"
+    assert to_hclust(tree)["height"] == [-1]
+
+
+@pytest.mark.parametrize("method", ["single", "average", "ward", "centroid", "median"])
+def test_scipy_matrices_come_back(method: str) -> None:
+    matrix = scipy_linkage(np.random.default_rng(1).random((80, 9)), method)
+    tree = from_scipy(matrix)
+    again = to_scipy(tree)
+    assert is_valid_linkage(again)
+    np.testing.assert_array_equal(cophenet(again), cophenet(matrix))
+    if tree.monotone:
+        np.testing.assert_array_equal(again[:, 2:], matrix[:, 2:])
+        np.testing.assert_array_equal(again[:, :2], np.sort(matrix[:, :2], axis=1))
+
+
+@given(random_tree(min_leaves=2, binary=True, single_points=True))
+def test_random_trees_come_back(tree: Tree) -> None:
+    matrix = to_scipy(tree)
+    assert is_valid_linkage(matrix)
+    assert (np.diff(matrix[:, 2]) >= 0).all()
+    again = from_scipy(matrix)
+    assert _clusters(again) == _clusters(tree)
+    assert again.monotone
+
+
+@given(random_tree(min_leaves=2, binary=True, single_points=True, monotone=False))
+def test_random_trees_whose_heights_fall_come_back(tree: Tree) -> None:
+    matrix = to_scipy(tree)
+    assert is_valid_linkage(matrix)
+    assert _clusters(from_scipy(matrix)) == _clusters(tree)
+
+
+def _clusters(tree: Tree) -> set[tuple[frozenset[int], float]]:
+    """The points under each merge with its height; leaves lose theirs."""
+    point = {leaf: point for point, leaf in enumerate(tree.leaf_of_point.tolist())}
+    return {
+        (frozenset(point[leaf] for leaf in leaves), float(tree.height[node]))
+        for node, leaves in enumerate(under(tree))
+        if tree.n_children[node]
+    }
+
+
+@given(random_tree(min_leaves=2, binary=True, single_points=True))
+def test_hclust_objects_obey_the_rules_of_r(tree: Tree) -> None:
+    found = to_hclust(tree)
+    json.dumps(found)
+    n = tree.n_leaves
+    assert found["height"] == sorted(found["height"])
+    made: list[list[int]] = []
+    for row, (first, second) in enumerate(found["merge"], 1):
+        # A leaf before a merge; two leaves and two merges by number; only earlier merges.
+        assert (first < 0, second < 0) != (False, True)
+        assert abs(first) < abs(second) or (first < 0) != (second < 0)
+        assert max(first, second) < row
+        made.append([leaf for i in (first, second) for leaf in ([-i] if i < 0 else made[i - 1])])
+    used = sorted(i for pair in found["merge"] for i in pair)
+    assert used == sorted([*range(-n, 0), *range(1, n - 1)])
+    assert found["order"] == made[-1]
+    point = {leaf: p for p, leaf in enumerate(tree.leaf_of_point.tolist())}
+    for leaf in tree.leaves.tolist():
+        assert found["labels"][point[leaf]] == tree.name[leaf]
+    clusters = {frozenset(leaf - 1 for leaf in leaves) for leaves in made}
+    assert clusters == {leaves for leaves, _ in _clusters(tree)}
+
+
+GOOD = [[0, 1, 0.5, 2], [2, 3, 1.0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value", "says"),
+    [
+        (0, 0, np.nan, "not finite at row 0, column 0"),
+        (1, 2, np.inf, "not finite at row 1, column 2"),
+        (1, 2, -0.5, "Row 1 of the linkage has the negative distance -0.5"),
+        (0, 1, 0, "Node 0 is merged more than once"),
+        (1, 0, 1, "Node 1 is merged more than once"),
+        (0, 1, 3, "Merge 0 joins 0 and 3"),
+        (1, 1, 4, "Merge 1 joins 2 and 4"),
+        (1, 0, -1, "Merge 1 joins -1 and 3"),
+        (0, 0, 0.5, "Row 0 of the linkage joins 0.5 and 1"),
+        (1, 1, 1e300, "Row 1 of the linkage joins 2 and 1e\\+300"),
+    ],
+)
+def test_impossible_matrices_are_refused(row: int, column: int, value: float, says: str) -> None:
+    matrix = np.array(GOOD)
+    matrix[row, column] = value
+    with pytest.raises(InvalidTree, match=says):
+        from_scipy(matrix)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [np.zeros((3, 3)), np.zeros(4), np.zeros((0, 4)), np.zeros((1, 4), complex), [["a"] * 4]],
+)
+def test_other_arrays_are_refused(matrix: np.ndarray) -> None:
+    with pytest.raises(InvalidTree, match="A linkage"):
+        from_scipy(matrix)
+
+
+def test_rows_are_the_leaves_and_may_have_names() -> None:
+    tree = from_scipy(np.array(GOOD, dtype=np.float32), names=["x", "y", "z"])
+    assert tree.name[tree.leaf_of_point].tolist() == ["x", "y", "z"]
+    assert from_scipy([[0, 1, 2, 2]]).n_points == 2
+
+
+def test_a_chain_of_a_hundred_thousand() -> None:
+    tree = chain(100_000)
+    matrix = to_scipy(tree)
+    assert is_valid_linkage(matrix)
+    again = from_scipy(matrix)
+    assert (again.parent == tree.parent).all()
+    assert (again.height == tree.height).all()
+    # R puts a leaf before a merge, so the last leaf comes first; the first two stay in order.
+    assert to_hclust(tree)["order"] == [*range(100_000, 2, -1), 1, 2]
+
+
+def test_merges_of_equal_height_keep_children_first() -> None:
+    tree = from_merges([0, 4, 5], [1, 2, 3], [1.0, 1.0, 1.0])
+    assert to_scipy(tree).tolist() == [[0, 1, 1, 2], [2, 4, 1, 3], [3, 5, 1, 4]]

@@ -1,0 +1,253 @@
+"""Newick: our reader, and DendroPy, ete4 and TreeSwift reading what we write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import dendropy
+import ete4
+import numpy as np
+import pytest
+import treeswift
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.errors import InvalidTree
+from models.tree import newick, walk
+from models.tree.build import from_parents, from_partition
+from models.tree.tree import Tree
+from tests.models.tree.strategies import HOSTILE_NAMES, any_name, chain, outline, random_tree
+
+Rows = list[tuple[int, str | None, float]]
+
+
+def _write(tree: Tree, **options: object) -> str:
+    return "".join(newick.write(tree, **options))  # type: ignore[arg-type]
+
+
+def _rows(tree: Tree) -> Rows:
+    """Depth, name and branch length of each node in preorder; the root has length 0."""
+    order = walk.preorder(tree)
+    length = tree.height[tree.parent] - tree.height
+    length[0] = 0.0
+    columns = (tree.depth, tree.name, length)
+    return list(zip(*(column[order].tolist() for column in columns), strict=True))
+
+
+def _dendropy_rows(text: str, schema: str = "newick") -> Rows:
+    read = dendropy.Tree.get(
+        data=text, schema=schema, rooting="force-rooted", case_sensitive_taxon_labels=True
+    )
+    return [
+        (node.level(), node.taxon.label if node.taxon else node.label, node.edge.length or 0.0)
+        for node in read.preorder_node_iter()
+    ]
+
+
+def _ete4_rows(text: str) -> Rows:
+    read = ete4.Tree(text, parser=1)
+    return [
+        (len(list(node.ancestors())), node.name, node.dist or 0.0)
+        for node in read.traverse("preorder")
+    ]
+
+
+def _treeswift_lengths(text: str) -> list[tuple[int, float]]:
+    # TreeSwift keeps the children's order, too, but its preorder visits the last child first.
+    read = treeswift.read_tree_newick(text)
+    found = []
+    waiting = [(read.root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        found.append((depth, node.edge_length or 0.0))
+        waiting += [(child, depth + 1) for child in reversed(node.children)]
+    return found
+
+
+def test_written_text_of_a_small_tree() -> None:
+    #       0 (h 3, "all")
+    #      / \
+    #  1 (2)  2 "it's"        1 has no name, 3 is "", 4 is "b.c-1"
+    #   / \
+    #  3   4
+    tree = from_parents([-1, 0, 0, 1, 1], [3, 2, 0, 0, 0.5], ["all", None, "it's", "", "b.c-1"])
+    assert _write(tree) == "(('':2.0,b.c-1:1.5):1.0,'it''s':3.0)all;\n"
+    assert _write(tree, labels="id") == "((3:2.0,4:1.5)1:1.0,2:3.0)0;\n"
+    ids = np.array([7, 8, 9, 10, 11])
+    assert _write(tree, labels="id", ids=ids) == "((10:2.0,11:1.5)8:1.0,9:3.0)7;\n"
+    assert _write(tree, plain=False).startswith("(('':2.0,'b.c-1':1.5)")
+
+
+def test_lengths_are_exact() -> None:
+    tree = from_parents([-1, 0, 0], [0.1 + 0.2, 0, 0.1], [None, "a", "b"])
+    lengths = [float(text) for text in re.findall(r":([^,)]+)", _write(tree))]
+    assert lengths == [0.1 + 0.2, (0.1 + 0.2) - 0.1]
+
+
+def test_lengths_of_a_tree_that_falls_are_negative_and_not_read_back() -> None:
+    tree = from_parents([-1, 0, 0], [1, 2, 0], [None, "a", "b"], monotone=False)
+    assert _write(tree) == "(a:-1.0,b:1.0);\n"
+    with pytest.raises(InvalidTree, match=r"negative \(-1.0\).* at character 4"):
+        newick.read(_write(tree))
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+@pytest.mark.parametrize("read", [_dendropy_rows, _ete4_rows])
+def test_hostile_names_are_read_by_others(name: str, read: Callable[[str], Rows]) -> None:
+    #     0 (inner name hostile too)
+    #    / \
+    #   1   "other"
+    #  / \
+    # name  "third"
+    tree = from_parents(
+        [-1, 0, 0, 1, 1], [3, 1.25, 0, 0, 0], ["root", name, "other", name + "x", "third"]
+    )
+    assert read(_write(tree)) == _rows(tree)
+
+
+@given(random_tree(min_leaves=2, names=any_name))
+def test_random_trees_come_back(tree: Tree) -> None:
+    again = newick.read(_write(tree))
+    assert [row[:2] for row in _rows(again)] == [row[:2] for row in _rows(tree)]
+    np.testing.assert_allclose(
+        [row[2] for row in _rows(again)],
+        [row[2] for row in _rows(tree)],
+        rtol=1e-12,
+        atol=1e-12 * np.abs(tree.height).max(),
+    )
+    again.validate()
+    assert again.leaf_of_point.tolist() == walk.leaf_order(again).tolist()
+
+
+@given(random_tree(min_leaves=2, whole_heights=True, names=any_name))
+def test_whole_heights_come_back_exactly(tree: Tree) -> None:
+    assert _rows(newick.read(_write(tree))) == _rows(tree)
+
+
+@given(random_tree(min_leaves=2))
+def test_random_trees_are_read_by_others(tree: Tree) -> None:
+    text = _write(tree)
+    rows = _rows(tree)
+    assert _dendropy_rows(text) == rows
+    assert [(d, name or None, length) for d, name, length in _ete4_rows(text)] == rows
+    assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in rows]
+
+
+def test_treeswift_reads_topology_and_lengths_under_hostile_names() -> None:
+    tree = from_partition(np.arange(len(HOSTILE_NAMES)), len(HOSTILE_NAMES), names=HOSTILE_NAMES)
+    assert _treeswift_lengths(_write(tree)) == [(depth, length) for depth, _, length in _rows(tree)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("A;", [(0, "A", 0)]),
+        ("(a,b);", [(0, None, 0), (1, "a", 1), (1, "b", 1)]),
+        ("(,);", [(0, None, 0), (1, None, 1), (1, None, 1)]),
+        ("(a:0.5,b:2e-1)r:9;", [(0, "r", 0), (1, "a", 0.5), (1, "b", 0.2)]),
+        ("(a:+1E+1,b:10);", [(0, None, 0), (1, "a", 10), (1, "b", 10)]),
+        ("(:2,:1);", [(0, None, 0), (1, None, 2), (1, None, 1)]),
+        ("\ufeff [&R] ( a , 'b c' : 2 )\n;\n", [(0, None, 0), (1, "a", 1), (1, "b c", 2)]),
+        ("(a[x(,;]:2[y],b[']:1)[z];[end]", [(0, None, 0), (1, "a", 2), (1, "b", 1)]),
+        ("('it''s''',a_b);", [(0, None, 0), (1, "it's'", 1), (1, "a_b", 1)]),
+        ("((a));", [(0, None, 0), (1, None, 1), (2, "a", 1)]),
+        ("()r;", [(0, "r", 0), (1, None, 1)]),
+        ("('');", [(0, None, 0), (1, "", 1)]),
+    ],
+)
+def test_texts_that_are_trees(text: str, rows: Rows) -> None:
+    assert [
+        (d, name, pytest.approx(length)) for d, name, length in _rows(newick.read(text))
+    ] == rows
+
+
+def test_heights_keep_lengths_where_leaves_end_at_different_depths() -> None:
+    #      0 (3)
+    #     /  \
+    #  1 (2)  2 (1)      a lies 1 above b, the deepest leaf
+    #  /
+    # 3 b (0)
+    tree = newick.read("((b:2)x:1,a:2);")
+    assert dict(zip(tree.name.tolist(), tree.height.tolist(), strict=True)) == {
+        None: 3, "x": 2, "b": 0, "a": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "position"),
+    [
+        ("", "holds no tree", 1),
+        (" \n[only a comment]", "holds no tree", 1),
+        (";", "holds no tree", 1),
+        ("(a,b)", "does not end with ';': the text ends at character 6", 6),
+        ("((a,b);", "'\\(' is never closed: the tree ends", 7),
+        ("(a,b));", "'\\)' stands outside all brackets", 6),
+        ("a,b;", "',' stands outside all brackets", 2),
+        ("(a,b);(c,d);", "text after the tree's ';'", 7),
+        ("(a,b);junk", "text after the tree's ';'", 7),
+        ("(a b,c);", "A label stands where", 4),
+        ("('a''b' 'c');", "A label stands where", 9),
+        ("(a(b),c);", "'\\(' stands where", 3),
+        ("(a,b)(c,d);", "'\\(' stands where", 6),
+        ("(a:1:2,b);", "two lengths", 5),
+        ("(a:1x,b);", "finite number, not '1x'", 4),
+        ("(a:1 x,b);", "A label stands where", 6),
+        ("(a:,b);", "finite number, not ','", 4),
+        ("(a:'1',b);", "finite number", 4),
+        ("(a:1_0,b);", "finite number", 4),
+        ("(a:nan,b);", "finite number", 4),
+        ("(a:inf,b);", "finite number", 4),
+        ("(a:1e999,b);", "finite number", 4),
+        ("(a:-1,b);", "negative", 4),
+        ("(a,'b);", "quote is never closed", 4),
+        ("(a,'b'');", "quote is never closed", 4),
+        ("(a,[b);", "comment is never closed", 4),
+        ("(a,b]);", "']' closes no comment", 5),
+        ("(a,b:", "does not end with ';'", 6),
+        ("{}", "does not end with ';'", 3),
+    ],
+)
+def test_texts_that_are_no_tree(text: str, says: str, position: int) -> None:
+    with pytest.raises(InvalidTree, match=says) as caught:
+        newick.read(text)
+    assert caught.value.where == {"position": position}
+
+
+def test_lengths_that_add_up_past_any_number_are_refused() -> None:
+    with pytest.raises(InvalidTree, match="add up past any number"):
+        newick.read("((a:1e308):1e308);")
+
+
+@given(st.text("(),:;'[]ab1.- \n", max_size=12))
+def test_any_text_is_a_tree_or_refused(text: str) -> None:
+    try:
+        tree = newick.read(text)
+    except InvalidTree:
+        return
+    tree.validate()
+    written = _write(tree)
+    if written != ";\n":
+        assert _write(newick.read(written)) == written
+
+
+def test_hostile_sizes_end_soon() -> None:
+    deep = newick.read("(" * 1_000_000 + "a" + ")" * 1_000_000 + ";")
+    assert deep.max_depth == 1_000_000
+    with pytest.raises(InvalidTree, match="does not end with"):
+        newick.read("(" * 1_000_000)
+    with pytest.raises(InvalidTree, match="outside all brackets"):
+        newick.read("a" + ")" * 1_000_000)
+    huge = "x'" * 2_000_000
+    assert newick.read(newick.quoted(huge) + ";").name[0] == huge
+    with pytest.raises(InvalidTree, match="quote is never closed"):
+        newick.read("'" + "''" * 2_000_000 + "x;")
+    with pytest.raises(InvalidTree, match="comment is never closed"):
+        newick.read("[" * 2_000_000)
+
+
+def test_a_chain_of_a_hundred_thousand() -> None:
+    tree = chain(100_000)
+    text = _write(tree)
+    assert outline(newick.read(text)) == outline(tree)
+    assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in _rows(tree)]

@@ -1,0 +1,51 @@
+"""Nexus: DendroPy reads what we write."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from models.tree import nexus
+from models.tree.build import from_parents, from_partition
+from models.tree.tree import Tree
+from tests.models.tree.strategies import HOSTILE_NAMES, chain, random_tree
+from tests.models.tree.test_newick import _dendropy_rows, _rows
+
+
+def test_written_text_of_a_small_tree() -> None:
+    #    0
+    #   / \
+    #  1   2
+    tree = from_parents([-1, 0, 0], [2, 0, 1], [None, "a", "it's"])
+    assert "".join(nexus.write(tree)) == (
+        "#NEXUS\nBEGIN TAXA;\n  DIMENSIONS NTAX=2;\n  TAXLABELS\n    'a'\n    'it''s';\nEND;\n"
+        "BEGIN TREES;\n  TREE tree = [&R] ('a':2.0,'it''s':1.0);\nEND;\n"
+    )
+    by_id = "".join(nexus.write(tree, labels="id", ids=np.array([5, 6, 7])))
+    assert "'6'\n    '7';" in by_id
+    assert "('6':2.0,'7':1.0)'5';" in by_id
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_are_read_by_dendropy(name: str) -> None:
+    tree = from_parents(
+        [-1, 0, 0, 1, 1], [3, 1.25, 0, 0, 0], ["root", name, "other", name + "x", "third"]
+    )
+    assert _dendropy_rows("".join(nexus.write(tree)), "nexus") == _rows(tree)
+
+
+def test_all_hostile_names_at_once() -> None:
+    tree = from_partition([], len(HOSTILE_NAMES), names=HOSTILE_NAMES)
+    assert _dendropy_rows("".join(nexus.write(tree)), "nexus") == _rows(tree)
+
+
+@given(random_tree(min_leaves=2))
+def test_random_trees_are_read_by_dendropy(tree: Tree) -> None:
+    assert _dendropy_rows("".join(nexus.write(tree)), "nexus") == _rows(tree)
+
+
+def test_a_chain_of_a_hundred_thousand_is_written() -> None:
+    text = "".join(nexus.write(chain(100_000)))
+    assert text.count("(") == text.count(")") == 99_999
+    assert "NTAX=100000;" in text

@@ -1,0 +1,159 @@
+"""Which format a file is, and that every format gives the same matrix back."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from tests.workers.formats.conftest import dense, refused, write
+from workers.formats import catalogue
+from workers.formats.catalogue import FORMATS, format_of
+
+MATRIX = np.array([[1.5, -2.0, 3.25], [0.5, 5.0, 1e-3], [7.0, 8.125, -9.0], [1.0, 2.0, 3.0]])
+BINARY = [one for one in FORMATS if FORMATS[one].binary]
+TEXTS = ["csv", "libsvm", "json"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_matrix_comes_back_from_every_format(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    write(format, path, MATRIX)
+    assert format_of(FORMATS[format].media_types[0], path.read_bytes()) == format
+    facts = catalogue.inspect(format, path, None)
+    assert facts.shape == (4, 3)
+    assert facts.dtype == "float64"
+    value = catalogue.load(format, path, None, "features")
+    assert isinstance(value, sp.csr_array) == (format == "libsvm") == facts.sparse
+    np.testing.assert_array_equal(dense(value), MATRIX)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    "media_type", [None, "application/octet-stream", "application/x-www-form-urlencoded", "x"]
+)
+def test_undeclared_content_is_told_by_its_bytes(
+    format: str, media_type: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "content"
+    write(format, path, MATRIX)
+    assert format_of(media_type, path.read_bytes()) == format
+
+
+@pytest.mark.parametrize("declared", FORMATS)
+@pytest.mark.parametrize("actual", BINARY)
+def test_a_declared_type_must_agree_with_the_bytes(
+    declared: str, actual: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "content"
+    write(actual, path, MATRIX)
+    head = path.read_bytes()
+    if declared == actual:
+        assert format_of(FORMATS[declared].media_types[0], head) == actual
+    else:
+        error = refused(format_of, FORMATS[declared].media_types[0], head)
+        assert error.code == "unsupported-format"
+        assert FORMATS[declared].media_types[0] in error.detail
+        assert actual in error.detail
+
+
+@pytest.mark.parametrize("declared", ["npy", "npz", "arrow-file", "parquet"])
+def test_text_declared_as_binary_is_refused(declared: str) -> None:
+    error = refused(format_of, FORMATS[declared].media_types[0], b"a,b\n1,2\n3,4\n")
+    assert error.code == "unsupported-format"
+
+
+def test_media_types_carry_parameters_and_capitals() -> None:
+    assert format_of("Text/CSV; charset=utf-8; header=present", b"a\nb\n") == "csv"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"one word\nand another\n",
+        b"1\n2\n3\n",
+        b"\x00\x01\x02\x03",
+        b"\xff\xfe\xfd",
+        b"a",
+        b"Dear all, hello\nyes\n",
+        b"<html></html>",
+        b"{}",
+        b"\x1f\x8b\x08\x00",
+        b"\x89HDF\r\n\x1a\n",
+        b"MATLAB 5.0 MAT-file, x",
+    ],
+)
+def test_unknown_content_is_refused_with_what_is_accepted(content: bytes) -> None:
+    error = refused(format_of, None, content)
+    assert error.code == "unsupported-format"
+    for media_type in catalogue.ACCEPTED:
+        assert media_type in error.detail
+
+
+def test_no_bytes_are_empty() -> None:
+    assert refused(format_of, "text/csv", b"").code == "empty"
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("media_type", [None, "application/x-npy", "text/csv"])
+def test_pickles_are_refused(protocol: int, media_type: str | None) -> None:
+    error = refused(format_of, media_type, pickle.dumps([MATRIX], protocol=protocol))
+    assert error.code == "unsupported-format"
+    assert "numpy.save" in error.detail
+    assert "safetensors" in error.detail
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_torch_files_are_refused(zipped: bool, tmp_path: Path) -> None:
+    file = io.BytesIO()
+    torch.save(torch.zeros(3), file, _use_new_zipfile_serialization=zipped)
+    error = refused(format_of, None, file.getvalue())
+    assert error.code == "unsupported-format"
+    assert "safetensors" in error.detail
+
+
+def test_a_zip_with_a_pickle_is_refused_when_opened(tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x/data.pkl", b"cos\nsystem\n")
+    error = refused(catalogue.inspect, "npz", path, None)
+    assert error.code == "unsupported-format"
+    assert "numpy.save" in error.detail
+
+
+def test_peek_looks_into_npy_only() -> None:
+    assert catalogue.peek("csv", b"1,2\n", 4) is None
+    file = io.BytesIO()
+    np.save(file, MATRIX)
+    facts = catalogue.peek("npy", file.getvalue(), len(file.getvalue()))
+    assert facts is not None
+    assert (facts.shape, facts.dtype) == ((4, 3), "float64")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_empty_file_is_said_to_be_empty(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(b"")
+    assert refused(catalogue.inspect, format, path, None).code == "empty"
+    assert refused(catalogue.load, format, path, None, "features").code == "empty"
+
+
+def test_an_unknown_role_or_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    write("npy", path, MATRIX)
+    assert refused(catalogue.load, "npy", path, None, "hierarchy").code == "wrong-input"
+    assert refused(catalogue.load, "xls", path, None, "features").code == "unsupported-format"
+
+
+@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"libsvm"}))
+def test_a_matrix_is_no_labels(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    write(format, path, MATRIX)
+    code = refused(catalogue.load, format, path, None, "labels").code
+    assert code in {"wrong-shape", "member-needed", "wrong-input"}

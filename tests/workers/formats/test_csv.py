@@ -1,0 +1,255 @@
+"""CSV: headers, separators, and every cell that is wrong is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workers.formats.conftest import refused, survives
+from workers.formats import csv, csv_layout
+from workers.formats.facts import Bounds
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,2.5\n3,-4e2\n",
+        "1,2.5\r\n3,-4e2\r\n",
+        "1,2.5\n3,-4e2",
+        "1,2.5\n3,-4e2\n\n\n",
+        "a,b\n1,2.5\n3,-4e2\n",
+        '"a","b, or\nc"\n1,2.5\n3,-4e2\n',
+        '"1","2.5"\n"3","-4e2"\n',
+        " 1, 2.5\n 3 ,-4e2 \n",
+        "1\t2.5\n3\t-4e2\n",
+        "a b\tc\n1\t2.5\n3\t-4e2\n",
+        "1;2.5\n3;-4e2\n",
+        "\ufeff1,2.5\n3,-4e2\n",
+        "\ufeffa,b\n1,2.5\n3,-4e2\n",
+        "+1,2.5\n3,-400\n",
+    ],
+)
+def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "x", text)
+    assert csv.inspect(path, None).shape == (2, 2)
+    value = csv.load(path, None, "features")
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.float64
+    assert value.tolist() == [[1, 2.5], [3, -400]]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "row", "column", "line"),
+    [
+        ("1,2\n3,x\n", "wrong-input", 1, 1, 2),
+        ("a,b\n1,2\n3,x\n", "wrong-input", 1, 1, 3),
+        ('"a\nb",c\n1,2\n3,x\n', "wrong-input", 1, 1, 4),
+        ("1,x\n3,4\n", "wrong-input", 0, 1, 1),
+        ("x,1\n3,4\n", "wrong-input", 0, 0, 1),
+        ("1,1_0\n2,3\n", "wrong-input", 0, 1, 1),
+        ("1,2\n0x10,3\n", "wrong-input", 1, 0, 2),
+        ("1,2\n3,\n", "missing-value", 1, 1, 2),
+        ("1,2\n,3\n", "missing-value", 1, 0, 2),
+        ("1,\n2,3\n", "missing-value", 0, 1, 1),
+        (",1\n2,3\n", "missing-value", 0, 0, 1),
+        ("1,2\n3,nan\n", "missing-value", 1, 1, 2),
+        ("1,2\n3,NA\n", "missing-value", 1, 1, 2),
+        ("1,2\n3,-inf\n", "not-finite", 1, 1, 2),
+        ("1,2\n1e400,3\n", "not-finite", 1, 0, 2),
+        ("1,2\n3\n", "ragged", 1, None, 2),
+        ("1,2\n3,4,5\n", "ragged", 1, None, 2),
+        ("a,b\n1,2,3\n", "ragged", 0, None, 2),
+        ("1,2\n\n3,4\n", "ragged", 1, None, 2),
+        ("\n1,2\n", "ragged", None, None, 1),
+    ],
+)
+def test_what_is_wrong_is_named(
+    text: str, code: str, row: int | None, column: int | None, line: int, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "x", text)
+    for call, *rest in ((csv.inspect,), (csv.load, "features")):
+        error = refused(call, path, None, *rest)
+        assert error.code == code
+        found = [error.where.get(word) for word in ("row", "column", "line")]
+        assert found == [row, column, line]
+
+
+@pytest.mark.parametrize("at", [0, 1, 77_777, 199_999])
+def test_cells_are_named_across_blocks(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_layout, "_BLOCK", 10_000)
+    lines = ["a,b,c"] + [f"{row},0.25,{row}.5" for row in range(200_000)]
+    path = written(tmp_path / "x", "\n".join(lines))
+    value = csv.load(path, None, "features")
+    assert isinstance(value, np.ndarray)
+    assert value.shape == (200_000, 3)
+    np.testing.assert_array_equal(value[:, 2], np.arange(200_000) + 0.5)
+    for cell, code in (("word", "wrong-input"), ("", "missing-value"), ("inf", "not-finite")):
+        lines[at + 1] = f"{at},{cell},0"
+        error = refused(csv.load, written(path, "\n".join(lines)), None, "features")
+        assert error.code == code
+        assert error.where == {"row": at, "column": 1, "line": at + 2}
+        assert f"line {at + 2} " in error.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "empty"),
+        ("\n\n", "empty"),
+        ("\ufeff", "empty"),
+        ("a,b\n", "empty"),
+        (b"\xff\xfea\0", "invalid-file"),
+        (b"1,2\n3,\xff\n", "wrong-input"),
+        (b"1,2\0\n", "invalid-file"),
+        ("1,2\r3,4\r", "invalid-file"),
+        ("1,2\n3,4\r5,6\n", "invalid-file"),
+        (",a,b\n0,1,2\n", "wrong-input"),
+        ("1," * 100_000 + "1\n", "too-large"),
+        ('"' + "a" * 200_000, "invalid-file"),
+    ],
+)
+def test_files_that_cannot_be_read(text: str | bytes, code: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "x", text)
+    assert refused(csv.inspect, path, None).code == code
+    assert refused(csv.load, path, None, "features").code == code
+
+
+def test_one_long_line_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for begin in ("", "1,2\n"):
+        with path.open("w") as file:
+            file.write(begin)
+            for _ in range(34):
+                file.write("1" * (1 << 20))
+        assert refused(csv.load, path, None, "features").code == "invalid-file"
+
+
+def test_a_matrix_that_would_be_too_large(tmp_path: Path) -> None:
+    path = written(tmp_path / "x", "1,2\n" * 1000)
+    assert refused(csv.load, path, None, "features", Bounds(max_bytes=15_000)).code == "too-large"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3\n1\n2\n", [3, 1, 2]),
+        ("label\n3\n1\n", [3, 1]),
+        ("anything\n3\n1\n", [3, 1]),
+        ("3.0\n1.0\n", [3, 1]),
+        ("-1\n7\n\n", [-1, 7]),
+        ("cat\ndog\ncat\n", ["cat", "dog", "cat"]),
+        ("labels\ncat\ndog\n", ["cat", "dog"]),
+        ("1\ncat\n", ["1", "cat"]),
+        ('"Paris, France"\r\n"a ""b"""\r\n', ["Paris, France", 'a "b"']),
+        ('"two\nlines"\nx\n', ["two\nlines", "x"]),
+        ("\ufeffé\n日本\n", ["é", "日本"]),
+        ("nan\nzho\n", ["nan", "zho"]),
+        ("na\nen\n", ["na", "en"]),
+    ],
+)
+def test_labels(text: str, expected: list[object], tmp_path: Path) -> None:
+    path = written(tmp_path / "x", text)
+    value = csv.load(path, None, "labels")
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == expected
+    facts = csv.inspect(path, None)
+    assert facts.shape[0] == len(expected)
+    assert (facts.dtype == "str") == isinstance(expected[0], str)
+
+
+def test_names_stay_as_they_are_written(tmp_path: Path) -> None:
+    path = written(tmp_path / "x", "007\n1.50\n<b>\n")
+    assert csv.load(path, None, "names") == ["007", "1.50", "<b>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "row"),
+    [
+        ("1\n2.5\n", "wrong-input", 1),
+        ("1\nnan\n", "missing-value", 1),
+        ("1\nNA\n3\n", "missing-value", 1),
+        ("a\n\nb\n", "ragged", 1),
+        ('a\n""\nb\n', "missing-value", 1),
+        ("label\n", "empty", None),
+        ("1\n1e300\n", "wrong-input", 1),
+        ("1\n99999999999999999999\n", "wrong-input", 1),
+        ("a\nb,c\n", "ragged", 1),
+        (b"a\n\xff\n", "invalid-file", None),
+        ('a\n"b\n', "invalid-file", None),
+    ],
+)
+def test_what_is_no_label_is_named(
+    text: str | bytes, code: str, row: int | None, tmp_path: Path
+) -> None:
+    error = refused(csv.load, written(tmp_path / "x", text), None, "labels")
+    assert error.code == code
+    assert error.where.get("row") == row
+
+
+def test_one_column_of_several_is_chosen_by_its_header(tmp_path: Path) -> None:
+    path = written(tmp_path / "x", "id,class,2020\n1,rose,0.5\n2,oak,0.25\n")
+    assert csv.load(path, "class", "labels").tolist() == ["rose", "oak"]  # type: ignore[union-attr]
+    assert csv.load(path, "2020", "features").tolist() == [[0.5], [0.25]]  # type: ignore[union-attr]
+    assert csv.inspect(path, "class").dtype == "str"
+    assert csv.inspect(path, "id").shape == (2, 1)
+    assert refused(csv.load, path, None, "labels").code == "member-needed"
+    assert "'class'" in refused(csv.load, path, "x", "labels").detail
+    error = refused(csv.load, path, "class", "features")
+    assert (error.code, error.where["line"]) == ("wrong-input", 2)
+
+
+def test_one_column_of_numbers_is_a_matrix_too(tmp_path: Path) -> None:
+    path = written(tmp_path / "x", "height\n1.5\n2.5\n")
+    assert csv.inspect(path, None).shape == (2, 1)
+    assert csv.load(path, None, "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(1, 4).flatmap(
+        lambda width: st.lists(
+            st.lists(
+                st.floats(allow_nan=False, allow_infinity=False), min_size=width, max_size=width
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    ),
+    mark=st.sampled_from([",", "\t", ";"]),
+    header=st.booleans(),
+)
+def test_what_is_written_is_read(
+    rows: list[list[float]], mark: str, header: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x"
+    lines = [mark.join(f"c{at}" for at in range(len(rows[0])))] if header else []
+    written(path, "\n".join(lines + [mark.join(map(repr, row)) for row in rows]))
+    value = csv.load(path, None, "features")
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    content=st.binary(max_size=30)
+    | st.text(alphabet='01.e-,;\t\n\r"ab ', max_size=30).map(str.encode)
+)
+def test_any_bytes_are_taken_or_refused(
+    content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = written(tmp_path_factory.mktemp("csv") / "x", content)
+    survives(csv.inspect, path, None)
+    for role in ("features", "labels", "names", "timestamps"):
+        survives(csv.load, path, None, role)
+        survives(csv.load, path, "a", role)

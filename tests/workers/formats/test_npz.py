@@ -1,0 +1,290 @@
+"""`.npz`: members, SciPy's sparse matrices, and archives that are not what they seem."""
+
+from __future__ import annotations
+
+import io
+import struct
+import time
+import tracemalloc
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workers.formats.conftest import refused, survives
+from workers.formats import npz
+from workers.formats.facts import Bounds
+
+SPARSE = sp.csr_array(np.array([[0, 0, 3.5], [4, 0, 0], [0, 0, 0]]))
+
+
+def saved(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def zipped(path: Path, compression: int = zipfile.ZIP_DEFLATED, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+def several(path: Path) -> Path:
+    with path.open("wb") as file:
+        np.savez(
+            file, X=np.arange(6.0).reshape(3, 2), y=np.array([1, 2, 3]), cube=np.zeros((2,) * 3)
+        )
+    return path
+
+
+def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
+    path = several(tmp_path / "x")
+    for call, *rest in ((npz.inspect,), (npz.load, "features")):
+        error = refused(call, path, None, *rest)
+        assert error.code == "member-needed"
+        for said in ("'X' (3, 2) float64", "'y' (3,) int64", "member="):
+            assert said in error.detail
+        assert error.where["members"][0] == {"name": "X", "shape": [3, 2], "dtype": "float64"}
+    assert refused(npz.inspect, path, "Z").code == "member-needed"
+    assert "'Z'" in refused(npz.inspect, path, "Z").detail
+
+
+def test_members_are_read(tmp_path: Path) -> None:
+    path = several(tmp_path / "x")
+    facts = npz.inspect(path, "X")
+    assert (facts.shape, facts.dtype, len(facts.members)) == ((3, 2), "float64", 3)
+    value = npz.load(path, "X", "features")
+    np.testing.assert_array_equal(value, np.arange(6.0).reshape(3, 2))
+    assert npz.load(path, "y", "labels").tolist() == [1, 2, 3]  # type: ignore[union-attr]
+    assert refused(npz.load, path, "cube", "features").code == "wrong-shape"
+
+
+def test_layouts(tmp_path: Path) -> None:
+    array = np.arange(6, dtype="f4").reshape(3, 2)
+    for other in (np.asfortranarray(array), array.astype(">f4"), array):
+        value = npz.load(zipped(tmp_path / "x", a=saved(other)), None, "features")
+        np.testing.assert_array_equal(value, array)
+    text = np.array(["a", "bc", "é"])
+    assert npz.load(zipped(tmp_path / "x", a=saved(text)), None, "names") == ["a", "bc", "é"]
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_sparse_matrices(form: str, compressed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    for kind in (SPARSE, sp.csr_matrix(SPARSE)):
+        sp.save_npz(path, kind.asformat(form), compressed=compressed)
+        facts = npz.inspect(path, None)
+        assert (facts.shape, facts.dtype, facts.sparse) == ((3, 3), "float64", True)
+        value = npz.load(path, None, "features")
+        assert isinstance(value, sp.csr_array)
+        assert value.has_canonical_format
+        np.testing.assert_array_equal(value.toarray(), SPARSE.toarray())
+    assert refused(npz.load, path, None, "labels").code == "wrong-shape"
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", ">f4"])
+def test_sparse_dtypes_are_kept(dtype: str, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", **parts(data=np.array([1, 2], dtype)))
+    value = npz.load(path, None, "features")
+    assert isinstance(value, sp.csr_array)
+    assert value.dtype == np.dtype(dtype).newbyteorder("=")
+
+
+def parts(**other: Any) -> dict[str, bytes]:
+    arrays = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 3]),
+        "data": np.array([1.0, 2.0]),
+        "indices": np.array([0, 2]),
+        "indptr": np.array([0, 1, 2]),
+    }
+    return {name: saved(array) for name, array in (arrays | other).items()}
+
+
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        ({"indices": np.array([0, 3])}, "invalid-file"),
+        ({"indices": np.array([0, -1])}, "invalid-file"),
+        ({"indices": np.array([0, 2**62])}, "invalid-file"),
+        ({"indices": np.array([0.0, 1.0])}, "invalid-file"),
+        ({"indices": np.array([[0, 1]])}, "invalid-file"),
+        ({"indptr": np.array([0, 5, 2])}, "invalid-file"),
+        ({"indptr": np.array([0, 2, 1])}, "invalid-file"),
+        ({"indptr": np.array([-7, 1, 2])}, "invalid-file"),
+        ({"indptr": np.array([0, 1, 2**40])}, "invalid-file"),
+        ({"indptr": np.array([0, 2])}, "invalid-file"),
+        ({"shape": np.array([-2, 3])}, "invalid-file"),
+        ({"shape": np.array([2**62, 3])}, "too-large"),
+        ({"shape": np.array([2, 2**62])}, "too-large"),
+        ({"shape": np.array([2.0, 3.0])}, "unsupported-format"),
+        ({"shape": np.array([2, 3, 4])}, "invalid-file"),
+        ({"format": np.array(b"lil")}, "unsupported-format"),
+        ({"format": np.array(b"__class__")}, "unsupported-format"),
+        ({"format": np.array([{}])}, "unsupported-format"),
+        ({"data": np.array([{}, {}])}, "unsupported-format"),
+        ({"data": np.array(["a", "b"])}, "invalid-file"),
+        ({"shape": np.array([0, 3]), "indptr": np.array([0])}, "empty"),
+    ],
+)
+def test_hostile_sparse_matrices(other: dict[str, Any], code: str, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", **parts(**other))
+    assert refused(npz.load, path, None, "features").code == code
+
+
+def test_a_csc_of_many_claimed_rows_allocates_nothing(tmp_path: Path) -> None:
+    hostile = parts(
+        format=np.array(b"csc"), shape=np.array([2**40, 2]), indices=np.array([0, 2**39])
+    )
+    path = zipped(tmp_path / "x", **hostile)
+    assert refused(npz.load, path, None, "features").code == "too-large"
+
+
+def test_one_gigabyte_in_one_megabyte_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.npz"
+    packed, size = zeros(1 << 30)
+    local = struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 8, 0, 33, 0, len(packed), size, 5, 0)
+    entry = struct.pack(
+        "<4s6H3I5H2I", b"PK\1\2", 20, 20, 0, 8, 0, 33, 0, len(packed), size, 5, *[0] * 6
+    )
+    body = local + b"x.npy" + packed
+    end = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 1, 1, len(entry) + 5, len(body), 0)
+    path.write_bytes(body + entry + b"x.npy" + end)
+    assert path.stat().st_size < 1.1 * (1 << 20)
+    tracemalloc.start()
+    started = time.perf_counter()
+    errors = [refused(npz.inspect, path, None), refused(npz.load, path, None, "features")]
+    took = time.perf_counter() - started
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert {error.code for error in errors} == {"archive-bomb"}
+    assert "200" in errors[0].detail
+    assert peak < 4 << 20
+    assert took < 1
+
+
+def zeros(size: int) -> tuple[bytes, int]:
+    """A deflated .npy of about `size` zeros and its length; its blocks are deflated once."""
+    header = io.BytesIO()
+    block = 16 << 20
+    n_rows = size // block * block // 64
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": (n_rows, 16)}
+    )
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    start = deflate.compress(header.getvalue()) + deflate.flush(zlib.Z_FULL_FLUSH)
+    again = deflate.compress(b"\0" * block) + deflate.flush(zlib.Z_FULL_FLUSH)
+    packed = start + again * (size // block) + deflate.flush()
+    return packed, len(header.getvalue()) + n_rows * 64
+
+
+def test_the_archive_of_zeros_is_a_real_one(tmp_path: Path) -> None:
+    packed, size = zeros(64 << 20)
+    unpacked = zlib.decompress(packed, -15)
+    assert len(unpacked) == size
+    assert np.load(io.BytesIO(unpacked)).shape == (1 << 20, 16)
+
+
+def test_the_sum_of_the_members_is_bounded(tmp_path: Path) -> None:
+    random = np.random.default_rng(0).random(1000)
+    path = zipped(tmp_path / "x", a=saved(random), b=saved(random))
+    assert npz.inspect(path, "a", Bounds(max_bytes=20_000)).shape == (1000,)
+    assert refused(npz.inspect, path, "a", Bounds(max_bytes=16_000)).code == "archive-bomb"
+
+
+def test_the_number_of_members_is_bounded(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", **{f"a{at}": saved(np.zeros(1)) for at in range(1025)})
+    assert refused(npz.inspect, path, "a1").code == "archive-bomb"
+
+
+def test_the_directory_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    name = "n" * 60_000
+    with zipfile.ZipFile(path, "w") as archive:
+        for at in range(20):
+            archive.writestr(f"{name}{at}.npy", b"")
+    assert refused(npz.inspect, path, None).code == "archive-bomb"
+
+
+def test_a_directory_that_lies_about_sizes(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", a=saved(np.zeros((100, 4))))
+    content = bytearray(path.read_bytes())
+    at = content.rfind(b"PK\x01\x02")
+    for claimed in (10, 3327, 3329, 1 << 20):
+        struct.pack_into("<I", content, at + 24, claimed)
+        path.write_bytes(content)
+        error = refused(npz.load, path, None, "features")
+        assert error.code in {"truncated", "invalid-file"}
+
+
+def test_encrypted_nested_and_foreign_members(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", a=saved(np.zeros(3)))
+    content = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.rfind(mark) + at] |= 1
+    path.write_bytes(content)
+    assert "encrypted" in refused(npz.inspect, path, None).detail
+    inner = zipped(tmp_path / "inner", a=saved(np.zeros(3))).read_bytes()
+    nested = refused(npz.inspect, zipped(tmp_path / "x", a=inner), None)
+    assert nested.code == "unsupported-format"
+    assert "archive" in nested.detail
+    for name in ("inner.npz", "../../etc/passwd", "folder/", "a.txt", "x.pkl"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, b"")
+        assert refused(npz.inspect, path, None).code == "unsupported-format"
+    lzma = zipped(path, zipfile.ZIP_LZMA, a=saved(np.zeros(3)))
+    assert refused(npz.inspect, lzma, None).code == "unsupported-format"
+
+
+def test_object_arrays_inside_are_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", a=saved(np.array([{}, None])))
+    error = refused(npz.load, path, None, "labels")
+    assert error.code == "unsupported-format"
+    assert "numpy.save" in error.detail
+
+
+def test_a_truncated_or_empty_archive(tmp_path: Path) -> None:
+    path = several(tmp_path / "x")
+    content = path.read_bytes()
+    for length in range(1, len(content), 97):
+        path.write_bytes(content[:length])
+        assert refused(npz.load, path, "X", "features").code == "invalid-file"
+    zipped(path)
+    assert refused(npz.inspect, path, None).code == "empty"
+
+
+def test_damaged_data_are_found(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", a=saved(np.random.default_rng(0).random((100, 9))))
+    content = bytearray(path.read_bytes())
+    content[3000] ^= 0xFF
+    path.write_bytes(content)
+    assert refused(npz.load, path, None, "features").code == "invalid-file"
+
+
+def test_a_missing_file_is_not_the_users_fault(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        npz.inspect(tmp_path / "nowhere", None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_mutated_archives_raise_only_our_errors(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("npz") / "x"
+    compression = data.draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
+    content = bytearray(zipped(path, compression, **parts()).read_bytes())
+    for _ in range(data.draw(st.integers(1, 6))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    for call, *rest in ((npz.inspect,), (npz.load, "features")):
+        survives(call, path, None, *rest)

@@ -1,0 +1,56 @@
+"""Requests and results that the ledger's tests make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from workers.jobs import Claim, End, Request, new_id, now, sibling
+
+TREE_FACTS = {
+    "method": "hac",
+    "kind": "hierarchy",
+    "n_points": 2,
+    "n_nodes": 3,
+    "n_leaves": 2,
+    "max_depth": 1,
+    "monotone": True,
+    "name": "a tree",
+}
+
+
+def request(tenant: str = "ada", **changed: Any) -> Request:
+    given: dict[str, Any] = {
+        "id": new_id("job"),
+        "tenant": tenant,
+        "kind": "fit",
+        "method": "hac",
+        "inputs": {"features": "inline"},
+        "params": {"linkage": "average"},
+        "created_at": now(),
+    }
+    return Request(**given | changed)
+
+
+def end(claim: Claim, status: str = "succeeded", **changed: Any) -> End:
+    job_id = claim.request.id
+    given: dict[str, Any] = {
+        "job": job_id,
+        "status": status,
+        "attempt": claim.attempt,
+        "fence": claim.fence,
+        "started_at": claim.started_at,
+        "finished_at": now(),
+    }
+    if status == "succeeded":
+        result = {"tree": sibling(job_id, "tr"), "model": None, "metrics": {"height": 1.5}}
+        given |= {"result": result, "tree": TREE_FACTS, "warnings": ("odd",)}
+    return End(**given | changed)
+
+
+def result_folder(folder: Path, text: str = "columns") -> Path:
+    """A folder with the files of a result."""
+    folder.mkdir(parents=True)
+    (folder / "tree.arrow").write_text(text)
+    (folder / "leaf_of_point.npy").write_text(text)
+    return folder

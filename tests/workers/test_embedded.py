@@ -1,0 +1,178 @@
+"""The embedded server, and the leashes that end processes with their parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from workers import processes
+from workers.embedded import EmbeddedServer
+from workers.processes import FolderLock, Taken
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    server = EmbeddedServer(tmp_path / "redis")
+    server.start()
+    yield server
+    server.stop()
+
+
+def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.01)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_it_keeps_every_write_over_a_kill(server: EmbeddedServer) -> None:
+    client = redis.Redis.from_url(server.url)
+    for i in range(50):
+        client.rpush("list", i)
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+    until(lambda: not server.alive())
+    assert server.ensure()
+    assert client.llen("list") == 50
+    assert not server.ensure()
+
+
+def test_it_stops_in_order_and_starts_again_on_the_same_data(tmp_path: Path) -> None:
+    for expected in (None, b"kept"):
+        server = EmbeddedServer(tmp_path / "redis")
+        server.start()
+        client = redis.Redis.from_url(server.url)
+        assert client.get("key") == expected
+        client.set("key", "kept")
+        pid = server.pid
+        server.stop()
+        assert pid is not None
+        assert gone(pid)
+
+
+def test_strangers_are_refused_and_the_password_is_in_no_command_line(
+    server: EmbeddedServer,
+) -> None:
+    client = redis.Redis.from_url(server.url)
+    password = client.connection_pool.connection_kwargs["password"]
+    assert len(password) >= 32
+    assert server.pid is not None
+    assert not any(password in part for part in psutil.Process(server.pid).cmdline())
+    path = client.connection_pool.connection_kwargs["path"]
+    config = Path(path).parent / "valkey.conf"
+    assert stat.S_IMODE(config.stat().st_mode) == 0o600
+    with pytest.raises(redis.AuthenticationError):
+        redis.Redis(unix_socket_path=path).ping()
+    assert client.config_get("appendfsync")["appendfsync"] == "always"
+    assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "noeviction"
+
+
+def test_a_long_path_gets_a_port_of_its_own(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / ("long" * 25) / "redis")
+    server.start()
+    try:
+        assert server.url.startswith("redis://:")
+        client = redis.Redis.from_url(server.url)
+        client.set("key", "kept")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        until(lambda: not server.alive())
+        server.ensure()
+        assert client.get("key") == b"kept"
+    finally:
+        server.stop()
+
+
+def test_a_stranger_at_the_address_is_noticed(tmp_path: Path) -> None:
+    stranger = EmbeddedServer(tmp_path / ("long" * 25) / "stranger")
+    stranger.start()
+    ours = EmbeddedServer(tmp_path / ("long" * 25) / "ours")
+    try:
+        ours._port = stranger._port
+        ours.url = ours.url.rpartition(":")[0] + f":{stranger._port}/0"
+        with pytest.raises(RuntimeError, match=r"ended with status|another server"):
+            ours.start()
+    finally:
+        ours.stop()
+        stranger.stop()
+
+
+def test_a_damaged_log_is_told_of_and_not_overwritten(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / "redis")
+    server.start()
+    redis.Redis.from_url(server.url).set("key", "kept")
+    server.stop()
+    (log,) = (tmp_path / "redis" / "appendonlydir").glob("*.incr.aof")
+    damaged = b"*9\r\nno\r\n" + log.read_bytes()
+    log.write_bytes(damaged)
+    with pytest.raises(RuntimeError, match=r"valkey\.log"):
+        server.start()
+    server.stop()
+    assert log.read_bytes() == damaged
+
+
+SLEEPER = "import time; time.sleep(60)"
+PARENT = """
+import sys, time
+from workers import processes
+child = processes.spawn([sys.executable, "-c", {sleeper!r}], by_kernel={by_kernel})
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("by_kernel", [True, False])
+def test_a_process_dies_with_its_parent(by_kernel: bool) -> None:
+    if by_kernel and not sys.platform.startswith("linux"):
+        pytest.skip("only the Linux kernel does this")
+    code = PARENT.format(sleeper=SLEEPER, by_kernel=by_kernel)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert not gone(child)
+        parent.kill()
+        until(lambda: gone(child))
+
+
+def test_stop_asks_first_and_kills_then() -> None:
+    polite = processes.spawn([sys.executable, "-c", SLEEPER], by_kernel=False)
+    assert processes.stop(polite, 5.0) == -signal.SIGTERM
+    assert processes._watchers == {}
+    stubborn = processes.spawn(
+        [
+            sys.executable,
+            "-c",
+            "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+            "print(flush=True)\n" + SLEEPER,
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert stubborn.stdout is not None
+    stubborn.stdout.readline()
+    assert processes.stop(stubborn, 0.2) == -signal.SIGKILL
+    stubborn.stdout.close()
+
+
+def test_a_folder_has_one_owner(tmp_path: Path) -> None:
+    with FolderLock(tmp_path / "data"):
+        with pytest.raises(Taken) as refused:
+            FolderLock(tmp_path / "data")
+        assert refused.value.pid == os.getpid()
+    FolderLock(tmp_path / "data").close()

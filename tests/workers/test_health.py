@@ -1,0 +1,25 @@
+"""The health check of a worker's container."""
+
+from __future__ import annotations
+
+import pytest
+
+from workers.assembly import Assembly
+from workers.errors import TransientError
+from workers.health import seen
+from workers.settings import WorkerSettings
+
+
+def test_a_worker_is_well_while_it_says_so(assembly: Assembly, settings: WorkerSettings) -> None:
+    assert not seen(settings, "host-a")
+    assembly.ledger.worker_seen("host-a-17-abcdef")
+    assert seen(settings, "host-a")
+    assert not seen(settings, "host")
+    assembly.ledger.worker_gone("host-a-17-abcdef")
+    assert not seen(settings, "host-a")
+
+
+def test_redis_away_is_said(settings: WorkerSettings) -> None:
+    away = settings.model_copy(update={"redis_url": "redis://127.0.0.1:1/0"})
+    with pytest.raises(TransientError):
+        seen(away, "host-a")

@@ -1,0 +1,66 @@
+"""The parts below the API put together from the settings; the API and every worker use this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import redis
+
+from workers.datasets import Datasets
+from workers.errors import FatalError
+from workers.ledger import Ledger, Send
+from workers.settings import WorkerSettings
+from workers.stores.blobs import Blobs
+from workers.stores.index import Index
+from workers.stores.local import LocalBlobs
+from workers.stores.records import Records
+from workers.stores.redis import connect
+from workers.trees import Trees
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Threads may share each part."""
+
+    blobs: Blobs
+    redis: redis.Redis
+    ledger: Ledger
+    datasets: Datasets
+    trees: Trees
+
+
+def assemble(settings: WorkerSettings, send: Send) -> Assembly:
+    """Connects to nothing yet. FatalError for an address that cannot be used."""
+    if not settings.redis_url:
+        raise FatalError("UMBEL_REDIS_URL is not set")
+    client = connect(settings.redis_url)
+    blobs = blobs_at(settings)
+    records = Records(client, settings)
+
+    def ensure() -> None:
+        ledger.ensure_built()
+
+    datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
+    trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
+    ledger = Ledger(blobs, records, datasets, settings, send, records.hints)
+    return Assembly(blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees)
+
+
+def blobs_at(settings: WorkerSettings) -> Blobs:
+    """The object store that `store_url` names: file:///folder or s3://bucket/prefix."""
+    address = urlsplit(settings.store_url)
+    if address.scheme == "file" and address.netloc in ("", "localhost") and address.path:
+        return LocalBlobs(Path(unquote(address.path)))
+    if address.scheme == "s3" and address.netloc:
+        from workers.stores.s3 import S3Blobs
+
+        return S3Blobs(
+            bucket=address.netloc,
+            prefix=address.path.strip("/"),
+            endpoint=settings.s3_endpoint,
+            cache=settings.scratch_dir / "cache",
+            cache_bytes=settings.cache_bytes,
+        )
+    raise FatalError(f"UMBEL_STORE_URL is {settings.store_url!r}; use file:/// or s3://")

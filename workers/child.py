@@ -1,0 +1,300 @@
+"""One fresh process per job, forked from a template that has loaded what jobs need.
+
+No memory is shared between jobs, memory and time are bounded, and the process dies with its worker.
+One spare child waits for each slot, so that a job does not wait for a fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from models.errors import UsageError
+from workers import forkserver
+from workers.errors import FatalError, TransientError, problem_of
+from workers.jobs import Advance, Request, now
+from workers.processes import die_with_parent, die_with_pipe
+from workers.run import Outcome, Source, Spec, run
+
+_LARGEST_MESSAGE = 16 << 20
+"""Bytes of one message of a child; its answer is data, not to be trusted."""
+
+_PROGRESS_EVERY_S = 0.05
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one job's process.
+
+    memory_bytes : what it may allocate beyond what the template holds; files mapped read-only do
+        not count. Kept on Linux only (RLIMIT_DATA). None: no bound.
+    threads : of linear algebra and OpenMP.
+    """
+
+    memory_bytes: int | None = None
+    threads: int = 1
+
+
+class Said(BaseModel):
+    """A message of a child: progress, or its last word."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    advance: Advance | None = None
+    outcome: Outcome | None = None
+    passing: str | None = None
+    """Something that may pass kept the job from being done."""
+
+
+_SAID = TypeAdapter(Said)
+
+
+class Child:
+    """The worker's end of one child. Not shared between threads."""
+
+    def __init__(self, process: Any, pipe: Connection) -> None:
+        self._process = process
+        self._pipe = pipe
+
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
+
+    def alive(self) -> bool:
+        return not wait([self._process.sentinel], 0)
+
+    def begin(self, spec: Spec) -> None:
+        """Hand it the job. TransientError if it has died meanwhile."""
+        try:
+            self._pipe.send_bytes(spec.model_dump_json().encode())
+        except OSError as error:
+            raise TransientError("the job's process died before it began") from error
+
+    def hear(self, timeout_s: float) -> Said | None:
+        """Its next message, None if there was none in time.
+
+        Raises
+        ------
+        TransientError : it died, killed by a signal or without a last word.
+        FatalError : what it said is too long or makes no sense.
+        """
+        if not wait([self._pipe, self._process.sentinel], timeout_s):
+            return None
+        if not self._pipe.poll():
+            raise TransientError(self._how_it_died())
+        try:
+            text = self._pipe.recv_bytes(_LARGEST_MESSAGE)
+        except EOFError:
+            raise TransientError(self._how_it_died()) from None
+        except OSError as error:
+            if error.errno in (errno.ECONNRESET, errno.EPIPE):
+                raise TransientError(self._how_it_died()) from None
+            raise FatalError("the job's process said too much") from error
+        try:
+            return _SAID.validate_json(text)
+        except ValidationError as error:
+            raise FatalError("the job's process said what makes no sense") from error
+
+    def kill(self) -> None:
+        """End it with all that it started."""
+        if self.alive():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        self._pipe.close()
+        self._process.join(5.0)
+
+    def _how_it_died(self) -> str:
+        self._process.join(1.0)
+        code = self._process.exitcode
+        if code is not None and code < 0:
+            return f"the job's process was killed by {signal.Signals(-code).name}"
+        return f"the job's process ended with status {code} and no result"
+
+
+class Nursery:
+    """Starts children, and keeps `spares` of them waiting. Threads may share it.
+
+    All children are started by one thread of its own, which lives until `close`: the template's
+    leash is tied to the thread that started it.
+    """
+
+    def __init__(self, limits: Limits, spares: int = 1) -> None:
+        self._limits = limits
+        self._spares = spares
+        self._waiting: deque[Child] = deque()
+        self._starter = ThreadPoolExecutor(1, "nursery")
+        self._closed = False
+
+    def fill(self) -> Future[None]:
+        """Have the spare children started; done when they are."""
+        return self._starter.submit(self._fill)
+
+    def take(self) -> Child:
+        """A child that waits for its job. One found dead is replaced."""
+        while not (child := self._starter.submit(self._next).result()).alive():
+            child.kill()
+        if not self._closed:
+            self.fill()
+        return child
+
+    def drop(self, child: Child) -> None:
+        """Kill a child and clear it away, without waiting for it."""
+        self._starter.submit(child.kill)
+
+    def close(self) -> None:
+        self._closed = True
+        while self._waiting:
+            self._waiting.popleft().kill()
+        self._starter.shutdown()
+
+    def _fill(self) -> None:
+        while len(self._waiting) < self._spares and not self._closed:
+            self._waiting.append(self._start())
+
+    def _next(self) -> Child:
+        return self._waiting.popleft() if self._waiting else self._start()
+
+    def _start(self) -> Child:
+        context = forkserver.begin(self._limits.threads)
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_live, args=(theirs, self._limits), daemon=True)
+        process.start()
+        theirs.close()
+        return Child(process, ours)
+
+
+def trial(folder: Path) -> Spec:
+    """A trivial job with its files in `folder`: what warms a process up."""
+    result = folder / "result"
+    result.mkdir(parents=True)
+    path = folder / "logits.json"
+    path.write_text("[[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]")
+    request = Request(
+        id="job_trial",
+        tenant="none",
+        kind="fit",
+        method="l2h",
+        inputs={"logits": "inline"},
+        created_at=now(),
+    )
+    source = Source(role="logits", kind="inline", path=path)
+    return Spec(request=request, sources=(source,), folder=result)
+
+
+def _live(pipe: Connection, limits: Limits) -> None:
+    """The child's life: wait for a job, do it, say what came of it."""
+    # Loaded before the fork; the worker itself must never import it.
+    from workers import template
+
+    die_with_parent(template.PID)
+    os.setsid()
+    _restrict(limits)
+    try:
+        spec = Spec.model_validate_json(pipe.recv_bytes())
+    except (EOFError, OSError):
+        return
+    die_with_pipe(pipe.recv_bytes)
+    tempfile.tempdir = str(_room(spec.folder))
+    said = _do(spec, limits, _reporter(pipe))
+    pipe.send_bytes(said.model_dump_json(exclude_none=True).encode())
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _room(folder: Path) -> Path:
+    """Where the job's temporary files go: beside its results, removed with them."""
+    room = folder.parent / "tmp"
+    room.mkdir(exist_ok=True)
+    return room
+
+
+def _do(spec: Spec, limits: Limits, report: Callable[[Advance], None]) -> Said:
+    from workers import template
+
+    try:
+        template.BLAS.limit(limits=limits.threads)
+        return Said(outcome=run(spec, report))
+    except MemoryError as error:
+        return Said(outcome=Outcome(error=problem_of(error)))
+    except TransientError as error:
+        return Said(passing=str(error))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            return Said(passing=str(error))
+        gone = [source.role for source in spec.sources if not source.path.exists()]
+        if gone:
+            return Said(outcome=Outcome(error=problem_of(_deleted(gone[0]))))
+        return _fault(spec, error)
+    except Exception as error:
+        return _fault(spec, error)
+
+
+def _deleted(role: str) -> UsageError:
+    return UsageError(
+        f"Input {role!r} was deleted while the job was to read it; upload it again and submit a "
+        "new job.",
+        code="input-deleted",
+        role=role,
+    )
+
+
+def _fault(spec: Spec, error: Exception) -> Said:
+    request = spec.request
+    logging.getLogger(__name__).exception(
+        "job %s failed by a fault of ours (request %r)", request.id, request.request_id
+    )
+    return Said(outcome=Outcome(error=problem_of(error)))
+
+
+def _reporter(pipe: Connection) -> Callable[[Advance], None]:
+    last_at, last_stage = 0.0, ""
+
+    def report(advance: Advance) -> None:
+        nonlocal last_at, last_stage
+        now = time.monotonic()
+        if advance.stage == last_stage and now - last_at < _PROGRESS_EVERY_S:
+            return
+        last_at, last_stage = now, advance.stage
+        pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
+
+    return report
+
+
+def _restrict(limits: Limits) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not sys.platform.startswith("linux"):
+        return
+    # Where memory is short, the kernel is to take a job and not the worker or the server.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")
+    if limits.memory_bytes is not None:
+        bound = _data_bytes() + limits.memory_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+
+
+def _data_bytes() -> int:
+    """Bytes of writable private memory that the process holds now: what RLIMIT_DATA counts."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
+    raise FatalError("the kernel does not say how much memory a process holds")

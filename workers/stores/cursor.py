@@ -1,0 +1,36 @@
+"""Opaque cursors of lists that are sorted by id.
+
+A cursor is the id of the last item given, so it stays good when items come or go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from models.errors import UsageError
+
+
+def encode(last_id: str) -> str:
+    return base64.urlsafe_b64encode(last_id.encode()).decode().rstrip("=")
+
+
+def decode(cursor: str) -> str:
+    """The id in a cursor. Raises UsageError `bad-cursor` for what `encode` never gave."""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        found = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+    except (ValueError, binascii.Error) as error:
+        raise _bad() from error
+    if not found or encode(found) != cursor or not found.replace("_", "").isalnum():
+        raise _bad()
+    return found
+
+
+def _bad() -> UsageError:
+    return UsageError(
+        "This cursor was not given by this service; leave it out to start at the first page, then "
+        "use `next_cursor` of the answer.",
+        code="bad-cursor",
+        parameter="cursor",
+    )

@@ -1,0 +1,27 @@
+#!lua flags=allow-oom
+-- Write into the record how a job ended; the terminal object is in the store already.
+-- ARGV: id, status, attempt, started_at or '', finished_at, result, warnings, error (JSON or ''),
+-- ms that events are kept (0: none), id of its tree or '', the tree's facts as JSON.
+-- Answers 'gone', 'ended' (nothing changed) or 'ok'.
+local id = ARGV[2]
+local h = redis.call('HMGET', job_key(id), 'status', 'tenant')
+local status = h[1]
+if not status then return 'gone' end
+if ended(status) then return 'ended' end
+redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker', 'cancel', 'cancel_by')
+redis.call('HSET', job_key(id), 'attempt', ARGV[4], 'started_at', ARGV[5], 'finished_at', ARGV[6],
+  'result', ARGV[7], 'warnings', ARGV[8], 'error', ARGV[9])
+if ARGV[3] == 'succeeded' then
+  redis.call('HSET', job_key(id), 'progress', '{"fraction":1.0,"stage":"done"}')
+end
+redis.call('ZREM', P .. 'due', id)
+if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12]) end
+set_status(id, status, ARGV[3])
+if ARGV[10] == '0' then
+  redis.call('DEL', P .. 'events:' .. id)
+else
+  event(id, 'done', '{}')
+  redis.call('PEXPIRE', P .. 'events:' .. id, ARGV[10])
+end
+redis.call('PUBLISH', P .. 'wake:' .. id, ARGV[3])
+return 'ok'

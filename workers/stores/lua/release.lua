@@ -1,0 +1,29 @@
+#!lua flags=allow-oom
+-- Put a job whose attempt is over back into the queue. ARGV: id, fence, spend 0 or 1, max
+-- attempts, ms until it is due, whether the lease must have run out (0 or 1).
+-- Answers 'lost', 'cancelled', 'exhausted' or 'queued'.
+local id = ARGV[2]
+local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt')
+local status, attempt = h[1], tonumber(h[5])
+if not status or ended(status) or status == 'queued' or h[2] ~= ARGV[3] then return 'lost' end
+if ARGV[7] == '1' and tonumber(h[3]) > now then return 'lost' end
+if h[4] then
+  redis.call('HSET', job_key(id), 'lease', 0)
+  redis.call('ZADD', P .. 'due', int(now), id)
+  return 'cancelled'
+end
+if ARGV[4] == '0' then
+  attempt = attempt - 1
+  redis.call('HSET', job_key(id), 'attempt', attempt)
+end
+if attempt >= tonumber(ARGV[5]) then
+  redis.call('HSET', job_key(id), 'lease', 0)
+  redis.call('ZADD', P .. 'due', int(now), id)
+  return 'exhausted'
+end
+redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker')
+redis.call('HSET', job_key(id), 'progress', '{}')
+redis.call('ZADD', P .. 'due', int(now + ARGV[6]), id)
+set_status(id, status, 'queued')
+progress_event(id)
+return 'queued'

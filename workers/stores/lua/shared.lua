@@ -1,0 +1,81 @@
+-- What every script shares. ARGV[1] is the prefix of all keys. A job is the hash `job:<id>`;
+-- `due` is scored by the time in ms at which a sweeper must look; the lists are sorted by id,
+-- which sorts by time of making.
+local P = ARGV[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function int(number) return string.format('%.0f', number) end
+local function job_key(id) return P .. 'job:' .. id end
+local function ended(status)
+  return status == 'succeeded' or status == 'failed' or status == 'cancelled'
+end
+
+local function lists(tenant, method, status)
+  local base = P .. 'jobs:' .. tenant
+  return { base .. ':status:' .. status, base .. ':status:' .. status .. ':method:' .. method },
+    { base, base .. ':method:' .. method }
+end
+
+-- Put the job into the lists of `new` (nil: none) and out of those of `old` (nil: it was in none).
+local function place(id, old, new)
+  local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
+  if old then
+    redis.call('HINCRBY', P .. 'counts', old, -1)
+    if old == 'queued' then redis.call('HINCRBY', P .. 'queued', h[3], -1) end
+  end
+  if new then
+    redis.call('HINCRBY', P .. 'counts', new, 1)
+    if new == 'queued' then redis.call('HINCRBY', P .. 'queued', h[3], 1) end
+  end
+  if h[4] ~= '1' then return end
+  if old then
+    local of_status, of_job = lists(h[1], h[2], old)
+    for _, key in ipairs(of_status) do redis.call('ZREM', key, id) end
+    if not new then for _, key in ipairs(of_job) do redis.call('ZREM', key, id) end end
+  end
+  if new then
+    local of_status, of_job = lists(h[1], h[2], new)
+    for _, key in ipairs(of_status) do redis.call('ZADD', key, 0, id) end
+    if not old then for _, key in ipairs(of_job) do redis.call('ZADD', key, 0, id) end end
+  end
+end
+
+-- Append to the job's capped stream. Ids are `<base>-<n>`, n without gaps, so that a reader sees
+-- what it missed; the base changes when the record is made anew.
+local function event(id, kind, data)
+  local n = redis.call('HINCRBY', job_key(id), 'events', 1)
+  local h = redis.call('HMGET', job_key(id), 'base', 'status')
+  redis.call('XADD', P .. 'events:' .. id, 'MAXLEN', 100, h[1] .. '-' .. n,
+    'event', kind, 'status', h[2], 'data', data)
+end
+
+local function touch(id) redis.call('HINCRBY', job_key(id), 'version', 1) end
+
+local function set_status(id, old, new)
+  redis.call('HSET', job_key(id), 'status', new)
+  touch(id)
+  if old ~= new then place(id, old, new) end
+end
+
+local function progress_event(id)
+  event(id, 'progress', redis.call('HGET', job_key(id), 'progress'))
+end
+
+-- Lists of other things (`dataset`, `tree`): the hash `<name>:<id>`, sorted sets by tenant and, if
+-- it has one, group.
+local function index_lists(name, tenant, group)
+  local base = P .. name .. 's:' .. tenant
+  if group == '' then return { base } end
+  return { base, base .. ':group:' .. group }
+end
+local function index_put(name, id, tenant, group, facts)
+  redis.call('HSET', P .. name .. ':' .. id, 'tenant', tenant, 'group', group, 'facts', facts)
+  for _, key in ipairs(index_lists(name, tenant, group)) do redis.call('ZADD', key, 0, id) end
+end
+local function index_drop(name, id)
+  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'group')
+  if not h[1] then return 0 end
+  for _, key in ipairs(index_lists(name, h[1], h[2])) do redis.call('ZREM', key, id) end
+  return redis.call('DEL', P .. name .. ':' .. id)
+end

@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- Take what is due and score it anew, so that no two sweepers take the same. ARGV: how many at
+-- most, ms until it is due again. Answers rows of {id, tenant, queue, fence or '', action} with
+-- action 'cancel', 'send' or 'lapsed'.
+local taken = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. 'due', '-inf', int(now), 'LIMIT', 0, ARGV[2])) do
+  local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'queue', 'fence', 'cancel_by', 'lease')
+  local status = h[1]
+  if not status or ended(status) then
+    redis.call('ZREM', P .. 'due', id)
+  else
+    local action, again = nil, now + ARGV[3]
+    if h[5] and tonumber(h[5]) <= now then action = 'cancel'
+    elseif status == 'queued' then action = 'send'
+    elseif tonumber(h[6]) <= now then action = 'lapsed'
+    else again = math.min(tonumber(h[6]), tonumber(h[5]) or tonumber(h[6])) end
+    redis.call('ZADD', P .. 'due', int(again), id)
+    if action then taken[#taken + 1] = { id, h[2], h[3], h[4] or '', action } end
+  end
+end
+return taken

@@ -1,0 +1,320 @@
+"""One attempt of one job, seen from outside: lease, heartbeat, cancel, deadline, publication.
+
+Runs in a thread of a worker process; the computing is done by a child. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from models.errors import UsageError
+from workers.assembly import Assembly
+from workers.child import Child, Nursery
+from workers.errors import Problem, TransientError, problem, problem_of
+from workers.inputs import prepare
+from workers.jobs import Advance, Claim, End, now
+from workers.ledger import Ledger
+from workers.run import Outcome, Spec
+from workers.settings import WorkerSettings
+
+_LOOK_EVERY_S = 0.1
+"""How often a supervisor looks at cancel, deadline and stop while it waits."""
+
+_LONGEST_BEAT_S = 0.5
+"""A cancel is noticed by the heartbeat, so it beats at least this often."""
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Lost(Exception):
+    """Another worker has the lease: nothing may be published."""
+
+
+class CancelAsked(Exception):
+    """The user wants the job to end."""
+
+
+class Stopping(Exception):
+    """This worker is to end before the job has."""
+
+
+class OutOfTime(Exception):
+    """The job has run longer than it may."""
+
+
+class Pulse:
+    """Renews a lease from a thread of its own and carries progress along until `stop`."""
+
+    def __init__(self, ledger: Ledger, claim: Claim, every_s: float) -> None:
+        self.verdict: Literal["on", "cancel", "lost"] = "on"
+        self._ledger, self._claim, self._every_s = ledger, claim, every_s
+        self._advance: Advance | None = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        self._thread.start()
+
+    def tell(self, advance: Advance) -> None:
+        self._advance = advance
+
+    def stop(self) -> None:
+        self._done.set()
+        self._thread.join(5.0)
+
+    def _beat(self) -> None:
+        while self.verdict != "lost" and not self._done.wait(self._every_s):
+            advance, self._advance = self._advance, None
+            try:
+                self.verdict = self._ledger.beat(self._claim, advance)
+            except TransientError as error:
+                # The job goes on: its result can still be published if no other attempt is first.
+                _log.warning("job %s: no heartbeat: %s", self._claim.request.id, error)
+            except Exception:
+                _log.exception("job %s: no heartbeat", self._claim.request.id)
+
+
+class Supervisor:
+    """Runs jobs by their ids for one worker process. Threads share it, one job each.
+
+    scratch : folder of this worker alone, on the store's file system where that is local.
+    threads : how many one job may use.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        assembly: Assembly,
+        nursery: Nursery,
+        *,
+        scratch: Path,
+        threads: int,
+        worker: str,
+    ) -> None:
+        self._settings = settings
+        self._parts = assembly
+        self._nursery = nursery
+        self._scratch = scratch
+        self._threads = threads
+        self._worker = worker
+        self._stop_at: float | None = None
+        self._running = 0
+        self._change = threading.Condition()
+
+    def run(self, job_id: str) -> None:
+        """Run one attempt of the job, if it is there to be run. Never raises."""
+        try:
+            with self._counted():
+                if self._stop_at is not None:
+                    return
+                claim = self._parts.ledger.claim(job_id, self._worker)
+                if claim is not None:
+                    self._attempt(claim)
+        except TransientError as error:
+            _log.warning("job %s is left to a later time: %s", job_id, error)
+        except Exception:
+            _log.exception("job %s: the supervisor failed", job_id)
+
+    def stop(self, drain_s: float) -> None:
+        """Take no more jobs; those that run may go on for `drain_s` seconds."""
+        self._stop_at = time.monotonic() + drain_s
+
+    def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until no job runs; whether that came to be."""
+        with self._change:
+            return self._change.wait_for(lambda: self._running == 0, timeout_s)
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._change:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._running -= 1
+                self._change.notify_all()
+
+    def _attempt(self, claim: Claim) -> None:
+        settings, ledger = self._settings, self._parts.ledger
+        beat_s = min(settings.heartbeat_s, settings.lease_s / 4, _LONGEST_BEAT_S)
+        pulse = Pulse(ledger, claim, beat_s)
+        folder = self._scratch / f"{claim.request.id}-{claim.fence}"
+        attempt = _Attempt(claim, pulse, self._deadline(), lambda: self._stop_at)
+        try:
+            end = self._end(attempt, folder)
+            self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
+        except Lost:
+            _log.warning("job %s: the lease was lost, its result is dropped", claim.request.id)
+        except Stopping:
+            _log.info("job %s is given back, this worker ends", claim.request.id)
+            ledger.give_back(claim, spend=False)
+        except TransientError as error:
+            _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
+            ledger.give_back(claim, spend=True)
+        except Exception:
+            _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
+            ledger.give_back(claim, spend=True)
+        finally:
+            pulse.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._settings.job_timeout_s
+
+    def _end(self, attempt: _Attempt, folder: Path) -> End:
+        """Do the job; every way in which it can end for good."""
+        try:
+            outcome = self._outcome(attempt, folder)
+        except CancelAsked:
+            return attempt.end("cancelled")
+        except OutOfTime:
+            return attempt.end("failed", error=_too_long(self._settings.job_timeout_s))
+        except UsageError as error:
+            return attempt.end("failed", error=problem_of(error))
+        if outcome.error is not None:
+            return attempt.end("failed", outcome)
+        return attempt.end("succeeded", outcome)
+
+    def _outcome(self, attempt: _Attempt, folder: Path) -> Outcome:
+        result = folder / "result"
+        result.mkdir(parents=True)
+        parts, request = self._parts, attempt.claim.request
+
+        def get_ready() -> Spec:
+            return prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
+
+        spec = attempt.meanwhile(get_ready)
+        child = self._nursery.take()
+        try:
+            child.begin(spec)
+            return attempt.listen(child)
+        finally:
+            self._nursery.drop(child)
+
+    def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
+        """Finish the job, trying again for a while where Redis or the store is away."""
+        ledger, pause_s = self._parts.ledger, 0.1
+        give_up_at = time.monotonic() + max(30.0, 4 * self._settings.lease_s)
+        while True:
+            try:
+                ledger.finish(attempt.claim, end, folder)
+                return
+            except TransientError as error:
+                _log.warning("job %s is not published yet: %s", end.job, error)
+                if time.monotonic() > give_up_at:
+                    raise
+            attempt.check_ownership()
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 2.0)
+
+
+class _Attempt:
+    """One claim with what may interrupt it."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        pulse: Pulse,
+        deadline: float,
+        stop_at: Callable[[], float | None],
+    ) -> None:
+        self.claim = claim
+        self._pulse = pulse
+        self._deadline = deadline
+        self._stop_at = stop_at
+        self._began = time.monotonic()
+
+    def check_ownership(self) -> None:
+        """Raises Lost or Stopping."""
+        if self._pulse.verdict == "lost":
+            raise Lost
+        stop_at = self._stop_at()
+        if stop_at is not None and time.monotonic() > stop_at:
+            raise Stopping
+
+    def check(self) -> None:
+        """Raises Lost, Stopping, CancelAsked or OutOfTime."""
+        self.check_ownership()
+        if self._pulse.verdict == "cancel":
+            raise CancelAsked
+        if time.monotonic() > self._deadline:
+            raise OutOfTime
+
+    def meanwhile(self, work: Callable[[], T]) -> T:
+        """The result of `work`, done in another thread so that a long download can be left."""
+        done: Future[T] = Future()
+
+        def do() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:
+                done.set_exception(error)
+
+        threading.Thread(target=do, name="inputs", daemon=True).start()
+        while True:
+            with contextlib.suppress(NotYet):
+                return done.result(_LOOK_EVERY_S)
+            self.check()
+
+    def listen(self, child: Child) -> Outcome:
+        """Pass the child's progress on until its last word."""
+        while True:
+            said = child.hear(_LOOK_EVERY_S)
+            if said is not None and said.outcome is not None:
+                return said.outcome
+            if said is not None and said.passing is not None:
+                raise TransientError(said.passing)
+            if said is not None and said.advance is not None:
+                self._pulse.tell(self._with_eta(said.advance))
+            self.check()
+
+    def end(
+        self,
+        status: Literal["succeeded", "failed", "cancelled"],
+        outcome: Outcome | None = None,
+        *,
+        error: Problem | None = None,
+    ) -> End:
+        request = self.claim.request
+        outcome = outcome or Outcome(error=error)
+        shown = outcome.error
+        if shown is not None and request.request_id:
+            shown = {**shown, "request_id": request.request_id}
+        return End(
+            job=request.id,
+            status=status,
+            attempt=self.claim.attempt,
+            fence=self.claim.fence,
+            started_at=self.claim.started_at,
+            finished_at=now(),
+            result=outcome.result,
+            tree=outcome.tree,
+            warnings=outcome.warnings,
+            error=shown,
+        )
+
+    def _with_eta(self, advance: Advance) -> Advance:
+        elapsed = time.monotonic() - self._began
+        if advance.eta_s is not None or advance.fraction < 0.01 or elapsed < 0.5:
+            return advance
+        left = elapsed * (1.0 - advance.fraction) / advance.fraction
+        return advance.model_copy(update={"eta_s": round(left, 1)})
+
+
+def _too_long(limit_s: float) -> Problem:
+    return problem(
+        "deadline-exceeded",
+        "The job ran longer than it may",
+        422,
+        f"The job was stopped after {limit_s:g} seconds, the longest that one may run. Use fewer "
+        "points or features, or a method that scales.",
+    )

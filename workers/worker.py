@@ -1,0 +1,178 @@
+"""A worker process: takes jobs from its queues, runs each in a child, keeps the book in order."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import secrets
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from celery.worker import state
+
+from workers.assembly import assemble
+from workers.celery_app import WakingPool, make_app, sender
+from workers.child import Limits, Nursery, trial
+from workers.errors import TransientError
+from workers.processes import FolderLock, Taken
+from workers.settings import WorkerSettings
+from workers.supervisor import Supervisor
+from workers.tasks import register
+
+_PRESENT_EVERY_S = 1.0
+_KILL_S = 1.5
+"""How long the children of a stopping worker may take to be killed and their jobs given back."""
+
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """One worker process. Make and run it in the main thread."""
+
+    def __init__(self, settings: WorkerSettings, queues: Sequence[str]) -> None:
+        self._settings = settings
+        self._queues = list(queues)
+        self._name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._ended = threading.Event()
+        threads = settings.threads_per_job
+        self._nursery = Nursery(
+            Limits(memory_bytes=settings.job_memory_bytes, threads=threads), spares=settings.slots
+        )
+        self._filled = self._nursery.fill()
+        self._parts = assemble(settings, sender(settings))
+        self._scratch, self._lock = _own_scratch(settings.scratch_dir)
+        self._supervisor = Supervisor(
+            settings,
+            self._parts,
+            self._nursery,
+            scratch=self._scratch,
+            threads=threads,
+            worker=self._name,
+        )
+
+    def run(self) -> None:
+        """Serve until told to stop. Ends the process."""
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        self._thread("stop", lambda: self._stop_after(stop))
+        self._thread("sweep", self._sweep)
+        self._thread("presence", self._presence)
+        while not stop.is_set():
+            self._consume()
+            # Celery gives up only on what it cannot understand; the jobs must go on.
+            stop.wait(1.0)
+        threading.Event().wait()
+
+    def _thread(self, name: str, work: Callable[[], None]) -> None:
+        threading.Thread(target=work, name=name, daemon=True).start()
+
+    def _consume(self) -> None:
+        app = make_app(self._settings)
+        register(app, self._supervisor)
+        # Tasks in the pool's threads look their application up as the default one.
+        app.set_default()
+        app.finalize()
+        controller = app.WorkController(
+            hostname=self._name,
+            pool=WakingPool,
+            concurrency=self._settings.slots,
+            queues=self._queues,
+            loglevel=self._settings.log_level.upper(),
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+        try:
+            controller.start()
+        except Exception:
+            _log.exception("Celery's worker failed, it is started again")
+
+    def _stop_after(self, stop: threading.Event) -> None:
+        """Once told to stop: let jobs go on for a while, give back the others, end the process."""
+        stop.wait()
+        self._ended.set()
+        state.should_stop = 0
+        self._supervisor.stop(self._settings.drain_s)
+        self._supervisor.wait_idle(self._settings.drain_s + _KILL_S)
+        self._nursery.close()
+        self._say_goodbye()
+        self._lock.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        logging.shutdown()
+        os._exit(0)
+
+    def _say_goodbye(self) -> None:
+        try:
+            self._parts.ledger.worker_gone(self._name)
+        except TransientError as error:
+            _log.warning("cannot say that this worker is gone: %s", error)
+
+    def _presence(self) -> None:
+        """Warm up, then say that this worker is there, again and again."""
+        self._filled.result()
+        try:
+            warm(self._nursery, self._scratch)
+        except Exception:
+            _log.exception("the trial job failed")
+        while True:
+            try:
+                self._parts.ledger.worker_seen(self._name)
+            except TransientError as error:
+                _log.warning("cannot say that this worker is there: %s", error)
+            except Exception:
+                _log.exception("cannot say that this worker is there")
+            if self._ended.wait(_PRESENT_EVERY_S):
+                return
+
+    def _sweep(self) -> None:
+        """Look for what is due, now and then, at times that differ between workers."""
+        while not self._ended.wait(self._settings.sweep_s * random.uniform(0.75, 1.25)):
+            try:
+                self._parts.ledger.sweep()
+            except TransientError as error:
+                _log.warning("nothing swept: %s", error)
+            except Exception:
+                _log.exception("nothing swept")
+
+
+def warm(nursery: Nursery, scratch: Path, timeout_s: float = 60.0) -> None:
+    """Run a trivial job in a child, so that the first real one meets warm files and caches.
+
+    Raises RuntimeError if it does not succeed.
+    """
+    folder = scratch / "trial"
+    spec = trial(folder)
+    child = nursery.take()
+    try:
+        child.begin(spec)
+        until = time.monotonic() + timeout_s
+        while time.monotonic() < until:
+            said = child.hear(1.0)
+            if said is not None and said.outcome is not None:
+                if said.outcome.error is not None:
+                    raise RuntimeError(f"the trial job failed: {said.outcome.error['detail']}")
+                return
+        raise RuntimeError("the trial job does not end")
+    finally:
+        nursery.drop(child)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_scratch(root: Path) -> tuple[Path, FolderLock]:
+    """A folder for this process alone; those of processes that are gone are removed."""
+    root.mkdir(parents=True, exist_ok=True)
+    for left in root.glob("w-*"):
+        try:
+            FolderLock(left).close()
+        except (Taken, OSError):
+            continue
+        shutil.rmtree(left, ignore_errors=True)
+    own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
+    return own, FolderLock(own)
