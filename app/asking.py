@@ -19,6 +19,7 @@ from app.deps import Service
 from app.problems import not_found, respond
 from app.submission import accepted
 from workers import jobs
+from workers.errors import TransientError
 from workers.jobs import Record
 from workers.trees import TreeRecord
 
@@ -66,19 +67,26 @@ async def outcome(
     """Submit, wait, and say how it went: the succeeded job, or else the answer to give.
 
     The answer is the job's own problem where it failed, 202 with the job where it goes on. The last
-    part holds the headers of a `Prefer` that was obeyed.
+    part holds the headers of a `Prefer` that was obeyed, which a 202 carries itself.
     """
     wait = waiting.seconds(prefer, service.settings.max_wait_s)
     headers = waiting.applied(wait) if wait is not None else {}
     if wait is None:
         wait = service.settings.default_wait_s
     record = await to_thread.run_sync(service.ledger.submit, asked_for, inline)
-    done = await waiting.until_ended(service.ledger, record, wait)
-    return (*settled(request, service, done), headers)
+    try:
+        done = await waiting.until_ended(service.ledger, record, wait)
+    except TransientError:
+        # It was accepted: that Redis went away meanwhile does not change that.
+        return None, accepted(request, record, service.settings.retry_after_s), {}
+    return (*settled(request, service, done, headers), headers)
 
 
 def settled(
-    request: Request, service: Service, done: Record | None
+    request: Request,
+    service: Service,
+    done: Record | None,
+    headers: Mapping[str, str] | None = None,
 ) -> tuple[Record | None, Response | None]:
     """The succeeded job, or the answer to give instead."""
     if done is None:
@@ -88,7 +96,7 @@ def settled(
     if done.status == "failed" and done.error is not None:
         request_id = request.scope["state"]["request_id"]
         return None, respond(request_id, done.error)
-    return None, accepted(request, done, service.settings.retry_after_s)
+    return None, accepted(request, done, service.settings.retry_after_s, headers)
 
 
 def fingerprint(body: Any) -> bytes:

@@ -46,7 +46,9 @@ _bearer = HTTPBearer(
 
 async def _tenant(request: Request, _: Annotated[object, Security(_bearer)] = None) -> str:
     # `app.security.Gate` has checked the key before any route is looked for.
-    tenant: str = request.scope["state"]["tenant"]
+    tenant: str | None = request.scope["state"]["tenant"]
+    if tenant is None:
+        raise RuntimeError(f"{request.scope['path']} is open, yet its route asks for a tenant")
     return tenant
 
 

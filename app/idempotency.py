@@ -93,7 +93,7 @@ class Once:
             with suppress(TransientError):
                 await self._call(self._forget, mine)
             raise
-        # An answer that is streamed has no body to keep; a repeat is answered from the thing itself.
+        # A streamed answer has no body to keep; a repeat is answered from the thing itself.
         body = getattr(response, "body", None)
         if body is not None and len(body) <= LARGEST_ANSWER and response.status_code < 300:
             done = json.dumps({**json.loads(mine), "answer": _kept(response)})

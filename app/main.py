@@ -92,15 +92,16 @@ def create_app(
 
 def _middleware(settings: Settings, figures: Figures) -> list[Middleware]:
     """Outermost first."""
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=settings.cors_origins,
+        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=EXPOSED,
+    )
     return [
         Middleware(Observed, figures=figures, root_path=settings.root_path),
-        Middleware(
-            CORSMiddleware,
-            allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["*"],
-            expose_headers=EXPOSED,
-        ),
+        *([cors] if settings.cors_origins else []),
         Middleware(Gate, settings=settings),
     ]
 

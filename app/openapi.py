@@ -85,19 +85,39 @@ def _document_of(app: FastAPI, root_path: str) -> dict[str, Any]:
 
 
 def _restore_examples(found: dict[str, Any], app: FastAPI) -> None:
-    """Put the routes' examples back as they were written: FastAPI drops every null in them."""
+    """Put examples as they were written beside each answer: FastAPI drops every null in them.
+
+    An example is the one that the route gives, else that of the model it answers with.
+    """
     for route in iter_route_contexts(app.routes):
         if not getattr(route, "include_in_schema", False):
             continue
         for method in route.methods or ():
-            operation = found["paths"][route.path_format][method.lower()]
+            answers = found["paths"][route.path_format][method.lower()]["responses"]
+            _put(answers, route.status_code or 200, _JSON, _examples_of(route.response_model))
             for status, answer in route.responses.items():
+                _put(answers, status, _JSON, _examples_of(answer.get("model")))
                 for media, content in answer.get("content", {}).items():
-                    place = operation["responses"][str(status)]["content"][media]
-                    place.update({key: content[key] for key in _EXAMPLES if key in content})
+                    _put(answers, status, media, content)
 
 
-_EXAMPLES = ("example", "examples")
+_JSON = "application/json"
+
+
+def _put(answers: dict[str, Any], status: int | str, media: str, given: dict[str, Any]) -> None:
+    kept = {key: given[key] for key in ("example", "examples") if key in given}
+    place = answers.get(str(status), {}).get("content", {}).get(media)
+    if kept and place is not None:
+        for key in ("example", "examples"):  # Never both.
+            place.pop(key, None)
+        place.update(kept)
+
+
+def _examples_of(model: Any) -> dict[str, Any]:
+    """The first example in the configuration of a model, as an answer's `example`."""
+    extra = getattr(model, "model_config", {}).get("json_schema_extra")
+    examples = extra.get("examples") if isinstance(extra, dict) else None
+    return {"example": examples[0]} if examples else {}
 
 
 def _clean(operation: dict[str, Any]) -> None:
@@ -109,6 +129,9 @@ def _clean(operation: dict[str, Any]) -> None:
             response.setdefault("content", {}).pop("application/json", None)
         if status == "204":
             response.pop("content", None)
+    if "security" in operation:
+        # A service without keys needs none.
+        operation["security"].append({})
     for parameter in operation.get("parameters", []):
         if "examples" in parameter.get("schema", {}) and "example" not in parameter:
             parameter["example"] = parameter["schema"].pop("examples")[0]

@@ -118,7 +118,8 @@ def respond(
 
 
 def request_id_of(request: Request) -> str | None:
-    return request.scope.get("state", {}).get("request_id")
+    found: str | None = request.scope.get("state", {}).get("request_id")
+    return found
 
 
 def install(app: FastAPI) -> None:

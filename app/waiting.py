@@ -17,7 +17,7 @@ Prefer = Annotated[
     str | None,
     Header(
         description="`wait=N`: answer only when the job has ended or after N seconds (at most 60).",
-        examples=["wait=10"],
+        examples=["wait=1"],
     ),
 ]
 

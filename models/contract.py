@@ -156,7 +156,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
-        """(n_rows, n_clusters) soft assignment of new rows in log space: what `then` predicts on."""
+        """(n_rows, n_clusters) soft assignment of new rows in log space, for `then` to go on from."""
         if "logits" not in self.outputs:
             raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
         self._check_inputs(data)

@@ -6,9 +6,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+# How long one example takes says more of the machine than of the code.
+hypothesis.settings.register_profile(
+    "umbel", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("umbel")
 
 
 @pytest.fixture(scope="session")

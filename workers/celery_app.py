@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import logging
 import os
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from typing import Any
 from celery import Celery
 from celery.concurrency.thread import TaskPool
 from kombu.entity import Queue
+from kombu.transport import TRANSPORT_ALIASES
 from kombu.transport import redis as redis_transport
 
 from workers.settings import WorkerSettings
@@ -27,22 +30,56 @@ RUN = "umbel.run"
 QUEUES = ("cpu", "gpu")
 _log = logging.getLogger(__name__)
 
-_CANNOT_BE_DELIVERED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
-
-class TolerantChannel(redis_transport.Channel):
-    """Drops what lies in a queue and is no message; kombu's own would end the worker."""
+class StrictChannel(redis_transport.Channel):
+    """Drops what lies in a queue and is no JSON; kombu's own would end the worker."""
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
-        except _CANNOT_BE_DELIVERED:
-            _log.warning("dropped an entry of the queue that is no message", exc_info=True)
+        except (ValueError, RecursionError):
+            _log.warning("dropped an entry of the queue that is no JSON")
             raise Empty from None
 
 
-class TolerantTransport(redis_transport.Transport):
-    Channel = TolerantChannel
+class StrictTransport(redis_transport.Transport):
+    """Delivers hints, and drops whatever else is JSON.
+
+    Celery ends its worker on a body that it cannot decode, and puts the message back first, for the
+    next worker to end on.
+    """
+
+    Channel = StrictChannel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        if is_hint(message):
+            super()._deliver(message, queue)  # type: ignore[no-untyped-call]
+        else:
+            _log.warning("dropped an entry of queue %r that is no message of ours", queue)
+
+
+_ALIAS = "umbel"
+TRANSPORT_ALIASES[_ALIAS] = f"{__name__}:{StrictTransport.__name__}"
+
+
+def is_hint(message: Any) -> bool:
+    """Whether `message`, parsed JSON, is what `send` puts on a queue: kombu's envelope around
+    the task `RUN` with one job's id."""
+    try:
+        properties, headers = message["properties"], message["headers"]
+        (job_id,), named, _ = json.loads(base64.b64decode(message["body"], validate=True))
+        texts = (job_id, headers["id"], properties["delivery_tag"])
+        return (
+            headers["task"] == RUN
+            and message["content-type"] == "application/json"
+            and message["content-encoding"] == "utf-8"
+            and properties["body_encoding"] == "base64"
+            and isinstance(properties["delivery_info"], dict)
+            and named == {}
+            and all(isinstance(text, str) for text in texts)
+        )
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return False
 
 
 class WakingPool(TaskPool):  # type: ignore[misc]
@@ -82,7 +119,7 @@ def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
     app = Celery("umbel", set_as_current=False)
     app.conf.update(
         broker_url=_broker_url(settings.redis_url),
-        broker_transport=TolerantTransport,
+        broker_transport=StrictTransport,
         broker_connection_timeout=1,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
@@ -153,7 +190,8 @@ def send(queue: str, job_id: str) -> None:
 
 
 def _broker_url(url: str) -> str:
-    """kombu's spelling of a Redis address: unix:// becomes redis+socket://, ?db= virtual_host=."""
+    """kombu's spelling of a Redis address: unix:// becomes <transport>+socket://, ?db= becomes
+    ?virtual_host=. A transport in the address goes before `broker_transport`."""
     if url.startswith("unix://"):
-        return url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
+        return url.replace("unix://", f"{_ALIAS}+socket://", 1).replace("?db=", "?virtual_host=")
     return url

@@ -114,14 +114,22 @@ class Child:
             raise FatalError("the job's process said what makes no sense") from error
 
     def kill(self) -> None:
-        """End it with all that it started."""
+        """End it with all that it started, and clear it away."""
+        self.stop()
+        self.clear()
+
+    def stop(self) -> None:
+        """Send what ends it and all that it started; it computes and writes no more."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+
+    def clear(self) -> None:
+        """Wait until it is gone: a large memory takes a while to be given back."""
         self._pipe.close()
-        self._process.join(5.0)
+        self._process.join(30.0)
 
     def _how_it_died(self) -> str:
         self._process.join(1.0)
@@ -143,6 +151,7 @@ class Nursery:
         self._spares = spares
         self._waiting: deque[Child] = deque()
         self._starter = ThreadPoolExecutor(1, "nursery")
+        self._reaper = ThreadPoolExecutor(1, "reaper")
         self._closed = False
 
     def fill(self) -> Future[None]:
@@ -158,14 +167,17 @@ class Nursery:
         return child
 
     def drop(self, child: Child) -> None:
-        """Kill a child and clear it away, without waiting for it."""
-        self._starter.submit(child.kill)
+        """Stop a child, and clear it away without waiting for it."""
+        child.stop()
+        self._reaper.submit(child.clear)
 
     def close(self) -> None:
+        """Stop the spare children and start no more. Does not wait."""
         self._closed = True
         while self._waiting:
-            self._waiting.popleft().kill()
-        self._starter.shutdown()
+            self.drop(self._waiting.popleft())
+        self._starter.shutdown(wait=False)
+        self._reaper.shutdown(wait=False)
 
     def _fill(self) -> None:
         while len(self._waiting) < self._spares and not self._closed:

@@ -189,6 +189,9 @@ class Datasets:
         if known is None:
             return False
         self._list(known)
+        if self._stored(tenant, dataset_id) is None:
+            # Deleted meanwhile, perhaps before there was anything to take out of the list.
+            self._index.drop(dataset_id)
         return True
 
     def _list(self, dataset: Dataset) -> None:

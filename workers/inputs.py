@@ -23,10 +23,11 @@ def prepare(
     Raises UsageError `input-deleted` for an input that is gone, the dataset's own problem for one
     known to be invalid, StoreUnavailable where the store does not answer.
     """
-    sources = []
-    for role, value in request.inputs.items():
-        for item in value if isinstance(value, list) else [value]:
-            sources.append(_source(request, role, item, blobs, datasets, trees))
+    sources = [
+        _source(request, role, item, blobs, datasets, trees)
+        for role, value in request.inputs.items()
+        for item in (value if isinstance(value, list) else [value])
+    ]
     if "tree" in request.options:
         sources.append(_tree(request, "tree", request.options["tree"], trees))
     if request.kind == "import":

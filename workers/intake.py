@@ -10,7 +10,7 @@ from models.errors import UsageError
 from workers.endings import Endings
 from workers.errors import AlreadyThere, StoreUnavailable, TransientError
 from workers.jobs import Advance, Record, Request
-from workers.publishing import REQUEST, bare_end, put_once, read_end, write_end
+from workers.publishing import REQUEST, bare_end, read_end, write_end
 from workers.settings import WorkerSettings
 from workers.stores import layout
 from workers.stores.blobs import Blobs
@@ -65,12 +65,12 @@ class Intake:
 
     def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
         tenant, job_id = request.tenant, request.id
+        objects = {layout.job(tenant, job_id, REQUEST): request.model_dump_json().encode()}
+        for role, value in inline.items():
+            objects[layout.inline(tenant, job_id, role)] = value
+        objects[layout.open_marker(tenant, job_id)] = b""
         try:
-            put_once(self._blobs, layout.job(tenant, job_id, REQUEST), request)
-            for role, value in inline.items():
-                self._blobs.put(layout.inline(tenant, job_id, role), value)
-            with suppress(AlreadyThere):
-                self._blobs.put(layout.open_marker(tenant, job_id), b"", create=True)
+            self._blobs.put_all(objects)
         except AlreadyThere:
             raise
         except BaseException:

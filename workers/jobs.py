@@ -28,7 +28,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id(prefix: str) -> str:
-    """An opaque id that sorts by time of making: prefix, milliseconds in base 32, 80 random bits."""
+    """An opaque id that sorts by time of making: milliseconds in base 32, then 80 random bits."""
     value = (int(time.time() * 1000) << 80) | secrets.randbits(80)
     digits = []
     for _ in range(26):

@@ -61,13 +61,14 @@ def publish_files(blobs: Blobs, claim: Claim, folder: Path) -> tuple[File, ...]:
 
     Raises FatalError for anything that is not a plain file: a link could lead out of the folder.
     """
-    files = []
+    files, objects = [], {}
     for path in _plain_files(folder):
         name = path.relative_to(folder).as_posix()
         size, sha256 = _measure(path)
         key = layout.attempt(claim.request.tenant, claim.request.id, claim.fence, name)
-        blobs.put_file(key, path)
+        objects[key] = path
         files.append(File(name=name, size=size, sha256=sha256))
+    blobs.put_files(objects)
     return tuple(files)
 
 

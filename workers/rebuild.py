@@ -112,6 +112,9 @@ class Rebuild:
             created = self._records.create(request, due_s=0.0, idempotency_s=0.0)
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
+        if self._endings.deleted(tenant, job_id):
+            # Meanwhile: the deletion may have looked for a record before there was one.
+            self._records.drop(job_id)
         return created.outcome == "made"
 
     def _all(self, token: str) -> int:
@@ -126,6 +129,10 @@ class Rebuild:
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
                 restored += sum(pool.map(self._job, jobs, statuses))
                 seen.update(job_id for _, job_id, _ in jobs)
+            for key in self._blobs.keys("open/"):
+                _, tenant, job_id = key.split("/", 2)
+                if job_id not in seen and self._endings.deleted(tenant, job_id):
+                    self._blobs.delete(key)
             for lost in _batches(set(self._records.all_ids()) - seen):
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, lost):

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, etags, forms
+from app import asking, etags, forms, streaming
 from app.deps import Service, ServiceDep, Tenant, TreeId
 from app.problems import not_found, responses
 from app.schemas.parts import CutQuery
@@ -24,7 +23,7 @@ from models.tree.tree import Tree
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
-_ROWS = 65_536
+_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,34 +34,42 @@ class _Assigned:
 
 
 def _json(assigned: _Assigned) -> Iterator[bytes]:
+    # The encoder keeps the interpreter to itself, so it gets short lists.
     found, tree = assigned.cut, assigned.tree
-    clusters = [
-        {"id": number, "node": node, "size": size, "name": tree.name[node]}
-        for number, (node, size) in enumerate(
-            zip(found.nodes.tolist(), found.sizes.tolist(), strict=True)
-        )
-    ]
-    head = {"cut": assigned.asked, "clusters": clusters}
-    yield json.dumps(head)[:-1].encode() + b', "assignments": ['
-    rows = found.cluster_of_point
-    for start in range(0, len(rows), _ROWS):
-        comma = b", " if start else b""
-        yield comma + json.dumps(rows[start : start + _ROWS].tolist())[1:-1].encode()
+    yield b'{"cut": ' + json.dumps(assigned.asked).encode() + b', "clusters": ['
+    for start in range(0, found.n_clusters, _ROWS // 4):
+        rows = slice(start, start + _ROWS // 4)
+        nodes = found.nodes[rows]
+        clusters = [
+            {"id": start + offset, "node": node, "size": size, "name": name}
+            for offset, (node, size, name) in enumerate(
+                zip(nodes.tolist(), found.sizes[rows].tolist(), tree.name[nodes], strict=True)
+            )
+        ]
+        yield _listed(clusters, start)
+    yield b'], "assignments": ['
+    for start in range(0, tree.n_points, _ROWS):
+        yield _listed(found.cluster_of_point[start : start + _ROWS].tolist(), start)
     warnings = [found.warning] if found.warning else []
     yield b'], "warnings": ' + json.dumps(warnings).encode() + b"}\n"
 
 
+def _listed(items: list[Any], start: int) -> bytes:
+    return (b", " if start else b"") + json.dumps(items)[1:-1].encode()
+
+
 def _csv(assigned: _Assigned) -> Iterator[bytes]:
     found, tree = assigned.cut, assigned.tree
-    nodes = found.nodes.tolist()
-    names = ["" if name is None else name for name in tree.name[found.nodes].tolist()]
     yield b"row,cluster,node,name\r\n"
     for start in range(0, tree.n_points, _ROWS):
+        clusters = found.cluster_of_point[start : start + _ROWS]
+        nodes = found.nodes[clusters]
         text = io.StringIO()
-        writer = csv.writer(text)
-        writer.writerows(
-            (start + offset, cluster, nodes[cluster], _cell(names[cluster]))
-            for offset, cluster in enumerate(found.cluster_of_point[start : start + _ROWS].tolist())
+        csv.writer(text).writerows(
+            (start + offset, cluster, node, "" if name is None else _cell(name))
+            for offset, (cluster, node, name) in enumerate(
+                zip(clusters.tolist(), nodes.tolist(), tree.name[nodes], strict=True)
+            )
         )
         yield text.getvalue().encode()
 
@@ -170,5 +177,12 @@ async def _serve(
             raise not_found("tree", tree_id)
         return _Assigned(tree, asked, cut(tree, **asked))
 
-    content = form.write(await to_thread.run_sync(assigned))
-    return StreamingResponse(content, media_type=form.media, headers=headers)
+    def write() -> bytes | Iterator[bytes]:
+        found = assigned()
+        chunks = form.write(found)
+        return b"".join(chunks) if found.tree.n_points <= _ROWS // 4 else chunks
+
+    content = await streaming.in_turn(write)
+    if isinstance(content, bytes):
+        return Response(content, media_type=form.media, headers=headers)
+    return StreamingResponse(streaming.pieces(content), media_type=form.media, headers=headers)

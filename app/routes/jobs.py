@@ -192,7 +192,7 @@ async def _followed(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Recor
             "a gap. `done` carries the whole job and ends the stream.",
             "content": {
                 "text/event-stream": {
-                    "schema": {"type": "string"},
+                    "schema": {},
                     "example": "event: progress\nid: 1-1\n"
                     'data: {"fraction": 0.4, "stage": "merging", "message": "", "eta_s": 1.5, '
                     '"status": "running"}\n\n',

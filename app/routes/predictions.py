@@ -12,7 +12,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, forms
+from app import asking, forms, streaming
 from app.bodies import StrictRoute
 from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
 from app.inputs import resolve
@@ -188,10 +188,14 @@ async def _placed(
         with pa.memory_map(str(path)) as source:
             return pa.ipc.open_file(source).read_all()
 
-    table = await to_thread.run_sync(opened)
-    content = form.write(table)
-    headers = {**headers, "Vary": "Accept"}
-    if table.num_rows <= _ROWS:
+    def write() -> bytes | Iterator[bytes]:
+        table = opened()
+        chunks = form.write(table)
         # A short answer is whole, so that an Idempotency-Key can keep it.
-        return Response(b"".join(content), media_type=form.media, headers=headers)
-    return StreamingResponse(content, media_type=form.media, headers=headers)
+        return b"".join(chunks) if table.num_rows <= _ROWS else chunks
+
+    content = await streaming.in_turn(write)
+    headers = {**headers, "Vary": "Accept"}
+    if isinstance(content, bytes):
+        return Response(content, media_type=form.media, headers=headers)
+    return StreamingResponse(streaming.pieces(content), media_type=form.media, headers=headers)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, etags, forms
+from app import asking, etags, forms, streaming
 from app.coloring import coloring
 from app.deps import Service, ServiceDep, Tenant, TreeId, is_id
 from app.paging import LINK_HEADER, Cursor, Limit, link_next
@@ -22,6 +23,9 @@ from models.tree.tree import Tree
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
 Accept = Annotated[str | None, Header(description="The form wanted; a suffix on the path wins.")]
+_AT_ONCE = 4096
+"""Trees of up to so many nodes are written in one piece, with a Content-Length."""
+
 DENIED = ("unauthenticated", "forbidden")
 
 
@@ -147,7 +151,7 @@ async def _serve(
     if etags.matches(request.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers=headers)
 
-    def write() -> tuple[bytes, Iterator[bytes], str | None]:
+    def write() -> tuple[bytes | Iterator[bytes], str | None]:
         tree = loaded(service, tenant, tree_id)
         wanted = forms.Wanted(
             record,
@@ -164,19 +168,19 @@ async def _serve(
             else None,
         )
         chunks = form.write(wanted)
+        warning = forms.lost(form, tree)
+        if tree.n_nodes <= _AT_ONCE:
+            return b"".join(chunks), warning
         # The first piece is made before the status is sent, so that what cannot be written in this
         # form is still a problem.
-        return next(chunks), chunks, forms.lost(form, tree)
+        return chain([next(chunks)], chunks), warning
 
-    first, rest, warning = await to_thread.run_sync(write)
+    chunks, warning = await streaming.in_turn(write)
     if warning:
         headers["Warning"] = warning
-    return StreamingResponse(_joined(first, rest), media_type=form.media, headers=headers)
-
-
-def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
+    if isinstance(chunks, bytes):
+        return Response(chunks, media_type=form.media, headers=headers)
+    return StreamingResponse(streaming.pieces(chunks), media_type=form.media, headers=headers)
 
 
 def loaded(service: Service, tenant: str, tree_id: str) -> Tree:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from anyio import to_thread
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.deps import ServiceDep, Tenant, TreeId
+from app.paging import LINK_HEADER, link_next
 from app.problems import not_found, responses
 from app.routes.trees import DENIED, loaded
 from app.schemas.trees import Hits, NodeBody, View
+from app.streaming import in_turn
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -41,16 +42,21 @@ async def view_tree(
         nodes = view(loaded(service, tenant, tree_id), root, max_nodes, scale=scale)
         return View.model_validate({"root": root, "max_nodes": max_nodes, "nodes": nodes})
 
-    return await to_thread.run_sync(laid_out)
+    return await in_turn(laid_out)
 
 
 @router.get(
     "/{tree_id}/search",
     operation_id="search_tree",
     summary="Nodes by name",
-    responses=responses(*DENIED, "not-found", "invalid-request"),
+    responses={
+        200: {"headers": LINK_HEADER},
+        **responses(*DENIED, "not-found", "invalid-request"),
+    },
 )
 async def search_tree(
+    request: Request,
+    response: Response,
     service: ServiceDep,
     tenant: Tenant,
     tree_id: TreeId,
@@ -58,16 +64,26 @@ async def search_tree(
         str, Query(min_length=1, max_length=1000, description="Part of a name.", examples=["rose"])
     ],
     limit: Annotated[int, Query(ge=1, le=1000, description="At most so many nodes.")] = 50,
+    cursor: Annotated[
+        str | None,
+        Query(pattern=r"^[0-9]{1,9}$", description="`next_cursor` of the page before."),
+    ] = None,
 ) -> Hits:
     """Nodes whose name contains `q`, whatever the case; whole names first."""
+
+    start = int(cursor or 0)
 
     def found() -> Hits:
         from models.tree.search import search
 
-        hits = search(loaded(service, tenant, tree_id), q, limit)
-        return Hits.model_validate({"items": hits})
+        hits = search(loaded(service, tenant, tree_id), q, start + limit + 1)
+        following = str(start + limit) if len(hits) > start + limit else None
+        items = hits[start : start + limit]
+        return Hits.model_validate({"items": items, "next_cursor": following})
 
-    return await to_thread.run_sync(found)
+    page = await in_turn(found)
+    link_next(request, response, page.next_cursor)
+    return page
 
 
 @router.get(
@@ -101,4 +117,4 @@ async def get_node(
             }
         )
 
-    return await to_thread.run_sync(described)
+    return await in_turn(described)

@@ -112,7 +112,7 @@ class JobBody(BaseModel):
     model_config = ConfigDict(title="Job")
 
     id: str
-    kind: str = Field(description="`fit`, `predict` or `evaluate`.")
+    kind: str = Field(description="`fit`, `predict`, `evaluate` or `import`.")
     method: str
     name: str | None
     status: Status
@@ -122,7 +122,8 @@ class JobBody(BaseModel):
     params: dict[str, Any] = Field(description="With defaults filled in.")
     then: StepBody | None
     result: dict[str, Any] | None = Field(
-        description="`tree`, `model`, `metrics`; null until it succeeded."
+        description="`tree`, `model`, `metrics`; of other kinds `evaluation`, or `predictions`: "
+        "where they lie. Null until it succeeded."
     )
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="A problem, where it failed.")
@@ -132,7 +133,14 @@ class JobBody(BaseModel):
 
     @classmethod
     def of(cls, record: Record) -> JobBody:
-        return cls.model_validate(record.model_dump(include=_FIELDS))
+        shown = record.model_dump(include=_FIELDS)
+        if record.kind == "predict" and record.result is not None:
+            # A link takes the place of what the worker says of its file.
+            shown["result"] = {
+                **record.result,
+                "predictions": f"/v1/jobs/{record.id}/predictions",
+            }
+        return cls.model_validate(shown)
 
 
 _FIELDS = set(JobBody.model_fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -72,7 +73,7 @@ class MethodBody(BaseModel):
             id=method.id,
             title=method.title,
             family=method.family,
-            description=_summary(type(method).__doc__ or ""),
+            description=_summary(sys.modules[type(method).__module__].__doc__ or ""),
             inputs={
                 role: InputBody.model_validate(wanted) for role, wanted in method.inputs.items()
             },

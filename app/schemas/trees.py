@@ -165,10 +165,15 @@ class Hits(BaseModel):
     """Nodes found by name, the best first."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"items": [{"node": 1, "name": "rose", "path": [0, 1]}]}]}
+        json_schema_extra={
+            "examples": [
+                {"items": [{"node": 1, "name": "rose", "path": [0, 1]}], "next_cursor": None}
+            ]
+        }
     )
 
     items: list[Hit]
+    next_cursor: str | None
 
 
 class NodeBody(BaseModel):

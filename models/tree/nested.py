@@ -18,7 +18,7 @@ from models.errors import InvalidTree, UsageError
 from models.tree.build import from_parents, levels_below
 from models.tree.json_fields import Column, columns_as_text, extra_columns, plain, require_text
 from models.tree.tree import Tree
-from models.tree.walk import preorder
+from models.tree.walk import preorder, require_node
 
 MAX_DEPTH = 200
 MAX_NODES = 50_000
@@ -47,7 +47,8 @@ def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[s
     where that is so. `ids` is as in `flat_nodes`. The limits are checked at the call, not
     when the first piece is taken.
 
-    Raises UsageError: code "too-deep" past 200 levels, "too-many-nodes" past 50,000 nodes. O(n_nodes).
+    Raises UsageError: code "too-deep" past 200 levels, "too-many-nodes" past 50,000 nodes.
+    O(n_nodes).
     """
     instead = "Take the flat form (layout=flat), which has no such limit, or a part of the tree."
     if tree.n_nodes > MAX_NODES:
@@ -68,6 +69,19 @@ def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[s
     return _nested(tree, "{" + ",".join(templates), columns)
 
 
+def node_fields(tree: Tree, node: int) -> dict[str, Any]:
+    """One node as in `flat_nodes`, as plain JSON values. UsageError for an unknown node."""
+    require_node(tree, node)
+    return {
+        "id": node,
+        "parent": int(tree.parent[node]) if node else None,
+        "name": tree.name[node],
+        "height": plain(tree.height[node]),
+        "size": int(tree.size[node]),
+        **{key: plain(column[node]) for key, column in tree.extra.items()},
+    }
+
+
 def read(document: Any) -> Tree:
     """Tree of a parsed JSON document. Its rows are the leaves from left to right, one each.
 
@@ -77,7 +91,8 @@ def read(document: Any) -> Tree:
     a text id and no `name` takes its id as name. `kind` and `monotone` of the object are kept.
 
     Nested: an object with `children`, a list of such objects; ids are not needed. Rows are in
-    preorder. `kind` and `monotone` of the root are the tree's.
+    preorder. `kind` and `monotone` of the root are the tree's. An object with such an object as
+    `root` may also say them.
 
     `height` is a number for every node; where no node has one, it is the most edges down to a leaf.
     `size` is not used: the rows are the leaves. Further fields become extra columns.
@@ -95,6 +110,9 @@ def read(document: Any) -> Tree:
         if not isinstance(document["nodes"], list):
             raise InvalidTree("The field 'nodes' must be a list of nodes.")
         return _read_flat(document["nodes"], document)
+    if isinstance(document.get("root"), dict):
+        claims = {key: document[key] for key in ("kind", "monotone") if key in document}
+        return _read_nested({**document["root"], **claims})
     if not {"children", "name", "id", "height"} & document.keys():
         raise InvalidTree(_WANTED)
     return _read_nested(document)
@@ -102,20 +120,8 @@ def read(document: Any) -> Tree:
 
 _WANTED = (
     "A tree as JSON is a list of nodes with 'id' and 'parent', an object with such a list as "
-    "'nodes', or nested objects with 'children'."
+    "'nodes', or nested objects with 'children', the outermost maybe as 'root'."
 )
-
-
-def node_fields(tree: Tree, node: int) -> dict[str, Any]:
-    """One node as in `flat_nodes`, as plain JSON values."""
-    return {
-        "id": node,
-        "parent": int(tree.parent[node]) if node else None,
-        "name": tree.name[node],
-        "height": plain(tree.height[node]),
-        "size": int(tree.size[node]),
-        **{key: plain(column[node]) for key, column in tree.extra.items()},
-    }
 
 
 def _flat(template: str, columns: list[Column], n_nodes: int) -> Iterator[str]:

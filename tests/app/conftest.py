@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 from app.deps import Service
 from app.main import create_app
 from app.settings import Settings
+from tests.app.working import Work
 from workers.embedded import EmbeddedServer
 from workers.jobs import Advance, Claim, End, now, sibling
 
@@ -105,6 +106,25 @@ def make_settings(valkey: EmbeddedServer, folder: Path, **changes: Any) -> Setti
 @pytest.fixture
 def api(start: Start) -> Api:
     return start()
+
+
+@dataclass
+class Working:
+    """A running application whose jobs are done, in threads of the test."""
+
+    client: TestClient
+    service: Service
+    work: Work
+
+
+@pytest.fixture
+def working(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[Working]:
+    work = Work(tmp_path / "attempts")
+    app = create_app(make_settings(valkey, tmp_path), work)
+    with TestClient(app, base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000)) as client:
+        work.service = app.state.service
+        yield Working(client, app.state.service, work)
+        work.join()
 
 
 @dataclass

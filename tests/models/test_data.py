@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.data import Data, doubled, listed, require_finite
@@ -85,6 +85,7 @@ def test_long_lists_are_cut() -> None:
     assert listed([*"abcdefg"], most=5) == "'a', 'b', 'c', 'd', 'e' and 2 more"
 
 
+@settings(deadline=None)
 @given(st.data(), st.integers(1, 9), st.integers(1, 5), st.integers(1, 20))
 def test_the_first_value_that_is_not_finite_is_named(
     data: st.DataObject, n_rows: int, n_columns: int, block: int
@@ -105,6 +106,7 @@ def test_the_first_value_that_is_not_finite_is_named(
         assert f"{word} at row {row}, column {column}" in caught.value.detail
 
 
+@settings(deadline=None)
 @given(st.data(), st.integers(1, 6), st.integers(1, 6))
 def test_in_sparse_rows_as_well(data: st.DataObject, n_rows: int, n_columns: int) -> None:
     values = np.zeros((n_rows, n_columns))

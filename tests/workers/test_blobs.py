@@ -6,12 +6,13 @@ import asyncio
 import os
 import secrets
 import socket
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from workers.errors import AlreadyThere, Missing, StoreUnavailable
+from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.blobs import Blobs
 from workers.stores.local import LocalBlobs
 from workers.stores.s3 import S3Blobs
@@ -123,6 +124,74 @@ def test_files(blobs: Blobs, tmp_path: Path) -> None:
         assert blobs.get("a/file") == content
         blobs.put_file("a/file", source)  # A publication that is tried again.
         source.unlink()
+
+
+def test_several_at_once(blobs: Blobs, tmp_path: Path) -> None:
+    blobs.put_all({"a/b/one": b"1", "c/two": b"22", "d": b"", "a/b/three": b"333"})
+    assert [blobs.get(key) for key in ("a/b/one", "c/two", "d", "a/b/three")] == [
+        b"1",
+        b"22",
+        b"",
+        b"333",
+    ]
+    with pytest.raises(AlreadyThere):
+        blobs.put_all({"e/f": b"new", "c/two": b"other"})
+    assert blobs.get("c/two") == b"22"
+    (tmp_path / "source").write_bytes(b"file")
+    blobs.put_files({"a/b/file": tmp_path / "source", "g/h/file": tmp_path / "source"})
+    assert blobs.get("g/h/file") == blobs.get("a/b/file") == b"file"
+    with pytest.raises(Missing):
+        blobs.put_files({"a/none": tmp_path / "none"})
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """The system stands in for a full disk by a limit on the size of a file."""
+    import resource
+
+    blobs = LocalBlobs(tmp_path / "store")
+    (tmp_path / "source").write_bytes(bytes(1 << 21))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        with pytest.raises(StoreFull):
+            blobs.put("a/b", bytes(1 << 21))
+        with pytest.raises(StoreFull):
+            asyncio.run(blobs.put_stream("a/b", stream(*[bytes(1 << 19)] * 40)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(blobs.keys("")) == []
+    assert list((tmp_path / "store" / ".tmp").iterdir()) == []
+
+
+def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    LocalBlobs(root)
+    old, young = root / ".tmp" / "old", root / ".tmp" / "young"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    (root / ".tmp" / "deleted").mkdir()
+    LocalBlobs(root).put("a", b"x")
+    assert list((root / ".tmp").iterdir()) == [young]
+
+
+def test_folders_that_others_remove(tmp_path: Path) -> None:
+    """Two processes write and delete in the same folders; nobody is disturbed."""
+    one, two = LocalBlobs(tmp_path / "store"), LocalBlobs(tmp_path / "store")
+    over = threading.Event()
+
+    def remove() -> None:
+        while not over.is_set():
+            two.delete_under("a/b/")
+
+    remover = threading.Thread(target=remove)
+    remover.start()
+    try:
+        for number in range(200):
+            one.put(f"a/b/c{number}/d", b"x", create=True)
+    finally:
+        over.set()
+        remover.join()
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [10], [1 << 20] * 20, [(17 << 20) + 3]])

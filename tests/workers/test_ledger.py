@@ -357,12 +357,13 @@ def test_publishing_may_fail_anywhere_and_be_tried_again(
         elif where == "end":
             patch.setattr(blobs, "put", fail)
         else:
-            put_file = blobs.put_file
-            patch.setattr(
-                blobs,
-                "put_file",
-                lambda key, path: (fail if "tree" in key else put_file)(key, path),
-            )
+            put_files = blobs.put_files
+
+            def one_then_fail(files: dict[str, Path]) -> None:
+                put_files(dict(list(files.items())[:1]))
+                fail()
+
+            patch.setattr(blobs, "put_files", one_then_fail)
         with pytest.raises(StoreUnavailable):
             ledger.finish(claim, end(claim), folder)
     record = ledger.get("ada", asked.id)
@@ -444,13 +445,13 @@ def test_a_job_deleted_while_its_worker_publishes_stays_deleted(
     ledger.submit(asked)
     claim = ledger.claim(asked.id, "w")
     assert claim is not None
-    put_file = blobs.put_file
+    put_files = blobs.put_files
 
-    def delete_first(key: str, path: Path) -> None:
+    def delete_first(files: dict[str, Path]) -> None:
         ledger.delete("ada", asked.id)
-        put_file(key, path)
+        put_files(files)
 
-    monkeypatch.setattr(blobs, "put_file", delete_first)
+    monkeypatch.setattr(blobs, "put_files", delete_first)
     assert not ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
     assert everything(assembly) == set()
     assert ledger.get("ada", asked.id) is None

@@ -170,9 +170,11 @@ class Storm:
         ]
         for thread in threads:
             thread.start()
+        while len(self.accepted) < self.n_jobs // 2 and not self.wrong:
+            time.sleep(0.01)
+        disturb()
         for thread in threads[:SUBMITTERS]:
             thread.join(60)
-        disturb()
         ledger = self.part().ledger
         limit = time.monotonic() + 30
         waiting = [job_id for job_id in self.accepted if job_id not in self.deleted]

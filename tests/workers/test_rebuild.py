@@ -213,6 +213,7 @@ def test_what_was_never_accepted_does_not_come_back(assembly: Assembly) -> None:
     for asked in (young, old):
         key = layout.job("ada", asked.id, "request.json")
         blobs.put(key, asked.model_dump_json().encode())
+    blobs.put(layout.open_marker("ada", "job_nothing"), b"", create=True)
     blobs.put(layout.dataset("ada", "ds_01e00000000000000000000000", "content"), b"abandoned")
     blobs.put(layout.dataset("ada", new_id("ds"), "content"), b"still coming")
     ledger.rebuild()

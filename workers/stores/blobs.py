@@ -7,7 +7,7 @@ them in threads.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -19,8 +19,19 @@ class Blobs(Protocol):
         """Store `data`, durable on return. With `create`, AlreadyThere if the key is taken."""
         ...
 
+    def put_all(self, objects: Mapping[str, bytes]) -> None:
+        """Store several new objects, durable together on return; AlreadyThere if a key is taken.
+
+        Cheaper than one by one. The last one is stored last; if this raises, some may be there.
+        """
+        ...
+
     def put_file(self, key: str, path: Path) -> None:
-        """Store a local file; it may be moved away from `path`. Durable on return."""
+        """Store a local file, which nobody may change any more; it stays where it is."""
+        ...
+
+    def put_files(self, files: Mapping[str, Path]) -> None:
+        """As `put_file` for several; if this raises, some may be there."""
         ...
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:

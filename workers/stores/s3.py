@@ -7,7 +7,7 @@ cache on the local disk, named by key and ETag: an object that changed is anothe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -63,6 +63,14 @@ class S3Blobs:
         with _translated(checked(key)):
             mode: Any = "create" if create else "overwrite"
             obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+
+    def put_all(self, objects: Mapping[str, bytes]) -> None:
+        for key, data in objects.items():
+            self.put(key, data, create=True)
+
+    def put_files(self, files: Mapping[str, Path]) -> None:
+        for key, path in files.items():
+            self.put_file(key, path)
 
     def put_file(self, key: str, path: Path) -> None:
         with _translated(checked(key)):

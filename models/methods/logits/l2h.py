@@ -77,15 +77,21 @@ class Assignment:
 class Merges:
     """The merges in order.
 
-    steps : per merge the classes of G* and of the group it joined, each ascending.
-    left, right : (K - 1,) the same two groups as SciPy ids: below K a class, K + i merge i.
+    left, right : (K - 1,) G* and the group it joined as SciPy ids: below K a class, K + i merge i.
     without_points : how many of the first merges had a G* without points.
     """
 
-    steps: list[tuple[list[int], list[int]]]
     left: Int
     right: Int
     without_points: int
+
+    @property
+    def steps(self) -> list[tuple[list[int], list[int]]]:
+        """Per merge the classes of G* and of the group it joined, each ascending. Up to O(K^2)."""
+        groups = [[c] for c in range(len(self.left) + 1)]
+        for a, b in zip(self.left, self.right, strict=True):
+            groups.append(sorted(groups[a] + groups[b]))
+        return [(groups[a], groups[b]) for a, b in zip(self.left, self.right, strict=True)]
 
 
 def assign(logits: npt.NDArray[Any], progress: Progress) -> Assignment:
@@ -121,7 +127,6 @@ def merge(
     mean_sum = confidence / np.maximum(size, 1)
     n_members = np.ones(n_classes, dtype=np.int64)
     left, right = np.empty((2, n_classes - 1), dtype=np.int64)
-    steps: list[tuple[list[int], list[int]]] = []
     # Only classes without points score 0, so they all come first, one by one, in order.
     hosts = _hosts(logits, at, progress)
 
@@ -136,7 +141,6 @@ def merge(
             taken = _reassigned(logits, at.rows(members[lowest]), members[lowest])
             mean_taken = np.bincount(slot, weights=taken, minlength=n_classes) / n_members
             other = _first_highest(mean_taken)
-        steps.append((sorted(members[lowest]), sorted(members[other])))
         left[step], right[step] = node[lowest], node[other]
         home, gone = min(lowest, other), max(lowest, other)
         slot[members[gone]] = home
@@ -146,7 +150,7 @@ def merge(
             column[home] += column[gone]
         alive[gone] = False
         node[home] = n_classes + step
-    return Merges(steps, left, right, len(hosts))
+    return Merges(left, right, len(hosts))
 
 
 def _scores(aggregation: Aggregation, size: Int, confidence: Float, mean_sum: Float) -> Float:

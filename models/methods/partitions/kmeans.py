@@ -162,7 +162,7 @@ def _best_run(
     """Centres of the run with the least inertia, its iterations, and whether it converged."""
     from sklearn.cluster import KMeans as ScikitKMeans
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     values = _for_scikit(features)
     best: Any = None

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet
 from scipy.cluster.hierarchy import linkage as scipy_linkage
@@ -84,6 +84,7 @@ def test_each_metric_is_scipys(metric: str) -> None:
         assert cophenetic(tree) == pytest.approx(expected, rel=1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 9))
 def test_average_linkage_is_its_definition(seed: int, n_points: int) -> None:
     points = np.random.default_rng(seed).normal(size=(n_points, 3))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import registry
@@ -81,6 +81,7 @@ def test_logits_are_the_log_posterior_of_the_mixture(dtype: str, sparse: bool) -
     assert (fitted.logits.argmax(axis=1) == own).all()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 5))
 def test_every_point_lies_with_its_nearest_centre(seed: int, n_clusters: int) -> None:
     features = np.random.default_rng(seed).normal(size=(12, 2)) + 1e4

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
@@ -181,6 +181,7 @@ def odd_logits(draw: st.DrawFn) -> np.ndarray:
     return np.array(rows + again)
 
 
+@settings(deadline=None)
 @given(odd_logits(), st.sampled_from(AGGREGATIONS))
 def test_ties_empty_and_saturated_classes_follow_the_rules(
     logits: np.ndarray, aggregation: str
@@ -350,6 +351,7 @@ def test_the_drawn_tree_predicts_masses_of_classes() -> None:
     assert found.probability == pytest.approx([1.0, p[0, 1] + p[0, 2], p[0, 2], 1.0, p[1, 0]])
 
 
+@settings(deadline=None)
 @given(odd_logits())
 def test_prediction_is_the_mass_of_the_classes_below(logits: np.ndarray) -> None:
     fitted = fit(logits)

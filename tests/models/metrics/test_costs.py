@@ -67,7 +67,7 @@ def test_any_tree(tree: Tree, seed: int) -> None:
     check(tree, np.random.default_rng(seed))
 
 
-@given(any_tree(max_points=12), st.integers(0, 2**32))
+@given(any_tree(max_leaves=6), st.integers(0, 2**32))
 def test_from_features(tree: Tree, seed: int) -> None:
     rng = np.random.default_rng(seed)
     features = np.round(rng.normal(size=(tree.n_points, 3)), 1)

@@ -1,18 +1,16 @@
-"""Trees to measure, and their points' paths: every shape up to 7 leaves, and random ones."""
+"""Trees to measure, and their points' paths and meetings from the definition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from itertools import combinations_with_replacement
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
 from models.tree.tree import Tree, sizes
-
-Shape = tuple["Shape", ...]
+from tests.models.tree.strategies import SMALL_TREES, random_tree
 
 
 def tree_of(
@@ -31,64 +29,19 @@ def tree_of(
     ).validate()
 
 
-@cache
-def shapes(n_leaves: int) -> tuple[Shape, ...]:
-    """All rooted trees with unlabelled leaves and no node of one child: 1, 1, 2, 5, 12, 33, 90."""
-    if n_leaves == 1:
-        return ((),)
-    return tuple(_forests(n_leaves, n_leaves - 1, 2))
-
-
-def _forests(n_leaves: int, largest: int, at_least: int) -> Iterator[Shape]:
-    """Multisets of `at_least` or more shapes with n_leaves leaves, none over `largest`."""
-    if n_leaves == 0:
-        if at_least <= 0:
-            yield ()
-        return
-    for size in range(min(largest, n_leaves), 0, -1):
-        for count in range(1, n_leaves // size + 1):
-            for group in combinations_with_replacement(shapes(size), count):
-                for rest in _forests(n_leaves - size * count, size - 1, at_least - count):
-                    yield group + rest
-
-
-def parents_of(shape: Shape) -> list[int]:
-    parent, queue = [-1], [(0, shape)]
-    for node, children in queue:
-        for child in children:
-            queue.append((len(parent), child))
-            parent.append(node)
-    return parent
-
-
 def small_trees() -> Iterator[Tree]:
     """One point a leaf, in every shape up to 7 leaves; points are not in the leaves' order."""
     rng = np.random.default_rng(0)
-    for n_leaves in range(1, 8):
-        for shape in shapes(n_leaves):
-            parent = parents_of(shape)
-            leaves = np.setdiff1d(np.arange(len(parent)), parent)
-            yield tree_of(parent, rng.permutation(leaves))
+    for tree in SMALL_TREES:
+        yield replace(tree, leaf_of_point=rng.permutation(tree.leaf_of_point))
 
 
-@st.composite
-def any_tree(draw: st.DrawFn, max_nodes: int = 20, max_points: int = 25) -> Tree:
-    """Any tree: nodes of one child, leaves with no point or several, ties in the heights."""
-    n_nodes = draw(st.integers(1, max_nodes))
-    parent = [-1] + [draw(st.integers(0, node - 1)) for node in range(1, n_nodes)]
-    leaves = sorted(set(range(n_nodes)) - set(parent))
-    leaf_of_point = draw(st.lists(st.sampled_from(leaves), min_size=1, max_size=max_points))
-    height = [100.0]
-    for node in range(1, n_nodes):
-        height.append(height[parent[node]] - draw(st.integers(0, 3)))
-    return tree_of(parent, leaf_of_point, height)
-
-
-@st.composite
-def point_tree(draw: st.DrawFn, max_nodes: int = 20) -> Tree:
-    """Any tree with one point in each leaf."""
-    tree = draw(any_tree(max_nodes))
-    return tree_of(tree.parent, draw(st.permutations(tree.leaves.tolist())), tree.height)
+def any_tree(max_leaves: int = 10) -> st.SearchStrategy[Tree]:
+    """Any tree with a point: nodes of one child, leaves with no point or several, tied heights."""
+    return st.one_of(
+        random_tree(max_leaves=max_leaves, whole_heights=True),
+        random_tree(max_leaves=max_leaves, whole_heights=True, single_points=True),
+    ).filter(lambda tree: tree.n_points > 0)
 
 
 def path(tree: Tree, node: int) -> list[int]:

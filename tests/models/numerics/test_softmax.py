@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -17,6 +17,7 @@ LOGITS = arrays(np.float64, SHAPE, elements=st.floats(-300, 300))
 ANY = arrays(np.float64, SHAPE, elements=st.floats(allow_nan=False, allow_infinity=False))
 
 
+@settings(deadline=None)
 @given(LOGITS)
 def test_softmax_is_the_share_of_the_exponentials(logits: np.ndarray) -> None:
     for row, found, log_found in zip(logits, softmax(logits), log_softmax(logits), strict=True):
@@ -25,6 +26,7 @@ def test_softmax_is_the_share_of_the_exponentials(logits: np.ndarray) -> None:
         assert log_found == pytest.approx([x - math.log(total) for x in row], abs=1e-12)
 
 
+@settings(deadline=None)
 @given(ANY)
 def test_any_finite_logits_give_probabilities(logits: np.ndarray) -> None:
     before = logits.copy()
@@ -52,6 +54,7 @@ def test_the_answer_is_float64_whatever_the_type(dtype: type) -> None:
         assert (function(logits) == function(logits.astype(np.float64))).all()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 50), st.integers(0, 9), st.integers(1, 40))
 def test_blocks_cover_every_row_once(n_rows: int, row_length: int, values: int) -> None:
     blocks = list(row_blocks(n_rows, row_length, values))

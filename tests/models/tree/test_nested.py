@@ -100,6 +100,14 @@ def test_extra_fields_are_plain_json(tree: Tree) -> None:
     assert _nested(replace(tree, extra=extra))["children"][1]["features"]["x"] == 0.5
 
 
+@given(random_tree(names=any_name))
+def test_fields_of_one_node_are_those_of_the_flat_form(tree: Tree) -> None:
+    tree = replace(tree, extra={"x": np.full(tree.n_nodes, np.nan), "y": np.arange(tree.n_nodes)})
+    assert [nested.node_fields(tree, node) for node in range(tree.n_nodes)] == _flat(tree)
+    with pytest.raises(UsageError, match="no node"):
+        nested.node_fields(tree, tree.n_nodes)
+
+
 def test_extra_fields_with_a_taken_name_are_refused(tree: Tree) -> None:
     for write in (nested.flat_nodes, nested.write):
         with pytest.raises(UsageError, match="extra column 'parent'"):
@@ -156,7 +164,11 @@ def test_nodes_may_come_in_any_order_with_any_ids(tree: Tree, random: Any) -> No
 
 def test_partitions_come_back() -> None:
     tree = from_partition([0, 1], 2)
-    for document in (_nested(tree), {"kind": "partition", "nodes": _flat(tree)}):
+    for document in (
+        _nested(tree),
+        {"kind": "partition", "nodes": _flat(tree)},
+        {"kind": "partition", "root": {"children": [{}, {}]}},
+    ):
         again = nested.read(document)
         assert again.kind == "partition"
         assert not again.extra

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import pickle
+import subprocess
+import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -157,3 +160,25 @@ def test_a_matrix_is_no_labels(format: str, tmp_path: Path) -> None:
     write(format, path, MATRIX)
     code = refused(catalogue.load, format, path, None, "labels").code
     assert code in {"wrong-shape", "member-needed", "wrong-input"}
+
+
+def test_real_files(real_data: Callable[[str], Path]) -> None:
+    logits = real_data("lang_py3langid_udhr_logits.npy")
+    assert format_of(None, logits.read_bytes()[:65536]) == "npy"
+    assert catalogue.load("npy", logits, None, "logits").shape == (16770, 140)  # type: ignore[union-attr]
+    glass = real_data("bench_glass.npz")
+    assert refused(catalogue.inspect, "npz", glass, None).code == "member-needed"
+    assert catalogue.inspect("npz", glass, "X").shape == (214, 9)
+    labels = catalogue.load("npz", glass, "y", "labels")
+    assert isinstance(labels, np.ndarray)
+    assert labels.dtype == np.int64
+    assert len(catalogue.load("npz", glass, "classes", "names")) == 6  # type: ignore[arg-type]
+
+
+def test_importing_the_catalogue_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, workers.formats.catalogue;"
+        "print([m for m in ('pyarrow', 'torch', 'sklearn', 'safetensors') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

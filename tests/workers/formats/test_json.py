@@ -188,3 +188,9 @@ def test_any_list_is_taken_or_refused(value: list[Any], role: str) -> None:
 def test_any_bytes_are_taken_or_refused(data: bytes) -> None:
     for role in ("features", "labels"):
         survives(json.parse, data, role)
+
+
+def test_decoding_a_text_of_any_form() -> None:
+    assert json.decode('{"name": "a", "children": [{}]}') == {"name": "a", "children": [{}]}
+    for text in ("{", '{"a":' * 100_000, "NaN", "9" * 5000):
+        assert refused(json.decode, text).code in {"invalid-file", "not-finite"}

@@ -1,0 +1,188 @@
+"""What the service itself costs: latency of a trivial job, submissions, uploads, a whole L2H job.
+
+Everything goes over HTTP to a service started for it with its embedded default.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import psutil
+
+from app.demo import service
+from models.contract import silent
+from models.data import Data
+from models.registry import method
+
+TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0]]}}
+
+
+def table() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory(prefix="umbel-bench-") as folder:
+        began = time.perf_counter()
+        with service(folder) as url, httpx.Client(base_url=url, timeout=120) as client:
+            _row("service ready after", f"{time.perf_counter() - began:.2f} s")
+            first = _timed(client)
+            _row("first trivial job, POST to tree", f"{first * 1e3:.1f} ms")
+            _latency(client)
+            _l2h(client)
+            _upload(client)
+            _submissions(url)
+
+
+def _row(what: str, value: str) -> None:
+    print(f"| {what:<48} | {value} |", flush=True)
+
+
+def _timed(client: httpx.Client) -> float:
+    began = time.perf_counter()
+    answer = client.post("/v1/jobs", json=TRIVIAL, headers={"Prefer": "wait=30"})
+    assert answer.json()["status"] == "succeeded", answer.text
+    return time.perf_counter() - began
+
+
+def _percentile(values: list[float], percent: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(percent / 100 * len(ordered)) - 1)]
+
+
+def _latency(client: httpx.Client, n: int = 200) -> None:
+    taken = [_timed(client) for _ in range(n)]
+    _row(
+        f"trivial job, POST to tree, {n} in turn",
+        f"median {statistics.median(taken) * 1e3:.1f} ms, p95 {_percentile(taken, 95) * 1e3:.1f}",
+    )
+
+
+def _l2h(client: httpx.Client, n: int = 50_000, k: int = 100, runs: int = 5) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(k, size=n)
+    logits = rng.normal(size=(n, k)).astype(np.float32)
+    logits[np.arange(n), truth] += 4
+    used = method("l2h")
+    own = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        used.fit(Data({"logits": logits}), used.Params(), silent)
+        own.append(time.perf_counter() - began)
+    buffer = io.BytesIO()
+    np.save(buffer, logits)
+    dataset = client.post(
+        "/v1/datasets?role=logits",
+        content=buffer.getvalue(),
+        headers={"Content-Type": "application/x-npy"},
+    ).json()["id"]
+    whole = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        job = client.post(
+            "/v1/jobs",
+            json={"method": "l2h", "inputs": {"logits": dataset}},
+            headers={"Prefer": "wait=60"},
+        ).json()
+        assert job["status"] == "succeeded", job
+        whole.append(time.perf_counter() - began)
+    _row(
+        f"l2h on {n:,} x {k}, uploaded, POST to tree",
+        f"median {statistics.median(whole):.3f} s; the method alone {statistics.median(own):.3f} s",
+    )
+
+
+def _upload(client: httpx.Client, size: int = 2 << 30) -> None:
+    columns = 1024
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": (size // 4 // columns, columns)}
+    )
+    block = np.random.default_rng(0).bytes(4 << 20)
+
+    def body() -> Iterator[bytes]:
+        yield header.getvalue()
+        for _ in range(size // len(block)):
+            yield block
+
+    api = [p for p in psutil.process_iter() if _is_api(p)]
+    peak = _Peak(api)
+    began = time.perf_counter()
+    with peak:
+        answer = client.post(
+            "/v1/datasets", content=body(), headers={"Content-Type": "application/x-npy"}
+        )
+    taken = time.perf_counter() - began
+    assert answer.status_code == 201, answer.text
+    client.delete(f"/v1/datasets/{answer.json()['id']}")
+    _row(
+        f"upload of {size >> 20:,} MiB",
+        f"{size / taken / 1e6:.0f} MB/s, API process at most {peak.rss / 1e6:.0f} MB",
+    )
+
+
+def _is_api(process: psutil.Process) -> bool:
+    try:
+        line = process.cmdline()
+    except psutil.Error:
+        return False
+    return "api" in line and any("app.cli" in part for part in line)
+
+
+class _Peak:
+    """The largest resident memory of some processes while inside."""
+
+    def __init__(self, processes: list[psutil.Process]) -> None:
+        self.rss = 0
+        self._processes = processes
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.02):
+            self.rss = max([self.rss, *(p.memory_info().rss for p in self._processes)])
+
+    def __enter__(self) -> _Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def _submissions(url: str, n: int = 1500, clients: int = 16) -> None:
+    """Jobs accepted per second by many clients at once, the workers busy with them meanwhile."""
+    taken: list[float] = []
+
+    def one(number: int) -> list[str]:
+        ids = []
+        with httpx.Client(base_url=url, timeout=60) as client:
+            for _ in range(n // clients):
+                began = time.perf_counter()
+                answer = client.post("/v1/jobs", json=TRIVIAL)
+                taken.append(time.perf_counter() - began)
+                assert answer.status_code == 202, answer.text
+                ids.append(answer.json()["id"])
+        return ids
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        ids = [job for batch in pool.map(one, range(clients)) for job in batch]
+    accepted = time.perf_counter() - began
+    with httpx.Client(base_url=url, timeout=60) as client:
+        while client.get("/v1/jobs?status=queued&limit=1").json()["items"]:
+            time.sleep(0.2)
+        ended = time.perf_counter() - began
+        statuses = {client.get(f"/v1/jobs/{job}").json()["status"] for job in ids[::50]}
+    _row(
+        f"{len(ids):,} jobs submitted by {clients} clients",
+        f"{len(ids) / accepted:.0f} a second, p99 {_percentile(taken, 99) * 1e3:.0f} ms; all ended "
+        f"({', '.join(sorted(statuses))}) after {ended:.0f} s",
+    )

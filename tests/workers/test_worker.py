@@ -1,0 +1,245 @@
+"""A worker process: Celery's consumer over a real Valkey, told off, poisoned and cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from workers import processes
+from workers.assembly import Assembly, assemble
+from workers.celery_app import StrictTransport, make_app, sender
+from workers.embedded import EmbeddedServer
+from workers.jobs import Record, Request, new_id, now
+from workers.settings import WorkerSettings
+
+LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
+
+
+class Bench:
+    """A server, a worker process on it, and the ledger that both see."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = EmbeddedServer(folder / "redis")
+        self.server.start()
+        self.settings = WorkerSettings(
+            redis_url=self.server.url,
+            store_url=f"file://{folder / 'store'}",
+            scratch_dir=folder / "scratch",
+            lease_s=3.0,
+            resend_s=1.0,
+            sweep_s=0.3,
+        )
+        self.log = folder / "log"
+        self.parts: Assembly = assemble(self.settings, sender(self.settings))
+        env = {
+            **os.environ,
+            "UMBEL_REDIS_URL": self.server.url,
+            "UMBEL_STORE_URL": self.settings.store_url,
+            "UMBEL_SCRATCH_DIR": str(self.settings.scratch_dir),
+            "UMBEL_LEASE_S": "3",
+            "UMBEL_RESEND_S": "1",
+            "UMBEL_SWEEP_S": "0.3",
+        }
+        with self.log.open("wb") as log:
+            self.worker = processes.spawn(
+                processes.python("workers.main"), env=env, stdout=log, stderr=log
+            )
+        until(lambda: self.parts.ledger.workers_alive() > 0, 40.0)
+
+    def redis(self) -> redis.Redis:
+        return redis.Redis.from_url(self.server.url)
+
+    def submit(self) -> Request:
+        request = Request(
+            id=new_id("job"),
+            tenant="t",
+            kind="fit",
+            method="l2h",
+            inputs={"logits": "inline"},
+            created_at=now(),
+        )
+        self.parts.ledger.submit(request, {"logits": LOGITS})
+        return request
+
+    def record(self, request: Request) -> Record:
+        found = self.parts.ledger.get("t", request.id)
+        assert found is not None
+        return found
+
+    def succeeds(self, within_s: float = 15.0) -> float:
+        """Seconds until a trivial job has succeeded."""
+        began = time.monotonic()
+        request = self.submit()
+        until(lambda: self.record(request).ended, within_s)
+        assert self.record(request).status == "succeeded"
+        return time.monotonic() - began
+
+    def restart_server(self) -> None:
+        assert self.server.pid is not None
+        os.kill(self.server.pid, signal.SIGKILL)
+        until(lambda: not self.server.alive())
+        self.server.ensure()
+
+    def close(self) -> None:
+        processes.stop(self.worker, 10.0)
+        self.server.stop()
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    bench = Bench(tmp_path_factory.mktemp("w"))
+    yield bench
+    bench.close()
+
+
+def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.005)
+
+
+def envelope(**changes: object) -> str:
+    message = {
+        "body": "W1siam9iX3giXSwge30sIHt9XQ==",
+        "content-encoding": "utf-8",
+        "content-type": "application/json",
+        "headers": {"task": "umbel.run", "id": "1", "lang": "py"},
+        "properties": {
+            "delivery_tag": "1",
+            "delivery_info": {"exchange": "", "routing_key": "cpu"},
+            "body_encoding": "base64",
+        },
+    }
+    return json.dumps({**message, **changes})
+
+
+def test_jobs_run_one_after_the_other_without_a_pause(bench: Bench) -> None:
+    requests = [bench.submit() for _ in range(20)]
+    began = time.monotonic()
+    until(lambda: all(bench.record(request).ended for request in requests), 30.0)
+    # A thread that gets free must not wait for the event loop's next tick, a second each.
+    assert time.monotonic() - began < 10.0
+    assert {bench.record(request).status for request in requests} == {"succeeded"}
+
+
+POISON = {
+    "no JSON": "{",
+    "nothing": "",
+    "no UTF-8": b"\xff\xfe",
+    "a number": "3",
+    "a list": "[1]",
+    "an empty object": "{}",
+    "deeply nested": "[" * 200_000,
+    "properties are no object": envelope(properties=3),
+    "no delivery tag": envelope(properties={}),
+    "body is not base64": envelope(body="%%%"),
+    "body is no text": envelope(body=3),
+    "body is not JSON": envelope(body="e30ee30e"),
+    "body has another shape": envelope(body="e30="),
+    "no headers": envelope(headers=None),
+    "headers are a list": envelope(headers=[1]),
+    "unknown task": envelope(headers={"task": "os.system", "id": "2", "lang": "py"}),
+    "a pickle": envelope(**{"content-type": "application/x-python-serialize"}),
+    "unknown type": envelope(**{"content-type": "text/surprise"}),
+    "unknown encoding": envelope(**{"content-encoding": "rot13"}),
+    "argument is no id": envelope(body="W1tbMV1dLCB7fSwge31d"),
+    "too many arguments": envelope(body="W1sxLCAyLCAzXSwge30sIHt9XQ=="),
+    "no arguments": envelope(body="W10="),
+}
+
+
+@pytest.mark.parametrize("kind", POISON)
+def test_an_entry_that_is_no_message_does_not_end_the_worker(bench: Bench, kind: str) -> None:
+    bench.redis().lpush(f"{bench.settings.key_prefix}queue:cpu", POISON[kind])
+    assert bench.succeeds() < 5.0
+    assert bench.worker.poll() is None
+    assert "Unrecoverable" not in bench.log.read_text()
+
+
+@pytest.mark.parametrize(
+    "url", ["unix://:secret@/tmp/valkey.sock?db=0", "redis://:secret@h:1/0", "rediss://h:1/0"]
+)
+def test_every_kind_of_address_gets_the_strict_transport(url: str) -> None:
+    connection = make_app(WorkerSettings(redis_url=url)).connection_for_read()
+    assert connection.get_transport_cls() is StrictTransport
+
+
+def test_an_idle_worker_outlives_a_restart_of_the_server(bench: Bench) -> None:
+    for _ in range(3):
+        bench.restart_server()
+        assert bench.succeeds() < 10.0
+    assert bench.worker.poll() is None
+
+
+def test_a_server_that_is_away_for_a_while_is_waited_for(bench: Bench) -> None:
+    assert bench.server.pid is not None
+    os.kill(bench.server.pid, signal.SIGKILL)
+    time.sleep(4.0)
+    assert bench.worker.poll() is None
+    bench.server.ensure()
+    assert bench.succeeds(30.0) < 20.0
+
+
+def test_a_job_whose_hint_is_lost_is_run_all_the_same(bench: Bench) -> None:
+    bench.restart_server()
+    request = bench.submit()
+    bench.redis().delete(f"{bench.settings.key_prefix}queue:cpu")
+    until(lambda: bench.record(request).ended, 15.0)
+    assert bench.record(request).status == "succeeded"
+
+
+def test_a_refused_send_fails_at_once(tmp_path: Path) -> None:
+    send = sender(WorkerSettings(redis_url=f"unix://{tmp_path}/nobody.sock?db=0"))
+    began = time.monotonic()
+    with pytest.raises(Exception, match="connecting"):
+        send("cpu", "job_x")
+    assert time.monotonic() - began < 1.0
+
+
+def test_sigterm_ends_an_idle_worker_at_once_and_leaves_nothing(bench: Bench) -> None:
+    family = psutil.Process(bench.worker.pid).children(recursive=True)
+    began = time.monotonic()
+    bench.worker.terminate()
+    assert bench.worker.wait(5.0) == 0
+    assert time.monotonic() - began < 2.0
+    _, left = psutil.wait_procs(family, 3.0)
+    assert left == []
+    assert bench.parts.ledger.workers_alive() == 0
+    assert list(bench.settings.scratch_dir.glob("w-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("env", "arguments", "message"),
+    [
+        ({}, [], "UMBEL_REDIS_URL"),
+        (
+            {"UMBEL_REDIS_URL": "redis://h", "UMBEL_STORE_URL": "file:///x"},
+            ["--queues", "tpu"],
+            "no queue 'tpu'",
+        ),
+    ],
+)
+def test_wrong_settings_are_told_of(
+    env: dict[str, str], arguments: list[str], message: str
+) -> None:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("UMBEL_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "app.cli", "worker", *(arguments or ["--queues", "cpu"])],
+        env={**plain, **env},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
