@@ -6,8 +6,8 @@ crash. The request waits a little for its end.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, Literal
 
 from anyio import to_thread
@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from app import waiting
 from app.deps import Service
+from app.idempotency import Once
 from app.problems import not_found, respond
 from app.submission import accepted
 from workers import jobs
@@ -38,12 +39,14 @@ def asked(
     tenant: str,
     request_id: str,
     *,
+    once: Once,
+    mark: bytes,
     method: str,
     inputs: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> jobs.Request:
-    """The job that does it."""
+    """The job that does it. `mark` is what decides whether two requests with one key are equal."""
     return jobs.Request(
         id=made_id,
         tenant=tenant,
@@ -54,6 +57,8 @@ def asked(
         name=name,
         created_at=jobs.now(),
         request_id=request_id,
+        idempotency_key=once.scope,
+        body_sha256=None if once.key is None else sha256(mark).hexdigest(),
     )
 
 
@@ -97,8 +102,3 @@ def settled(
         request_id = request.scope["state"]["request_id"]
         return None, respond(request_id, done.error)
     return None, accepted(request, done, service.settings.retry_after_s, headers)
-
-
-def fingerprint(body: Any) -> bytes:
-    """What decides whether two requests with one Idempotency-Key are the same."""
-    return json.dumps(body, sort_keys=True).encode()

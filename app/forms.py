@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,12 @@ from models.tree import walk
 from models.tree.tree import Tree
 from workers.trees import TreeRecord
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Chunks = Iterator[bytes]
 _ROWS = 16_384
+_VALUES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +110,26 @@ def _nexus(wanted: Wanted) -> Chunks:
 def _linkage(wanted: Wanted) -> Chunks:
     from models.tree import linkage
 
-    yield npy_bytes(linkage.to_scipy(wanted.part()[0]))
+    yield from npy_chunks(linkage.to_scipy(wanted.part()[0]))
 
 
 def _hclust(wanted: Wanted) -> Chunks:
     from models.tree import linkage
 
-    parts = linkage.to_hclust(wanted.part()[0])
-    for number, (key, items) in enumerate(parts.items()):
-        yield (", " if number else "{").encode() + f'"{key}": ['.encode()
+    parts = linkage.hclust(wanted.part()[0])
+    columns = {
+        "merge": parts.merge,
+        "height": parts.height,
+        "order": parts.order,
+        "labels": parts.labels,
+    }
+    for number, (key, column) in enumerate(columns.items()):
+        yield f'{", " if number else "{"}"{key}": ['.encode()
         # The encoder keeps the interpreter to itself, so it gets short lists.
-        for start in range(0, len(items), _ROWS):
-            text = json.dumps(items[start : start + _ROWS], ensure_ascii=True)[1:-1]
-            yield (", " if start else "").encode() + text.encode()
+        for start in range(0, len(column), _ROWS):
+            rows = column[start : start + _ROWS]
+            text = json.dumps(rows if isinstance(rows, list) else rows.tolist(), ensure_ascii=True)
+            yield (", " if start else "").encode() + text[1:-1].encode()
         yield b"]"
     yield b"}\n"
 
@@ -126,7 +137,7 @@ def _hclust(wanted: Wanted) -> Chunks:
 def _arrow(wanted: Wanted) -> Chunks:
     from models.tree import columns
 
-    yield arrow_bytes(columns.to_table(wanted.part()[0]))
+    yield from arrow_chunks(columns.to_table(wanted.part()[0]))
 
 
 def _svg(wanted: Wanted) -> Chunks:
@@ -226,16 +237,48 @@ def lost(form: Form[Wanted], tree: Tree) -> str | None:
     return None
 
 
-def npy_bytes(array: npt.NDArray[Any]) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
+def npy_chunks(array: npt.NDArray[Any]) -> Chunks:
+    """The array as a .npy file, a megabyte at a time."""
+    whole = np.ascontiguousarray(array)
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(whole))
+    yield head.getvalue()
+    flat = whole.reshape(-1)
+    for start in range(0, flat.size, _VALUES):
+        yield flat[start : start + _VALUES].tobytes()
 
 
-def arrow_bytes(table: Any) -> bytes:
+def arrow_chunks(table: pa.Table) -> Chunks:
+    """The table as an Arrow file, a record batch at a time."""
     import pyarrow as pa
 
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=1 << 16)
-    return bytes(sink.getvalue())
+    sink = _Drained()
+    with pa.ipc.new_file(pa.PythonFile(sink, "w"), table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=_VALUES // 2):
+            writer.write_batch(batch)
+            yield sink.drain()
+    yield sink.drain()
+
+
+class _Drained(io.RawIOBase):
+    """A file that is only written to and emptied now and then."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        self._size += len(self._parts[-1])
+        return len(self._parts[-1])
+
+    def tell(self) -> int:
+        return self._size
+
+    def drain(self) -> bytes:
+        """What was written since the last time."""
+        parts, self._parts = self._parts, []
+        return b"".join(parts)

@@ -162,14 +162,15 @@ class Nursery:
         """A child that waits for its job. One found dead is replaced."""
         while not (child := self._starter.submit(self._next).result()).alive():
             child.kill()
-        if not self._closed:
-            self.fill()
         return child
 
     def drop(self, child: Child) -> None:
-        """Stop a child, and clear it away without waiting for it."""
+        """Stop a child, clear it away and have a spare one started, without waiting for it."""
         child.stop()
-        self._reaper.submit(child.clear)
+        # After `close` nothing is cleared away: the process ends.
+        with contextlib.suppress(RuntimeError):
+            self._reaper.submit(child.clear)
+            self.fill()
 
     def close(self) -> None:
         """Stop the spare children and start no more. Does not wait."""
@@ -221,6 +222,7 @@ def _live(pipe: Connection, limits: Limits) -> None:
     die_with_parent(template.PID)
     os.setsid()
     _restrict(limits)
+    _rehearse(limits)
     try:
         spec = Spec.model_validate_json(pipe.recv_bytes())
     except (EOFError, OSError):
@@ -231,6 +233,14 @@ def _live(pipe: Connection, limits: Limits) -> None:
     pipe.send_bytes(said.model_dump_json(exclude_none=True).encode())
     sys.stderr.flush()
     os._exit(0)
+
+
+def _rehearse(limits: Limits) -> None:
+    """Do the trial job while there is none: a fresh fork copies each page that it first writes to,
+    which costs a short job more than its own work."""
+    with tempfile.TemporaryDirectory() as folder:
+        spec = trial(Path(folder))
+        _do(Spec.model_validate_json(spec.model_dump_json()), limits, lambda _: None)
 
 
 def _room(folder: Path) -> Path:

@@ -24,6 +24,8 @@ from models.tree.tree import Tree
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
 _ROWS = 16_384
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What may begin a formula; the last four are the wide forms of the first four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,11 @@ def _csv(assigned: _Assigned) -> Iterator[bytes]:
 
 def _cell(name: str) -> str:
     """A name that a spreadsheet would take for a formula is kept as text by an apostrophe."""
-    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+    return f"'{name}" if name.startswith(_FORMULA) else name
 
 
 def _npy(assigned: _Assigned) -> Iterator[bytes]:
-    yield forms.npy_bytes(assigned.cut.cluster_of_point.astype(np.int64, copy=False))
+    yield from forms.npy_chunks(assigned.cut.cluster_of_point.astype(np.int64, copy=False))
 
 
 def _arrow(assigned: _Assigned) -> Iterator[bytes]:
@@ -88,7 +90,7 @@ def _arrow(assigned: _Assigned) -> Iterator[bytes]:
 
     found = assigned.cut
     rows = found.cluster_of_point
-    yield forms.arrow_bytes(pa.table({"cluster": rows, "node": found.nodes[rows]}))
+    yield from forms.arrow_chunks(pa.table({"cluster": rows, "node": found.nodes[rows]}))
 
 
 FORMS: tuple[forms.Form[_Assigned], ...] = (

@@ -61,6 +61,7 @@ async def evaluate_tree(
     record = await asking.tree_of(service, tenant, tree_id)
     inputs = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
     job_id = jobs.new_id("job")
+    content = await request.body()
 
     async def make() -> Response:
         given = await to_thread.run_sync(resolve, service, tenant, inputs)
@@ -72,6 +73,8 @@ async def evaluate_tree(
             job_id,
             tenant,
             request_id,
+            once=once,
+            mark=content,
             method=record.method,
             inputs=given.refs,
             options=options,
@@ -88,8 +91,7 @@ async def evaluate_tree(
         done, answer = asking.settled(request, service, earlier)
         return _evaluated(request, done, {}) if answer is None else answer
 
-    mark = asking.fingerprint({"tree": tree_id, **body.model_dump(mode="json")})
-    return await once.answer(job_id, mark, make, again)
+    return await once.answer(job_id, content, make, again)
 
 
 def _evaluated(request: Request, done: Record | None, headers: dict[str, str]) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from hashlib import sha256
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -94,6 +94,8 @@ async def import_tree(
     limit = service.settings.max_tree_bytes
     content = await read_bounded(request, limit, "An uploaded tree")
     job_id = jobs.new_id("job")
+    digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
+    mark = "\n".join([digest, media, repr(name)]).encode()
 
     async def make() -> Response:
         asked_for = asking.asked(
@@ -101,6 +103,8 @@ async def import_tree(
             job_id,
             tenant,
             request_id,
+            once=once,
+            mark=mark,
             method="import",
             options={"format": FORMATS[media]},
             name=name,
@@ -126,6 +130,4 @@ async def import_tree(
         done, answer = asking.settled(request, service, record)
         return answer if done is None else await imported(done.id, {})
 
-    digest = hashlib.sha256(content).hexdigest()
-    mark = asking.fingerprint({"content": digest, "media": media, "name": name})
     return await once.answer(job_id, mark, make, again)

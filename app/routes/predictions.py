@@ -6,8 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import numpy as np
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 from starlette.responses import StreamingResponse
@@ -23,43 +26,84 @@ from app.waiting import Prefer
 from workers import jobs, results
 from workers.jobs import Record
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Row: TypeAlias = tuple[int, list[int], list[float]]
+
 router = APIRouter(tags=["trees"], route_class=StrictRoute)
 
 Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
 
-_ROWS = 4096
+_AT_ONCE = 16_384
+"""About so many nodes of paths are written at a time: a path may be as long as the tree is deep."""
+_BYTES = 1 << 20
 
 
-def _json(table: Any) -> Iterator[bytes]:
-    yield b'{"items": ['
-    for start in range(0, table.num_rows, _ROWS):
-        items = table.slice(start, _ROWS).to_pylist()
-        comma = b", " if start else b""
-        yield comma + json.dumps(items, allow_nan=False)[1:-1].encode()
-    yield b"]}\n"
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """Predictions as stored: an Arrow file, mapped and not read."""
+
+    path: FilePath
+    table: pa.Table
+
+    @property
+    def short(self) -> bool:
+        return self.table.nbytes <= _BYTES
+
+    def rows(self) -> Iterator[list[_Row]]:
+        """Rows with their path and probabilities, some at a time."""
+        for batch in self.table.to_batches():
+            leaf = batch.column("leaf").to_numpy()
+            path, probability = batch.column("path"), batch.column("probabilities")
+            ends = path.offsets.to_numpy()
+            # Both columns are written with the same offsets.
+            nodes, shares = path.values.to_numpy(), probability.values.to_numpy()
+            start = 0
+            while start < len(leaf):
+                stop = int(np.searchsorted(ends, ends[start] + _AT_ONCE, side="right")) - 1
+                stop = min(max(stop, start + 1), start + _AT_ONCE, len(leaf))
+                low, high = ends[start], ends[stop]
+                node, share = nodes[low:high].tolist(), shares[low:high].tolist()
+                at = (ends[start : stop + 1] - low).tolist()
+                yield [
+                    (one, node[begin:end], share[begin:end])
+                    for one, begin, end in zip(leaf[start:stop].tolist(), at, at[1:], strict=False)
+                ]
+                start = stop
 
 
-def _csv(table: Any) -> Iterator[bytes]:
+def _json(placed: _Placement) -> Iterator[bytes]:
+    lead = b'{"items": ['
+    for rows in placed.rows():
+        items = [
+            {"leaf": leaf, "path": path, "probabilities": shares} for leaf, path, shares in rows
+        ]
+        yield lead + json.dumps(items, allow_nan=False)[1:-1].encode()
+        lead = b", "
+    yield (lead if lead != b", " else b"") + b"]}\n"
+
+
+def _csv(placed: _Placement) -> Iterator[bytes]:
     yield b"row,leaf,path,probabilities\r\n"
-    for start in range(0, table.num_rows, _ROWS):
+    number = 0
+    for rows in placed.rows():
         text = io.StringIO()
         csv.writer(text).writerows(
-            (
-                start + offset,
-                item["leaf"],
-                " ".join(map(str, item["path"])),
-                " ".join(map(repr, item["probabilities"])),
-            )
-            for offset, item in enumerate(table.slice(start, _ROWS).to_pylist())
+            (row, leaf, " ".join(map(str, path)), " ".join(map(repr, shares)))
+            for row, (leaf, path, shares) in enumerate(rows, number)
         )
+        number += len(rows)
         yield text.getvalue().encode()
 
 
-def _arrow(table: Any) -> Iterator[bytes]:
-    yield forms.arrow_bytes(table)
+def _arrow(placed: _Placement) -> Iterator[bytes]:
+    with placed.path.open("rb") as file:
+        while piece := file.read(_BYTES):
+            yield piece
 
 
-FORMS: tuple[forms.Form[Any], ...] = (
+FORMS: tuple[forms.Form[_Placement], ...] = (
     forms.Form("json", "application/json", _json),
     forms.Form("arrow", "application/vnd.apache.arrow.file", _arrow),
     forms.Form("csv", "text/csv", _csv),
@@ -122,6 +166,7 @@ async def predict(
     form = forms.by_accept(accept, FORMS)
     record = await asking.tree_of(service, tenant, tree_id)
     job_id = jobs.new_id("job")
+    content = await request.body()
 
     async def make() -> Response:
         given = await to_thread.run_sync(resolve, service, tenant, body.inputs)
@@ -130,6 +175,8 @@ async def predict(
             job_id,
             tenant,
             request_id,
+            once=once,
+            mark=content,
             method=record.method,
             inputs=given.refs,
             options={"tree": tree_id},
@@ -146,8 +193,7 @@ async def predict(
         done, answer = asking.settled(request, service, earlier)
         return answer or await _placed(service, done, form, {})
 
-    mark = asking.fingerprint({"tree": tree_id, **body.model_dump(mode="json")})
-    return await once.answer(job_id, mark, make, again)
+    return await once.answer(job_id, content, make, again)
 
 
 @router.get(
@@ -174,11 +220,14 @@ async def get_predictions(
 
 
 async def _placed(
-    service: Service, done: Record | None, form: forms.Form[Any], headers: dict[str, str]
+    service: Service,
+    done: Record | None,
+    form: forms.Form[_Placement],
+    headers: dict[str, str],
 ) -> Response:
     assert done is not None
 
-    def opened() -> Any:
+    def opened() -> _Placement:
         import pyarrow as pa
 
         tree_id = jobs.sibling(done.id, "tr")
@@ -186,13 +235,13 @@ async def _placed(
         if path is None:
             raise not_found("job of predictions", done.id)
         with pa.memory_map(str(path)) as source:
-            return pa.ipc.open_file(source).read_all()
+            return _Placement(path, pa.ipc.open_file(source).read_all())
 
     def write() -> bytes | Iterator[bytes]:
-        table = opened()
-        chunks = form.write(table)
+        placed = opened()
+        chunks = form.write(placed)
         # A short answer is whole, so that an Idempotency-Key can keep it.
-        return b"".join(chunks) if table.num_rows <= _ROWS else chunks
+        return b"".join(chunks) if placed.short else chunks
 
     content = await streaming.in_turn(write)
     headers = {**headers, "Vary": "Accept"}

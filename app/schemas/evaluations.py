@@ -66,7 +66,7 @@ class Evaluation(BaseModel):
                 {
                     "metrics": {"dendrogram_purity": 0.98, "nmi": 0.91},
                     "standard_errors": {},
-                    "cut": {"k": 2, "clusters": 2},
+                    "cut": {"k": 2, "n_clusters": 2},
                     "warnings": [],
                 }
             ]

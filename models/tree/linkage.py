@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,20 +91,33 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
     return from_merges(left, right, height, names=names, monotone=bool((highest <= height).all()))
 
 
-def to_hclust(tree: Tree) -> dict[str, Any]:
-    """The parts of R's `hclust` object: merge, height, order, labels. Plain JSON values.
+@dataclass(frozen=True, slots=True)
+class Hclust:
+    """The parts of R's `hclust` object, as arrays.
 
-    merge : L - 1 pairs; -i is leaf i, i the merge of row i, both counted from 1. Leaves before
+    merge : (L - 1, 2) int64; -i is leaf i, i the merge of row i, both counted from 1. Leaves before
         merges, earlier merges before later ones, as R has it.
-    height : L - 1 floats; they rise unless the tree is not monotone.
-    order : the leaves from left to right, counted from 1.
+    height : (L - 1,) float64; they rise unless the tree is not monotone.
+    order : (L,) the leaves from left to right, counted from 1.
     labels : L names; a leaf without one has its number.
+    """
 
-    Leaves and merges are ordered as in `to_scipy`. Raises UsageError with code "not-binary".
+    merge: npt.NDArray[np.int64]
+    height: npt.NDArray[np.float64]
+    order: npt.NDArray[np.int64]
+    labels: list[str]
+
+
+def hclust(tree: Tree) -> Hclust:
+    """R's `hclust` of a binary tree; leaves and merges are ordered as in `to_scipy`.
+
+    Raises UsageError with code "not-binary". O(n log n).
     """
     merges, n_leaves = _merges(tree)
     joined = _joined(tree, merges)
-    merge = np.where(joined < n_leaves, -joined - 1, joined - n_leaves + 1).tolist()
+    merge = np.where(joined < n_leaves, -joined - 1, joined - n_leaves + 1)
+    # Two flat lists: a list of pairs would keep the interpreter to itself while it is made.
+    left, right = merge[:, 0].tolist(), merge[:, 1].tolist()
     order: list[int] = []
     waiting = [n_leaves - 1]
     while waiting:
@@ -111,17 +125,22 @@ def to_hclust(tree: Tree) -> dict[str, Any]:
         if item < 0:
             order.append(-item)
         else:
-            left, right = merge[item - 1]
-            waiting += (right, left)
+            waiting += (right[item - 1], left[item - 1])
     labels: list[str] = [""] * n_leaves
     for leaf, node in zip(_leaf_ids(tree).tolist(), tree.leaves.tolist(), strict=True):
         name = tree.name[node]
         labels[leaf] = str(leaf + 1) if name is None else name
+    return Hclust(merge, tree.height[merges], np.array(order, dtype=np.int64), labels)
+
+
+def to_hclust(tree: Tree) -> dict[str, Any]:
+    """As `hclust`, as plain JSON values: merge, height, order, labels."""
+    parts = hclust(tree)
     return {
-        "merge": merge,
-        "height": tree.height[merges].tolist(),
-        "order": order,
-        "labels": labels,
+        "merge": parts.merge.tolist(),
+        "height": parts.height.tolist(),
+        "order": parts.order.tolist(),
+        "labels": parts.labels,
     }
 
 

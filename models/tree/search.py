@@ -18,10 +18,18 @@ class Found(TypedDict):
 
 
 def search(tree: Tree, text: str, limit: int = 50) -> list[Found]:
+    """The nodes of `find`, each with its path: as many numbers as it lies deep."""
+    return [
+        Found(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
+        for node in find(tree, text, limit)
+    ]
+
+
+def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
     """Nodes whose name contains `text`, whatever the case.
 
     The whole name first, then names that begin with it, then the others; each by falling size,
-    then by row. At most `limit`. O(characters of all names), and the length of each path.
+    then by row. At most `limit`. O(characters of all names).
 
     Raises UsageError for an empty text and a limit below 1.
     """
@@ -47,7 +55,4 @@ def search(tree: Tree, text: str, limit: int = 50) -> list[Found]:
             rank = 0 if folded.strip() == wanted else 1 if folded.startswith(wanted) else 2
             hits.append((rank, -int(tree.size[node]), node))
     hits.sort()
-    return [
-        Found(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
-        for _, _, node in hits[:limit]
-    ]
+    return [node for _, _, node in hits[:limit]]

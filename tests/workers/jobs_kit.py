@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from workers.assembly import Assembly
 from workers.jobs import Claim, End, Request, new_id, now, sibling
+from workers.settings import WorkerSettings
+
+Sent = list[tuple[str, str]]
+"""Hints that were sent: (queue, job id)."""
 
 TREE_FACTS = {
     "method": "hac",
@@ -54,3 +59,13 @@ def result_folder(folder: Path, text: str = "columns") -> Path:
     (folder / "tree.arrow").write_text(text)
     (folder / "leaf_of_point.npy").write_text(text)
     return folder
+
+
+def due_now(assembly: Assembly, settings: WorkerSettings, job_id: str) -> None:
+    """Let the next sweep look at a job."""
+    assembly.redis.zadd(f"{settings.key_prefix}due", {job_id: 1})
+
+
+def everything(assembly: Assembly) -> set[str]:
+    """All keys of the object store."""
+    return set(assembly.blobs.keys(""))

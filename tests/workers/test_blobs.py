@@ -4,53 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from tests.workers.conftest import BUCKET
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.blobs import Blobs
 from workers.stores.local import LocalBlobs
 from workers.stores.s3 import S3Blobs
-
-BUCKET = "umbel-tests"
-
-
-@pytest.fixture(scope="session")
-def s3_endpoint() -> Iterator[str]:
-    """A server that speaks S3, with one bucket."""
-    from moto.server import ThreadedMotoServer
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ACCESS_KEY_ID", "tests")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        server.start()
-        try:
-            host, port = server.get_host_and_port()
-            endpoint = f"http://{host}:{port}"
-            import boto3
-
-            boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket=BUCKET)
-            yield endpoint
-        finally:
-            server.stop()
-
-
-@pytest.fixture
-def s3(s3_endpoint: str, tmp_path: Path) -> S3Blobs:
-    return S3Blobs(
-        bucket=BUCKET,
-        prefix=secrets.token_hex(8),
-        endpoint=s3_endpoint,
-        cache=tmp_path / "cache",
-        cache_bytes=1 << 20,
-    )
 
 
 @pytest.fixture(params=["local", "s3"])

@@ -11,19 +11,13 @@ import pytest
 
 from models.errors import UsageError
 from tests.workers.conftest import Server
-from tests.workers.jobs_kit import end, request, result_folder
+from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from tests.workers.test_datasets import dataset
 from workers.assembly import Assembly, assemble
 from workers.errors import StoreUnavailable
 from workers.jobs import new_id, sibling
 from workers.settings import WorkerSettings
 from workers.stores import layout
-
-Sent = list[tuple[str, str]]
-
-
-def everything(assembly: Assembly) -> set[str]:
-    return set(assembly.blobs.keys(""))
 
 
 def test_a_rebuild_restores_all_that_was_accepted(

@@ -142,6 +142,8 @@ def _unpacked(root: _Flat, at: int, body: Any) -> int:
     for offset, size in root.pairs(at, 2):
         if size >= 8 and 0 <= offset <= body.size - 8:
             claimed = int.from_bytes(body[offset : offset + 8].to_pybytes(), "little", signed=True)
+            if claimed < -1:
+                raise broken("The Arrow data have a buffer of negative size.")
             total += size if claimed == -1 else claimed
     return total
 

@@ -11,9 +11,11 @@ from models.data import Value
 from models.errors import UsageError
 from workers.formats import tables
 from workers.formats.facts import DEFAULT, Bounds, Facts, broken, unsupported
+from workers.formats.parquet_footer import values_claimed
 
 MAGIC = b"PAR1"
 _BATCH_CELLS = 1 << 20
+_BATCH_ROWS = 1 << 16
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
@@ -50,7 +52,7 @@ def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
     try:
         with pq.ParquetFile(path, memory_map=True) as found:
             text = _texts(found.schema_arrow)
-            _check_sizes(found.metadata, bounds)
+            _check_sizes(path, found, bounds)
         with pq.ParquetFile(path, memory_map=True, read_dictionary=text) as opened:
             yield tables.Table(
                 opened.schema_arrow,
@@ -81,22 +83,34 @@ def _texts(schema: Any) -> list[str]:
     ]
 
 
-def _check_sizes(metadata: Any, bounds: Bounds) -> None:
-    """Bound values by number as well as by bytes: run lengths make bytes say little."""
-    if metadata.num_rows < 0:
+def _check_sizes(path: Path, found: Any, bounds: Bounds) -> None:
+    """Bound values by number, not by bytes: run lengths make bytes say little.
+
+    A column of plain values is bounded by the number of rows, which are read in batches; one of
+    lists only by what its chunks claim.
+    """
+    n_rows, n_columns = found.metadata.num_rows, found.metadata.num_columns
+    if n_rows < 0:
         raise broken("The Parquet file claims a negative number of rows.")
-    values = packed = 0
-    for group in range(metadata.num_row_groups):
-        of_group = metadata.row_group(group)
-        packed += max(0, of_group.total_byte_size)
-        for column in range(of_group.num_columns):
-            values += max(0, of_group.column(column).num_values)
-    bounds.require(max(packed, 4 * values, 8 * metadata.num_rows))
+    bounds.require(n_rows * max(8, n_columns))
+    if any(tables.is_list(field.type) for field in found.schema_arrow):
+        bounds.require(4 * values_claimed(_footer(path)))
+
+
+def _footer(path: Path) -> bytes:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(size - 8)
+        length = int.from_bytes(file.read(4), "little")
+        if length > size - 12:
+            raise broken("The Parquet file's footer is longer than the file.")
+        file.seek(size - 8 - length)
+        return file.read(length)
 
 
 def _batches(opened: Any, columns: list[int]) -> Iterator[Any]:
     names = [opened.schema_arrow.names[at] for at in columns]
-    rows = max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns))
+    rows = min(_BATCH_ROWS, max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns)))
     for batch in opened.iter_batches(batch_size=rows, columns=names):
         batch.validate(full=True)
         yield batch

@@ -52,7 +52,7 @@ def facts(table: Table, member: str | None, bounds: Bounds) -> Facts:
         width = block.shape[1]
     shape = (table.n_rows, width)
     roles.require_filled((table.n_rows,))
-    if width == 1 and not _is_list(types[0]):
+    if width == 1 and not is_list(types[0]):
         return Facts((table.n_rows, 1), roles.dtype_name(dtype))
     roles.require_filled(shape)
     return Facts(shape, roles.dtype_name(dtype))
@@ -73,7 +73,10 @@ def load(table: Table, member: str | None, role: str, bounds: Bounds) -> Value:
             )
         if _is_text(_plain(table.schema.field(chosen[0]).type)):
             out: list[str] = []
+            length = 0
             for part in _texts(table, chosen[0]):
+                length += sum(map(len, part))
+                bounds.require(length)
                 out += part
             return roles.text(out, role)
     return roles.shaped(_matrix(table, chosen, bounds), role)
@@ -134,7 +137,7 @@ def _blocks(table: Table, chosen: list[int], bounds: Bounds) -> Iterator[npt.NDA
     for batch in table.batches(chosen):
         if batch.num_rows == 0:
             continue
-        if len(chosen) == 1 and _is_list(_plain(batch.schema.field(0).type)):
+        if len(chosen) == 1 and is_list(_plain(batch.schema.field(0).type)):
             block = _of_lists(_storage(batch.column(0)), start, width)
         else:
             bounds.require(batch.num_rows * len(chosen) * dtype.itemsize)
@@ -218,7 +221,7 @@ def _dtype(table: Table, chosen: list[int]) -> np.dtype[Any]:
     for at in chosen:
         field = table.schema.field(at)
         plain = _plain(field.type)
-        if _is_list(plain):
+        if is_list(plain):
             if len(chosen) > 1:
                 raise UsageError(
                     f"Column {shown(field.name)} holds lists and stands beside others; choose it "
@@ -261,9 +264,11 @@ def _storage(column: Any) -> Any:
     return column.storage if isinstance(column, pa.ExtensionArray) else column
 
 
-def _is_list(kind: Any) -> bool:
+def is_list(kind: Any) -> bool:
+    """Whether each value of an Arrow type is a list of values."""
     import pyarrow as pa
 
+    kind = _plain(kind)
     known = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind)
     return bool(known or pa.types.is_large_list(kind))
 

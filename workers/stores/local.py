@@ -239,7 +239,7 @@ class LocalBlobs:
 
     def _in_folder(self, target: Path, folders: set[Path], change: Callable[[Path], None]) -> None:
         """Run `change`, which makes the entry `target`; add the folders that it needs synced."""
-        for _ in range(8):
+        for _ in range(100):
             self._make_folder(target.parent, folders)
             with suppress(FileNotFoundError):  # Removed in between by a deletion.
                 change(target)

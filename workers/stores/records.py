@@ -289,10 +289,6 @@ class Records:
             for key in self.client.scan_iter(f"{self.prefix}job:*", count=1000):
                 yield cast("str", key)[start:]
 
-    def ping(self) -> None:
-        with translated():
-            self.client.ping()
-
     def _numbers(self, name: str) -> dict[str, int]:
         with translated():
             found = cast("dict[str, str]", self.client.hgetall(f"{self.prefix}{name}"))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.workers.formats.conftest import as_lists, as_table, refused, survives, write_arrow
 from workers.formats import catalogue
 from workers.formats.facts import Bounds
+from workers.formats.parquet_footer import values_claimed
 
 MATRIX = np.arange(12, dtype="f4").reshape(4, 3)
 
@@ -276,3 +277,67 @@ def test_mutated_files_raise_only_our_errors(
         (catalogue.load, "labels" if kind == 2 else "logits"),
     ):
         survives(call, format, path, None, *rest)
+
+
+def test_lists_of_parquet_are_measured_by_their_values(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    flat = pa.repeat(1.0, 20_000_000)
+    pq.write_table(pa.table({"x": pa.FixedSizeListArray.from_arrays(flat, 10_000_000)}), path)
+    assert path.stat().st_size < 1_000_000
+    before = pa.default_memory_pool().bytes_allocated()
+    error = refused(
+        catalogue.load, "parquet", path, None, "features", bounds=Bounds(max_bytes=50_000_000)
+    )
+    assert error.code == "too-large"
+    assert pa.default_memory_pool().bytes_allocated() - before < 1 << 20
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_the_footer_is_walked_as_pyarrow_does(groups: int, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    nested = {"a": [1, 2, 3], "b": ["x", "y", "z"], "c": [[1.0], [2.0, 3.0], []], "d": [True] * 3}
+    table = pa.table(nested).replace_schema_metadata({"key": "value" * 100})
+    pq.write_table(table, path, row_group_size=-(-3 // groups), write_page_index=True)
+    content = path.read_bytes()
+    footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
+    metadata = pq.read_metadata(path)
+    expected = sum(
+        metadata.row_group(group).column(column).num_values
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    )
+    assert values_claimed(footer) == expected
+    for length in range(len(footer)):
+        assert refused(values_claimed, footer[:length]).code == "invalid-file"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=60))
+def test_a_footer_of_any_bytes(footer: bytes) -> None:
+    survives(values_claimed, footer)
+    survives(values_claimed, footer * 5000)
+
+
+def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
+    """Every byte of the footer set to a few values, where pyarrow's metadata view would abort."""
+    path = tmp_path / "x"
+    pq.write_table(as_lists(MATRIX), path)
+    content = path.read_bytes()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for at in range(start, len(content) - 8):
+        damaged = bytearray(content)
+        damaged[at] ^= 0x10
+        path.write_bytes(damaged)
+        survives(catalogue.load, "parquet", path, None, "features")
+
+
+def test_a_compressed_buffer_of_negative_size(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write_arrow(path, as_lists(np.zeros((1000, 8))), compression="lz4")
+    content = path.read_bytes()
+    prefix = (64_000).to_bytes(8, "little")
+    assert content.count(prefix) >= 1
+    for size in (-2, -(2**63)):
+        path.write_bytes(content.replace(prefix, size.to_bytes(8, "little", signed=True)))
+        error = refused(catalogue.load, "arrow-file", path, None, "features")
+        assert error.code == "invalid-file"

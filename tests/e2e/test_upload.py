@@ -1,0 +1,57 @@
+"""A large upload goes through the API in constant memory."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+import psutil
+
+from tests.e2e.conftest import Service
+
+BYTES = 2 << 30
+BLOCK = 4 << 20
+COLUMNS = 1024
+MOST_RSS = 200_000_000
+
+
+def _npy(size: int) -> Iterator[bytes]:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": (size // 4 // COLUMNS, COLUMNS)}
+    )
+    yield header.getvalue()
+    block = np.random.default_rng(0).bytes(BLOCK)
+    for _ in range(size // BLOCK):
+        yield block
+
+
+def test_two_gigabytes_leave_the_api_small(service: Service) -> None:
+    (api,) = service.named("app.cli", " api ")
+    peak, over = 0, threading.Event()
+
+    def watch(process: psutil.Process) -> None:
+        nonlocal peak
+        while not over.wait(0.02):
+            peak = max(peak, process.memory_info().rss)
+
+    watcher = threading.Thread(target=watch, args=(api,))
+    watcher.start()
+    try:
+        answer = httpx.post(
+            f"{service.url}/v1/datasets",
+            content=_npy(BYTES),
+            headers={"Content-Type": "application/x-npy"},
+            timeout=110,
+        )
+    finally:
+        over.set()
+        watcher.join()
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["bytes"] > BYTES
+    assert answer.json()["shape"] == [BYTES // 4 // COLUMNS, COLUMNS]
+    assert 0 < peak < MOST_RSS
+    assert service.client.delete(f"/v1/datasets/{answer.json()['id']}").status_code == 204

@@ -1,0 +1,69 @@
+"""The parts put together, over both kinds of store."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from tests.workers.conftest import BUCKET
+from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
+from workers.assembly import assemble, blobs_at
+from workers.errors import FatalError
+from workers.jobs import sibling
+from workers.settings import WorkerSettings
+from workers.stores.local import LocalBlobs
+
+
+@pytest.mark.parametrize("url", ["", "/a/folder", "file://other/folder", "http://a/b", "s3://"])
+def test_addresses_that_are_none(settings: WorkerSettings, url: str) -> None:
+    with pytest.raises(FatalError):
+        blobs_at(settings.model_copy(update={"store_url": url}))
+
+
+def test_no_redis(settings: WorkerSettings) -> None:
+    with pytest.raises(FatalError):
+        assemble(settings.model_copy(update={"redis_url": ""}), lambda queue, job_id: None)
+
+
+def test_a_folder_with_odd_letters(settings: WorkerSettings, tmp_path: Path) -> None:
+    folder = tmp_path / "a b%20ü"
+    found = blobs_at(settings.model_copy(update={"store_url": folder.as_uri()}))
+    assert isinstance(found, LocalBlobs)
+    assert found.root == folder
+
+
+def test_a_job_over_s3(
+    settings: WorkerSettings, s3_endpoint: str, tmp_path: Path, sent: Sent
+) -> None:
+    over_s3 = settings.model_copy(
+        update={
+            "store_url": f"s3://{BUCKET}/{secrets.token_hex(8)}",
+            "s3_endpoint": s3_endpoint,
+        }
+    )
+    parts = assemble(over_s3, lambda queue, job_id: sent.append((queue, job_id)))
+    ledger = parts.ledger
+    done, lost = request(), request()
+    for asked in (done, lost):
+        ledger.submit(asked, {"features": b"[[1.0]]"})
+    claim, late = ledger.claim(done.id, "w"), ledger.claim(lost.id, "w")
+    assert claim is not None
+    assert late is not None
+    assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    assert ledger.finish(claim, end(claim), tmp_path / "result")
+    parts.redis.flushall()
+    assert ledger.rebuild() == 2
+    record = ledger.get("ada", done.id)
+    assert record is not None
+    assert record.status == "succeeded"
+    path = parts.trees.file("ada", sibling(done.id, "tr"), "tree.arrow")
+    assert path is not None
+    assert path.read_text() == "columns"
+    again = ledger.claim(lost.id, "w")
+    assert again is not None
+    assert not ledger.finish(late, end(late), result_folder(tmp_path / "late"))
+    for asked in (done, lost):
+        assert ledger.delete("ada", asked.id)
+    assert everything(parts) == set()
