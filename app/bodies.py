@@ -108,7 +108,8 @@ def parse_json(body: bytes) -> Any:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise _refusal(body, str(error)) from None
-    if _HUGE.search(body) and _has_infinite(value):
+    # A search in a long body would hold the interpreter; the walk does not.
+    if (len(body) > INLINE_BYTES or _HUGE.search(body)) and _has_infinite(value):
         raise Refused(
             "invalid-request",
             "The body has a number that is too large for a 64-bit float; every number must be "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import socket
 import sys
@@ -122,10 +121,9 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _openapi(_: argparse.Namespace) -> int:
-    from app.main import create_app
+    from app.openapi import text
 
-    json.dump(create_app().openapi(), sys.stdout, indent=2, ensure_ascii=False)
-    print()
+    sys.stdout.write(text())
     return 0
 
 

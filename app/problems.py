@@ -204,11 +204,16 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
 
 
 def _allowed(request: Request) -> str:
-    """The methods that some route takes at this path; the router names those of one route only."""
+    """The methods of all routes with the first fitting path; the router names one route's only."""
     path = get_route_path(request.scope)
+    fitting = None
     found: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
-        if route.path and route.methods and compile_path(route.path)[0].match(path):
+        if not route.path or not route.methods:
+            continue
+        if fitting is None and compile_path(route.path)[0].match(path):
+            fitting = route.path
+        if route.path == fitting:
             found |= route.methods
     return ", ".join(sorted(found))
 

@@ -111,7 +111,7 @@ def _upload(client: httpx.Client, size: int = 2 << 30) -> None:
         for _ in range(size // len(block)):
             yield block
 
-    api = [p for p in psutil.process_iter() if _is_api(p)]
+    api = [p for p in psutil.Process().children(recursive=True) if _is_api(p)]
     peak = _Peak(api)
     began = time.perf_counter()
     with peak:

@@ -29,7 +29,7 @@ def prepare(
         for item in (value if isinstance(value, list) else [value])
     ]
     if "tree" in request.options:
-        sources.append(_tree(request, "tree", request.options["tree"], trees))
+        sources.append(_tree(request, "tree", request.options["tree"], trees, model=True))
     if request.kind == "import":
         sources.append(_inline(request, "content", blobs))
     if request.kind == "inspect":
@@ -73,8 +73,7 @@ def _dataset(
         raise UsageError(
             dataset.problem["detail"],
             code=dataset.problem["type"].rpartition("/")[2],
-            role=role,
-            dataset=dataset_id,
+            **{**dataset.problem.get("where", {}), "role": role, "dataset": dataset_id},
         )
     try:
         path = blobs.local_path(datasets.content_key(request.tenant, dataset_id))
@@ -85,9 +84,14 @@ def _dataset(
     )
 
 
-def _tree(request: Request, role: str, tree_id: str, trees: Trees) -> Source:
+def _tree(
+    request: Request, role: str, tree_id: str, trees: Trees, *, model: bool = False
+) -> Source:
     files = {}
-    for name in (results.TREE, results.LEAF_OF_POINT, results.MODEL, results.MODEL_ARRAYS):
+    wanted = [results.TREE, results.LEAF_OF_POINT]
+    if model and request.kind == "predict":
+        wanted += [results.MODEL, results.MODEL_ARRAYS]
+    for name in wanted:
         path = trees.file(request.tenant, tree_id, name)
         if path is not None:
             files[name] = path

@@ -119,7 +119,8 @@ class Rebuild:
 
     def _all(self, token: str) -> int:
         restored = 0
-        seen: set[str] = set()
+        # Whether each job of the store has ended.
+        seen: dict[str, bool] = {}
         with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
             for datasets in _batches(_folders(self._blobs.keys("datasets/"))):
                 self._hold(token)
@@ -128,12 +129,15 @@ class Rebuild:
                 self._hold(token)
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
                 restored += sum(pool.map(self._job, jobs, statuses))
-                seen.update(job_id for _, job_id, _ in jobs)
+                seen.update({job_id: END in names for _, job_id, names in jobs})
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
-                if job_id not in seen and self._endings.deleted(tenant, job_id):
+                over = seen.get(job_id)
+                if over is None:
+                    over = self._endings.deleted(tenant, job_id)
+                if over:
                     self._blobs.delete(key)
-            for lost in _batches(set(self._records.all_ids()) - seen):
+            for lost in _batches(set(self._records.all_ids()) - seen.keys()):
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, lost):
                     pass

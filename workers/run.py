@@ -90,7 +90,7 @@ def _fit(spec: Spec, report: Report) -> Outcome:
     if request.then is not None:
         steps.append((request.then.method, request.then.params))
     report(Advance(stage="reading"))
-    values = {source.role: _value(source) for source in spec.sources}
+    values = _values(spec, but="")
 
     stages: list[results.Stage] = []
     metrics: dict[str, float] = {}
@@ -146,12 +146,14 @@ def _with_tree(
     from models.tree.columns import doubled_names
 
     doubled = doubled_names(tree)
-    if doubled and not any("doubled" in warning for warning in warnings):
+    if doubled:
+        # A method that takes names says so itself; how to tell them apart is said here.
+        said = next((warning for warning in warnings if "more than once" in warning), None)
+        if said is not None:
+            warnings.remove(said)
         shown = ", ".join(repr(name[:80]) for name in doubled[:3])
-        warnings.append(
-            f"{len(doubled)} leaf names are doubled, the first {shown}; `?labels=id` writes node "
-            "ids instead."
-        )
+        said = said or f"{len(doubled)} name(s) occur more than once, the first {shown}."
+        warnings.append(f"{said} `?labels=id` writes node ids instead.")
     results.save_tree(tree, spec.folder)
     facts = {
         "method": method_id,
@@ -181,7 +183,7 @@ def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
     tree = _tree(source)
     stages, _ = results.load_model(source.files[results.MODEL], source.files[results.MODEL_ARRAYS])
-    data = Data({s.role: _value(s) for s in spec.sources if s.role != "tree"})
+    data = Data(_values(spec, but="tree"))
     report(Advance(fraction=0.1, stage="predicting"))
     for stage in stages[:-1]:
         data = Data({"logits": method(stage.method).logits(stage.model, data)})
@@ -200,9 +202,7 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
 
     report(Advance(stage="reading"))
     options = spec.request.options
-    given: dict[str, Any] = {
-        source.role: _value(source) for source in spec.sources if source.role != "tree"
-    }
+    given: dict[str, Any] = _values(spec, but="tree")
     tree = _tree(spec.source("tree"))
     report(Advance(fraction=0.1, stage="measuring"))
     done = evaluate(
@@ -239,6 +239,21 @@ def _inspect(spec: Spec, report: Report) -> Outcome:
     source = spec.source("dataset")
     facts = inspect(source.format or "", source.path, source.member)
     return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})
+
+
+def _values(spec: Spec, but: str) -> dict[str, Value]:
+    """The inputs by role, without the one called `but`."""
+    values: dict[str, Value] = {}
+    for source in spec.sources:
+        if source.role in values:
+            raise UsageError(
+                f"Input {source.role!r} is given more than once; it takes one.",
+                code="wrong-input",
+                role=source.role,
+            )
+        if source.role != but:
+            values[source.role] = _value(source)
+    return values
 
 
 def _value(source: Source) -> Value:

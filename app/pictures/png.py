@@ -17,7 +17,8 @@ _RENDER = Path(__file__).with_name("render.py")
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "SYSTEMROOT")
 MAX_PX = 4096
 TIMEOUT_S = 60.0
-MAX_PIXELS = MAX_PX * MAX_PX
+MAX_PIXELS = MAX_PX * MAX_PX * 5 // 4
+"""A title or a note makes a round picture somewhat taller than wide."""
 
 _SIZE = re.compile(r'<svg [^>]*?viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
@@ -30,7 +31,7 @@ def png(svg_text: str, px: int) -> bytes:
     Reads no file but the font and nothing from the network; four bytes of memory a pixel.
 
     Raises UsageError for px outside 1 to 4096 and for a picture so tall that it would have more
-    pixels than 4096 x 4096; RuntimeError and subprocess.TimeoutExpired where the renderer fails.
+    pixels than 4096 x 5120; RuntimeError and subprocess.TimeoutExpired where the renderer fails.
     """
     if not 1 <= px <= MAX_PX:
         raise UsageError(

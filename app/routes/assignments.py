@@ -184,7 +184,7 @@ async def _serve(
         chunks = form.write(found)
         return b"".join(chunks) if found.tree.n_points <= _ROWS // 4 else chunks
 
-    content = await streaming.in_turn(write)
+    content = await streaming.in_turn(write, streaming.turn(record, "export"))
     if isinstance(content, bytes):
         return Response(content, media_type=form.media, headers=headers)
     return StreamingResponse(streaming.pieces(content), media_type=form.media, headers=headers)

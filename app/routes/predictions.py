@@ -35,7 +35,7 @@ router = APIRouter(tags=["trees"], route_class=StrictRoute)
 
 Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
 
-_AT_ONCE = 16_384
+_AT_ONCE = 8_192
 """About so many nodes of paths are written at a time: a path may be as long as the tree is deep."""
 _BYTES = 1 << 20
 
@@ -243,7 +243,7 @@ async def _placed(
         # A short answer is whole, so that an Idempotency-Key can keep it.
         return b"".join(chunks) if placed.short else chunks
 
-    content = await streaming.in_turn(write)
+    content = await streaming.in_turn(write, None)
     headers = {**headers, "Vary": "Accept"}
     if isinstance(content, bytes):
         return Response(content, media_type=form.media, headers=headers)

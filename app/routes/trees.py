@@ -17,7 +17,7 @@ from app.paging import LINK_HEADER, Cursor, Limit, link_next
 from app.problems import not_found, responses
 from app.schemas.pages import Page
 from app.schemas.parts import FormQuery
-from app.schemas.trees import TREE_EXAMPLE, TreeBody, TreeSummary
+from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
 from models.tree.tree import Tree
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -69,7 +69,7 @@ def _forms_documented() -> dict[int | str, dict[str, Any]]:
     text = {"schema": {"type": "string"}}
     return {
         200: {
-            "model": TreeBody,
+            "model": TreeBody | NestedTreeBody,
             "description": "The tree in the form asked for.",
             "content": content,
             "headers": {
@@ -175,7 +175,10 @@ async def _serve(
         # form is still a problem.
         return chain([next(chunks)], chunks), warning
 
-    chunks, warning = await streaming.in_turn(write)
+    turn: streaming.Turn | None = streaming.turn(record, "export")
+    if form.suffix == "png":
+        turn = "png"
+    chunks, warning = await streaming.in_turn(write, turn)
     if warning:
         headers["Warning"] = warning
     if isinstance(chunks, bytes):

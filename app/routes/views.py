@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.responses import StreamingResponse
 
-from app.deps import ServiceDep, Tenant, TreeId
+from app.asking import tree_of
+from app.deps import Service, ServiceDep, Tenant, TreeId
 from app.paging import LINK_HEADER, link_next
 from app.problems import not_found, responses
 from app.routes.trees import DENIED, loaded
 from app.schemas.trees import Hits, NodeBody, View
-from app.streaming import in_turn
+from app.streaming import Turn, in_turn, pieces, turn
+from models.tree.tree import Tree
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
+
+_AT_ONCE = 64 << 10
+"""Answers of up to so many bytes are written in one piece."""
+_NODES = 1024
+_IDS = 16_384
 
 
 @router.get(
     "/{tree_id}/view",
     operation_id="view_tree",
     summary="A part laid out for drawing",
+    response_model=View,
     responses=responses(*DENIED, "not-found", "invalid-request"),
 )
 async def view_tree(
@@ -31,24 +43,27 @@ async def view_tree(
         int, Query(ge=1, le=20_000, description="At most so many nodes are given.")
     ] = 500,
     scale: Annotated[Literal["height", "depth"], Query(description="What `y` follows.")] = "height",
-) -> View:
+) -> Response:
     """At most `max_nodes` nodes, the largest subtrees opened first; what is folded is given as one
     node with its size and number of leaves.
     """
 
-    def laid_out() -> View:
+    def laid_out() -> Iterator[bytes]:
         from models.tree.view import view
 
         nodes = view(loaded(service, tenant, tree_id), root, max_nodes, scale=scale)
-        return View.model_validate({"root": root, "max_nodes": max_nodes, "nodes": nodes})
+        yield f'{{"root": {root}, "max_nodes": {max_nodes}, "nodes": '.encode()
+        yield from _listed(_cut(nodes, _NODES))
+        yield b"}"
 
-    return await in_turn(laid_out)
+    return await _written(laid_out(), await _turn(service, tenant, tree_id))
 
 
 @router.get(
     "/{tree_id}/search",
     operation_id="search_tree",
     summary="Nodes by name",
+    response_model=Hits,
     responses={
         200: {"headers": LINK_HEADER},
         **responses(*DENIED, "not-found", "invalid-request"),
@@ -56,7 +71,6 @@ async def view_tree(
 )
 async def search_tree(
     request: Request,
-    response: Response,
     service: ServiceDep,
     tenant: Tenant,
     tree_id: TreeId,
@@ -68,28 +82,43 @@ async def search_tree(
         str | None,
         Query(pattern=r"^[0-9]{1,9}$", description="`next_cursor` of the page before."),
     ] = None,
-) -> Hits:
+) -> Response:
     """Nodes whose name contains `q`, whatever the case; whole names first."""
 
     start = int(cursor or 0)
 
-    def found() -> Hits:
-        from models.tree.search import search
+    def found() -> tuple[Tree, list[int]]:
+        from models.tree.search import find
 
-        hits = search(loaded(service, tenant, tree_id), q, start + limit + 1)
-        following = str(start + limit) if len(hits) > start + limit else None
-        items = hits[start : start + limit]
-        return Hits.model_validate({"items": items, "next_cursor": following})
+        tree = loaded(service, tenant, tree_id)
+        return tree, find(tree, q, start + limit + 1)
 
-    page = await in_turn(found)
-    link_next(request, response, page.next_cursor)
-    return page
+    which = await _turn(service, tenant, tree_id)
+    tree, hits = await in_turn(found, which)
+    following = str(start + limit) if len(hits) > start + limit else None
+
+    def page() -> Iterator[bytes]:
+        from models.tree import walk
+
+        # One at a time: a path is as long as the tree is deep.
+        items = (
+            [{"node": node, "name": tree.name[node], "path": walk.path(tree, node).tolist()}]
+            for node in hits[start : start + limit]
+        )
+        yield b'{"items": '
+        yield from _listed(items)
+        yield f', "next_cursor": {json.dumps(following)}}}'.encode()
+
+    answer = await _written(page(), which)
+    link_next(request, answer, following)
+    return answer
 
 
 @router.get(
     "/{tree_id}/nodes/{node}",
     operation_id="get_node",
     summary="One node",
+    response_model=NodeBody,
     responses=responses(*DENIED, "not-found"),
 )
 async def get_node(
@@ -97,24 +126,62 @@ async def get_node(
     tenant: Tenant,
     tree_id: TreeId,
     node: Annotated[int, Path(ge=0, le=2**31 - 1, description="A node's id.", examples=[0])],
-) -> NodeBody:
+) -> Response:
     """A node whole: its path, children, size, height and whatever its method says of it."""
 
-    def described() -> NodeBody:
+    def described() -> Iterator[bytes]:
         from models.tree import nested, view, walk
 
         tree = loaded(service, tenant, tree_id)
         if node >= tree.n_nodes:
             raise not_found("node", str(node))
         start, child = tree.children
-        return NodeBody.model_validate(
-            {
-                **nested.node_fields(tree, node),
-                "n_leaves": int(view.leaf_counts(tree)[node]),
-                "depth": int(tree.depth[node]),
-                "path": walk.path(tree, node).tolist(),
-                "children": child[start[node] : start[node + 1]].tolist(),
-            }
-        )
+        own = nested.node_fields(tree, node)
+        facts = {
+            **{key: value for key, value in own.items() if key not in ("path", "children")},
+            "n_leaves": int(view.leaf_counts(tree)[node]),
+            "depth": int(tree.depth[node]),
+        }
+        yield json.dumps(facts, allow_nan=False)[:-1].encode()
+        yield b', "path": '
+        yield from _listed(_cut(walk.path(tree, node).tolist(), _IDS))
+        yield b', "children": '
+        yield from _listed(_cut(child[start[node] : start[node + 1]].tolist(), _IDS))
+        yield b"}"
 
-    return await in_turn(described)
+    return await _written(described(), await _turn(service, tenant, tree_id))
+
+
+async def _written(chunks: Iterator[bytes], which: Turn | None) -> Response:
+    """JSON made in turns; a short answer is whole, a long one is sent as it is made."""
+
+    def begin() -> tuple[bytes, bool]:
+        start = bytearray()
+        for chunk in chunks:
+            start += chunk
+            if len(start) > _AT_ONCE:
+                return bytes(start), True
+        return bytes(start), False
+
+    start, more = await in_turn(begin, which)
+    if not more:
+        return Response(start, media_type="application/json")
+    return StreamingResponse(pieces(chain([start], chunks), "look"), media_type="application/json")
+
+
+def _listed(parts: Iterable[list[Any]]) -> Iterator[bytes]:
+    """A JSON array of what the parts hold, a piece for each."""
+    lead = b"["
+    for part in parts:
+        if part:
+            yield lead + json.dumps(part, allow_nan=False)[1:-1].encode()
+            lead = b", "
+    yield b"[]" if lead == b"[" else b"]"
+
+
+def _cut(items: list[Any], length: int) -> Iterator[list[Any]]:
+    return (items[start : start + length] for start in range(0, len(items), length))
+
+
+async def _turn(service: Service, tenant: str, tree_id: str) -> Turn | None:
+    return turn(await tree_of(service, tenant, tree_id), "look")

@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class CutBody(BaseModel):
     """Which flat clusters to look at: one of the three."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"k": 10}]})
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"k": 10}]}
+    )
 
     k: int | None = Field(None, ge=1, description="So many clusters.")
     height: float | None = Field(None, description="Nodes no higher than this.")
@@ -28,6 +30,7 @@ class EvaluationRequest(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        strict=True,
         json_schema_extra={
             "examples": [
                 {

@@ -12,6 +12,7 @@ class PredictionRequest(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        strict=True,
         json_schema_extra={"examples": [{"inputs": {"logits": [[2.0, 0.5], [0.1, 1.9]]}}]},
     )
 

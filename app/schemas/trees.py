@@ -71,6 +71,44 @@ class TreeBody(TreeSummary):
     nodes: list[TreeNode]
 
 
+class NestedNode(BaseModel):
+    """One node of d3's form; methods may add fields of their own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: int
+    name: str | None
+    height: float
+    size: int = Field(description="Points under the node.")
+    children: list[NestedNode] = Field([], description="Left out at a leaf.")
+
+
+class NestedTreeBody(TreeSummary):
+    """A tree as d3 has it: `layout=nested`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    **TREE_EXAMPLE,
+                    "root": {
+                        "id": 0,
+                        "name": None,
+                        "height": 1.0,
+                        "size": 1200,
+                        "children": [
+                            {"id": 1, "name": "rose", "height": 0.0, "size": 480},
+                            {"id": 2, "name": "tulip", "height": 0.0, "size": 720},
+                        ],
+                    },
+                }
+            ]
+        }
+    )
+
+    root: NestedNode
+
+
 class CutNode(BaseModel):
     """One cluster of a cut."""
 

@@ -297,7 +297,7 @@ def test_png_is_bounded() -> None:
     for px in (0, MAX_PX + 1):
         with pytest.raises(UsageError, match="4096 pixels wide"):
             png(picture, px)
-    with pytest.raises(UsageError, match="16,777,216"):
+    with pytest.raises(UsageError, match="20,971,520"):
         png(svg(random_tree(2000), shape="rectangular"), 2000)
 
 

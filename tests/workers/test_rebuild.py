@@ -269,3 +269,18 @@ def test_a_deletion_cut_off_anywhere_is_completed_or_can_be_repeated(
     assert ledger.get("ada", asked.id) is None
     assert everything(assembly) == set()
     assert assembly.trees.page("ada") == ([], None)
+
+
+def test_a_marker_left_behind_by_an_ended_job_goes(assembly: Assembly, tmp_path: Path) -> None:
+    """The worker died between writing the end and removing the marker."""
+    ledger, blobs = assembly.ledger, assembly.blobs
+    over, waiting = request(), request()
+    for asked in (over, waiting):
+        ledger.submit(asked, {"features": b"[]"})
+    claim = ledger.claim(over.id, "w")
+    assert claim is not None
+    ledger.finish(claim, end(claim), result_folder(tmp_path / "done", "0"))
+    blobs.put(layout.open_marker("ada", over.id), b"", create=True)
+    ledger.rebuild()
+    assert blobs.size(layout.open_marker("ada", over.id)) is None
+    assert blobs.size(layout.open_marker("ada", waiting.id)) == 0

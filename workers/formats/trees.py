@@ -27,6 +27,12 @@ def read_tree(format_id: str, path: Path) -> Tree:
     if format_id == "linkage":
         from workers.formats import npy
 
+        facts = npy.inspect(path, None)
+        if len(facts.shape) != 2 or facts.dtype == "str":
+            raise InvalidTree(
+                f"A linkage is a matrix of numbers with 4 columns; the array is {facts.dtype} of "
+                f"shape {facts.shape}."
+            )
         matrix = npy.load(path, None, "distances")
         return linkage.from_scipy(Data({"linkage": matrix}).dense("linkage"))
     try:
