@@ -80,7 +80,7 @@ async def outcome(
         wait = service.settings.default_wait_s
     record = await to_thread.run_sync(service.ledger.submit, asked_for, inline)
     try:
-        done = await waiting.until_ended(service.ledger, record, wait)
+        done = await waiting.until_ended(service, record, wait)
     except TransientError:
         # It was accepted: that Redis went away meanwhile does not change that.
         return None, accepted(request, record, service.settings.retry_after_s), {}

@@ -14,6 +14,7 @@ from starlette._utils import get_route_path
 from app.idempotency import Once
 from app.problems import not_found
 from app.settings import Settings
+from app.wakes import Wakes
 from workers.datasets import Datasets
 from workers.ledger import Ledger
 from workers.stores.blobs import Blobs
@@ -30,6 +31,7 @@ class Service:
     ledger: Ledger
     datasets: Datasets
     trees: Trees
+    wakes: Wakes
 
 
 async def _service(request: Request) -> Service:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-import anyio
 from anyio import to_thread
 from fastapi.sse import ServerSentEvent
 
 from app.deps import Service
 from app.schemas.jobs import EventBody, JobBody, LogBody
+from app.wakes import woken
 from workers.jobs import Advance
 from workers.stores.events import Event, Events, is_id
 
@@ -22,30 +22,31 @@ async def follow(
 
     An event `lost` stands wherever events are missing: because the stream keeps the last hundred
     only, because it has expired, or because `after` is no event of this job; what is still kept
-    follows it. The stream is looked at every `events_poll_s`.
+    follows it. The stream is looked at every `events_poll_s`, and when the job's end is announced.
     """
     events = Events(service.redis, service.settings.key_prefix)
     position = after
     if after is not None and not await to_thread.run_sync(_resumes, events, job_id, after):
         position = None
         yield _lost(after)
-    while True:
-        # In this order: a job seen as ended has all its events in the stream.
-        record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
-        if record is None:
-            return
-        found = await to_thread.run_sync(events.after, job_id, position)
-        if found and position is not None and not found[0].follows(position):
-            yield _lost(position)
-        for event in found:
-            if event.kind != "done":
-                yield _sent(event)
-            position = event.id
-        if record.ended:
-            yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
-            return
-        if not found:
-            await anyio.sleep(service.settings.events_poll_s)
+    with service.wakes.expect(job_id) as wake:
+        while True:
+            # In this order: a job seen as ended has all its events in the stream.
+            record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+            if record is None:
+                return
+            found = await to_thread.run_sync(events.after, job_id, position)
+            if found and position is not None and not found[0].follows(position):
+                yield _lost(position)
+            for event in found:
+                if event.kind != "done":
+                    yield _sent(event)
+                position = event.id
+            if record.ended:
+                yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
+                return
+            if not found:
+                await woken(wake, service.settings.events_poll_s)
 
 
 def _resumes(events: Events, job_id: str, after: str) -> bool:

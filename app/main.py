@@ -32,6 +32,7 @@ from app.routes import (
 )
 from app.security import Gate
 from app.settings import Settings
+from app.wakes import Wakes
 from workers.assembly import Assembly, assemble
 from workers.celery_app import sender
 from workers.ledger import Ledger
@@ -124,19 +125,24 @@ async def _lifespan(
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     parts = await to_thread.run_sync(assemble, settings, send or sender(settings))
-    app.state.service = _service(settings, parts)
+    wakes = Wakes(settings.redis_url, settings.key_prefix)
+    app.state.service = _service(settings, parts, wakes)
     figures.watch(parts.ledger)
-    sweeper = asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper")
+    tasks = [
+        asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
+        asyncio.create_task(wakes.listen(), name="wakes"),
+    ]
     try:
         yield
     finally:
-        sweeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await sweeper
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         await to_thread.run_sync(parts.redis.close)
 
 
-def _service(settings: Settings, parts: Assembly) -> Service:
+def _service(settings: Settings, parts: Assembly, wakes: Wakes) -> Service:
     return Service(
         settings=settings,
         blobs=parts.blobs,
@@ -144,6 +150,7 @@ def _service(settings: Settings, parts: Assembly) -> Service:
         ledger=parts.ledger,
         datasets=parts.datasets,
         trees=parts.trees,
+        wakes=wakes,
     )
 
 

@@ -6,12 +6,12 @@ import re
 import time
 from typing import Annotated
 
-import anyio
 from anyio import to_thread
 from fastapi import Header
 
+from app.deps import Service
+from app.wakes import woken
 from workers.jobs import Record
-from workers.ledger import Ledger
 
 Prefer = Annotated[
     str | None,
@@ -43,19 +43,20 @@ def applied(waited: float) -> dict[str, str]:
     return {"Preference-Applied": f"wait={waited:g}"}
 
 
-async def until_ended(ledger: Ledger, record: Record, wait: float) -> Record | None:
+async def until_ended(service: Service, record: Record, wait: float) -> Record | None:
     """The job once it has ended or `wait` seconds are over; None if it was deleted meanwhile.
 
-    Looks again after 5 ms, then ever more seldom up to twice a second, each time in a thread.
+    Looks when the job's end is announced, and in any case each second; ever more seldom up to
+    that while announcements do not come in.
     """
     deadline = time.monotonic() + wait
     pause = 0.005
     current: Record | None = record
-    while current is not None and not current.ended:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        await anyio.sleep(min(pause, left))
-        pause = min(pause * 1.3, 0.5)
-        current = await to_thread.run_sync(ledger.get, record.tenant, record.id)
-    return current
+    with service.wakes.expect(record.id) as wake:
+        while True:
+            current = await to_thread.run_sync(service.ledger.get, record.tenant, record.id)
+            left = deadline - time.monotonic()
+            if current is None or current.ended or left <= 0:
+                return current
+            pause = 1.0 if service.wakes.listening else min(pause * 1.3, 0.5)
+            await woken(wake, min(pause, left))

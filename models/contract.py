@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from models.data import Data
+from models.data import Data, doubled
 from models.errors import UsageError
 from models.tree.tree import Tree
 
@@ -132,7 +132,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def fit(self, data: Data, params: P, progress: Progress = silent) -> Fitted:
-        """Check the inputs, run the method, check the tree.
+        """Check the inputs, run the method, check the tree, warn of doubled leaf names.
 
         Raises UsageError for data or parameters that cannot be used and Cancelled when `progress`
         says so. The same data, params and seed give the same result.
@@ -142,9 +142,10 @@ class Method(ABC, Generic[P]):
         self._check(data, params)
         rng = np.random.default_rng(getattr(params, "seed", 0))
         fitted = self._fit(data, params, rng, progress)
-        fitted.tree.validate()
+        tree = fitted.tree.validate()
         progress(1.0, "done")
-        return fitted
+        twice = doubled(tree.name[tree.leaves].tolist())
+        return replace(fitted, warnings=(*fitted.warnings, *twice))
 
     @final
     def predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
@@ -156,7 +157,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
-        """(n_rows, n_clusters) soft assignment of new rows in log space, for `then` to go on from."""
+        """(n_rows, n_clusters) soft assignment of new rows in log space, for `then`."""
         if "logits" not in self.outputs:
             raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
         self._check_inputs(data)

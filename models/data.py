@@ -79,18 +79,23 @@ class Data:
         return names
 
 
-def doubled(names: list[str]) -> tuple[str, ...]:
-    """A warning where names occur more than once, else nothing."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
+def doubled(names: list[str | None]) -> tuple[str, ...]:
+    """A warning where names of leaves occur more than once, else nothing."""
+    if len(set(names)) == len(names):
+        return ()
+    twice = [name for name, times in Counter(names).items() if times > 1 and name is not None]
     if not twice:
         return ()
-    return (f"{len(twice)} name(s) occur more than once: {listed(twice)}.",)
+    return (
+        f"{len(twice)} name(s) occur more than once: {listed(twice)}; `?labels=id` writes node ids "
+        "instead.",
+    )
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """Names for a sentence: the first few, quoted, and how many more."""
+    """Names for a sentence: the first few, quoted and cut at 80 characters, and how many more."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more
+    return ", ".join(repr(name[:80]) for name in names[:most]) + more
 
 
 def require_finite(values: Matrix, role: str, block: int = 1 << 22) -> None:

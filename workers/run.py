@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from models.contract import Fitted, Progress
-from models.data import Data, Value
+from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.registry import method
 from models.tree.tree import Tree
@@ -143,17 +143,6 @@ def _share(report: Report, number: int, steps: int) -> Progress:
 def _with_tree(
     spec: Spec, tree: Tree, method_id: str, result: dict[str, Any], warnings: list[str]
 ) -> Outcome:
-    from models.tree.columns import doubled_names
-
-    doubled = doubled_names(tree)
-    if doubled:
-        # A method that takes names says so itself; how to tell them apart is said here.
-        said = next((warning for warning in warnings if "more than once" in warning), None)
-        if said is not None:
-            warnings.remove(said)
-        shown = ", ".join(repr(name[:80]) for name in doubled[:3])
-        said = said or f"{len(doubled)} name(s) occur more than once, the first {shown}."
-        warnings.append(f"{said} `?labels=id` writes node ids instead.")
     results.save_tree(tree, spec.folder)
     facts = {
         "method": method_id,
@@ -230,7 +219,8 @@ def _import(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
     source = spec.source("content")
     tree = read_tree(spec.request.options["format"], source.path)
-    return _with_tree(spec, tree, "import", {"model": None, "metrics": {}}, [])
+    twice = doubled(tree.name[tree.leaves].tolist())
+    return _with_tree(spec, tree, "import", {"model": None, "metrics": {}}, list(twice))
 
 
 def _inspect(spec: Spec, report: Report) -> Outcome:

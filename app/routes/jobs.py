@@ -302,7 +302,7 @@ async def _answer(
     headers = {} if wait is None else waiting.applied(wait)
     if wait is not None:
         try:
-            record = await waiting.until_ended(service.ledger, record, wait) or record
+            record = await waiting.until_ended(service, record, wait) or record
         except TransientError:
             # It was accepted: that Redis went away meanwhile does not change the answer.
             headers = {}

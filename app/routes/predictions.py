@@ -42,10 +42,17 @@ _BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Placement:
-    """Predictions as stored: an Arrow file, mapped and not read."""
+    """Predictions as stored: an Arrow file, mapped and not read; it may be deleted meanwhile."""
 
-    path: FilePath
+    file: pa.MemoryMappedFile
     table: pa.Table
+
+    @classmethod
+    def at(cls, path: FilePath) -> _Placement:
+        import pyarrow as pa
+
+        file = pa.memory_map(str(path))
+        return cls(file, pa.ipc.open_file(file).read_all())
 
     @property
     def short(self) -> bool:
@@ -98,9 +105,9 @@ def _csv(placed: _Placement) -> Iterator[bytes]:
 
 
 def _arrow(placed: _Placement) -> Iterator[bytes]:
-    with placed.path.open("rb") as file:
-        while piece := file.read(_BYTES):
-            yield piece
+    placed.file.seek(0)
+    while piece := placed.file.read(_BYTES):
+        yield piece
 
 
 FORMS: tuple[forms.Form[_Placement], ...] = (
@@ -228,14 +235,11 @@ async def _placed(
     assert done is not None
 
     def opened() -> _Placement:
-        import pyarrow as pa
-
         tree_id = jobs.sibling(done.id, "tr")
         path = service.trees.file(done.tenant, tree_id, results.PREDICTIONS)
         if path is None:
             raise not_found("job of predictions", done.id)
-        with pa.memory_map(str(path)) as source:
-            return _Placement(path, pa.ipc.open_file(source).read_all())
+        return _Placement.at(path)
 
     def write() -> bytes | Iterator[bytes]:
         placed = opened()

@@ -77,15 +77,6 @@ def from_table(table: pa.Table, leaf_of_point: npt.NDArray[np.int32]) -> Tree:
     ).validate()
 
 
-def doubled_names(tree: Tree) -> list[str]:
-    """The names that more than one leaf has, each once, in row order. O(n_leaves)."""
-    seen: dict[str, bool] = {}
-    for name in tree.name[tree.leaves].tolist():
-        if name is not None:
-            seen[name] = name in seen
-    return [name for name, twice in seen.items() if twice]
-
-
 def _to_arrow(column: npt.NDArray[Any]) -> tuple[pa.Array, str | None]:
     import pyarrow as pa
 

@@ -77,7 +77,10 @@ def test_leaf_names() -> None:
 
 def test_doubled_names_make_one_warning() -> None:
     assert doubled(["a", "b"]) == ()
-    assert doubled(["b", "a", "b", "c", "a", "b"]) == ("2 name(s) occur more than once: 'b', 'a'.",)
+    assert doubled([None, "a", None]) == ()
+    assert doubled(["b", "a", "b", "c", "a", "b"]) == (
+        "2 name(s) occur more than once: 'b', 'a'; `?labels=id` writes node ids instead.",
+    )
 
 
 def test_long_lists_are_cut() -> None:

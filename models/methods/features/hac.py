@@ -22,7 +22,7 @@ import psutil
 from pydantic import Field
 
 from models.contract import Fitted, Input, Method, Paper, Params, Progress
-from models.data import Data, doubled, require_finite
+from models.data import Data, require_finite
 from models.errors import UsageError
 from models.numerics.distances import Metric, condensed, pairwise
 from models.tree.build import from_merges
@@ -140,7 +140,7 @@ class HAC(Method[HACParams]):
         return Fitted(
             tree=tree,
             metrics={"n_inversions": float(falls)},
-            warnings=(*self._warnings(params, role, falls), *doubled(names)),
+            warnings=tuple(self._warnings(params, role, falls)),
         )
 
     def _warnings(self, params: HACParams, role: str, falls: int) -> tuple[str, ...]:

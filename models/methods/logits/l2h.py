@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Progress
-from models.data import Data, doubled, listed, require_finite
+from models.data import Data, listed, require_finite
 from models.errors import UsageError
 from models.numerics.softmax import row_blocks, softmax, winners
 from models.tree.build import from_merges
@@ -287,7 +287,7 @@ class L2H(Method[L2HParams]):
                 "n_empty_classes": float(merges.without_points),
                 "mean_confidence": float(at.confidence.sum() / n_points),
             },
-            warnings=(*_empty_warnings(names, at, merges), *doubled(names)),
+            warnings=tuple(_empty_warnings(names, at, merges)),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from pydantic import Field
 
 from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Progress
-from models.data import Data, Matrix, doubled, require_finite
+from models.data import Data, Matrix, require_finite
 from models.errors import UsageError
 from models.numerics.softmax import log_softmax, row_blocks
 from models.tree.build import from_partition
@@ -121,7 +121,7 @@ class KMeans(Method[KMeansParams]):
             model=Model(arrays={"centers": centers, "variance": np.array([variance])}),
             logits=_log_posterior(squared, variance),
             metrics={"inertia": inertia, "n_iter": float(n_iter), "variance": variance},
-            warnings=(*notes, *doubled(names)),
+            warnings=tuple(notes),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

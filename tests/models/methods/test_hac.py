@@ -274,4 +274,5 @@ def test_more_points_than_can_be_compared_are_refused() -> None:
 
 def test_doubled_names_are_warned_of() -> None:
     fitted = fit("features", [[0.0], [1.0]], ["x", "x"])
-    assert fitted.warnings == ("1 name(s) occur more than once: 'x'.",)
+    (warning,) = fitted.warnings
+    assert warning.startswith("1 name(s) occur more than once: 'x';")

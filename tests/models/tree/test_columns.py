@@ -12,7 +12,7 @@ from hypothesis import given
 
 from models.errors import InvalidTree
 from models.tree.build import from_parents, from_partition
-from models.tree.columns import doubled_names, from_table, to_table
+from models.tree.columns import from_table, to_table
 from models.tree.tree import Tree
 from tests.models.tree.strategies import any_name, chain, random_tree
 
@@ -104,17 +104,6 @@ def test_tables_that_are_no_tree_are_refused(tree: Tree) -> None:
         from_table(table, tree.leaf_of_point[:1])
     with pytest.raises(InvalidTree, match="extra column 'size'"):
         to_table(replace(tree, extra={"size": np.zeros(3)}))
-
-
-def test_doubled_names_are_of_leaves() -> None:
-    #      0 x
-    #    / | \ \ \
-    #   x  y  x y  None (twice)
-    names = ["x", "x", "y", "z", "y", None, None]
-    tree = from_parents([-1, 0, 0, 0, 0, 0, 0], np.zeros(7), names)
-    assert doubled_names(tree) == ["y"]
-    names[3] = "x"
-    assert doubled_names(from_parents(tree.parent, np.zeros(7), names)) == ["x", "y"]
 
 
 def test_a_chain_of_a_hundred_thousand() -> None:

@@ -49,7 +49,6 @@ def test_flat_json(tree: Tree) -> None:
 def test_columns(tree: Tree) -> None:
     again = columns.from_table(columns.to_table(tree), tree.leaf_of_point)
     assert (again.parent == tree.parent).all()
-    assert columns.doubled_names(again) == []
 
 
 def test_cut(tree: Tree) -> None:
