@@ -124,7 +124,8 @@ async def _lifespan(
     figures: Figures,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
-    parts = await to_thread.run_sync(assemble, settings, send or sender(settings))
+    parts = await to_thread.run_sync(_assembled, settings, send)
+    methods.load()
     wakes = Wakes(settings.redis_url, settings.key_prefix)
     app.state.service = _service(settings, parts, wakes)
     figures.watch(parts.ledger)
@@ -140,6 +141,21 @@ async def _lifespan(
             with suppress(asyncio.CancelledError):
                 await task
         await to_thread.run_sync(parts.redis.close)
+
+
+def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> Assembly:
+    return assemble(settings, send or _warmed(settings))
+
+
+def _warmed(settings: Settings) -> Callable[[str, str], None]:
+    """Celery's `send`, connected, so that the first job does not wait for it.
+
+    The hint is at a job that is not there; the worker that gets it drops it.
+    """
+    send = sender(settings)
+    with suppress(Exception):
+        send("cpu", "job_none")
+    return send
 
 
 def _service(settings: Settings, parts: Assembly, wakes: Wakes) -> Service:

@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import psutil
+
 from app.security import keys
 from app.settings import Settings
 from workers import processes
@@ -29,6 +31,9 @@ _STABLE_S = 5.0
 """A process that lived so long did not fail at its start: it is started again at once."""
 
 _LONGEST_PAUSE_S = 10.0
+_JOBS_SHARE = 0.8
+"""Of the machine's memory, for all jobs that run at a time, unless a limit per job is set."""
+
 _API_GRACE_S = 4.0
 _READY_POLL_S = 0.1
 
@@ -204,6 +209,8 @@ class _Service:
         env.setdefault("UMBEL_STORE_URL", f"file://{self._data_dir / 'store'}")
         # On the store's file system, so that publishing a file need not copy it.
         env.setdefault("UMBEL_SCRATCH_DIR", str(self._data_dir / "scratch"))
+        share = _JOBS_SHARE * psutil.virtual_memory().total / len(self._workers)
+        env.setdefault("UMBEL_JOB_MEMORY_BYTES", str(int(share)))
         return env
 
     def _valkey_url(self) -> str:

@@ -56,10 +56,14 @@ def _load() -> None:
         outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")
+    os.nice(_NICENESS)
     # What lives now lives for good: no child's collector need touch, and so copy, its pages.
     gc.collect()
     gc.freeze()
 
+
+_NICENESS = 5
+"""Jobs compute for as long as they like; the API, Redis and heartbeats go first."""
 
 die_with_parent(int(os.environ[OWNER]))
 try:

@@ -29,6 +29,9 @@ _PRESENT_EVERY_S = 1.0
 _KILL_S = 1.5
 """How long the children of a stopping worker may take to be killed and their jobs given back."""
 
+_WARM_S = 60.0
+"""How long a worker waits for its template and the trial job before it takes jobs all the same."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -40,6 +43,7 @@ class Worker:
         self._queues = list(queues)
         self._name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._ended = threading.Event()
+        self._warm = threading.Event()
         threads = settings.threads_per_job
         self._nursery = Nursery(
             Limits(memory_bytes=settings.job_memory_bytes, threads=threads), spares=settings.slots
@@ -89,6 +93,8 @@ class Worker:
             without_mingle=True,
             without_heartbeat=True,
         )
+        # A job taken before could only wait, while another worker may be free.
+        self._warm.wait(_WARM_S)
         try:
             controller.start()
         except Exception:
@@ -121,6 +127,7 @@ class Worker:
             warm(self._nursery, self._scratch)
         except Exception:
             _log.exception("the trial job failed")
+        self._warm.set()
         while True:
             try:
                 self._parts.ledger.worker_seen(self._name)

@@ -51,6 +51,11 @@ async def get_method(request: Request, method_id: str, _: Tenant) -> Response:
     return answer(request, MethodBody.of(found))
 
 
+def load() -> None:
+    """Import every method and make the catalogue, once."""
+    _catalogue()
+
+
 @cache
 def _catalogue() -> Page[MethodBody]:
     return Page[MethodBody](

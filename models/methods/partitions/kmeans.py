@@ -52,7 +52,7 @@ class KMeansParams(Params):
             "variance of the features."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of the random generator.")
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
 
 
 class KMeans(Method[KMeansParams]):
