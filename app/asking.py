@@ -24,6 +24,21 @@ from workers.errors import TransientError
 from workers.jobs import Record
 from workers.trees import TreeRecord
 
+REFUSALS = (
+    "unauthenticated",
+    "forbidden",
+    "malformed",
+    "not-found",
+    "conflict",
+    "too-large",
+    "unsupported-format",
+    "invalid-request",
+    "unusable-input",
+    "idempotency-mismatch",
+    "unavailable",
+)
+"""The problems that work on a tree may be answered with, for the document."""
+
 
 async def tree_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
     """Facts of the tree; 404 where there is none."""

@@ -30,19 +30,7 @@ ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
     response_model=Evaluation,
     responses={
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(
-            "unauthenticated",
-            "forbidden",
-            "malformed",
-            "not-found",
-            "conflict",
-            "too-large",
-            "unsupported-format",
-            "invalid-request",
-            "unusable-input",
-            "idempotency-mismatch",
-            "unavailable",
-        ),
+        **responses(*asking.REFUSALS),
     },
 )
 async def evaluate_tree(

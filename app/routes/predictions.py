@@ -139,20 +139,7 @@ _PLACED: dict[int | str, dict[str, Any]] = {
     responses={
         **_PLACED,
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(
-            "unauthenticated",
-            "forbidden",
-            "malformed",
-            "not-found",
-            "not-acceptable",
-            "conflict",
-            "too-large",
-            "unsupported-format",
-            "invalid-request",
-            "unusable-input",
-            "idempotency-mismatch",
-            "unavailable",
-        ),
+        **responses(*asking.REFUSALS, "not-acceptable"),
     },
 )
 async def predict(
