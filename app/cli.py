@@ -80,8 +80,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _api(arguments: argparse.Namespace) -> int:
     import uvicorn
 
-    from app import logs
     from app.settings import Settings
+    from workers import logs
 
     logs.configure(Settings().log_level)
     config = uvicorn.Config(

@@ -16,10 +16,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.logs import request_id as current_request_id
 from app.problems import KINDS, respond
 from workers.errors import TransientError, problem
 from workers.ledger import Ledger
+from workers.logs import request_id as current_request_id
 
 _ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 _log = logging.getLogger("umbel.requests")

@@ -27,7 +27,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from models.errors import UsageError
-from workers import forkserver
+from workers import forkserver, logs
 from workers.errors import FatalError, TransientError, problem_of
 from workers.jobs import Advance, Request, now
 from workers.processes import die_with_parent, die_with_pipe
@@ -228,6 +228,7 @@ def _live(pipe: Connection, limits: Limits) -> None:
     except (EOFError, OSError):
         return
     die_with_pipe(pipe.recv_bytes)
+    logs.request_id.set(spec.request.request_id or None)
     tempfile.tempdir = str(_room(spec.folder))
     said = _do(spec, limits, _reporter(pipe))
     pipe.send_bytes(said.model_dump_json(exclude_none=True).encode())
@@ -282,9 +283,7 @@ def _deleted(role: str) -> UsageError:
 
 def _fault(spec: Spec, error: Exception) -> Said:
     request = spec.request
-    logging.getLogger(__name__).exception(
-        "job %s failed by a fault of ours (request %r)", request.id, request.request_id
-    )
+    _log.exception("job %s failed by a fault of ours", request.id)
     return Said(outcome=Outcome(error=problem_of(error)))
 
 

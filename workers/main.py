@@ -6,11 +6,9 @@ Starts the template of its children first, which loads while the rest of the wor
 from __future__ import annotations
 
 import argparse
-import logging
-import sys
 from collections.abc import Sequence
 
-from workers import forkserver
+from workers import forkserver, logs
 from workers.settings import WorkerSettings
 
 
@@ -23,11 +21,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not settings.redis_url or not settings.store_url:
         parser.error("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set")
     forkserver.begin(settings.threads_per_job)
-    logging.basicConfig(
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s worker[%(process)d] %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    logs.configure(settings.log_level)
 
     from workers.celery_app import QUEUES
     from workers.worker import Worker

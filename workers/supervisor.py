@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from models.errors import UsageError
+from workers import logs
 from workers.assembly import Assembly
 from workers.child import Child, Nursery
 from workers.errors import Problem, TransientError, problem, problem_of
@@ -71,6 +72,7 @@ class Pulse:
         self._thread.join(5.0)
 
     def _beat(self) -> None:
+        logs.request_id.set(self._claim.request.request_id or None)
         while self.verdict != "lost" and not self._done.wait(self._every_s):
             advance, self._advance = self._advance, None
             try:
@@ -145,6 +147,7 @@ class Supervisor:
 
     def _attempt(self, claim: Claim) -> None:
         settings, ledger = self._settings, self._parts.ledger
+        logs.request_id.set(claim.request.request_id or None)
         beat_s = min(settings.heartbeat_s, settings.lease_s / 4, _LONGEST_BEAT_S)
         pulse = Pulse(ledger, claim, beat_s)
         folder = self._scratch / f"{claim.request.id}-{claim.fence}"

@@ -18,6 +18,7 @@ from pathlib import Path
 import models.metrics
 import workers.formats
 from models.registry import methods
+from workers import logs
 from workers.child import trial
 from workers.errors import FatalError
 from workers.forkserver import OWNER
@@ -46,6 +47,7 @@ _LOADED = (
 
 
 def _load() -> None:
+    logs.configure(os.environ.get("UMBEL_LOG_LEVEL", "INFO"))
     for name in _LOADED:
         import_module(name)
     for package in (workers.formats, models.metrics):

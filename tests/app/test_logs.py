@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from app.logs import JsonLines
 from tests.app.conftest import Api
+from workers.logs import JsonLines
 
 
 def test_every_request_leaves_one_line_with_its_id(

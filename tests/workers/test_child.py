@@ -196,9 +196,7 @@ def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
         nursery.close()
 
 
-def test_a_fault_of_ours_shows_nothing_internal(
-    nursery: Nursery, small: Spec, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fault_of_ours_shows_nothing_internal(nursery: Nursery, small: Spec) -> None:
     child = nursery.take()
     small.folder.rmdir()
     child.begin(small)

@@ -199,6 +199,12 @@ def test_a_job_whose_hint_is_lost_is_run_all_the_same(bench: Bench) -> None:
     assert bench.record(request).status == "succeeded"
 
 
+def test_its_log_is_lines_of_json(bench: Bench) -> None:
+    bench.succeeds()
+    lines = [json.loads(line) for line in bench.log.read_text().splitlines()]
+    assert any("succeeded" in line["message"] for line in lines)
+
+
 def test_a_refused_send_fails_at_once(tmp_path: Path) -> None:
     send = sender(WorkerSettings(redis_url=f"unix://{tmp_path}/nobody.sock?db=0"))
     began = time.monotonic()
