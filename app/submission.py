@@ -70,6 +70,10 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
         if role not in taken:
             _refuse_role(role, f"Method {used.id!r} takes no input {role!r}; it takes "
                          f"{', '.join(sorted(taken))}.")  # fmt: skip
+    try:
+        used.check_choice(body.inputs)
+    except UsageError as error:
+        _refuse_role(error.where["role"], error.detail)
     for role, wanted in taken.items():
         if wanted.required and role not in body.inputs:
             _refuse_role(role, f"Method {used.id!r} needs the input {role!r}.")

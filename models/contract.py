@@ -7,7 +7,7 @@ subclass of `Method`. Public methods here are final and validate; the hooks star
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, final
 
@@ -111,6 +111,7 @@ class Method(ABC, Generic[P]):
     title, family, paper : for the catalogue.
     Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
     inputs : the roles it takes.
+    one_of : roles of which exactly one must be given; empty where there is no such choice.
     outputs : what a job of it leaves: "tree", "model", "logits".
     queue : "cpu" or "gpu".
     example : params with which the contract tests' small data takes well under a second.
@@ -122,6 +123,7 @@ class Method(ABC, Generic[P]):
     paper: ClassVar[Paper]
     Params: ClassVar[type[Params]]
     inputs: ClassVar[Mapping[str, Input]]
+    one_of: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ("tree",)
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
     example: ClassVar[Mapping[str, Any]] = {}
@@ -163,6 +165,17 @@ class Method(ABC, Generic[P]):
         self._check_inputs(data)
         return self._logits(model, data)
 
+    @final
+    def check_choice(self, given: Collection[str]) -> None:
+        """UsageError unless exactly one role of `one_of` is among those given."""
+        if self.one_of and sum(role in given for role in self.one_of) != 1:
+            choice = " and ".join(repr(role) for role in self.one_of)
+            raise UsageError(
+                f"Method {self.id!r} needs one of the inputs {choice}, not both.",
+                code="wrong-input",
+                role=self.one_of[0],
+            )
+
     def _check_inputs(self, data: Data) -> None:
         unknown = sorted(set(data.values) - set(self.inputs))
         if unknown:
@@ -172,6 +185,7 @@ class Method(ABC, Generic[P]):
                 code="wrong-input",
                 role=unknown[0],
             )
+        self.check_choice(data.values)
         for role, wanted in self.inputs.items():
             if wanted.required and role not in data:
                 raise UsageError(

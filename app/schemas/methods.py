@@ -18,6 +18,7 @@ EXAMPLE: dict[str, Any] = {
         "logits": {"required": True, "sparse": False, "description": "One row per point."},
         "names": {"required": False, "sparse": False, "description": "One name per class."},
     },
+    "one_of": [],
     "params": {
         "type": "object",
         "properties": {"aggregation": {"default": "mean-sum", "type": "string"}},
@@ -60,6 +61,7 @@ class MethodBody(BaseModel):
     family: str
     description: str
     inputs: dict[str, InputBody] = Field(description="By role.")
+    one_of: list[str] = Field(description="Roles of which exactly one is needed; often none.")
     params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
     outputs: list[str] = Field(description="What a job of it leaves: tree, model, logits.")
     predicts: bool = Field(description="Whether it can place new rows.")
@@ -77,6 +79,7 @@ class MethodBody(BaseModel):
             inputs={
                 role: InputBody.model_validate(wanted) for role, wanted in method.inputs.items()
             },
+            one_of=list(method.one_of),
             params=method.Params.model_json_schema(),
             outputs=list(method.outputs),
             predicts=method.predicts,

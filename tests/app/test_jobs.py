@@ -129,6 +129,16 @@ def test_then_needs_logits(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    "inputs", [{}, {"features": LOGITS, "distances": [[0.0, 1.0], [1.0, 0.0]]}]
+)
+def test_one_of_several_inputs_is_needed(api: Api, inputs: dict[str, object]) -> None:
+    job = {"method": "hac", "inputs": inputs}
+    body = problem_of(api.client.post("/v1/jobs", json=job), 422, "wrong-input")
+    assert "one of the inputs 'features' and 'distances'" in body["detail"]
+    assert body["errors"][0]["pointer"] == ["inputs", "features"]
+
+
+@pytest.mark.parametrize(
     ("inputs", "code", "said"),
     [
         ({}, "wrong-input", "needs the input 'logits'"),

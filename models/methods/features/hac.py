@@ -67,23 +67,16 @@ class HAC(Method[HACParams]):
     )
     Params: ClassVar = HACParams
     inputs: ClassVar = {
-        "features": Input(
-            required=False, description="One row per point. This or 'distances' is needed."
-        ),
+        "features": Input(required=False, description="One row per point."),
         "distances": Input(
             required=False,
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
         "names": Input(required=False, description="One name per point."),
     }
+    one_of: ClassVar = ("features", "distances")
 
     def _check(self, data: Data, params: HACParams) -> None:
-        if ("features" in data) == ("distances" in data):
-            raise UsageError(
-                "Method 'hac' needs one of the inputs 'features' and 'distances', not both.",
-                code="wrong-input",
-                role="features",
-            )
         role = "features" if "features" in data else "distances"
         values = data.dense(role)
         n_points, n_columns = values.shape
