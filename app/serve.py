@@ -30,7 +30,7 @@ from workers.processes import FolderLock, Taken
 _STABLE_S = 5.0
 """A process that lived so long did not fail at its start: it is started again at once."""
 
-_LONGEST_PAUSE_S = 10.0
+_LONGEST_PAUSE_S = 2.0
 _JOBS_SHARE = 0.8
 """Of the machine's memory, for all jobs that run at a time, unless a limit per job is set."""
 

@@ -29,7 +29,8 @@ def _import_body() -> dict[str, Any]:
             "required": True,
             "content": {
                 "text/x-nh": {"schema": text, "example": "((rose:1,tulip:1):1,oak:2);"},
-                "text/plain": {"schema": text, "example": "flower/rose\nflower/tulip\ntree/oak"},
+                # Without a type: every text is a class path, also one that looks like a number.
+                "text/plain": {"schema": {}, "example": "flower/rose\nflower/tulip\ntree/oak"},
                 "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
                 "application/json": {
                     "schema": {"type": "object"},
