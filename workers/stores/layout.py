@@ -4,7 +4,7 @@ datasets/<tenant>/<ds>/content       the bytes as uploaded
 datasets/<tenant>/<ds>/meta.json     written last, makes the dataset exist
 datasets/<tenant>/<ds>/inspected.json  what a worker found in it
 jobs/<tenant>/<job>/request.json     what was asked (create-only)
-jobs/<tenant>/<job>/inputs/<role>    inline inputs, as JSON; the content of an import
+jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
 open/<tenant>/<job>                  an empty marker while the job has not ended
 attempts/<tenant>/<job>/<fence>/...  what one attempt made
@@ -22,7 +22,7 @@ def job(tenant: str, job_id: str, part: str = "") -> str:
 
 
 def inline(tenant: str, job_id: str, role: str) -> str:
-    return job(tenant, job_id, f"inputs/{role}")
+    return job(tenant, job_id, f"input.{role}")
 
 
 def open_marker(tenant: str, job_id: str) -> str:
