@@ -90,7 +90,7 @@ def _tree(
     files = {}
     wanted = [results.TREE, results.LEAF_OF_POINT]
     if model and request.kind == "predict":
-        wanted += [results.MODEL, results.MODEL_ARRAYS]
+        wanted.append(results.MODEL)
     for name in wanted:
         path = trees.file(request.tenant, tree_id, name)
         if path is not None:

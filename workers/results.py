@@ -2,8 +2,8 @@
 
 tree.arrow          node columns (`models.tree.columns`)
 leaf_of_point.npy   (n_points,) int32
-model.json          {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles]}
-model.safetensors   the stages' arrays, named "<stage>.<array>"
+model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata entry `umbel` is JSON:
+                    {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles]}
 predictions.arrow   one row per predicted row: leaf, path, probabilities
 """
 
@@ -22,9 +22,10 @@ from models.tree.tree import Tree
 
 TREE = "tree.arrow"
 LEAF_OF_POINT = "leaf_of_point.npy"
-MODEL = "model.json"
-MODEL_ARRAYS = "model.safetensors"
+MODEL = "model.safetensors"
 PREDICTIONS = "predictions.arrow"
+
+_FACTS = "umbel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +61,29 @@ def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
 
 
 def save_model(stages: Sequence[Stage], inputs: Sequence[str], folder: Path) -> None:
-    """Write what predicts: facts as JSON, arrays as safetensors."""
+    """Write what predicts: arrays as safetensors, facts as JSON in its metadata."""
     from safetensors.numpy import save_file
 
     described = [
         {"method": stage.method, "params": dict(stage.params), "facts": dict(stage.model.facts)}
         for stage in stages
     ]
-    (folder / MODEL).write_text(json.dumps({"stages": described, "inputs": list(inputs)}))
     arrays = {
         f"{number}.{name}": np.ascontiguousarray(array)
         for number, stage in enumerate(stages)
         for name, array in stage.model.arrays.items()
     }
-    save_file(arrays, folder / MODEL_ARRAYS)
+    facts = json.dumps({"stages": described, "inputs": list(inputs)})
+    save_file(arrays, folder / MODEL, metadata={_FACTS: facts})
 
 
-def load_model(model_path: Path, arrays_path: Path) -> tuple[list[Stage], list[str]]:
+def load_model(path: Path) -> tuple[list[Stage], list[str]]:
     """The stages and the input roles they expect."""
-    from safetensors.numpy import load_file
+    from safetensors import safe_open
 
-    described = json.loads(model_path.read_text())
-    arrays = load_file(arrays_path)
+    with safe_open(path, framework="numpy") as source:
+        described = json.loads(source.metadata()[_FACTS])
+        arrays = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118
     stages = []
     for number, stage in enumerate(described["stages"]):
         own = {

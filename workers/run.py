@@ -163,7 +163,7 @@ def _with_tree(
 
 def _predict(spec: Spec, report: Report) -> Outcome:
     source = spec.source("tree")
-    if results.MODEL not in source.files or results.MODEL_ARRAYS not in source.files:
+    if results.MODEL not in source.files:
         raise UsageError(
             "This tree has no model, so it cannot place new rows; methods that predict say so in "
             "the catalogue.",
@@ -171,7 +171,7 @@ def _predict(spec: Spec, report: Report) -> Outcome:
         )
     report(Advance(stage="reading"))
     tree = _tree(source)
-    stages, _ = results.load_model(source.files[results.MODEL], source.files[results.MODEL_ARRAYS])
+    stages, _ = results.load_model(source.files[results.MODEL])
     data = Data(_values(spec, but="tree"))
     report(Advance(fraction=0.1, stage="predicting"))
     for stage in stages[:-1]:

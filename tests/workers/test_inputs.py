@@ -128,7 +128,6 @@ def test_a_fit_then_a_prediction_and_an_evaluation(desk: Desk) -> None:
         results.TREE,
         results.LEAF_OF_POINT,
         results.MODEL,
-        results.MODEL_ARRAYS,
     }
     outcome = run(spec, lambda _: None)
     assert outcome.result == {"tree": tree_id, "predictions": {"n_rows": 4}}

@@ -70,7 +70,7 @@ def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
         Stage("l2h", {}, Model({"centres": np.array([1, 2], np.int32)}, {"names": ["\u00e9"]})),
     ]
     results.save_model(stages, ["features"], tmp_path)
-    back, inputs = results.load_model(tmp_path / results.MODEL, tmp_path / results.MODEL_ARRAYS)
+    back, inputs = results.load_model(tmp_path / results.MODEL)
     assert inputs == ["features"]
     assert [(stage.method, stage.params) for stage in back] == [
         ("kmeans", {"n_clusters": 3}),
@@ -87,7 +87,7 @@ def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
 def test_the_arrays_of_more_than_ten_stages_stay_apart(tmp_path: Path) -> None:
     stages = [Stage("m", {}, Model({"a": np.array([number])})) for number in range(12)]
     results.save_model(stages, [], tmp_path)
-    back, _ = results.load_model(tmp_path / results.MODEL, tmp_path / results.MODEL_ARRAYS)
+    back, _ = results.load_model(tmp_path / results.MODEL)
     assert [stage.model.arrays["a"].tolist() for stage in back] == [[n] for n in range(12)]
 
 

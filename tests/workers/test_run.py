@@ -128,7 +128,6 @@ def test_fit(desk: Desk) -> None:
         results.TREE,
         results.LEAF_OF_POINT,
         results.MODEL,
-        results.MODEL_ARRAYS,
     }
 
 
@@ -162,7 +161,7 @@ def test_fit_and_then(desk: Desk) -> None:
     pairs = tree.leaf_of_point.reshape(3, 2)
     assert (pairs[:, 0] == pairs[:, 1]).all()
     assert len(set(pairs[:, 0].tolist())) == 3
-    stages, inputs = results.load_model(folder / results.MODEL, folder / results.MODEL_ARRAYS)
+    stages, inputs = results.load_model(folder / results.MODEL)
     assert [stage.method for stage in stages] == ["kmeans", "l2h"]
     assert inputs == ["features"]
 

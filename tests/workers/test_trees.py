@@ -36,7 +36,7 @@ def make(assembly: Assembly, folder: Path, **changed: Any) -> Request:
     own = folder / asked.id
     own.mkdir()
     results.save_tree(small(), own)
-    (own / "model.json").write_text("{}")
+    (own / "model.safetensors").write_text("{}")
     assert assembly.ledger.finish(claim, end(claim), own)
     return asked
 
@@ -79,12 +79,12 @@ def test_records_and_files(assembly: Assembly, tmp_path: Path) -> None:
     assert record is not None
     assert record.job is None
     assert len(record.etag) == 32
-    path = assembly.trees.file("ada", sibling(fitted.id, "tr"), "model.json")
+    path = assembly.trees.file("ada", sibling(fitted.id, "tr"), "model.safetensors")
     assert path is not None
     assert path.read_text() == "{}"
     assert assembly.trees.file("ada", sibling(fitted.id, "tr"), "request.json") is None
     assert assembly.trees.file("ada", sibling(fitted.id, "tr"), "../../../secret") is None
-    assert assembly.trees.file("bob", sibling(fitted.id, "tr"), "model.json") is None
+    assert assembly.trees.file("bob", sibling(fitted.id, "tr"), "model.safetensors") is None
 
 
 def test_delete(assembly: Assembly, tmp_path: Path) -> None:
