@@ -58,16 +58,17 @@ def _load() -> None:
         outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")
-    os.nice(_NICENESS)
     # What lives now lives for good: no child's collector need touch, and so copy, its pages.
     gc.collect()
     gc.freeze()
 
 
 _NICENESS = 5
-"""Jobs compute for as long as they like; the API, Redis and heartbeats go first."""
+"""Jobs compute for as long as they like, and templates load at any time; the API, Redis and
+heartbeats go first."""
 
 die_with_parent(int(os.environ[OWNER]))
+os.nice(_NICENESS)
 try:
     _load()
     BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
