@@ -191,7 +191,13 @@ class Ledger:
         tenant, job_id = claim.request.tenant, claim.request.id
         if not self._may_publish(claim):
             return self._adopt(claim)
-        files = () if folder is None else publish_files(self.blobs, claim, folder)
+        try:
+            files = () if folder is None else publish_files(self.blobs, claim, folder)
+        except Missing:
+            # Removed underneath: by the job's deletion, or because another attempt's end stands.
+            if not self._deleted(claim) and self.end_of(tenant, job_id) is None:
+                raise
+            return self._adopt(claim)
         end = end.model_copy(
             update={
                 "job": job_id,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.workers.jobs_kit import end, everything, request, result_folder
 from workers.assembly import Assembly
+from workers.errors import Missing
 from workers.jobs import Advance
 from workers.settings import WorkerSettings
 from workers.stores import layout
@@ -142,3 +143,24 @@ def test_a_deleted_job_is_not_claimed(assembly: Assembly) -> None:
     assembly.blobs.delete(layout.job("ada", asked.id, "request.json"))
     assert assembly.ledger.claim(asked.id, "w") is None
     assert assembly.ledger.get("ada", asked.id) is None
+
+
+def test_a_job_deleted_while_its_files_are_published_leaves_nothing(
+    assembly: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, blobs = assembly.ledger, assembly.blobs
+    asked = request()
+    ledger.submit(asked, {"features": b"[]"})
+    claim = ledger.claim(asked.id, "w")
+    assert claim is not None
+    put_files = blobs.put_files
+
+    def overtaken(files: Mapping[str, Path]) -> None:
+        put_files(files)
+        ledger.delete("ada", asked.id)
+        raise Missing("several files")
+
+    monkeypatch.setattr(blobs, "put_files", overtaken)
+    assert not ledger.finish(claim, end(claim), result_folder(tmp_path / "done", "0"))
+    assert ledger.get("ada", asked.id) is None
+    assert not [key for key in blobs.keys("") if asked.id in key]
