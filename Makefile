@@ -47,7 +47,11 @@ test: dev  ## all tests but the slow ones
 test-slow: dev  ## the slow ones
 	$(BIN)/pytest -m slow --timeout 1800
 
-bench: setup  ## the tables of numbers
+$(VENV)/.bench: $(VENV)/.setup
+	$(PIP) install -q -c constraints.txt -e '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in bench-output
 	$(BIN)/python -m bench
 
 openapi: setup  ## write openapi/openapi.json from the code
@@ -57,4 +61,4 @@ sample: setup  ## make app/sample again from its public sources
 	$(BIN)/python scripts/make_sample.py
 
 clean:  ## remove the environment and what was built
-	rm -rf $(VENV) build dist *.egg-info demo-output
+	rm -rf $(VENV) build dist *.egg-info demo-output bench-output

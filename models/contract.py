@@ -7,9 +7,9 @@ subclass of `Method`. Public methods here are final and validate; the hooks star
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,53 @@ def silent(fraction: float, stage: str, message: str = "") -> None:
     """A `Progress` that does nothing."""
 
 
+Piece: TypeAlias = Mapping[str, Any]
+"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it."""
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+
+class Crew(Protocol):
+    """Whoever computes the pieces of a fit: this process alone, or other workers as well.
+
+    n_pieces : how many pieces the data should be cut into; 1 where cutting does not pay.
+    """
+
+    n_pieces: int
+
+    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+        """Each piece's number and what `Method.piece` gives for it, in any order."""
+        ...
+
+
+class Alone:
+    """A crew of one: this process, one piece after the other."""
+
+    def __init__(self, piece: Callable[[Piece], Arrays], n_pieces: int = 1) -> None:
+        self.n_pieces = n_pieces
+        self._piece = piece
+
+    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+        for number, piece in enumerate(pieces):
+            yield number, self._piece(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a method may use while it fits.
+
+    rng : the only source of randomness, seeded by the parameter `seed`.
+    progress : to be called now and then.
+    threads : how many threads it may keep busy.
+    crew : computes what `Method.piece` can.
+    """
+
+    rng: np.random.Generator
+    progress: Progress
+    threads: int
+    crew: Crew
+
+
 @dataclass(frozen=True, slots=True)
 class Paper:
     """Where a method comes from."""
@@ -53,10 +100,13 @@ class Input:
     """One input role of a method.
 
     sparse : whether a `scipy.sparse.csr_array` is taken as well.
+    by_rows : whether it is read through `Data.rows`, so that a file larger than memory, or one that
+        stays in the object store, will do.
     """
 
     required: bool = True
     sparse: bool = False
+    by_rows: bool = False
     description: str = ""
 
 
@@ -133,21 +183,48 @@ class Method(ABC, Generic[P]):
         return "model" in self.outputs
 
     @final
-    def fit(self, data: Data, params: P, progress: Progress = silent) -> Fitted:
+    def fit(
+        self,
+        data: Data,
+        params: P,
+        progress: Progress = silent,
+        *,
+        threads: int = 1,
+        crew: Crew | None = None,
+    ) -> Fitted:
         """Check the inputs, run the method, check the tree, warn of doubled leaf names.
 
+        threads : how many it may keep busy.
+        crew : who computes pieces of it, None for this process alone.
+
         Raises UsageError for data or parameters that cannot be used and Cancelled when `progress`
-        says so. The same data, params and seed give the same result.
+        says so. The same data, params and seed give the same result, whatever the crew and the
+        number of threads.
         """
         self._check_inputs(data)
         progress(0.0, "checking")
         self._check(data, params)
+        if crew is None:
+            crew = Alone(lambda piece: self.piece(data, params, piece, progress, threads=threads))
         rng = np.random.default_rng(getattr(params, "seed", 0))
-        fitted = self._fit(data, params, rng, progress)
+        fitted = self._fit(data, params, Run(rng, progress, threads, crew))
         tree = fitted.tree.validate()
         progress(1.0, "done")
         twice = doubled(tree.name[tree.leaves].tolist())
         return replace(fitted, warnings=(*fitted.warnings, *twice))
+
+    @final
+    def piece(
+        self,
+        data: Data,
+        params: P,
+        piece: Piece,
+        progress: Progress = silent,
+        *,
+        threads: int = 1,
+    ) -> Arrays:
+        """Compute one piece of a fit on the same data and params, maybe on another machine."""
+        return self._piece(data, params, piece, progress, threads)
 
     @final
     def predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
@@ -202,8 +279,13 @@ class Method(ABC, Generic[P]):
         """Hook: refuse data or parameters before any work. Raises UsageError."""
 
     @abstractmethod
-    def _fit(self, data: Data, params: P, rng: np.random.Generator, progress: Progress) -> Fitted:
+    def _fit(self, data: Data, params: P, run: Run) -> Fitted:
         """Hook: the method itself, on inputs that are present."""
+
+    def _piece(
+        self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        raise NotImplementedError(f"{self.id} cuts itself into no pieces")
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         raise NotImplementedError(f"{self.id} lists a model but has no _predict")

@@ -12,10 +12,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
 Matrix: TypeAlias = "npt.NDArray[Any] | sp.csr_array"
-Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | list[str] | Tree"
+Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | Rows | list[str] | Tree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,8 @@ class Data:
     """The inputs of one job by role.
 
     `values` maps a role to what it holds: a matrix (n_points, n) dense (maybe memory-mapped,
-    read-only) or `scipy.sparse.csr_array`; labels as a vector of integers or of `str` objects;
-    names as a list of `str`; a hierarchy as a `Tree`.
+    read-only), `Rows` for a role read by rows, or `scipy.sparse.csr_array`; labels as a vector of
+    integers or of `str` objects; names as a list of `str`; a hierarchy as a `Tree`.
     """
 
     values: Mapping[str, Value]
@@ -50,12 +51,17 @@ class Data:
             return value
         return self.dense(role)
 
+    def rows(self, role: str) -> Rows:
+        """The matrix of `role`, to be read by rows. UsageError as `dense`."""
+        value = self.values[role]
+        return value if isinstance(value, Rows) else ArrayRows(self.dense(role))
+
     def names(self, role: str = "names") -> list[str] | None:
         """The list of names given as `role`, or None."""
         value = self.values.get(role)
         if value is None:
             return None
-        if isinstance(value, (Tree, sp.csr_array)):
+        if isinstance(value, (Tree, Rows, sp.csr_array)):
             raise UsageError(
                 f"Input {role!r} must be a list of names.", code="wrong-input", role=role
             )

@@ -112,7 +112,10 @@ def _fit(spec: Spec, report: Report) -> Outcome:
         last = number == len(steps) - 1
         taken = values if last else {r: v for r, v in values.items() if r != "names"}
         fitted = used.fit(
-            Data(taken), used.Params.model_validate(params), _share(report, number, len(steps))
+            Data(taken),
+            used.Params.model_validate(params),
+            _share(report, number, len(steps)),
+            threads=spec.threads,
         )
         metrics.update(fitted.metrics)
         warnings.extend(fitted.warnings)

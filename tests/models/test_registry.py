@@ -24,7 +24,7 @@ class {name}(Method[NoParams]):
     Params: ClassVar = NoParams
     inputs: ClassVar = {{}}
 
-    def _fit(self, data, params, rng, progress):
+    def _fit(self, data, params, run):
         raise NotImplementedError
 """
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import psutil
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Paper, Params, Progress
+from models.contract import Fitted, Input, Method, Paper, Params, Progress, Run
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.numerics.distances import Metric, condensed, pairwise
@@ -112,18 +112,16 @@ class HAC(Method[HACParams]):
         _check_size(n_points, n_columns, params, role)
         require_finite(values, role)
 
-    def _fit(
-        self, data: Data, params: HACParams, rng: np.random.Generator, progress: Progress
-    ) -> Fitted:
+    def _fit(self, data: Data, params: HACParams, run: Run) -> Fitted:
         role = "features" if "features" in data else "distances"
         values = np.asarray(data.dense(role))
         n_points = values.shape[0]
         names = data.leaf_names(n_points, "point")
         try:
-            merges = _merges(values, role, params, progress)
+            merges = _merges(values, role, params, run.progress)
         except FloatingPointError:
             _refuse_overflow(role)
-        progress(0.95, "building the tree")
+        run.progress(0.95, "building the tree")
         left, right = merges[:, :2].astype(np.int64).T
         height = merges[:, 2]
         if not np.isfinite(height).all():

@@ -23,7 +23,17 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Progress
+from models.contract import (
+    Fitted,
+    Input,
+    Method,
+    Model,
+    Paper,
+    Params,
+    Predictions,
+    Progress,
+    Run,
+)
 from models.data import Data, listed, require_finite
 from models.errors import UsageError
 from models.numerics.softmax import row_blocks, softmax, winners
@@ -261,14 +271,12 @@ class L2H(Method[L2HParams]):
         data.leaf_names(n_classes, "column of 'logits'")
         require_finite(logits, "logits")
 
-    def _fit(
-        self, data: Data, params: L2HParams, rng: np.random.Generator, progress: Progress
-    ) -> Fitted:
+    def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
         logits = np.asarray(data.dense("logits"))
         n_points, n_classes = logits.shape
         names = data.leaf_names(n_classes, "column of 'logits'")
-        at = assign(logits, progress)
-        merges = merge(logits, at, params.aggregation, progress)
+        at = assign(logits, run.progress)
+        merges = merge(logits, at, params.aggregation, run.progress)
         tree = from_merges(
             merges.left,
             merges.right,

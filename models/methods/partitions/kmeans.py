@@ -24,7 +24,17 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Progress
+from models.contract import (
+    Fitted,
+    Input,
+    Method,
+    Model,
+    Paper,
+    Params,
+    Predictions,
+    Progress,
+    Run,
+)
 from models.data import Data, Matrix, require_finite
 from models.errors import UsageError
 from models.numerics.softmax import log_softmax, row_blocks
@@ -88,12 +98,10 @@ class KMeans(Method[KMeansParams]):
         if distinct < params.n_clusters:
             _refuse_clusters(params.n_clusters, distinct, "distinct point(s)")
 
-    def _fit(
-        self, data: Data, params: KMeansParams, rng: np.random.Generator, progress: Progress
-    ) -> Fitted:
+    def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:
         features = data.matrix("features")
-        centers, n_iter, ended = _best_run(features, params, rng, progress)
-        progress(0.9, "assigning points")
+        centers, n_iter, ended = _best_run(features, params, run.rng, run.progress)
+        run.progress(0.9, "assigning points")
         cluster = _squared_distances(features, centers).argmin(axis=1)
         order = _by_size(np.bincount(cluster, minlength=len(centers)), centers)
         centers = centers[order]

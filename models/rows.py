@@ -1,0 +1,67 @@
+"""A matrix of numbers that is read by rows: in memory, mapped from a file, or far away.
+
+What a method is given where its `Input` says `by_rows`: nothing is read before it is asked for, and
+nothing is copied whole.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Rows(ABC):
+    """Rows of a (n_rows, n_columns) matrix.
+
+    shape : (n_rows, n_columns).
+    dtype : of what `read` and `take` give: float16, float32, float64, an integer or bool;
+        uint16 where `bfloat16`.
+    bfloat16 : whether the numbers are bfloat16, given as their bits.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    bfloat16: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole matrix."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Rows [start, stop) as stored, (stop - start, n_columns); not to be written to."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """The rows of the given ascending numbers, (len(rows), n_columns)."""
+
+    def values(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """As `read`, with bfloat16 widened to float32."""
+        return widened(self.read(start, stop)) if self.bfloat16 else self.read(start, stop)
+
+
+class ArrayRows(Rows):
+    """Rows of an array in memory or memory-mapped; `read` copies nothing."""
+
+    def __init__(self, array: npt.NDArray[Any], *, bfloat16: bool = False) -> None:
+        self.shape = (array.shape[0], array.shape[1])
+        self.dtype = array.dtype
+        self.bfloat16 = bfloat16
+        self.array = np.asarray(array)
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return self.array[start:stop]
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self.array[rows]
+
+
+def widened(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    """float32 of bfloat16 given as its bits, exact: they are the upper half."""
+    wide = bits.astype(np.uint32)
+    wide <<= 16
+    return wide.view(np.float32)
