@@ -104,8 +104,10 @@ def listed(names: list[str], most: int = 5) -> str:
     return ", ".join(repr(name[:80]) for name in names[:most]) + more
 
 
-def require_finite(values: Matrix, role: str, block: int = 1 << 22) -> None:
+def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
     """Raise UsageError naming the first row and column that is NaN or infinite.
+
+    first_row : the number of the first row given.
 
     Reads in blocks of about `block` values, so a memory-mapped array is never held whole. O(N D),
     for sparse rows O(number of stored values).
@@ -129,7 +131,7 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22) -> None:
         bad = np.argwhere(~np.isfinite(part))
         if bad.size:
             row, column = int(bad[0, 0]), int(bad[0, 1])
-            _refuse(role, row + start, column, part[row, column])
+            _refuse(role, first_row + row + start, column, part[row, column])
 
 
 def _refuse(role: str, row: int, column: int, value: float) -> None:

@@ -5,53 +5,50 @@ are given to their best class outside G*, and G* is merged with the group that t
 confidently.
 
 Source: Palumbo et al., "From Logits to Hierarchies: Hierarchical Clustering made Simple" (2025),
-section 3, algorithm 1, the code of appendix A, the score of appendix B.2. Beyond the paper, which
-leaves them open: classes without points, and ties (`TIE`).
+section 3, algorithm 1, the code of appendix A, the score of appendix B.2. `models.l2h.reference` is
+the definition in float64, with the rules for what the paper leaves open; `models.l2h.engine` comes
+to the same merges faster.
 
-Cost: one pass over the (N, K) logits to find the assignments, then each merge reads the rows of G*
-only; a row is read about log2(K) times. Memory: 12 bytes a row, K numbers per class and one block
-of rows in float64; the logits are never copied whole.
+Cost: one pass over the (N, K) logits, O(N K), then a row is read about once more; O(K^2) besides.
+Memory: about 100 bytes a row and blocks of 4 MB; the logits are never copied whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
 from models.contract import (
+    Arrays,
     Fitted,
     Input,
     Method,
     Model,
     Paper,
     Params,
+    Piece,
     Predictions,
     Progress,
     Run,
 )
-from models.data import Data, listed, require_finite
+from models.data import Data, listed
 from models.errors import UsageError
-from models.numerics.softmax import row_blocks, softmax, winners
+from models.l2h.reference import Merges, exponentials
+from models.l2h.source import Source
+from models.numerics.softmax import row_blocks
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
-Aggregation = Literal["mean-sum", "sum", "mean", "size"]
-
-TIE = 1e-10
-"""Values within this relative distance of the best are tied; the group with the lowest smallest
-class wins. Far above what the order of a summation changes, so no result depends on it."""
 
 
 class L2HParams(Params):
-    aggregation: Aggregation = Field(
+    aggregation: Literal["mean-sum", "sum", "mean", "size"] = Field(
         "mean-sum",
         description=(
             "Score of a group; the lowest is merged next. 'mean-sum': sum over its classes of the "
@@ -59,177 +56,25 @@ class L2HParams(Params):
             "of all its points; 'mean': their mean; 'size': the number of its points."
         ),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Where the points of a classifier fall.
-
-    label : (n_points,) int32 class of each row.
-    size : (n_classes,) number of points of each class.
-    confidence : (n_classes,) sum of the winning probabilities of the class's points.
-    order, start : the rows of class c, ascending, are `order[start[c]:start[c + 1]]`.
-    """
-
-    label: npt.NDArray[np.int32]
-    size: Int
-    confidence: Float
-    order: Int
-    start: Int
-
-    def rows(self, classes: Sequence[int]) -> Int:
-        """The rows of several classes, ascending."""
-        parts = [self.order[self.start[c] : self.start[c + 1]] for c in classes]
-        return np.sort(np.concatenate(parts)) if len(parts) > 1 else parts[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Merges:
-    """The merges in order.
-
-    left, right : (K - 1,) G* and the group it joined as SciPy ids: below K a class, K + i merge i.
-    without_points : how many of the first merges had a G* without points.
-    """
-
-    left: Int
-    right: Int
-    without_points: int
-
-    @property
-    def steps(self) -> list[tuple[list[int], list[int]]]:
-        """Per merge the classes of G* and of the group it joined, each ascending. Up to O(K^2)."""
-        groups = [[c] for c in range(len(self.left) + 1)]
-        for a, b in zip(self.left, self.right, strict=True):
-            groups.append(sorted(groups[a] + groups[b]))
-        return [(groups[a], groups[b]) for a, b in zip(self.left, self.right, strict=True)]
-
-
-def assign(logits: npt.NDArray[Any], progress: Progress) -> Assignment:
-    """Each row's class (the lowest of equal logits) and each class's points and confidence."""
-    n_points, n_classes = logits.shape
-    label = np.empty(n_points, dtype=np.int32)
-    confidence = np.zeros(n_classes)
-    for number, block in enumerate(row_blocks(n_points, n_classes)):
-        best, probability = winners(np.array(logits[block], dtype=np.float64))
-        label[block] = best
-        confidence += np.bincount(best, weights=probability, minlength=n_classes)
-        if number % 64 == 0:
-            progress(0.05 + 0.25 * block.stop / n_points, "reading logits")
-    size = np.bincount(label, minlength=n_classes)
-    start = np.concatenate(([0], np.cumsum(size)))
-    return Assignment(label, size, confidence, np.argsort(label, kind="stable"), start)
-
-
-def merge(
-    logits: npt.NDArray[Any], at: Assignment, aggregation: Aggregation, progress: Progress
-) -> Merges:
-    """The K - 1 merges of algorithm 1 with the rules for classes without points and for ties.
-
-    A group lives in the slot of its smallest class, so the first of several tied slots is the one
-    that the rule for ties asks for.
-    """
-    n_classes = len(at.size)
-    members = [[c] for c in range(n_classes)]
-    slot = np.arange(n_classes)
-    node = np.arange(n_classes)
-    alive = np.ones(n_classes, dtype=bool)
-    size, confidence = at.size.copy(), at.confidence.copy()
-    mean_sum = confidence / np.maximum(size, 1)
-    n_members = np.ones(n_classes, dtype=np.int64)
-    left, right = np.empty((2, n_classes - 1), dtype=np.int64)
-    # Only classes without points score 0, so they all come first, one by one, in order.
-    hosts = _hosts(logits, at, progress)
-
-    for step in range(n_classes - 1):
-        if step % max(1, n_classes // 200) == 0:
-            progress(0.4 + 0.6 * step / n_classes, "merging", f"{step} of {n_classes - 1}")
-        if step < len(hosts):
-            lowest, candidates = hosts[step]
-            other = int(slot[candidates].min())
-        else:
-            lowest = _first_lowest(_scores(aggregation, size, confidence, mean_sum), alive)
-            taken = _reassigned(logits, at.rows(members[lowest]), members[lowest])
-            mean_taken = np.bincount(slot, weights=taken, minlength=n_classes) / n_members
-            other = _first_highest(mean_taken)
-        left[step], right[step] = node[lowest], node[other]
-        home, gone = min(lowest, other), max(lowest, other)
-        slot[members[gone]] = home
-        members[home] = members[lowest] + members[other]
-        members[gone] = []
-        for column in (size, confidence, mean_sum, n_members):
-            column[home] += column[gone]
-        alive[gone] = False
-        node[home] = n_classes + step
-    return Merges(left, right, len(hosts))
-
-
-def _scores(aggregation: Aggregation, size: Int, confidence: Float, mean_sum: Float) -> Float:
-    match aggregation:
-        case "mean-sum":
-            return mean_sum
-        case "sum":
-            return confidence
-        case "mean":
-            return confidence / np.maximum(size, 1)
-        case "size":
-            return size.astype(np.float64)
-
-
-def _first_lowest(scores: Float, alive: npt.NDArray[np.bool_]) -> int:
-    lowest = scores[alive].min()
-    return int(np.argmax(alive & (scores <= lowest * (1.0 + TIE))))
-
-
-def _first_highest(values: Float) -> int:
-    return int(np.argmax(values >= values.max() * (1.0 - TIE)))
-
-
-def _reassigned(logits: npt.NDArray[Any], rows: Int, group: list[int]) -> Float:
-    """rp (equation 1): per class outside `group` the winning probability of the rows it takes."""
-    n_classes = logits.shape[1]
-    taken = np.zeros(n_classes)
-    for block in row_blocks(len(rows), n_classes):
-        values = logits[rows[block]].astype(np.float64)
-        values[:, group] = -np.inf
-        best, probability = winners(values)
-        taken += np.bincount(best, weights=probability, minlength=n_classes)
-    return taken
-
-
-def _hosts(logits: npt.NDArray[Any], at: Assignment, progress: Progress) -> list[tuple[int, Int]]:
-    """For each class without points, in order: the class, and the classes tied as its best host.
-
-    The host is the group G with points whose points give the class the highest mean probability.
-    While classes without points are being placed, each such G has exactly one class with points,
-    so the mean over D^G is that over one class.
-    """
-    empty = np.flatnonzero(at.size == 0)
-    filled = np.flatnonzero(at.size)
-    best = np.zeros(len(empty))
-    near: list[list[tuple[float, int]]] = [[] for _ in empty]
-    if not empty.size:
-        return []
-    for number, c in enumerate(filled.tolist()):
-        if number % 16 == 0:
-            progress(0.3 + 0.1 * number / len(filled), "placing classes without points")
-        rows = at.rows([c])
-        mass = np.zeros(len(empty))
-        for block in row_blocks(len(rows), logits.shape[1]):
-            mass += softmax(logits[rows[block]])[:, empty].sum(axis=0)
-        mass /= len(rows)
-        for e in np.flatnonzero((mass > 0) & (mass >= best * (1.0 - TIE))).tolist():
-            near[e].append((float(mass[e]), c))
-            best[e] = max(best[e], mass[e])
-    # A mass that underflows to 0 everywhere is a tie of all groups.
-    return [
-        (
-            c,
-            np.array([host for mass, host in near[e] if mass >= best[e] * (1.0 - TIE)])
-            if near[e]
-            else filled,
-        )
-        for e, c in enumerate(empty.tolist())
-    ]
+    input: Literal["logits", "log_probs", "probs"] = Field(
+        "logits",
+        description=(
+            "What the input 'logits' holds: real numbers before softmax, logarithms of "
+            "probabilities, or probabilities (each row sums to 1)."
+        ),
+    )
+    temperature: float = Field(
+        1.0, ge=1e-3, le=1e3, description="What logits are divided by before softmax."
+    )
+    n_classes: int | None = Field(
+        None,
+        ge=2,
+        le=1_000_000,
+        description=(
+            "Number of classes where 'top_classes' are given; default: as many as there are "
+            "names, else the highest class given and all below."
+        ),
+    )
 
 
 class L2H(Method[L2HParams]):
@@ -246,115 +91,215 @@ class L2H(Method[L2HParams]):
     Params: ClassVar = L2HParams
     inputs: ClassVar = {
         "logits": Input(
-            description="One row per point, one column per class: real numbers, before softmax."
+            by_rows=True,
+            description=(
+                "One row per point, one column per class; with 'top_classes' the values of the "
+                "row's best classes only."
+            ),
+        ),
+        "top_classes": Input(
+            required=False,
+            description=(
+                "Where only the best few classes of each row are known: the class (from 0) of each "
+                "value of 'logits'. What is missing is bounded, and the job says whether the "
+                "bounds decide the hierarchy."
+            ),
         ),
         "names": Input(required=False, description="One name per class, in order of columns."),
     }
     outputs: ClassVar = ("tree", "model")
 
     def _check(self, data: Data, params: L2HParams) -> None:
-        logits = data.dense("logits")
-        n_points, n_classes = logits.shape
+        n_points, n_columns = data.rows("logits").shape
         if n_points == 0:
             raise UsageError(
                 "Input 'logits' has no rows; at least one point is needed.",
                 code="wrong-shape",
                 role="logits",
             )
-        if n_classes < 2:
+        if n_columns == 0 or (n_columns < 2 and "top_classes" not in data):
             raise UsageError(
-                f"Input 'logits' has {n_classes} column(s), one per class; a hierarchy needs at "
+                f"Input 'logits' has {n_columns} column(s), one per class; a hierarchy needs at "
                 "least 2 classes.",
                 code="wrong-shape",
                 role="logits",
             )
-        data.leaf_names(n_classes, "column of 'logits'")
-        require_finite(logits, "logits")
+        if params.n_classes is not None and "top_classes" not in data:
+            raise UsageError(
+                "Parameter 'n_classes' goes with the input 'top_classes'; without it, every column "
+                "of 'logits' is a class.",
+                code="wrong-parameter",
+                parameter="n_classes",
+            )
+        data.leaf_names(_n_classes(data, params), "class")
 
     def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
-        logits = np.asarray(data.dense("logits"))
-        n_points, n_classes = logits.shape
-        names = data.leaf_names(n_classes, "column of 'logits'")
-        at = assign(logits, run.progress)
-        merges = merge(logits, at, params.aggregation, run.progress)
+        # Compiled code: loaded by what computes, not by what reads the catalogue.
+        from models.l2h import engine, topk
+        from models.l2h.merging import Merger
+
+        source = _source(data, params)
+        n_points, n_classes = source.shape[0], _n_classes(data, params)
+        names = data.leaf_names(n_classes, "class")
+        run.progress(0.0, "reading logits")
+        n_open = 0
+        if "top_classes" in data:
+            values = source.rows.values(0, n_points)
+            digest, given = topk.digest(
+                values, data.dense("top_classes"), n_classes, params.input, source.scale
+            )
+            hosts, n_open = topk.hosts(digest, given)
+        else:
+            digest = engine.digest(source, 0, run.crew)
+            hosts = engine.hosts(source, digest.size, run.crew, _share(run.progress, 0.6, 0.1))
+        merger = Merger(
+            source,
+            digest,
+            params.aggregation,
+            _share(run.progress, 0.7, 0.3),
+            threads=run.threads,
+            readable_from=n_points if "top_classes" in data else 0,
+        )
+        merges = merger.run(hosts)
         tree = from_merges(
             merges.left,
             merges.right,
             np.arange(1, n_classes),
             names=names,
-            leaf_of_point=at.label,
-            extra={"confidence": _confidence(at, merges)},
+            leaf_of_point=digest.label,
+            extra={"confidence": _confidence(digest.size, digest.confidence, merges)},
         )
+        guessed = merger.effort.guessed + n_open
         return Fitted(
             tree=tree,
             model=Model(
                 arrays={"leaf_of_class": tree.leaves.astype(np.int32)},
-                facts={"n_classes": n_classes},
+                facts={
+                    "n_classes": n_classes,
+                    "input": params.input,
+                    "temperature": params.temperature,
+                },
             ),
             metrics={
                 "n_empty_classes": float(merges.without_points),
-                "mean_confidence": float(at.confidence.sum() / n_points),
+                "mean_confidence": float(digest.confidence.sum() / n_points),
+                "n_rows_read_again": float(merger.effort.n_read),
+                "n_undecided_merges": float(guessed),
             },
-            warnings=tuple(_empty_warnings(names, at, merges)),
+            warnings=(
+                *_empty_warnings(names, digest.size, merges.without_points),
+                *_guess_warnings(guessed, source.shape[1], n_classes),
+            ),
         )
+
+    def _piece(
+        self, data: Data, params: L2HParams, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        from models.l2h import engine
+
+        return engine.piece(_source(data, params), piece, threads, _share(progress, 0.0, 0.6))
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest logit; a node's probability is the softmax mass of its classes."""
-        logits = np.asarray(data.dense("logits"))
-        leaf_of_class = model.arrays["leaf_of_class"].astype(np.int64)
-        if logits.shape[1] != len(leaf_of_class):
+        if "top_classes" in data:
             raise UsageError(
-                f"Input 'logits' has {logits.shape[1]} columns; the model was fitted on "
+                "Prediction needs the logits of all classes; it takes no input 'top_classes'.",
+                code="cannot-predict",
+                role="top_classes",
+            )
+        rows = data.rows("logits")
+        leaf_of_class = model.arrays["leaf_of_class"].astype(np.int64)
+        if rows.shape[1] != len(leaf_of_class):
+            raise UsageError(
+                f"Input 'logits' has {rows.shape[1]} columns; the model was fitted on "
                 f"{len(leaf_of_class)} classes.",
                 code="wrong-shape",
                 role="logits",
             )
-        require_finite(logits, "logits")
-        n_rows = logits.shape[0]
+        source = Source(rows, model.facts["input"], model.facts["temperature"])
+        n_rows = rows.shape[0]
         leaf = np.empty(n_rows, dtype=np.int64)
         blocks = list(row_blocks(n_rows, tree.n_nodes, 1 << 20))
         for block in blocks:
-            leaf[block] = leaf_of_class[logits[block].argmax(axis=1)]
+            source.require_values(block.start, block.stop)
+            leaf[block] = leaf_of_class[source.block(block.start, block.stop).argmax(axis=1)]
         start, node = paths(tree, leaf)
         probability = np.empty(len(node))
         for block in blocks:
-            mass = _masses(logits[block], leaf_of_class, tree)
+            values = source.block(block.start, block.stop).astype(np.float64)
+            exponentials(values, source.scale)
+            mass = _masses(values, leaf_of_class, tree)
             part = slice(start[block.start], start[block.stop])
             row = np.repeat(np.arange(mass.shape[1]), np.diff(start[block.start : block.stop + 1]))
             probability[part] = mass[node[part], row]
         return Predictions(leaf, start, node, probability)
 
 
-def _masses(logits: npt.NDArray[Any], leaf_of_class: Int, tree: Tree) -> Float:
+def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
     """(n_nodes, n_rows) softmax mass of the classes under each node; the root's is exactly 1.
 
     Sums of what lies below, never differences, so no mass is lost to rounding and none is larger
     than its parent's.
     """
-    mass = np.zeros((tree.n_nodes, logits.shape[0]))
-    mass[leaf_of_class] = softmax(logits).T
+    mass = np.zeros((tree.n_nodes, weights.shape[0]))
+    mass[leaf_of_class] = weights.T
     for node in range(tree.n_nodes - 1, 0, -1):
         mass[tree.parent[node]] += mass[node]
     mass /= mass[0]
     return mass
 
 
-def _confidence(at: Assignment, merges: Merges) -> Float:
+def _source(data: Data, params: L2HParams) -> Source:
+    return Source(data.rows("logits"), params.input, params.temperature)
+
+
+def _n_classes(data: Data, params: L2HParams) -> int:
+    if "top_classes" not in data:
+        return data.rows("logits").shape[1]
+    if params.n_classes is not None:
+        return params.n_classes
+    names = data.names()
+    if names is not None:
+        return len(names)
+    classes = data.dense("top_classes")
+    return max(2, int(classes.max()) + 1) if classes.size else 2
+
+
+def _share(progress: Progress, start: float, length: float) -> Progress:
+    """Progress of one stage as its share of the fit's."""
+
+    def told(fraction: float, stage: str, message: str = "") -> None:
+        progress(start + length * fraction, stage, message)
+
+    return told
+
+
+def _confidence(size: Int, confidence: Float, merges: Merges) -> Float:
     """(2 K - 1,) mean winning probability of the points under each SciPy id; NaN without points."""
-    n_classes = len(at.size)
-    size = np.concatenate([at.size, np.zeros(n_classes - 1, dtype=np.int64)])
-    total = np.concatenate([at.confidence, np.zeros(n_classes - 1)])
-    for step, (a, b) in enumerate(zip(merges.left, merges.right, strict=True), n_classes):
+    n_merges = len(merges.left)
+    size = np.concatenate([size, np.zeros(n_merges, dtype=np.int64)])
+    total = np.concatenate([confidence, np.zeros(n_merges)])
+    for step, (a, b) in enumerate(zip(merges.left, merges.right, strict=True), n_merges + 1):
         size[step], total[step] = size[a] + size[b], total[a] + total[b]
     return np.where(size > 0, total / np.maximum(size, 1), np.nan)
 
 
-def _empty_warnings(names: list[str], at: Assignment, merges: Merges) -> tuple[str, ...]:
-    empty = [names[c] for c in np.flatnonzero(at.size == 0)]
+def _empty_warnings(names: list[str], size: Int, without_points: int) -> tuple[str, ...]:
+    empty = [names[c] for c in np.flatnonzero(size == 0)]
     if not empty:
         return ()
     return (
         f"{len(empty)} of {len(names)} classes have no point: {listed(empty)}.",
-        f"The first {merges.without_points} merge(s) join these classes, for which no reassigned "
+        f"The first {without_points} merge(s) join these classes, for which no reassigned "
         "probability exists, to the group whose points give them the highest mean probability.",
+    )
+
+
+def _guess_warnings(guessed: int, n_given: int, n_classes: int) -> tuple[str, ...]:
+    if not guessed:
+        return ()
+    return (
+        f"{guessed} decision(s) of the hierarchy are open: with {n_given} of {n_classes} classes "
+        "given for each row, the bounds on the missing ones do not tell the best; the middles of "
+        "the bounds were taken.",
     )

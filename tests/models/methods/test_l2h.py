@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from models import registry
-from models.contract import Fitted, silent
+from models.contract import Fitted
 from models.data import Data
 from models.errors import UsageError
-from models.methods.logits.l2h import L2HParams, assign, merge
+from models.l2h.reference import assign, merge
+from models.l2h.source import Source
+from models.methods.logits.l2h import L2HParams
+from models.rows import ArrayRows
 
 METHOD = registry.method("l2h")
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
@@ -26,7 +29,8 @@ Step = tuple[list[int], list[int]]
 
 
 def steps_of(logits: np.ndarray, aggregation: str = "mean-sum") -> list[Step]:
-    return merge(logits, assign(logits, silent), aggregation, silent).steps
+    source = Source(ArrayRows(np.asarray(logits)))
+    return merge(source, assign(source), aggregation).steps
 
 
 def fit(logits: Any, names: list[str] | None = None, **params: Any) -> Fitted:
@@ -335,7 +339,12 @@ def test_the_drawn_tree() -> None:
     top = softmax(DRAWN, axis=1).max(axis=1)
     assert confidence[:4] == pytest.approx([top.mean(), top[3], top[:3].mean(), top[3]])
     assert np.isnan(confidence[4])
-    assert fitted.metrics == {"n_empty_classes": 1.0, "mean_confidence": pytest.approx(top.mean())}
+    assert fitted.metrics == {
+        "n_empty_classes": 1.0,
+        "mean_confidence": pytest.approx(top.mean()),
+        "n_rows_read_again": 0.0,
+        "n_undecided_merges": 0.0,
+    }
     assert "1 of 3 classes have no point: 'c'." in fitted.warnings
     assert any("first 1 merge(s)" in warning for warning in fitted.warnings)
 

@@ -1,0 +1,82 @@
+"""L2H from logits to merges: shares of the rows are read, here or elsewhere, then merges decided.
+
+A share of the work (`piece`) is `{"do": "scan", "start", "stop"}`, answered by the arrays of a
+`Digest`, or `{"do": "masses", "start", "stop", "filled", "wanted"}`, answered by `class_masses`.
+Digests of shares add up, and every decision is made by bounds or exactly, so the merges are the
+same however the rows are shared out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from models.contract import Arrays, Crew, Piece, Progress
+from models.l2h.digest import Digest, class_masses, from_arrays, joined, scan, segment_rows
+from models.l2h.reference import TIE
+from models.l2h.source import Float, Int, Source
+
+_MASS_BYTES = 64 << 20
+"""Most memory for the table of classes without points against the others; more take more passes."""
+
+
+def piece(source: Source, piece: Piece, threads: int, progress: Progress) -> Arrays:
+    """One share of the work."""
+    start, stop = int(piece["start"]), int(piece["stop"])
+    if piece["do"] == "scan":
+        return scan(source, start, stop, threads, progress).arrays()
+    filled, wanted = (np.array(piece[name], dtype=np.int64) for name in ("filled", "wanted"))
+    return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
+
+
+def digest(source: Source, start: int, crew: Crew) -> Digest:
+    """The digest of the rows from `start` on, its shares computed by `crew`."""
+    pieces = _pieces(source, start, crew, {"do": "scan"})
+    parts: list[Digest | None] = [None] * len(pieces)
+    for number, arrays in crew.compute(pieces):
+        parts[number] = from_arrays(arrays)
+    return joined([part for part in parts if part is not None])
+
+
+def hosts(source: Source, size: Int, crew: Crew, progress: Progress) -> list[tuple[int, Int]]:
+    """For each class without points, in order: the class, and the classes tied as its best host.
+
+    The host is the group G with points whose points give the class the highest mean probability.
+    While classes without points are being placed, each such G has exactly one class with points,
+    so the mean over D^G is that over one class. One read of all rows for every 64 MiB of the table
+    of classes with points by classes without.
+    """
+    empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
+    at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
+    found = []
+    for first in range(0, len(empty), at_once):
+        progress(first / len(empty), "placing classes without points")
+        wanted = empty[first : first + at_once]
+        task = {"do": "masses", "filled": filled.tolist(), "wanted": wanted.tolist()}
+        pieces = _pieces(source, 0, crew, task)
+        parts: list[Float] = [np.empty(0)] * len(pieces)
+        for number, arrays in crew.compute(pieces):
+            parts[number] = arrays["mass"]
+        found += best_hosts(np.add.reduce(parts) / size[filled][:, None], wanted, filled)
+    return found
+
+
+def best_hosts(mean: Float, empty: Int, filled: Int) -> list[tuple[int, Int]]:
+    """`hosts` from the (len(filled), len(empty)) mean probabilities."""
+    # A mass that underflows to 0 everywhere is a tie of all groups.
+    return [
+        (int(c), filled[column >= column.max() * (1.0 - TIE)])
+        for c, column in zip(empty, mean.T, strict=True)
+    ]
+
+
+def _pieces(source: Source, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:
+    """`task` for consecutive shares of the rows, which begin at whole segments."""
+    n, step = source.shape[0], segment_rows(source)
+    n_segments = -(-(n - start) // step)
+    n_pieces = max(1, min(crew.n_pieces, n_segments))
+    edges = [start + step * (n_segments * i // n_pieces) for i in range(n_pieces)] + [n]
+    return [{**task, "start": a, "stop": b} for a, b in pairwise(edges)]
