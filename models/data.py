@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,7 +16,25 @@ from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
 Matrix: TypeAlias = "npt.NDArray[Any] | sp.csr_array"
-Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | Rows | list[str] | Tree"
+Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | Rows | list[str] | Tree | Earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier job of the same method, to grow from: the value of the role `base`.
+
+    params : its parameters.
+    tree : its tree.
+    state : what its fit kept (`Fitted.state`).
+    rows : its inputs that were read by rows, and those of the jobs that it grew from itself, by
+        role, oldest first; None for one that is gone.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    tree: Tree
+    state: Mapping[str, npt.NDArray[Any]]
+    rows: Mapping[str, Sequence[Rows | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +43,8 @@ class Data:
 
     `values` maps a role to what it holds: a matrix (n_points, n) dense (maybe memory-mapped,
     read-only), `Rows` for a role read by rows, or `scipy.sparse.csr_array`; labels as a vector of
-    integers or of `str` objects; names as a list of `str`; a hierarchy as a `Tree`.
+    integers or of `str` objects; names as a list of `str`; a hierarchy as a `Tree`; `base` as an
+    `Earlier`.
     """
 
     values: Mapping[str, Value]
@@ -56,12 +75,17 @@ class Data:
         value = self.values[role]
         return value if isinstance(value, Rows) else ArrayRows(self.dense(role))
 
+    def earlier(self) -> Earlier | None:
+        """The job to grow from, None where none is given."""
+        value = self.values.get("base")
+        return value if isinstance(value, Earlier) else None
+
     def names(self, role: str = "names") -> list[str] | None:
         """The list of names given as `role`, or None."""
         value = self.values.get(role)
         if value is None:
             return None
-        if isinstance(value, (Tree, Rows, sp.csr_array)):
+        if isinstance(value, (Tree, Rows, Earlier, sp.csr_array)):
             raise UsageError(
                 f"Input {role!r} must be a list of names.", code="wrong-input", role=role
             )

@@ -9,6 +9,7 @@ same however the rows are shared out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +17,61 @@ import numpy as np
 
 from models.contract import Arrays, Crew, Piece, Progress
 from models.l2h.digest import Digest, class_masses, from_arrays, joined, scan, segment_rows
+from models.l2h.merging import Base
 from models.l2h.reference import TIE
 from models.l2h.source import Float, Int, Source
 
 _MASS_BYTES = 64 << 20
 """Most memory for the table of classes without points against the others; more take more passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """(len(filled), len(wanted)) `total`: sums of the probabilities of classes without points, over
+    the rows of each class with points."""
+
+    filled: Int
+    wanted: Int
+    total: Float
+
+    def at(self, filled: Int, wanted: Int) -> Float:
+        """The part for some of the classes; zeros for classes `filled` that had no points."""
+        total = np.zeros((len(filled), len(wanted)))
+        row = np.full(max(filled.max(), self.filled.max(initial=-1)) + 1, -1)
+        row[self.filled] = np.arange(len(self.filled))
+        there = row[filled] >= 0
+        column = np.searchsorted(self.wanted, wanted)
+        total[there] = self.total[np.ix_(row[filled[there]], column)]
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What reading has told, from which merges are decided.
+
+    hosts : for each class without points, in order, the class and the classes tied as its best
+        host; `n_open` of the choices are guesses.
+    parts : number of rows of each dataset, in order.
+    readable_from : rows before this number cannot be read again.
+    """
+
+    source: Source
+    digest: Digest
+    hosts: list[tuple[int, Int]]
+    masses: Masses
+    parts: Int
+    n_open: int = 0
+    readable_from: int = 0
+    base: Base = field(default_factory=Base)
+
+
+def read(source: Source, crew: Crew, progress: Progress) -> Seen:
+    """All rows, shared out to `crew`. One read of them, and one more where classes have no
+    points."""
+    digest = digested(source, 0, crew)
+    found = masses(source, digest.size, crew, progress)
+    parts = np.array([source.shape[0]])
+    return Seen(source, digest, hosts(found, digest.size), found, parts)
 
 
 def piece(source: Source, piece: Piece, threads: int, progress: Progress) -> Arrays:
@@ -32,7 +83,7 @@ def piece(source: Source, piece: Piece, threads: int, progress: Progress) -> Arr
     return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
 
 
-def digest(source: Source, start: int, crew: Crew) -> Digest:
+def digested(source: Source, start: int, crew: Crew) -> Digest:
     """The digest of the rows from `start` on, its shares computed by `crew`."""
     pieces = _pieces(source, start, crew, {"do": "scan"})
     parts: list[Digest | None] = [None] * len(pieces)
@@ -41,35 +92,35 @@ def digest(source: Source, start: int, crew: Crew) -> Digest:
     return joined([part for part in parts if part is not None])
 
 
-def hosts(source: Source, size: Int, crew: Crew, progress: Progress) -> list[tuple[int, Int]]:
+def masses(source: Source, size: Int, crew: Crew, progress: Progress, start: int = 0) -> Masses:
+    """The masses over the rows from `start` on. One read of them for every 64 MiB of the table."""
+    empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
+    total = np.zeros((len(filled), len(empty)))
+    at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
+    for first in range(0, len(empty), at_once):
+        progress(first / len(empty), "placing classes without points")
+        part = slice(first, first + at_once)
+        task = {"do": "masses", "filled": filled.tolist(), "wanted": empty[part].tolist()}
+        pieces = _pieces(source, start, crew, task)
+        parts: list[Float] = [np.empty(0)] * len(pieces)
+        for number, arrays in crew.compute(pieces):
+            parts[number] = arrays["mass"]
+        total[:, part] = np.add.reduce(parts)
+    return Masses(filled, empty, total)
+
+
+def hosts(masses: Masses, size: Int) -> list[tuple[int, Int]]:
     """For each class without points, in order: the class, and the classes tied as its best host.
 
     The host is the group G with points whose points give the class the highest mean probability.
     While classes without points are being placed, each such G has exactly one class with points,
-    so the mean over D^G is that over one class. One read of all rows for every 64 MiB of the table
-    of classes with points by classes without.
+    so the mean over D^G is that over one class.
     """
-    empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
-    at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
-    found = []
-    for first in range(0, len(empty), at_once):
-        progress(first / len(empty), "placing classes without points")
-        wanted = empty[first : first + at_once]
-        task = {"do": "masses", "filled": filled.tolist(), "wanted": wanted.tolist()}
-        pieces = _pieces(source, 0, crew, task)
-        parts: list[Float] = [np.empty(0)] * len(pieces)
-        for number, arrays in crew.compute(pieces):
-            parts[number] = arrays["mass"]
-        found += best_hosts(np.add.reduce(parts) / size[filled][:, None], wanted, filled)
-    return found
-
-
-def best_hosts(mean: Float, empty: Int, filled: Int) -> list[tuple[int, Int]]:
-    """`hosts` from the (len(filled), len(empty)) mean probabilities."""
+    mean = masses.total / size[masses.filled][:, None]
     # A mass that underflows to 0 everywhere is a tie of all groups.
     return [
-        (int(c), filled[column >= column.max() * (1.0 - TIE)])
-        for c, column in zip(empty, mean.T, strict=True)
+        (int(c), masses.filled[column >= column.max() * (1.0 - TIE)])
+        for c, column in zip(masses.wanted, mean.T, strict=True)
     ]
 
 

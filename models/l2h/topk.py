@@ -14,8 +14,19 @@ import numpy.typing as npt
 
 from models.errors import UsageError
 from models.l2h.digest import Digest
+from models.l2h.engine import Masses, Seen
 from models.l2h.reference import TIE
-from models.l2h.source import TOTAL, Float, Int, Kind
+from models.l2h.source import TOTAL, Float, Int, Kind, Source
+
+
+def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> Seen:
+    """`source` holds the values of the `classes`, both (n, k). UsageError as `digest`."""
+    n = source.shape[0]
+    made, given = digest(source.rows.values(0, n), classes, n_classes, source.kind, source.scale)
+    found, n_open = hosts(made, given)
+    nothing = np.empty(0, dtype=np.int64)
+    masses = Masses(nothing, nothing, np.empty((0, 0)))
+    return Seen(source, made, found, masses, np.array([n]), n_open=n_open, readable_from=n)
 
 
 def digest(

@@ -15,7 +15,7 @@ Memory: about 100 bytes a row and blocks of 4 MB; the logits are never copied wh
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from models.contract import (
     Progress,
     Run,
 )
-from models.data import Data, listed
+from models.data import Data, Earlier, listed
 from models.errors import UsageError
 from models.l2h.reference import Merges, exponentials
 from models.l2h.source import Source
@@ -42,6 +42,9 @@ from models.numerics.softmax import row_blocks
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from models.tree.walk import paths
+
+if TYPE_CHECKING:
+    from models.l2h.engine import Seen
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
@@ -65,6 +68,13 @@ class L2HParams(Params):
     )
     temperature: float = Field(
         1.0, ge=1e-3, le=1e3, description="What logits are divided by before softmax."
+    )
+    growable: bool = Field(
+        False,
+        description=(
+            "Keep what a later job needs to go on from this one with more rows (`base`): about 100 "
+            "bytes a row."
+        ),
     )
     n_classes: int | None = Field(
         None,
@@ -106,6 +116,13 @@ class L2H(Method[L2HParams]):
             ),
         ),
         "names": Input(required=False, description="One name per class, in order of columns."),
+        "base": Input(
+            required=False,
+            description=(
+                "An earlier job, run with `growable`, whose rows come before these: the hierarchy "
+                "of all rows, without reading the old ones again where what was kept decides it."
+            ),
+        ),
     }
     outputs: ClassVar = ("tree", "model")
 
@@ -131,64 +148,68 @@ class L2H(Method[L2HParams]):
                 code="wrong-parameter",
                 parameter="n_classes",
             )
-        data.leaf_names(_n_classes(data, params), "class")
+        earlier = data.earlier()
+        if earlier is not None:
+            _check_base(earlier, data, params)
+        if params.growable and "top_classes" in data:
+            raise UsageError(
+                "Parameter 'growable' goes with the logits of all classes, not with 'top_classes'.",
+                code="wrong-parameter",
+                parameter="growable",
+            )
+        _names(data, params)
 
     def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
         # Compiled code: loaded by what computes, not by what reads the catalogue.
-        from models.l2h import engine, topk
+        from models.l2h import growth
         from models.l2h.merging import Merger
 
-        source = _source(data, params)
-        n_points, n_classes = source.shape[0], _n_classes(data, params)
-        names = data.leaf_names(n_classes, "class")
+        names = _names(data, params)
         run.progress(0.0, "reading logits")
-        n_open = 0
-        if "top_classes" in data:
-            values = source.rows.values(0, n_points)
-            digest, given = topk.digest(
-                values, data.dense("top_classes"), n_classes, params.input, source.scale
-            )
-            hosts, n_open = topk.hosts(digest, given)
-        else:
-            digest = engine.digest(source, 0, run.crew)
-            hosts = engine.hosts(source, digest.size, run.crew, _share(run.progress, 0.6, 0.1))
+        seen = _seen(data, params, run)
+        kept = growth.own(seen.digest) if params.growable else None
         merger = Merger(
-            source,
-            digest,
+            seen.source,
+            seen.digest,
             params.aggregation,
             _share(run.progress, 0.7, 0.3),
             threads=run.threads,
-            readable_from=n_points if "top_classes" in data else 0,
+            readable_from=seen.readable_from,
+            base=seen.base,
         )
-        merges = merger.run(hosts)
+        merges = merger.run(seen.hosts)
+        size, confidence = seen.digest.size, seen.digest.confidence
         tree = from_merges(
             merges.left,
             merges.right,
-            np.arange(1, n_classes),
+            np.arange(1, len(size)),
             names=names,
-            leaf_of_point=digest.label,
-            extra={"confidence": _confidence(digest.size, digest.confidence, merges)},
+            leaf_of_point=seen.digest.label,
+            extra={"confidence": _confidence(size, confidence, merges)},
         )
-        guessed = merger.effort.guessed + n_open
+        effort = merger.effort
+        guessed = effort.guessed + seen.n_open
         return Fitted(
             tree=tree,
             model=Model(
                 arrays={"leaf_of_class": tree.leaves.astype(np.int32)},
                 facts={
-                    "n_classes": n_classes,
+                    "n_classes": len(size),
                     "input": params.input,
                     "temperature": params.temperature,
                 },
             ),
             metrics={
                 "n_empty_classes": float(merges.without_points),
-                "mean_confidence": float(digest.confidence.sum() / n_points),
-                "n_rows_read_again": float(merger.effort.n_read),
+                "mean_confidence": float(confidence.sum() / size.sum()),
+                "n_rows_read_again": float(effort.n_read),
                 "n_undecided_merges": float(guessed),
             },
+            state=None if kept is None else growth.packed(kept, seen, merger.learned),
             warnings=(
-                *_empty_warnings(names, digest.size, merges.without_points),
-                *_guess_warnings(guessed, source.shape[1], n_classes),
+                *_empty_warnings(names, size, merges.without_points),
+                *_guess_warnings(guessed, seen, data),
+                *_old_warnings(effort.n_read_old),
             ),
         )
 
@@ -250,7 +271,31 @@ def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
 
 
 def _source(data: Data, params: L2HParams) -> Source:
-    return Source(data.rows("logits"), params.input, params.temperature)
+    rows, earlier = data.rows("logits"), data.earlier()
+    if earlier is not None:
+        from models.l2h import growth
+
+        rows = growth.stacked(earlier, rows)
+    return Source(rows, params.input, params.temperature)
+
+
+def _seen(data: Data, params: L2HParams, run: Run) -> Seen:
+    from models.l2h import engine, growth, topk
+
+    source, earlier = _source(data, params), data.earlier()
+    if "top_classes" in data:
+        return topk.read(source, data.dense("top_classes"), _n_classes(data, params))
+    progress = _share(run.progress, 0.6, 0.1)
+    if earlier is not None:
+        return growth.read(earlier, source, run.crew, progress)
+    return engine.read(source, run.crew, progress)
+
+
+def _names(data: Data, params: L2HParams) -> list[str]:
+    earlier = data.earlier()
+    if earlier is not None and "names" not in data:
+        return [str(name) for name in earlier.tree.name[earlier.tree.leaves]]
+    return data.leaf_names(_n_classes(data, params), "class")
 
 
 def _n_classes(data: Data, params: L2HParams) -> int:
@@ -263,6 +308,41 @@ def _n_classes(data: Data, params: L2HParams) -> int:
         return len(names)
     classes = data.dense("top_classes")
     return max(2, int(classes.max()) + 1) if classes.size else 2
+
+
+_AS_BEFORE = ("aggregation", "input", "temperature")
+
+
+def _check_base(earlier: Earlier, data: Data, params: L2HParams) -> None:
+    if earlier.method != L2H.id or not earlier.state:
+        raise UsageError(
+            "Input 'base' must be a job of method 'l2h' that was run with `growable`.",
+            code="wrong-input",
+            role="base",
+        )
+    if "top_classes" in data:
+        raise UsageError(
+            "Input 'base' goes with the logits of all classes, not with 'top_classes'.",
+            code="wrong-input",
+            role="base",
+        )
+    n_classes = earlier.tree.n_leaves
+    if data.rows("logits").shape[1] != n_classes:
+        raise UsageError(
+            f"Input 'logits' has {data.rows('logits').shape[1]} columns; the job in 'base' had "
+            f"{n_classes} classes.",
+            code="wrong-shape",
+            role="logits",
+        )
+    before = L2HParams.model_validate(earlier.params)
+    for name in _AS_BEFORE:
+        if getattr(before, name) != getattr(params, name):
+            raise UsageError(
+                f"Parameter {name!r} is {getattr(params, name)!r}; the job in 'base' had "
+                f"{getattr(before, name)!r}, and it must be the same.",
+                code="wrong-parameter",
+                parameter=name,
+            )
 
 
 def _share(progress: Progress, start: float, length: float) -> Progress:
@@ -295,11 +375,22 @@ def _empty_warnings(names: list[str], size: Int, without_points: int) -> tuple[s
     )
 
 
-def _guess_warnings(guessed: int, n_given: int, n_classes: int) -> tuple[str, ...]:
+def _guess_warnings(guessed: int, seen: Seen, data: Data) -> tuple[str, ...]:
     if not guessed:
         return ()
+    if "top_classes" in data:
+        why = (
+            f"only {seen.source.shape[1]} of {len(seen.digest.size)} classes are given of each row"
+        )
+    else:
+        why = "rows of the job in 'base' would have to be read again and are gone"
     return (
-        f"{guessed} decision(s) of the hierarchy are open: with {n_given} of {n_classes} classes "
-        "given for each row, the bounds on the missing ones do not tell the best; the middles of "
-        "the bounds were taken.",
+        f"{guessed} decision(s) of the hierarchy are open, since {why}: the bounds do not tell the "
+        "best, and the middles of the bounds were taken.",
     )
+
+
+def _old_warnings(n_read: int) -> tuple[str, ...]:
+    if not n_read:
+        return ()
+    return (f"Rows of the job in 'base' had to be read again, {n_read} in all.",)
