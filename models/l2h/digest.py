@@ -15,7 +15,7 @@ from models.l2h import kernels
 from models.l2h.source import Float, Int, Source
 
 LISTED = 8
-"""Classes kept of each row. More costs more time than the re-reads that it saves."""
+"""Groups kept of each row. More cost more time than the reading again that they save."""
 
 SEGMENT_BYTES = 4 << 20
 
@@ -120,36 +120,14 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
             source.require_values(at, end)
         return sums
 
-    for at, sums in _each(segment, range(start, stop, step), threads):
+    for at, sums in each(segment, range(start, stop, step), threads):
         for total, part in zip((digest.size, digest.confidence, digest.slack), sums, strict=True):
             total += part
         progress((at - start) / n, "reading logits")
     return digest
 
 
-def class_masses(
-    source: Source, start: int, stop: int, filled: Int, wanted: Int, threads: int
-) -> Float:
-    """(len(filled), len(wanted)) sums of probabilities: of the classes `wanted`, over the rows
-    [start, stop) of each of the classes `filled`, in float64. One read of the rows."""
-    n_classes = source.shape[1]
-    column = np.zeros(n_classes, dtype=np.int64)
-    column[filled] = np.arange(len(filled))
-    step = segment_rows(source)
-
-    def segment(at: int) -> Float:
-        total = np.zeros((len(filled), len(wanted)))
-        block = source.block(at, min(at + step, stop))
-        kernels.masses(block, source.scale, column, wanted, total)
-        return total
-
-    total = np.zeros((len(filled), len(wanted)))
-    for _, part in _each(segment, range(start, stop, step), threads):
-        total += part
-    return total
-
-
-def _each(work: Any, items: range, threads: int) -> Iterator[tuple[int, Any]]:
+def each(work: Any, items: range, threads: int) -> Iterator[tuple[int, Any]]:
     """(item, work(item)) in order, computed by several threads."""
     if threads == 1 or len(items) < 2:
         for item in items:

@@ -16,33 +16,13 @@ from typing import Any
 import numpy as np
 
 from models.contract import Arrays, Crew, Piece, Progress
-from models.l2h.digest import Digest, class_masses, from_arrays, joined, scan, segment_rows
-from models.l2h.merging import Base
-from models.l2h.reference import TIE
+from models.l2h.digest import Digest, from_arrays, joined, scan, segment_rows
+from models.l2h.hosts import Masses, class_masses, hosts
+from models.l2h.merging import Known
 from models.l2h.source import Float, Int, Source
 
 _MASS_BYTES = 64 << 20
 """Most memory for the table of classes without points against the others; more take more passes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Masses:
-    """(len(filled), len(wanted)) `total`: sums of the probabilities of classes without points, over
-    the rows of each class with points."""
-
-    filled: Int
-    wanted: Int
-    total: Float
-
-    def at(self, filled: Int, wanted: Int) -> Float:
-        """The part for some of the classes; zeros for classes `filled` that had no points."""
-        total = np.zeros((len(filled), len(wanted)))
-        row = np.full(max(filled.max(), self.filled.max(initial=-1)) + 1, -1)
-        row[self.filled] = np.arange(len(self.filled))
-        there = row[filled] >= 0
-        column = np.searchsorted(self.wanted, wanted)
-        total[there] = self.total[np.ix_(row[filled[there]], column)]
-        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +32,7 @@ class Seen:
     hosts : for each class without points, in order, the class and the classes tied as its best
         host; `n_open` of the choices are guesses.
     parts : number of rows of each dataset, in order.
-    readable_from : rows before this number cannot be read again.
+    readable_from, n_old, known : as for `Merger`.
     """
 
     source: Source
@@ -62,14 +42,15 @@ class Seen:
     parts: Int
     n_open: int = 0
     readable_from: int = 0
-    base: Base = field(default_factory=Base)
+    n_old: int = 0
+    known: Mapping[bytes, Known] = field(default_factory=dict)
 
 
-def read(source: Source, crew: Crew, progress: Progress) -> Seen:
+def read(source: Source, crew: Crew) -> Seen:
     """All rows, shared out to `crew`. One read of them, and one more where classes have no
     points."""
     digest = digested(source, 0, crew)
-    found = masses(source, digest.size, crew, progress)
+    found = masses(source, digest.size, crew)
     parts = np.array([source.shape[0]])
     return Seen(source, digest, hosts(found, digest.size), found, parts)
 
@@ -86,19 +67,18 @@ def piece(source: Source, piece: Piece, threads: int, progress: Progress) -> Arr
 def digested(source: Source, start: int, crew: Crew) -> Digest:
     """The digest of the rows from `start` on, its shares computed by `crew`."""
     pieces = _pieces(source, start, crew, {"do": "scan"})
-    parts: list[Digest | None] = [None] * len(pieces)
+    parts: list[Arrays] = [{}] * len(pieces)
     for number, arrays in crew.compute(pieces):
-        parts[number] = from_arrays(arrays)
-    return joined([part for part in parts if part is not None])
+        parts[number] = arrays
+    return joined([from_arrays(part) for part in parts])
 
 
-def masses(source: Source, size: Int, crew: Crew, progress: Progress, start: int = 0) -> Masses:
+def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
     """The masses over the rows from `start` on. One read of them for every 64 MiB of the table."""
     empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
     total = np.zeros((len(filled), len(empty)))
     at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
     for first in range(0, len(empty), at_once):
-        progress(first / len(empty), "placing classes without points")
         part = slice(first, first + at_once)
         task = {"do": "masses", "filled": filled.tolist(), "wanted": empty[part].tolist()}
         pieces = _pieces(source, start, crew, task)
@@ -107,21 +87,6 @@ def masses(source: Source, size: Int, crew: Crew, progress: Progress, start: int
             parts[number] = arrays["mass"]
         total[:, part] = np.add.reduce(parts)
     return Masses(filled, empty, total)
-
-
-def hosts(masses: Masses, size: Int) -> list[tuple[int, Int]]:
-    """For each class without points, in order: the class, and the classes tied as its best host.
-
-    The host is the group G with points whose points give the class the highest mean probability.
-    While classes without points are being placed, each such G has exactly one class with points,
-    so the mean over D^G is that over one class.
-    """
-    mean = masses.total / size[masses.filled][:, None]
-    # A mass that underflows to 0 everywhere is a tie of all groups.
-    return [
-        (int(c), masses.filled[column >= column.max() * (1.0 - TIE)])
-        for c, column in zip(masses.wanted, mean.T, strict=True)
-    ]
 
 
 def _pieces(source: Source, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:

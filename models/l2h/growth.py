@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.contract import Arrays, Crew, Progress
+from models.contract import Arrays, Crew
 from models.data import Earlier
 from models.l2h.digest import Digest, from_arrays, joined
-from models.l2h.engine import Masses, Seen, digested, hosts, masses
-from models.l2h.merging import Base, Known
+from models.l2h.engine import Seen, digested, masses
+from models.l2h.hosts import Masses, hosts
+from models.l2h.merging import Known
 from models.l2h.source import Int, Source
 from models.rows import Rows, widened
 
@@ -52,7 +53,7 @@ def packed(digest: Digest, seen: Seen, learned: Mapping[bytes, Known]) -> Arrays
     }
 
 
-def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, Base]:
+def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, dict[bytes, Known]]:
     """What `packed` was given."""
     digest = from_arrays(
         {
@@ -64,7 +65,7 @@ def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, Base]:
     ends = arrays["known.end"][:-1]
     columns = [np.split(arrays[f"known.{name}"], ends) for name in ("at", "low", "high")]
     known = {
-        group.astype(np.int64).tobytes(): Known(at, low, high, int(n_unknown))
+        group.astype(np.int64).tobytes(): Known(at, low, high, int(n_unknown), len(digest.label))
         for group, at, low, high, n_unknown in zip(
             np.split(arrays["known.group"], arrays["known.group_end"][:-1]),
             *columns,
@@ -73,7 +74,7 @@ def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, Base]:
         )
     }
     told = Masses(*(arrays[f"masses.{name}"] for name in ("filled", "wanted", "total")))
-    return digest, arrays["parts"], told, Base(len(digest.label), known)
+    return digest, arrays["parts"], told, known
 
 
 def _joined(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -146,16 +147,16 @@ def stacked(earlier: Earlier, rows: Rows) -> Stacked:
     return Stacked([*earlier.rows["logits"], rows], n_rows)
 
 
-def read(earlier: Earlier, source: Source, crew: Crew, progress: Progress) -> Seen:
+def read(earlier: Earlier, source: Source, crew: Crew) -> Seen:
     """The rows of `source`, `stacked` on those of `earlier`, of which only the new ones are read.
 
     Raises UsageError where the number of classes differs.
     """
-    old, parts, old_masses, base = unpacked(earlier.state)
-    rows = source.rows
+    old, parts, old_masses, known = unpacked(earlier.state)
+    rows, n_old = source.rows, len(old.label)
     assert isinstance(rows, Stacked)
-    digest = joined([old, digested(source, base.n, crew)])
-    new = masses(source, digest.size, crew, progress, start=base.n)
+    digest = joined([old, digested(source, n_old, crew)])
+    new = masses(source, digest.size, crew, start=n_old)
     total = new.total + old_masses.at(new.filled, new.wanted)
     found = Masses(new.filled, new.wanted, total)
     return Seen(
@@ -163,7 +164,8 @@ def read(earlier: Earlier, source: Source, crew: Crew, progress: Progress) -> Se
         digest,
         hosts(found, digest.size),
         found,
-        np.append(parts, source.shape[0] - base.n),
+        np.append(parts, source.shape[0] - n_old),
         readable_from=rows.readable_from,
-        base=base,
+        n_old=n_old,
+        known=known,
     )

@@ -23,8 +23,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-LEAST = np.float32(1e-30)
-"""A weight below it is not trusted: what follows may have underflowed."""
+LEAST = np.float32(1e-26)
+"""A weight below it is not trusted: what follows may have underflowed. A million terms below
+exp(-87) = 1.6e-38, taken as 0, are less than `TAIL_ERROR` of it."""
 
 WEIGHT_ERROR = 2.0**-23
 """Bound on a weight's relative error: computed in float64, rounded to float32."""
@@ -38,6 +39,9 @@ _BUCKETS = 64
 """A row's classes are dealt into so many; the largest of each say where the listed ones begin."""
 
 _CHUNK = 2048
+_U = np.uintp
+"""Indices known not to be negative: numba allows for negative ones among the others, at a cost."""
+
 _MANY = 48
 _CONTRACT = {"contract"}
 _SUMS = {"contract", "reassoc", "nsz"}
@@ -154,6 +158,7 @@ def _candidates(key, top, wanted, found, nothing):
     for b in range(_BUCKETS):
         low = min(low, np.int64(top[b]))
         high = max(high, np.int64(top[b]))
+    buckets = np.empty(_BUCKETS + 1, dtype=np.int64)
     while low < high:
         # Halves first: the sum of two keys may overflow.
         middle = (low >> 1) + (high >> 1) + ((low & 1) | (high & 1))
@@ -169,23 +174,27 @@ def _candidates(key, top, wanted, found, nothing):
             high = middle - 1
     # Nothing but what is hidden has the key `nothing`.
     bound = top.dtype.type(max(low, np.int64(nothing) + 1))
-    n_found = 0
-    for b in range(_BUCKETS):
-        if top[b] >= bound:
-            for j in range(b, key.size, _BUCKETS):
+    n_reached = _U(0)
+    for b in range(_U(_BUCKETS)):
+        buckets[n_reached] = b
+        n_reached += _U(top[b] >= bound)
+    n_found = _U(0)
+    for i in range(n_reached):
+        for j in range(_U(buckets[i]), _U(key.size), _U(_BUCKETS)):
+            if key[j] >= bound:
                 found[n_found] = j
-                n_found += np.int64(key[j] >= bound)
-    if n_found > _MANY:
+                n_found += _U(1)
+    if n_found > _U(_MANY):
         return _select(key, wanted, found, nothing)
-    for i in range(1, n_found):
+    for i in range(_U(1), n_found):
         j = found[i]
         k = key[j]
         at = i
-        while at > 0 and _before(k, j, key[found[at - 1]], found[at - 1]):
-            found[at] = found[at - 1]
-            at -= 1
+        while at > _U(0) and _before(k, j, key[found[at - _U(1)]], found[at - _U(1)]):
+            found[at] = found[at - _U(1)]
+            at -= _U(1)
         found[at] = j
-    return n_found
+    return np.int64(n_found)
 
 
 @njit(cache=True, inline="always")
@@ -246,7 +255,20 @@ def _sum_below(e, key, limit):
 
 
 @njit(cache=True, nogil=True)
-def scan(x, scale, limits, tolerance, label, listed, weight, mass, tail, size, confidence, slack):
+def scan(
+    x,
+    scale,
+    limits,
+    tolerance,
+    label,
+    listed,
+    weight,
+    mass,
+    tail,
+    size,
+    confidence,
+    slack,
+):
     """Read the rows of a block once.
 
     x : (n, K) float32 or float64, contiguous.
@@ -266,14 +288,15 @@ def scan(x, scale, limits, tolerance, label, listed, weight, mass, tail, size, c
     top = np.empty(_BUCKETS, dtype=limits.dtype)
     found = np.empty(n_classes + 1, dtype=np.int64)
     e = np.empty(n_classes, dtype=np.float32)
+    apart = np.empty(listed.shape[1])
     for r in range(n):
         row = x[r]
         lowest = _keys(row, key, top, nothing)
-        n_found = _candidates(key, top, listed.shape[1] + 1, found, nothing)
+        _candidates(key, top, listed.shape[1] + 1, found, nothing)
         own = found[0]
         if lowest < lowest_allowed or key[own] > highest_allowed:
             return r
-        rest = _list(row, key, found, n_found, scale, e, listed[r], weight[r])
+        rest = _list(row, key, found, scale, e, apart, listed[r], weight[r])
         label[r] = own
         tail[r] = rest
         others = 0.0
@@ -291,15 +314,16 @@ def scan(x, scale, limits, tolerance, label, listed, weight, mass, tail, size, c
 
 
 @njit(cache=True, nogil=True)
-def _list(x, key, found, n_found, scale, e, listed, weight):
+def _list(x, key, found, scale, e, apart, listed, weight):
     """Fill a row's list from found[1:]; its tail."""
     n_listed = listed.size
     base = x[found[1]]
     _weights(x, base, scale, e)
     for i in range(n_listed):
-        j = found[1 + i]
-        listed[i] = j
-        weight[i] = _exp64((np.float64(x[j]) - np.float64(base)) * scale)
+        listed[i] = found[1 + i]
+        apart[i] = np.float64(x[found[1 + i]]) - np.float64(base)
+    for i in range(n_listed):
+        weight[i] = _exp64(apart[i] * scale)
     last = key[found[n_listed]]
     tail, equal = _sum_below(e, key, last)
     for i in range(1 + n_listed):
@@ -309,53 +333,67 @@ def _list(x, key, found, n_found, scale, e, listed, weight):
 
 @njit(cache=True, nogil=True)
 def walk(
-    rows, inside, n_since, sure_of_tail, label, listed, weight, mass, tail, since, low, high, width
+    rows,
+    inside,
+    n_group,
+    n_since,
+    sure_of_tail,
+    label,
+    listed,
+    weight,
+    mass,
+    tail,
+    since,
+    low,
+    high,
+    width,
 ):
     """Bound what the rows of a group give to the groups outside, from their lists.
 
     rows : (n,) the group's rows.
     inside : (K + 1,) uint8, 1 for the group's classes, 0 for others, 2 at K.
+    n_group : number of the group's classes.
     n_since : (states, K) how many classes the group of each class had in each state.
     sure_of_tail : 1, or 0 where a tail is only the most that it may be.
     low, high : (K,) by best class outside, added to.
     width : (n,) output: of each row's interval; 2 where nothing is known of it and it is not added.
+        May be empty: not wanted.
 
     Returns the number of rows of which nothing is known. O(n M).
     """
-    n_classes = inside.size - 1
-    n_group = 0
-    for j in range(n_classes):
-        n_group += inside[j]
+    n_outside_all = inside.size - 1 - n_group
+    n_listed = _U(listed.shape[1])
     n_unknown = 0
-    for i in range(rows.size):
-        row = rows[i]
-        sizes = n_since[since[row]]
+    for i in range(_U(rows.size)):
+        row = _U(rows[i])
+        state = _U(since[row])
         n_inside = n_outside = 0
         best = -1
         best_weight = outside = last = 0.0
-        for at in range(listed.shape[1]):
-            j = listed[row, at]
+        for at in range(n_listed):
+            j = _U(listed[row, at])
             where = inside[j]
             if where == 2:
                 break
             last = np.float64(weight[row, at])
             if where == 1:
-                n_inside += sizes[j]
+                n_inside += n_since[state, j]
             else:
-                n_outside += sizes[j]
+                n_outside += n_since[state, j]
                 if best < 0:
-                    best = j
+                    best = np.int64(j)
                     best_weight = last
                 outside += np.float64(mass[row, at])
         if best < 0 or best_weight < LEAST:
-            width[i] = 2.0
+            if width.size:
+                width[i] = 2.0
             n_unknown += 1
             continue
         # A class of the group that is not listed weighs no more than the last one listed.
-        unlisted = n_group - sizes[label[row]] - n_inside
+        unlisted = n_group - n_since[state, _U(label[row])] - n_inside
         rest = np.float64(tail[row])
         most, least = rest * (1.0 + TAIL_ERROR), rest * (1.0 - TAIL_ERROR) * sure_of_tail
-        if n_outside == n_classes - n_group:
+        if n_outside == n_outside_all:
             most = least = 0.0
         elif unlisted > 0:
             least = max(0.0, least - unlisted * last * (1.0 + WEIGHT_ERROR))
@@ -363,7 +401,8 @@ def walk(
         lower = best_weight / (outside * (1.0 + TAIL_ERROR) + most) * (1.0 - WEIGHT_ERROR)
         low[best] += lower
         high[best] += upper
-        width[i] = upper - lower
+        if width.size:
+            width[i] = upper - lower
     return n_unknown
 
 
@@ -377,6 +416,7 @@ def relist(
     slot,
     order,
     start,
+    names,
     state,
     label,
     listed,
@@ -389,68 +429,86 @@ def relist(
 
     x : (n, K) values; row rows[i] is x[at[i]].
     slot : (K,) int32, the group of each class, named by its lowest class.
-    order, start : the group named g has the classes order[start[g]:start[g + 1]].
+    names, order, start : group names[g] has the classes order[start[g]:start[g + 1]], ascending.
     state : the number of the present state of the groups.
 
     O(n K).
     """
     n_classes = x.shape[1]
-    n_listed = listed.shape[1]
     nothing = limits[2]
     key = np.empty(n_classes, dtype=limits.dtype)
     top = np.empty(_BUCKETS, dtype=limits.dtype)
     found = np.empty(n_classes + 1, dtype=np.int64)
     e = np.empty(n_classes, dtype=np.float32)
-    for i in range(rows.size):
-        row = rows[i]
-        values = x[at[i]]
-        _keys(values, key, top, nothing)
-        _hide(key, slot, slot[label[row]], nothing)
-        _deal(key, top, nothing)
-        n_found = _candidates(key, top, 2 * n_listed, found, nothing)
-        base = values[found[0]]
-        _weights(values, base, scale, e)
-        n = 0
-        for c in range(n_found):
-            j = found[c]
-            group = slot[j]
-            known = False
-            for m in range(n):
-                known |= slot[listed[row, m]] == group
-            if known:
-                continue
-            if n == n_listed:
-                break
-            own = 0.0
-            for k in order[start[group] : start[group + 1]]:
-                own += e[k]
-                e[k] = _ZERO_32
-            listed[row, n] = j
-            weight[row, n] = _exp64((np.float64(values[j]) - np.float64(base)) * scale)
-            mass[row, n] = own
-            n += 1
-        for m in range(n, n_listed):
-            listed[row, m] = n_classes
-            weight[row, m] = mass[row, m] = _ZERO_32
-        tail[row] = _sum_visible(e, key, nothing)
+    place = np.empty(n_classes, dtype=np.int64)
+    for g in range(names.size):
+        place[names[g]] = g
+    for i in range(_U(rows.size)):
+        row = _U(rows[i])
+        tail[row] = _list_groups(
+            x[at[i]], scale, slot, slot[label[row]], order, start, place, key, top, found, e,
+            nothing, listed[row], weight[row], mass[row],
+        )  # fmt: skip
         since[row] = state
 
 
 @njit(cache=True, nogil=True)
-def _hide(key, slot, own, nothing):
-    for j in range(key.size):
-        key[j] = nothing if slot[j] == own else key[j]
+def _list_groups(
+    values, scale, slot, own, order, start, place, key, top, found, e, nothing,
+    listed, weight, mass,
+):  # fmt: skip
+    """List the groups of the best classes outside the group `own`; the tail."""
+    _keys(values, key, top, nothing)
+    _hide(key, top, slot, own, nothing)
+    n_found = _candidates(key, top, 2 * listed.size, found, nothing)
+    base = values[found[0]]
+    _weights(values, base, scale, e)
+    n = _U(0)
+    for c in range(_U(n_found)):
+        j = _U(found[c])
+        group = slot[j]
+        known = False
+        for m in range(n):
+            known |= slot[_U(listed[m])] == group
+        if known:
+            continue
+        if n == _U(listed.size):
+            break
+        g = place[group]
+        listed[n] = j
+        weight[n] = _exp64((np.float64(values[j]) - np.float64(base)) * scale)
+        mass[n] = _take(e, order[start[g] : start[g + 1]])
+        n += _U(1)
+    for m in range(n, _U(listed.size)):
+        listed[m] = values.size
+        weight[m] = mass[m] = _ZERO_32
+    return _sum_visible(e, key, nothing)
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _take(e, classes):
+    """The sum of the weights of some classes, which become 0."""
+    total = 0.0
+    for i in range(classes.size):
+        j = _U(classes[i])
+        total += e[j]
+        e[j] = _ZERO_32
+    return total
 
 
 @njit(cache=True, nogil=True)
-def _deal(key, top, nothing):
-    """Fill `top` with the largest key of each bucket."""
+def _hide(key, top, slot, own, nothing):
+    """Take the classes of the group `own` out of `key` and `top`."""
+    for j in range(key.size):
+        key[j] = nothing if slot[j] == own else key[j]
     for b in range(_BUCKETS):
         top[b] = nothing
-    for start in range(0, key.size, _BUCKETS):
-        part = key[start : start + _BUCKETS]
-        for b in range(part.size):
-            top[b] = max(top[b], part[b])
+    whole = key.size // _BUCKETS * _BUCKETS
+    for begin in range(0, whole, _BUCKETS):
+        for b in range(_BUCKETS):
+            top[b] = max(top[b], key[begin + b])
+    for j in range(whole, key.size):
+        top[j - whole] = max(top[j - whole], key[j])
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -507,7 +565,7 @@ def masses(x, scale, column, wanted, total):
             total[to, i] += e[wanted[i]] * sure
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, fastmath=_CONTRACT)
 def _exponentials(x, base, scale, inside, e):
     for j in range(x.size):
         term = _exp64((np.float64(x[j]) - base) * scale)
@@ -545,32 +603,167 @@ def lowest(low, high, tie):
 
 
 @njit(cache=True, nogil=True)
-def highest(low, high, n_members, unknown, tie):
+def host(group, low, high, slot, n_members, n_unknown, tie, candidates):
     """The group of the highest mean rp, -1 where bounds do not tell it; what keeps them from it.
 
-    low, high : (K,) bounds on rp.
-    n_members : (K,) number of classes of each candidate, 0 for what is none.
-    unknown : number of rows that may add up to 1 each to any candidate.
+    group : G*, which is no candidate.
+    low, high : (K,) bounds on rp by class, added up by group here.
+    n_unknown : number of rows that may add up to 1 each to any candidate.
+    candidates : (K,) room to work in.
 
     Returns (group, room): `room` is how much of rp all intervals together may hide for the two best
     to be told apart, by the middles of their intervals.
     """
-    best = second = -1.0
-    floor = -1.0
+    for c in range(slot.size):
+        g = slot[c]
+        if g != c and high[c] > 0.0:
+            low[g] += low[c]
+            high[g] += high[c]
+            low[c] = high[c] = 0.0
+    best = second = floor = 0.0
     n_best = n_second = 1
-    for g in range(low.size):
-        if n_members[g]:
-            floor = max(floor, low[g] / n_members[g])
-            middle = 0.5 * (low[g] + high[g]) / n_members[g]
-            if middle > best:
-                second, n_second = best, n_best
-                best, n_best = middle, n_members[g]
-            elif middle > second:
-                second, n_second = middle, n_members[g]
-    found = -1
     n = 0
-    for g in range(low.size):
-        if n_members[g] and (high[g] + unknown) / n_members[g] >= floor * (1.0 - tie):
+    for g in range(slot.size):
+        if n_members[g] and g != group:
+            candidates[n] = g
             n += 1
+            if high[g] > 0.0:
+                floor = max(floor, low[g] / n_members[g])
+                middle = 0.5 * (low[g] + high[g]) / n_members[g]
+                if middle > best:
+                    second, n_second = best, n_best
+                    best, n_best = middle, n_members[g]
+                elif middle > second:
+                    second, n_second = middle, n_members[g]
+    if n == 1:
+        return candidates[0], np.inf
+    found = -1
+    n_near = 0
+    for i in range(n):
+        g = candidates[i]
+        if (high[g] + n_unknown) / n_members[g] >= floor * (1.0 - tie):
+            n_near += 1
             found = g
-    return found if n == 1 else -1, (best - second) * min(n_best, n_second)
+            if n_near > 1:
+                break
+    return found if n_near == 1 else -1, (best - second) * min(n_best, n_second)
+
+
+LARGE = 8
+"""Groups of so many classes and more are left to the caller by `advance`."""
+
+HOST, SCORES = 1, 2
+"""Why `advance` stopped: a host is wanted, or the bounds do not tell the lowest score."""
+
+
+@njit(cache=True, nogil=True)
+def members(slot, head, following, found):
+    """Write the classes of a group, in no order, into `found`; their number."""
+    n = 0
+    c = head[slot]
+    while c >= 0:
+        found[n] = c
+        n += 1
+        c = following[c]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def join(step, a, b, groups, scores, merges):
+    """Merge the groups in slots a (G*) and b, as merge number `step`.
+
+    groups : (slot, head, last, following, n_members, node) of `models.l2h.merging.Groups`.
+    scores : (value, slack, size, low, high, aggregation): (K,) score and bound of each class,
+        its points, (K,) outputs by slot; aggregation 0: sums, 1: means over points, 2: points.
+    merges : (left, right).
+    """
+    slot, head, last, following, n_members, node = groups
+    left, right = merges
+    left[step], right[step] = node[a], node[b]
+    home, gone = min(a, b), max(a, b)
+    c = head[gone]
+    while c >= 0:
+        slot[c] = home
+        c = following[c]
+    following[last[home]] = head[gone]
+    last[home] = last[gone]
+    head[gone] = -1
+    n_members[home] += n_members[gone]
+    n_members[gone] = 0
+    node[home] = slot.size + step
+    scores[3][gone] = scores[4][gone] = np.inf
+    score(home, head, following, scores)
+
+
+@njit(cache=True, nogil=True)
+def score(home, head, following, scores):
+    """Bounds on the score of the group in slot `home`."""
+    value, slack, size, low, high, aggregation = scores
+    total = error = 0.0
+    points = 0
+    c = head[home]
+    while c >= 0:
+        total += value[c]
+        error += slack[c]
+        points += size[c]
+        c = following[c]
+    if aggregation == 1:
+        total /= max(1, points)
+        error /= max(1, points)
+    elif aggregation == 2:
+        total, error = np.float64(points), 0.0
+    low[home], high[home] = total - error, total + error
+
+
+@njit(cache=True, nogil=True)
+def advance(step, stop, tie, groups, scores, merges, order, start, n_since, sure_of_tail, digest):
+    """Decide merges from lists while they decide and the groups are small.
+
+    order, start : the rows of class c are order[start[c]:start[c + 1]].
+    digest : (label, listed, weight, mass, tail, since).
+
+    Returns (the first step that is not decided or `stop`, G* or -1, HOST or SCORES).
+    """
+    slot, head, _, following, n_members, _ = groups
+    n_classes = slot.size
+    inside = np.zeros(n_classes + 1, dtype=np.uint8)
+    inside[n_classes] = 2
+    by_class = np.zeros((2, n_classes))
+    candidates = np.empty(n_classes, dtype=np.int64)
+    unwanted = np.empty(0, dtype=np.float32)
+    while step < stop:
+        g = lowest(scores[3], scores[4], tie)
+        if g < 0:
+            return step, -1, SCORES
+        if n_members[g] >= LARGE:
+            return step, g, HOST
+        by_class[:] = 0.0
+        n_unknown = 0
+        c = head[g]
+        while c >= 0:
+            inside[c] = 1
+            c = following[c]
+        c = head[g]
+        while c >= 0:
+            n_unknown += walk(
+                order[start[c] : start[c + 1]],
+                inside,
+                n_members[g],
+                n_since,
+                sure_of_tail,
+                *digest,
+                by_class[0],
+                by_class[1],
+                unwanted,
+            )
+            c = following[c]
+        c = head[g]
+        while c >= 0:
+            inside[c] = 0
+            c = following[c]
+        other, _ = host(g, by_class[0], by_class[1], slot, n_members, n_unknown, tie, candidates)
+        if other < 0:
+            return step, g, HOST
+        join(step, g, other, groups, scores, merges)
+        step += 1
+    return step, -1, 0

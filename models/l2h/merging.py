@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from models.l2h.source import Float, Int, Source
 Mask = npt.NDArray[np.bool_]
 
 _BLOCK_BYTES = 4 << 20
+_STEPS = 256
+"""Merges between two looks at progress and cancel."""
+
 _SHARES = (0.5, 0.25, 0.05, 0.0)
 """An undecided group's rows are listed anew until what their intervals hide is less than such a
 share of what tells the two best hosts apart: first the widest ones."""
@@ -33,13 +36,15 @@ share of what tells the two best hosts apart: first the widest ones."""
 class Effort:
     """What deciding took.
 
-    by_lists, by_relisting, by_reading : merges whose host was decided by the rows' lists, by
-        listing rows anew, by reading the group's rows in float64.
+    by_lists, by_known, by_relisting, by_reading : merges whose host was decided by the rows' lists,
+        by what was known of the group, by listing rows anew, by reading the group's rows in
+        float64.
     guessed : decisions that the bounds leave open and whose rows cannot be read.
-    n_read, n_read_old : rows read again, counted each time; those of them from before `Base.n`.
+    n_read, n_read_old : rows read again, counted each time; how many were an earlier job's.
     """
 
     by_lists: int = 0
+    by_known: int = 0
     by_relisting: int = 0
     by_reading: int = 0
     guessed: int = 0
@@ -49,31 +54,27 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Bounds on rp of one group G* over a job's rows: `low[i]`, `high[i]` for class `at[i]`, and
-    `n_unknown` rows that may add up to 1 each to any class."""
+    """Bounds on rp of one group G* over the rows before `n`: `low[i]`, `high[i]` for class `at[i]`,
+    and `n_unknown` rows that may add up to 1 each to any class."""
 
     at: Int
     low: Float
     high: Float
     n_unknown: int
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """What is known of the first `n` rows from an earlier run: `known` by the classes of G*."""
-
-    n: int = 0
-    known: Mapping[bytes, Known] | None = None
+    n: int
 
 
 class Merger:
     """Decides the merges one by one.
 
     A group lives in the slot of its lowest class, so the first of several tied slots is the one
-    that the rule for ties asks for.
+    that the rule for ties asks for. Small groups are merged by compiled code as long as the lists
+    decide; what they leave open, and large groups, are decided here.
 
     source : what rows are read again from.
     readable_from : rows before this number cannot be read again.
+    n_old : rows before this number are an earlier job's.
+    known : what is known of groups, by the bytes of their classes, int64 ascending.
     learned : after `run`, bounds on rp of the groups that the lists alone did not decide.
     """
 
@@ -86,89 +87,111 @@ class Merger:
         *,
         threads: int = 1,
         readable_from: int = 0,
-        base: Base | None = None,
+        n_old: int = 0,
+        known: Mapping[bytes, Known] | None = None,
     ) -> None:
         n_classes = len(digest.size)
         self.effort = Effort()
         self.learned: dict[bytes, Known] = {}
-        self._source, self._digest = source, digest
-        self._aggregation, self._progress = aggregation, progress
+        self._source, self._digest, self._progress = source, digest, progress
         self._threads, self._readable_from = threads, readable_from
-        self._base = base or Base()
-        order = np.argsort(digest.label, kind="stable")
-        self._order = order.astype(np.int32 if len(order) < 1 << 31 else np.int64)
-        self._start = np.concatenate(([0], np.cumsum(digest.size)))
-        self._members = [np.array([c]) for c in range(n_classes)]
-        self._slot = np.arange(n_classes)
-        self._n_members = np.ones(n_classes, dtype=np.int64)
+        self._n_old, self._known = n_old, known or {}
+        self._order, self._start = _by_class(digest)
         self._n_since = np.ones((8, n_classes), dtype=np.int32)
         self._n_states = 1
-        self._confidence, self._slack = digest.confidence.copy(), digest.slack.copy()
-        self._low, self._high = np.empty((2, n_classes))
+        classes = np.arange(n_classes)
+        self._groups = _Groups(
+            slot=classes.copy(),
+            head=classes.copy(),
+            last=classes.copy(),
+            following=np.full(n_classes, -1),
+            n_members=np.ones(n_classes, dtype=np.int64),
+            node=classes.copy(),
+        )
+        points = np.maximum(digest.size, 1) if aggregation == "mean-sum" else 1
+        self._scores = _Scores(
+            value=digest.confidence / points,
+            slack=digest.slack / points,
+            size=digest.size,
+            low=np.empty(n_classes),
+            high=np.empty(n_classes),
+            aggregation={"mean-sum": 0, "sum": 0, "mean": 1, "size": 2}[aggregation],
+        )
+        self._points = points
         for slot in range(n_classes):
             self._score(slot)
 
     def run(self, hosts: Sequence[tuple[int, Int]] = ()) -> Merges:
         """All K - 1 merges. hosts : for the first ones, the class without points and the classes
         tied as its best host."""
-        n_classes = len(self._slot)
-        left, right = np.empty((2, n_classes - 1), dtype=np.int64)
-        node = np.arange(n_classes)
-        for step in range(n_classes - 1):
-            if step % max(1, n_classes // 200) == 0:
-                self._progress(step / n_classes, "merging", f"{step} of {n_classes - 1}")
-            if step < len(hosts):
-                lowest, candidates = hosts[step]
-                other = int(self._slot[candidates].min())
-            else:
-                lowest = self._lowest()
-                other = self._host(lowest)
-            left[step], right[step] = node[lowest], node[other]
-            node[self._join(lowest, other)] = n_classes + step
-        return Merges(left, right, len(hosts))
+        digest, n_steps = self._digest, len(self._groups.slot) - 1
+        merges = np.empty(n_steps, dtype=np.int64), np.empty(n_steps, dtype=np.int64)
+        for step, (c, tied) in enumerate(hosts):
+            other = int(self._groups.slot[tied].min())
+            kernels.join(step, c, other, self._groups, self._scores, merges)
+        step = len(hosts)
+        while step < n_steps:
+            self._progress(step / n_steps, "merging", f"{step} of {n_steps}")
+            begun = step
+            step, group, why = kernels.advance(
+                step,
+                min(n_steps, step + _STEPS),
+                TIE,
+                self._groups,
+                self._scores,
+                merges,
+                self._order,
+                self._start,
+                self._n_since,
+                0.0 if digest.open_tail else 1.0,
+                (*self._lists(),),
+            )
+            self.effort.by_lists += step - begun
+            if why == kernels.SCORES:
+                group = self._lowest()
+            if why:
+                other = self._host(group)
+                kernels.join(step, group, other, self._groups, self._scores, merges)
+                step += 1
+        return Merges(*merges, len(hosts))
 
-    def _join(self, a: int, b: int) -> int:
-        home, gone = min(a, b), max(a, b)
-        self._slot[self._members[gone]] = home
-        self._members[home] = np.sort(np.concatenate([self._members[a], self._members[b]]))
-        self._members[gone] = self._members[gone][:0]
-        self._n_members[home] += self._n_members[gone]
-        self._n_members[gone] = 0
-        self._low[gone] = self._high[gone] = np.inf
-        self._score(home)
-        return home
+    def _lists(self) -> tuple[npt.NDArray[Any], ...]:
+        digest = self._digest
+        return (
+            digest.label,
+            digest.listed,
+            digest.weight,
+            digest.mass,
+            digest.tail,
+            digest.since,
+        )
+
+    def _members(self, slot: int) -> Int:
+        """The classes of a group, ascending."""
+        found = np.empty(self._groups.n_members[slot], dtype=np.int64)
+        kernels.members(slot, self._groups.head, self._groups.following, found)
+        found.sort()
+        return found
 
     # The group with the lowest score.
 
     def _score(self, slot: int) -> None:
-        """Bounds on the score of a group."""
-        classes = self._members[slot]
-        points = self._digest.size[classes]
-        if self._aggregation == "size":
-            self._low[slot] = self._high[slot] = points.sum()
-            return
-        value, slack = self._confidence[classes], self._slack[classes]
-        if self._aggregation == "mean-sum":
-            value, slack = value / np.maximum(points, 1), slack / np.maximum(points, 1)
-        total, error = value.sum(), slack.sum()
-        if self._aggregation == "mean":
-            n = max(1, int(points.sum()))
-            total, error = total / n, error / n
-        self._low[slot], self._high[slot] = total - error, total + error
+        kernels.score(slot, self._groups.head, self._groups.following, self._scores)
 
     def _lowest(self) -> int:
         """G*: the group with the lowest score, of tied ones the one with the lowest class."""
-        while (found := kernels.lowest(self._low, self._high, TIE)) < 0:
-            near = np.flatnonzero(self._low <= self._high.min() * (1.0 + TIE))
-            classes = np.concatenate([self._members[slot] for slot in near])
-            unsure = [c for c in classes[self._slack[classes] > 0].tolist() if self._readable(c)]
+        low, high, slack = self._scores.low, self._scores.high, self._scores.slack
+        while (found := kernels.lowest(low, high, TIE)) < 0:
+            near = np.flatnonzero(low <= high.min() * (1.0 + TIE)).tolist()
+            classes = np.concatenate([self._members(slot) for slot in near])
+            unsure = [c for c in classes[slack[classes] > 0].tolist() if self._readable(c)]
             if not unsure:
-                self.effort.guessed += bool(self._slack[classes].any())
-                middle = (self._low + self._high) / 2
+                self.effort.guessed += bool(slack[classes].any())
+                middle = (low + high) / 2
                 return int(np.argmax(middle <= middle.min() * (1.0 + TIE)))
             for c in unsure:
                 self._make_exact(c)
-            for slot in near.tolist():
+            for slot in near:
                 self._score(slot)
         return int(found)
 
@@ -177,37 +200,26 @@ class Merger:
         return len(rows) == 0 or rows[0] >= self._readable_from
 
     def _make_exact(self, c: int) -> None:
-        inside = np.zeros(len(self._slot), dtype=np.uint8)
-        self._confidence[c] = self._read(self._rows([c]), inside).sum()
-        self._slack[c] = 0.0
+        inside = np.zeros(len(self._start), dtype=np.uint8)
+        points = np.broadcast_to(self._points, len(inside) - 1)
+        self._scores.value[c] = self._read(self._rows([c]), inside).sum() / points[c]
+        self._scores.slack[c] = 0.0
 
     # The group that takes it.
 
-    def _host(self, lowest: int) -> int:
+    def _host(self, group: int) -> int:
         """The group that the points of G* choose most confidently."""
-        n_members = self._n_members.copy()
-        n_members[lowest] = 0
-        others = np.flatnonzero(n_members)
-        if len(others) == 1:
-            return int(others[0])
-        classes = self._members[lowest]
-        inside = np.zeros(len(self._slot) + 1, dtype=np.uint8)
-        inside[classes], inside[-1] = 1, 2
+        classes = self._members(group)
         rows = self._rows(classes.tolist())
-        known = (self._base.known or {}).get(classes.tobytes())
+        decided = None
+        known = self._known.get(classes.tobytes())
         if known is not None:
-            rows = rows[rows >= self._base.n]
-        decided = self._by_lists(rows, inside, n_members, known)
-        if decided is None and known is not None:
-            rows = self._rows(classes.tolist())
-            decided = self._by_lists(rows, inside, n_members, None)
-        if decided is not None:
-            return decided
-        return self._by_reading(rows, inside, n_members)
+            decided = self._by_lists(group, classes, rows[rows >= known.n], known)
+        if decided is None:
+            decided = self._by_lists(group, classes, rows, None)
+        return self._by_reading(group, classes, rows) if decided is None else decided
 
-    def _by_lists(
-        self, rows: Int, inside: npt.NDArray[np.uint8], n_members: Int, known: Known | None
-    ) -> int | None:
+    def _by_lists(self, group: int, classes: Int, rows: Int, known: Known | None) -> int | None:
         width = np.empty(len(rows), dtype=np.float32)
         may_be_listed = rows >= self._readable_from
         room = 0.0
@@ -218,84 +230,92 @@ class Merger:
                     continue
                 self._relist(rows[chosen])
                 may_be_listed &= ~chosen
-            low, high, n_unknown = self._walk(rows, inside, width)
+            low, high, n_unknown = self._walk(classes, rows, width)
             if known is not None:
                 low[known.at] += known.low
                 high[known.at] += known.high
                 n_unknown += known.n_unknown
-            found, room = kernels.highest(*self._by_slot(low, high), n_members, n_unknown, TIE)
+            found, room = self._best(group, low, high, n_unknown)
             if found >= 0:
-                if share is None and known is None:
+                if known is not None:
+                    self.effort.by_known += 1
+                elif share is None:
                     self.effort.by_lists += 1
                 else:
-                    self.effort.by_relisting += share is not None
-                    self._learn(inside, low, high, n_unknown)
-                return int(found)
+                    self.effort.by_relisting += 1
+                if known is not None or share is not None:
+                    self._learn(classes, low, high, n_unknown)
+                return found
         return None
 
-    def _by_reading(self, rows: Int, inside: npt.NDArray[np.uint8], n_members: Int) -> int:
+    def _by_reading(self, group: int, classes: Int, rows: Int) -> int:
         """The host by float64, ties by the rule; by bounds for the rows that cannot be read."""
         readable = rows >= self._readable_from
         width = np.empty(np.count_nonzero(~readable), dtype=np.float32)
-        low, high, n_unknown = self._walk(rows[~readable], inside, width)
-        taken = self._read(rows[readable], inside)
+        low, high, n_unknown = self._walk(classes, rows[~readable], width)
+        taken = self._read(rows[readable], self._inside(classes))
         low, high = low + taken, high + taken
-        self._learn(inside, low, high, n_unknown)
-        low, high = self._by_slot(low, high)
-        found, _ = kernels.highest(low, high, n_members, n_unknown, TIE)
+        self._learn(classes, low, high, n_unknown)
+        found, _ = self._best(group, low, high, n_unknown)
         if found >= 0 or readable.all():
             self.effort.by_reading += 1
         else:
             self.effort.guessed += 1
         if found >= 0:
-            return int(found)
-        others = np.flatnonzero(n_members)
-        mean = (low + high)[others] / n_members[others]
-        return int(others[np.argmax(mean >= mean.max() * (1.0 - TIE))])
+            return found
+        slot, n_members = self._groups.slot, self._groups.n_members
+        mean = np.bincount(slot, low + high, len(slot)) / np.maximum(n_members, 1)
+        mean[n_members == 0] = -1.0
+        mean[group] = -1.0
+        return int(np.argmax(mean >= mean.max() * (1.0 - TIE)))
 
-    def _by_slot(self, *values: Float) -> list[Float]:
-        n = len(self._slot)
-        return [np.bincount(self._slot, value, n).astype(np.float64) for value in values]
+    def _best(self, group: int, low: Float, high: Float, n_unknown: int) -> tuple[int, float]:
+        slot, n_members = self._groups.slot, self._groups.n_members
+        room = np.empty_like(slot)
+        found, apart = kernels.host(
+            group, low.copy(), high.copy(), slot, n_members, n_unknown, TIE, room
+        )
+        return int(found), float(apart)
 
-    def _learn(
-        self, inside: npt.NDArray[np.uint8], low: Float, high: Float, n_unknown: int
-    ) -> None:
-        classes, at = np.flatnonzero(inside == 1), np.flatnonzero(high)
-        self.learned[classes.tobytes()] = Known(at, low[at], high[at], n_unknown)
+    def _learn(self, classes: Int, low: Float, high: Float, n_unknown: int) -> None:
+        at = np.flatnonzero(high)
+        n = len(self._digest.label)
+        self.learned[classes.tobytes()] = Known(at, low[at], high[at], n_unknown, n)
 
     def _walk(
-        self, rows: Int, inside: npt.NDArray[np.uint8], width: npt.NDArray[np.float32]
+        self, classes: Int, rows: Int, width: npt.NDArray[np.float32]
     ) -> tuple[Float, Float, int]:
-        digest = self._digest
-        low, high = np.zeros((2, len(self._slot)))
+        low, high = np.zeros((2, len(self._groups.slot)))
         n_unknown = kernels.walk(
             rows,
-            inside,
+            self._inside(classes),
+            len(classes),
             self._n_since,
-            0.0 if digest.open_tail else 1.0,
-            digest.label,
-            digest.listed,
-            digest.weight,
-            digest.mass,
-            digest.tail,
-            digest.since,
+            0.0 if self._digest.open_tail else 1.0,
+            *self._lists(),
             low,
             high,
             width,
         )
         return low, high, int(n_unknown)
 
+    def _inside(self, classes: Int) -> npt.NDArray[np.uint8]:
+        inside = np.zeros(len(self._groups.slot) + 1, dtype=np.uint8)
+        inside[classes], inside[-1] = 1, 2
+        return inside
+
     # Reading again.
 
     def _relist(self, rows: Int) -> None:
         """List rows by the groups that there are now."""
-        digest, source, slot = self._digest, self._source, self._slot.astype(np.int32)
+        source, slot = self._source, self._groups.slot.astype(np.int32)
         order = np.argsort(slot, kind="stable")
-        start = np.concatenate(([0], np.cumsum(self._n_members)))
+        names = np.flatnonzero(self._groups.n_members)
+        start = np.concatenate(([0], np.cumsum(self._groups.n_members[names])))
         state = self._n_states
         if state == len(self._n_since):
             self._n_since = np.concatenate([self._n_since, np.empty_like(self._n_since)])
-        self._n_since[state] = self._n_members[slot]
+        self._n_since[state] = self._groups.n_members[slot]
         self._n_states += 1
 
         def relist(part: Int, x: npt.NDArray[Any], at: Int) -> None:
@@ -308,26 +328,22 @@ class Merger:
                 slot,
                 order,
                 start,
+                names,
                 state,
-                digest.label,
-                digest.listed,
-                digest.weight,
-                digest.mass,
-                digest.tail,
-                digest.since,
+                *self._lists(),
             )
 
         if source.rows.far:
-            rows = np.arange(self._readable_from, len(digest.label))
+            rows = np.arange(self._readable_from, len(self._digest.label))
         for _ in self._reading(np.sort(rows), relist):
             pass
 
     def _read(self, rows: Int, inside: npt.NDArray[np.uint8]) -> Float:
         """(K,) by class outside the winning probability of the rows that it takes, in float64."""
-        taken = np.zeros(len(self._slot))
+        taken = np.zeros(len(self._groups.slot))
 
         def read(part: Int, x: npt.NDArray[Any], at: Int) -> Float:
-            own = np.zeros(len(self._slot))
+            own = np.zeros_like(taken)
             kernels.exact(x, at, self._source.scale, inside, own)
             return own
 
@@ -340,8 +356,8 @@ class Merger:
     ) -> Iterator[Any]:
         """What `work(rows, x, at)` gives for the rows block by block, in order; row i is x[at]."""
         self.effort.n_read += len(rows)
-        self.effort.n_read_old += int(np.searchsorted(rows, self._base.n))
-        step = max(1, _BLOCK_BYTES // (len(self._slot) * self._source.dtype.itemsize))
+        self.effort.n_read_old += int(np.searchsorted(rows, self._n_old))
+        step = max(1, _BLOCK_BYTES // (len(self._groups.slot) * self._source.dtype.itemsize))
         parts = [rows[i : i + step].astype(np.int64) for i in range(0, len(rows), step)]
 
         def one(part: Int) -> Any:
@@ -356,6 +372,41 @@ class Merger:
     def _rows(self, classes: Sequence[int]) -> npt.NDArray[Any]:
         parts = [self._order[self._start[c] : self._start[c + 1]] for c in classes]
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+class _Groups(NamedTuple):
+    """Who is with whom: `kernels.join` keeps it.
+
+    slot : (K,) the slot of each class's group.
+    head, last, following : (K,) the classes of the group in a slot as a chain.
+    n_members : (K,) number of classes of the group in a slot, 0 where there is none.
+    node : (K,) SciPy id of the group in a slot.
+    """
+
+    slot: Int
+    head: Int
+    last: Int
+    following: Int
+    n_members: Int
+    node: Int
+
+
+class _Scores(NamedTuple):
+    """What the score of a group is made of, see `kernels.join`."""
+
+    value: Float
+    slack: Float
+    size: Int
+    low: Float
+    high: Float
+    aggregation: int
+
+
+def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
+    """(order, start): the rows of class c, ascending, are order[start[c]:start[c + 1]]."""
+    order = np.argsort(digest.label, kind="stable")
+    start = np.concatenate(([0], np.cumsum(digest.size)))
+    return order.astype(np.int32 if len(order) < 1 << 31 else np.int64), start
 
 
 def _widest(width: npt.NDArray[np.float32], left: float) -> Mask:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from models.errors import UsageError
 from models.l2h.digest import Digest
-from models.l2h.engine import Masses, Seen
+from models.l2h.engine import Seen
+from models.l2h.hosts import Masses
 from models.l2h.reference import TIE
 from models.l2h.source import TOTAL, Float, Int, Kind, Source
 

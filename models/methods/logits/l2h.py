@@ -175,7 +175,8 @@ class L2H(Method[L2HParams]):
             _share(run.progress, 0.7, 0.3),
             threads=run.threads,
             readable_from=seen.readable_from,
-            base=seen.base,
+            n_old=seen.n_old,
+            known=seen.known,
         )
         merges = merger.run(seen.hosts)
         size, confidence = seen.digest.size, seen.digest.confidence
@@ -285,10 +286,9 @@ def _seen(data: Data, params: L2HParams, run: Run) -> Seen:
     source, earlier = _source(data, params), data.earlier()
     if "top_classes" in data:
         return topk.read(source, data.dense("top_classes"), _n_classes(data, params))
-    progress = _share(run.progress, 0.6, 0.1)
     if earlier is not None:
-        return growth.read(earlier, source, run.crew, progress)
-    return engine.read(source, run.crew, progress)
+        return growth.read(earlier, source, run.crew)
+    return engine.read(source, run.crew)
 
 
 def _names(data: Data, params: L2HParams) -> list[str]:
