@@ -29,6 +29,8 @@ ENV PATH=/opt/umbel/bin:$PATH \
     UMBEL_SCRATCH_DIR=/var/lib/umbel
 USER umbel
 WORKDIR /var/lib/umbel
+# Into the user's cache; a processor of another kind compiles again at its first start.
+RUN python -m models.compiled
 VOLUME /var/lib/umbel
 EXPOSE 8000
 STOPSIGNAL SIGTERM

@@ -15,6 +15,7 @@ $(BIN)/python:
 
 $(VENV)/.setup: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install -q -c constraints.txt -e .
+	$(BIN)/python -m models.compiled
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.setup

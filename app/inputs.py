@@ -19,6 +19,7 @@ from workers.formats import json as json_format
 from workers.formats import roles
 
 TREES = frozenset({"hierarchy"})
+JOBS = frozenset({"base"})
 
 
 @dataclass
@@ -51,6 +52,8 @@ def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]
 def _check_list(role: str, value: list[Any]) -> None:
     if role in TREES:
         raise _refused("wrong-input", role, f"Input {role!r} is a tree: give its id, `tr_...`.")
+    if role in JOBS:
+        raise _refused("wrong-input", role, f"Input {role!r} is a job: give its id, `job_...`.")
     if role not in roles.COLUMN and any(is_id(item, "ds", "tr") for item in value[:1]):
         raise _refused(
             "wrong-input", role, f"Input {role!r} takes one dataset, not a list of them."
@@ -67,6 +70,9 @@ def _check_reference(service: Service, tenant: str, role: str, value: str) -> No
         if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
             raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
         return
+    if role in JOBS:
+        _check_job(service, tenant, role, value)
+        return
     if is_id(value, "tr", "job", "md"):
         raise _refused(
             "wrong-input",
@@ -77,6 +83,19 @@ def _check_reference(service: Service, tenant: str, role: str, value: str) -> No
     if dataset is None:
         raise _refused("unknown-input", role, f"Input {role!r}: there is no dataset {value!r}.")
     _check_dataset(dataset, role)
+
+
+def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
+    """What the job kept is looked at by the worker; that it succeeded is known now."""
+    record = service.ledger.get(tenant, value) if is_id(value, "job") else None
+    if record is None or record.kind != "fit":
+        raise _refused("unknown-input", role, f"Input {role!r}: there is no job {value!r}.")
+    if record.status != "succeeded":
+        raise _refused(
+            "wrong-input",
+            role,
+            f"Input {role!r}: job {value!r} is {record.status}; it must have succeeded.",
+        )
 
 
 def _check_dataset(dataset: Dataset, role: str) -> None:

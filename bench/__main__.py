@@ -1,26 +1,48 @@
-"""`python -m bench`: every table, or those named."""
+"""`python -m bench`: every table, or those named; text here, `bench.json` and plots in a folder."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-from collections.abc import Callable
+import time
+from importlib import import_module
+from importlib.util import find_spec
 
-from bench import service
+from bench import OUT, Size, machine
+from bench.report import Report
 
-TABLES: dict[str, Callable[[], None]] = {"service": service.table}
+TABLES = ("l2h", "metrics", "trees", "service")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], help="default: all")
-    asked = parser.parse_args().tables or list(TABLES)
-    print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores")
-    print(f"load at the start: {os.getloadavg()[0]:.2f}")
-    for name in asked:
-        print(f"\n## {name}\n")
-        TABLES[name]()
+    parser.add_argument("tables", nargs="*", metavar="table", help=f"of {', '.join(TABLES)}")
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", action="store_true", help="small data, under a minute")
+    sizes.add_argument("--full", action="store_true", help="with 1,281,167 x 1000 logits (5.1 GB)")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.tables) - set(TABLES))
+    if unknown:
+        parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+    size: Size = "quick" if asked.quick else "full" if asked.full else "default"
+
+    modules = {name: import_module(f"bench.{name}") for name in asked.tables or TABLES}
+    report = Report(machine.describe())
+    print("\n".join(machine.lines(report.machine)))
+    for name, module in modules.items():
+        began = time.perf_counter()
+        report.heading(name)
+        module.table(report, size)
+        print(f"\n({name}: {time.perf_counter() - began:.0f} s)", flush=True)
+        report.write(OUT / "bench.json")
+    print(f"\nWrote {OUT / 'bench.json'}")
+    if "l2h" in report.tables:
+        if find_spec("matplotlib") is None:
+            print("No plot: matplotlib is not installed (the extra `bench` has it)")
+        else:
+            from bench.plot import l2h
+
+            l2h(report.tables["l2h"], OUT / "l2h.png")
+            print(f"Wrote {OUT / 'l2h.png'}")
 
 
 if __name__ == "__main__":

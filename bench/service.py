@@ -15,12 +15,15 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import httpx
 import numpy as np
 import psutil
 
 from app.demo import service
+from bench import Size
+from bench.report import Report
 from models.contract import silent
 from models.data import Data
 from models.registry import method
@@ -28,23 +31,39 @@ from models.registry import method
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0]]}}
 
 
-def table() -> None:
-    """Print the table."""
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much of each: trivial jobs in turn, bytes uploaded, jobs submitted at once."""
+
+    in_turn: int
+    upload: int
+    submissions: int
+
+
+LOADS: dict[Size, Load] = {
+    "quick": Load(30, 256 << 20, 150),
+    "default": Load(200, 2 << 30, 1500),
+    "full": Load(200, 2 << 30, 1500),
+}
+
+
+def table(report: Report, size: Size) -> None:
+    """Rows in "service": what, which figure of it, the value and its unit."""
+    load = LOADS[size]
     with tempfile.TemporaryDirectory(prefix="umbel-bench-") as folder:
         began = time.perf_counter()
         with service(folder) as url, httpx.Client(base_url=url, timeout=120) as client:
-            _row("service ready after", f"{time.perf_counter() - began:.2f} s")
-            first = _timed(client)
-            _row("first trivial job, POST to tree", f"{first * 1e3:.1f} ms")
-            _latency(client)
-            _l2h(client)
-            _upload(client)
-            _submissions(url, clients=4)
-            _submissions(url, clients=16)
+            _row(report, "service started", "ready after", time.perf_counter() - began, "s")
+            _row(report, "first trivial job, POST to tree", "time", _timed(client) * 1e3, "ms")
+            _latency(report, client, load.in_turn)
+            _l2h(report, client)
+            _upload(report, client, load.upload)
+            _submissions(report, url, 4, load.submissions)
+            _submissions(report, url, 16, load.submissions)
 
 
-def _row(what: str, value: str) -> None:
-    print(f"| {what:<48} | {value} |", flush=True)
+def _row(report: Report, what: str, figure: str, value: float, unit: str) -> None:
+    report.row("service", what=what, figure=figure, value=value, unit=unit)
 
 
 def _timed(client: httpx.Client) -> float:
@@ -59,15 +78,16 @@ def _percentile(values: list[float], percent: float) -> float:
     return ordered[min(len(ordered) - 1, math.ceil(percent / 100 * len(ordered)) - 1)]
 
 
-def _latency(client: httpx.Client, n: int = 200) -> None:
-    taken = [_timed(client) for _ in range(n)]
-    _row(
-        f"trivial job, POST to tree, {n} in turn",
-        f"median {statistics.median(taken) * 1e3:.1f} ms, p95 {_percentile(taken, 95) * 1e3:.1f}",
-    )
+def _latency(report: Report, client: httpx.Client, n: int) -> None:
+    taken = [_timed(client) * 1e3 for _ in range(n)]
+    what = f"trivial job, POST to tree, {n} in turn"
+    _row(report, what, "median", statistics.median(taken), "ms")
+    _row(report, what, "p95", _percentile(taken, 95), "ms")
 
 
-def _l2h(client: httpx.Client, n: int = 50_000, k: int = 100, runs: int = 5) -> None:
+def _l2h(
+    report: Report, client: httpx.Client, n: int = 50_000, k: int = 100, runs: int = 5
+) -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(k, size=n)
     logits = rng.normal(size=(n, k)).astype(np.float32)
@@ -95,13 +115,12 @@ def _l2h(client: httpx.Client, n: int = 50_000, k: int = 100, runs: int = 5) -> 
         ).json()
         assert job["status"] == "succeeded", job
         whole.append(time.perf_counter() - began)
-    _row(
-        f"l2h on {n:,} x {k}, uploaded, POST to tree",
-        f"median {statistics.median(whole):.3f} s; the method alone {statistics.median(own):.3f} s",
-    )
+    what = f"l2h on {n:,} x {k}, uploaded"
+    _row(report, what, "median, POST to tree", statistics.median(whole) * 1e3, "ms")
+    _row(report, what, "median, the method alone", statistics.median(own) * 1e3, "ms")
 
 
-def _upload(client: httpx.Client, size: int = 2 << 30) -> None:
+def _upload(report: Report, client: httpx.Client, size: int) -> None:
     columns = 1024
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
@@ -124,10 +143,9 @@ def _upload(client: httpx.Client, size: int = 2 << 30) -> None:
     taken = time.perf_counter() - began
     assert answer.status_code == 201, answer.text
     client.delete(f"/v1/datasets/{answer.json()['id']}")
-    _row(
-        f"upload of {size >> 20:,} MiB",
-        f"{size / taken / 1e6:.0f} MB/s, API process at most {peak.rss / 1e6:.0f} MB",
-    )
+    what = f"upload of {size >> 20:,} MiB"
+    _row(report, what, "rate", size / taken / 1e6, "MB/s")
+    _row(report, what, "memory of the API, most", peak.rss / 1e6, "MB")
 
 
 def _is_api(process: psutil.Process) -> bool:
@@ -160,7 +178,7 @@ class _Peak:
         self._thread.join()
 
 
-def _submissions(url: str, clients: int, n: int = 1500) -> None:
+def _submissions(report: Report, url: str, clients: int, n: int) -> None:
     """Jobs accepted per second by many clients at once, the workers busy with them meanwhile."""
     taken: list[float] = []
 
@@ -189,8 +207,8 @@ def _submissions(url: str, clients: int, n: int = 1500) -> None:
             time.sleep(0.2)
         ended = time.perf_counter() - began
         statuses = {client.get(f"/v1/jobs/{job}").json()["status"] for job in ids[::50]}
-    _row(
-        f"{len(ids):,} jobs submitted by {clients} clients",
-        f"{len(ids) / accepted:.0f} a second, p99 {_percentile(taken, 99) * 1e3:.0f} ms; all ended "
-        f"({', '.join(sorted(statuses))}) after {ended:.0f} s",
-    )
+    assert statuses == {"succeeded"}, statuses
+    what = f"{len(ids):,} jobs submitted by {clients} clients"
+    _row(report, what, "rate", len(ids) / accepted, "/s")
+    _row(report, what, "p99", _percentile(taken, 99) * 1e3, "ms")
+    _row(report, what, "all succeeded after", ended, "s")

@@ -165,7 +165,7 @@ class Method(ABC, Generic[P]):
     inputs : the roles it takes.
     one_of : roles of which exactly one must be given; empty where there is no such choice.
     outputs : what a job of it leaves: "tree", "model", "logits".
-    queue : "cpu" or "gpu".
+    queue : "cpu" or "gpu"; `queue_for` tells it of given parameters.
     example : params with which the contract tests' small data takes well under a second.
     """
 
@@ -183,6 +183,10 @@ class Method(ABC, Generic[P]):
     @property
     def predicts(self) -> bool:
         return "model" in self.outputs
+
+    def queue_for(self, params: Mapping[str, Any]) -> Literal["cpu", "gpu"]:
+        """Where a job with these parameters runs."""
+        return "gpu" if params.get("device") == "cuda" else self.queue
 
     @final
     def fit(

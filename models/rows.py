@@ -17,14 +17,16 @@ class Rows(ABC):
     """Rows of a (n_rows, n_columns) matrix.
 
     shape : (n_rows, n_columns).
-    dtype : of what `read` and `take` give: float16, float32, float64, an integer or bool;
-        uint16 where `bfloat16`.
+    dtype : of what `read` and `take` give, in native byte order: float16, float32, float64, an
+        integer or bool; uint16 where `bfloat16`.
     bfloat16 : whether the numbers are bfloat16, given as their bits.
+    far : whether reading a few scattered rows takes about as long as reading all in order.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     bfloat16: bool = False
+    far: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -33,11 +35,14 @@ class Rows(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows [start, stop) as stored, (stop - start, n_columns); not to be written to."""
+        """Rows [start, stop), (stop - start, n_columns) in C order; not to be written to.
+
+        Rows past the end are left out. What is read in order comes fastest.
+        """
 
     @abstractmethod
     def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The rows of the given ascending numbers, (len(rows), n_columns)."""
+        """The rows of the given ascending numbers, (len(rows), n_columns) in C order."""
 
     def values(self, start: int, stop: int) -> npt.NDArray[Any]:
         """As `read`, with bfloat16 widened to float32."""
@@ -45,19 +50,23 @@ class Rows(ABC):
 
 
 class ArrayRows(Rows):
-    """Rows of an array in memory or memory-mapped; `read` copies nothing."""
+    """Rows of an array in memory or memory-mapped.
+
+    `read` copies nothing of an array that is in C order and native byte order; of others the rows
+    that it reads.
+    """
 
     def __init__(self, array: npt.NDArray[Any], *, bfloat16: bool = False) -> None:
         self.shape = (array.shape[0], array.shape[1])
-        self.dtype = array.dtype
+        self.dtype = array.dtype.newbyteorder("=")
         self.bfloat16 = bfloat16
         self.array = np.asarray(array)
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        return self.array[start:stop]
+        return np.require(self.array[start:stop], self.dtype, ["C", "A"])
 
     def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        return self.array[rows]
+        return np.require(self.array[rows], self.dtype, ["C", "A"])
 
 
 def widened(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:

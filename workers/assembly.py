@@ -62,5 +62,7 @@ def blobs_at(settings: WorkerSettings) -> Blobs:
             endpoint=settings.s3_endpoint,
             cache=settings.scratch_dir / "cache",
             cache_bytes=settings.cache_bytes,
+            stream_bytes=settings.stream_bytes,
+            link_s=settings.job_timeout_s,
         )
     raise FatalError(f"UMBEL_STORE_URL is {settings.store_url!r}; use file:/// or s3://")

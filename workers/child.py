@@ -17,19 +17,29 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from models.contract import Piece
 from models.errors import UsageError
 from workers import forkserver, logs
-from workers.errors import FatalError, TransientError, problem_of
-from workers.jobs import Advance, Request, now
+from workers.crew import Board, Reply
+from workers.errors import (
+    NO_ROOM,
+    FatalError,
+    StoreFull,
+    StoreUnavailable,
+    TransientError,
+    problem_of,
+)
+from workers.jobs import MOST_PIECES, Advance, Request, now
 from workers.processes import die_with_parent, die_with_pipe
 from workers.run import Outcome, Source, Spec, run
 
@@ -53,15 +63,32 @@ class Limits:
     threads: int = 1
 
 
+class Ask(BaseModel):
+    """The child wants the next piece of its fit, having `finished` the one it was to compute."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    finished: int | None = None
+
+
 class Said(BaseModel):
-    """A message of a child: progress, or its last word."""
+    """A message of a child: progress, the pieces of its fit, a wish for one, or its last word."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     advance: Advance | None = None
+    pieces: tuple[dict[str, Any], ...] | None = Field(None, max_length=MOST_PIECES)
+    ask: Ask | None = None
     outcome: Outcome | None = None
     passing: str | None = None
     """Something that may pass kept the job from being done."""
+    kind: Literal["full", "away", "other"] = "other"
+    """Of what may pass: no room left, or a store that does not answer."""
+
+    def passed(self) -> TransientError:
+        """What may pass, as an error."""
+        kinds = {"full": StoreFull, "away": StoreUnavailable, "other": TransientError}
+        return kinds[self.kind](self.passing)
 
 
 _SAID = TypeAdapter(Said)
@@ -87,6 +114,13 @@ class Child:
             self._pipe.send_bytes(spec.model_dump_json().encode())
         except OSError as error:
             raise TransientError("the job's process died before it began") from error
+
+    def tell(self, reply: Reply) -> None:
+        """Answer what it asked. TransientError if it has died meanwhile."""
+        try:
+            self._pipe.send_bytes(reply.model_dump_json().encode())
+        except OSError as error:
+            raise TransientError(self._how_it_died()) from error
 
     def hear(self, timeout_s: float) -> Said | None:
         """Its next message, None if there was none in time.
@@ -227,10 +261,10 @@ def _live(pipe: Connection, limits: Limits) -> None:
         spec = Spec.model_validate_json(pipe.recv_bytes())
     except (EOFError, OSError):
         return
-    die_with_pipe(pipe.recv_bytes)
+    line = _Line(pipe)
+    die_with_pipe(line.receive)
     logs.request_id.set(spec.request.request_id or None)
-    tempfile.tempdir = str(_room(spec.folder))
-    said = _do(spec, limits, _reporter(pipe))
+    said = _do(spec, limits, _reporter(pipe), line)
     pipe.send_bytes(said.model_dump_json(exclude_none=True).encode())
     sys.stderr.flush()
     os._exit(0)
@@ -238,8 +272,8 @@ def _live(pipe: Connection, limits: Limits) -> None:
 
 def _rehearse(limits: Limits) -> None:
     """Do the trial job while there is none: a fresh fork copies each page that it first writes to,
-    which costs a short job more than its own work."""
-    with tempfile.TemporaryDirectory() as folder:
+    which costs a short job more than its own work. Where the disk is full it goes without."""
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
         spec = trial(Path(folder))
         _do(Spec.model_validate_json(spec.model_dump_json()), limits, lambda _: None)
 
@@ -251,20 +285,49 @@ def _room(folder: Path) -> Path:
     return room
 
 
-def _do(spec: Spec, limits: Limits, report: Callable[[Advance], None]) -> Said:
+class _Line:
+    """The child's way to its supervisor, as a `Board`."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._replies: SimpleQueue[Reply] = SimpleQueue()
+
+    def receive(self) -> None:
+        """Take replies in, in a thread of its own; raises when the other end is gone."""
+        while True:
+            self._replies.put(Reply.model_validate_json(self._pipe.recv_bytes()))
+
+    def post(self, pieces: Sequence[Piece]) -> None:
+        self._say({"pieces": list(pieces)})
+
+    def next(self, finished: int | None) -> Reply:
+        self._say({"ask": {"finished": finished}})
+        return self._replies.get()
+
+    def _say(self, said: dict[str, Any]) -> None:
+        self._pipe.send_bytes(json.dumps(said).encode())
+
+
+def _do(
+    spec: Spec, limits: Limits, report: Callable[[Advance], None], board: Board | None = None
+) -> Said:
     from workers import template
 
     try:
+        tempfile.tempdir = str(_room(spec.folder))
         template.BLAS.limit(limits=limits.threads)
-        return Said(outcome=run(spec, report))
+        return Said(outcome=run(spec, report, board))
     except MemoryError as error:
         return Said(outcome=Outcome(error=problem_of(error)))
     except TransientError as error:
-        return Said(passing=str(error))
+        kind = "away" if isinstance(error, StoreUnavailable) else "other"
+        return Said(passing=str(error), kind=kind)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        if error.errno in NO_ROOM:
+            return Said(passing=str(error), kind="full")
+        if error.errno == errno.EIO:
             return Said(passing=str(error))
-        gone = [source.role for source in spec.sources if not source.path.exists()]
+        gone = [one.role for one in spec.sources if one.path is not None and not one.path.exists()]
         if gone:
             return Said(outcome=Outcome(error=problem_of(_deleted(gone[0]))))
         return _fault(spec, error)

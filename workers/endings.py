@@ -54,7 +54,10 @@ class Endings:
         return outcome
 
     def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
-        """End a job that no attempt ends, "failed" as `worker-lost`; an end found stands."""
+        """End a job that no attempt ends; an end found stands.
+
+        "failed" shows why the last attempt was given back, where that is known, else `worker-lost`.
+        """
         record = self._records.get(job_id)
         if record is None or record.ended:
             return
@@ -63,7 +66,7 @@ class Endings:
             status,
             attempt=record.attempt,
             started_at=record.started_at,
-            error=self._worker_lost() if status == "failed" else None,
+            error=record.error or self._worker_lost() if status == "failed" else None,
         )
         if not write_end(self._blobs, tenant, end):
             end = read_end(self._blobs, tenant, job_id) or end

@@ -8,9 +8,13 @@ the log has the traceback.
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 from models.errors import UsageError
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of an OSError that says that a disk is full."""
 
 Problem = dict[str, Any]
 """A problem of RFC 9457 as plain JSON: type, title, status, detail, then further members."""
@@ -63,6 +67,10 @@ def problem_of(error: BaseException) -> Problem:
             422,
             "The job ran out of the memory that a worker may use. Use fewer points or features, or "
             "a method that scales.",
+        )
+    if isinstance(error, StoreFull):
+        return problem(
+            "full", "No room left", 507, "There is no room left where the job writes its result."
         )
     if isinstance(error, TransientError):
         return problem(

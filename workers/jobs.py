@@ -24,6 +24,9 @@ Kind = Literal["fit", "predict", "evaluate", "import", "inspect"]
 
 LISTED: frozenset[str] = frozenset({"fit", "predict", "evaluate"})
 
+MOST_PIECES = 4096
+"""Pieces that a fit may be cut into."""
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -174,3 +177,16 @@ class Claim(_Frozen):
     attempt: int
     fence: str
     started_at: str
+
+
+class Share(_Frozen):
+    """The right to compute one piece of a running attempt's fit, until its lease ends.
+
+    token : random; names the right and the object that comes of it.
+    """
+
+    request: Request
+    fence: str
+    number: int
+    token: str
+    piece: dict[str, Any]

@@ -21,14 +21,16 @@ from typing import Literal
 from workers.datasets import Datasets
 from workers.endings import Endings
 from workers.erasure import erase_files, erase_job
-from workers.errors import Missing, TransientError
+from workers.errors import Missing, Problem, TransientError
 from workers.intake import Intake
 from workers.jobs import ENDED, Advance, Claim, End, Record, Request
+from workers.pieces import Pieces
 from workers.publishing import publish_files, read_end, read_request, write_end
 from workers.rebuild import Rebuild
 from workers.settings import WorkerSettings
 from workers.stores import layout
 from workers.stores.blobs import Blobs
+from workers.stores.boards import Boards
 from workers.stores.records import Records
 from workers.sweeping import Sweeper, Waiting
 
@@ -43,6 +45,7 @@ class Ledger:
     """Jobs over one Redis and one object store. Threads may share it."""
 
     blobs: Blobs
+    pieces: Pieces
 
     def __init__(
         self,
@@ -60,7 +63,8 @@ class Ledger:
         self._endings = Endings(blobs, records, datasets, settings)
         self._intake = Intake(blobs, records, self._endings, settings, self._hint)
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
-        self._rebuild = Rebuild(blobs, records, datasets, self._endings)
+        self.pieces = Pieces(blobs, records, Boards(records.client, settings), self._hint)
+        self._rebuild = Rebuild(blobs, records, datasets, self._endings, self.pieces)
 
     def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
         """Accept a job. Raises StoreUnavailable / StoreFull with nothing half-made.
@@ -162,11 +166,13 @@ class Ledger:
         """Append a `log` event; a line is cut at 4,096 characters."""
         self._records.log(claim, line[:LONGEST_LINE])
 
-    def give_back(self, claim: Claim, *, spend: bool, delay_s: float = 0.0) -> None:
+    def give_back(
+        self, claim: Claim, *, spend: bool, delay_s: float = 0.0, why: Problem | None = None
+    ) -> None:
         """End the lease now so that the job is tried again; `spend` False forgives the attempt.
 
-        With `delay_s` it is tried after so long. A job out of attempts fails as `worker-lost`, one
-        whose cancel was asked for is cancelled.
+        With `delay_s` it is tried after so long. A job out of attempts fails with `why`, or as
+        `worker-lost`; one whose cancel was asked for is cancelled.
         """
         request = claim.request
         outcome = self._records.release(
@@ -175,6 +181,7 @@ class Ledger:
             spend=spend,
             due_s=delay_s or self._settings.resend_s,
             lapsed=False,
+            why=why,
         )
         if outcome == "queued" and not delay_s:
             self._hint(request.queue, request.id)
@@ -218,7 +225,9 @@ class Ledger:
         """Take what is due (lost leases, queued jobs not picked up) once; how many."""
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
-        return self._sweeper.sweep()
+        taken = self._sweeper.sweep()
+        self.pieces.sweep()
+        return taken
 
     def rebuild(self) -> int:
         """After Redis lost or restarted its data: records and lists from the store; how many.

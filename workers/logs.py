@@ -43,3 +43,5 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    # At level debug it tells every step of every compilation.
+    logging.getLogger("numba").setLevel(logging.WARNING)

@@ -21,6 +21,7 @@ from workers.endings import Endings
 from workers.erasure import erase_files, erase_job
 from workers.errors import Missing, StoreUnavailable
 from workers.jobs import ENDED, made_at
+from workers.pieces import Pieces
 from workers.publishing import END, REQUEST, read_end, read_request
 from workers.stores import layout
 from workers.stores.blobs import Blobs
@@ -47,11 +48,13 @@ class Rebuild:
         records: Records,
         datasets: Datasets,
         endings: Endings,
+        pieces: Pieces,
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
         self._endings = endings
+        self._pieces = pieces
 
     def needed(self) -> bool:
         """Whether Redis has started or lost its data since the last rebuild. One round trip."""
@@ -141,6 +144,7 @@ class Rebuild:
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, lost):
                     pass
+        self._pieces.restore()
         return restored
 
     def _dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:

@@ -5,25 +5,33 @@ leaf_of_point.npy   (n_points,) int32
 model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata entry `umbel` is JSON:
                     {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles]}
 predictions.arrow   one row per predicted row: leaf, path, probabilities
+state.safetensors   what a later job needs to grow from this one
+piece.safetensors   the arrays of a piece of a fit; no part of a result
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from models.contract import Model, Predictions
+from models.contract import Arrays, Model, Predictions
 from models.tree.tree import Tree
 
 TREE = "tree.arrow"
 LEAF_OF_POINT = "leaf_of_point.npy"
 MODEL = "model.safetensors"
 PREDICTIONS = "predictions.arrow"
+STATE = "state.safetensors"
+PIECE = "piece.safetensors"
 
 _FACTS = "umbel"
 
@@ -46,7 +54,9 @@ def save_tree(tree: Tree, folder: Path) -> None:
     table = to_table(tree)
     with pa.OSFile(str(folder / TREE), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    np.save(folder / LEAF_OF_POINT, tree.leaf_of_point)
+    with (folder / LEAF_OF_POINT).open("wb") as file:
+        # Given the file itself, numpy loses the reason why it cannot be written.
+        np.save(SimpleNamespace(write=file.write), tree.leaf_of_point)
 
 
 def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
@@ -62,19 +72,17 @@ def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
 
 def save_model(stages: Sequence[Stage], inputs: Sequence[str], folder: Path) -> None:
     """Write what predicts: arrays as safetensors, facts as JSON in its metadata."""
-    from safetensors.numpy import save_file
-
     described = [
         {"method": stage.method, "params": dict(stage.params), "facts": dict(stage.model.facts)}
         for stage in stages
     ]
     arrays = {
-        f"{number}.{name}": np.ascontiguousarray(array)
+        f"{number}.{name}": array
         for number, stage in enumerate(stages)
         for name, array in stage.model.arrays.items()
     }
     facts = json.dumps({"stages": described, "inputs": list(inputs)})
-    save_file(arrays, folder / MODEL, metadata={_FACTS: facts})
+    _save(arrays, folder / MODEL, {_FACTS: facts})
 
 
 def load_model(path: Path) -> tuple[list[Stage], list[str]]:
@@ -114,3 +122,37 @@ def save_predictions(predictions: Predictions, folder: Path) -> None:
         pa.ipc.new_file(sink, table.schema) as writer,
     ):
         writer.write_table(table, max_chunksize=65_536)
+
+
+def save_state(state: Arrays, folder: Path) -> None:
+    """Write what a later job needs to grow from this one."""
+    _save(state, folder / STATE)
+
+
+def save_arrays(arrays: Arrays, folder: Path) -> Path:
+    """Write the arrays of a piece; the file."""
+    path = folder / PIECE
+    _save(arrays, path)
+    return path
+
+
+def load_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Read them back, into memory."""
+    from safetensors.numpy import load_file
+
+    return dict(load_file(path))
+
+
+def _save(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    try:
+        save_file(whole, path, metadata)
+    except SafetensorError as error:
+        # As the file system's own error: a full disk passes, a fault of ours does not.
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error

@@ -1,47 +1,73 @@
 """One job, inside its own process: read the input files, do the work, write the result files.
 
-Knows neither Redis nor the object store nor HTTP: it is given local paths and a folder.
+Knows neither Redis nor the object store: it is given local paths, the address of an object that is
+read in parts, and a folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from models.contract import Fitted, Progress
-from models.data import Data, Value, doubled
+from models.contract import Arrays, Fitted, Method, Params, Piece, Progress, silent
+from models.data import Data, Earlier, Value, doubled
 from models.errors import UsageError
 from models.registry import method
 from models.tree.tree import Tree
 from workers import results
+from workers.crew import Board, Crew
 from workers.errors import Problem, problem_of
 from workers.jobs import Advance, Request, sibling
+from workers.stores.blobs import Link
 
 
 class Source(BaseModel):
     """Where one input lies.
 
     kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
-        content of an import) or "tree" (`files` by name, as in `workers.results`).
+        content of an import), "tree" (`files` by name, as in `workers.results`) or "job" (`files`
+        too, `method` and `params` as they were).
+    before : of a job, what it and those that it grew from were given to read by rows, oldest
+        first; None for what is gone.
+    link : in place of `path`, where the object stays in the store and is read in parts.
+    by_rows : whether the method reads it through `Data.rows`.
     """
 
     model_config = ConfigDict(frozen=True)
 
     role: str
     kind: str
-    path: Path
+    path: Path | None
+    link: Link | None = None
     format: str | None = None
     member: str | None = None
+    by_rows: bool = False
     files: dict[str, Path] = {}
+    method: str = ""
+    params: dict[str, Any] = {}
+    before: tuple[Source | None, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """The local file of one that has no link."""
+        assert self.path is not None
+        return self.path
+
+    @property
+    def n_bytes(self) -> int:
+        return self.file.stat().st_size if self.link is None else self.link.size
 
 
 class Spec(BaseModel):
     """All that the child needs; travels as JSON.
 
     folder : empty folder for the result files; everything in it is published.
+    n_pieces : how many pieces a fit is cut into, where its method can be cut.
+    piece : of the request's fit only this piece is wanted, and its arrays are the result.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +76,8 @@ class Spec(BaseModel):
     sources: tuple[Source, ...]
     folder: Path
     threads: int = 1
+    n_pieces: int = 1
+    piece: dict[str, Any] | None = None
 
     def source(self, role: str) -> Source:
         return next(source for source in self.sources if source.role == role)
@@ -69,22 +97,27 @@ class Outcome(BaseModel):
 Report = Callable[[Advance], None]
 
 
-def run(spec: Spec, report: Report) -> Outcome:
-    """Do the job. The user's errors and a lack of memory come back as `Outcome.error`."""
-    work = {
-        "fit": _fit,
-        "predict": _predict,
-        "evaluate": _evaluate,
-        "import": _import,
-        "inspect": _inspect,
-    }[spec.request.kind]
+def run(spec: Spec, report: Report, board: Board | None = None) -> Outcome:
+    """Do the job. The user's errors and a lack of memory come back as `Outcome.error`.
+
+    board : hands out the pieces of a fit that is cut; None: all of them are computed here.
+    """
+    kind = spec.request.kind
     try:
+        if kind == "fit":
+            return _fit(spec, report, board) if spec.piece is None else _piece(spec, spec.piece)
+        work = {
+            "predict": _predict,
+            "evaluate": _evaluate,
+            "import": _import,
+            "inspect": _inspect,
+        }[kind]
         return work(spec, report)
     except (UsageError, MemoryError) as error:
         return Outcome(error=problem_of(error))
 
 
-def _fit(spec: Spec, report: Report) -> Outcome:
+def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:
     request = spec.request
     steps = [(request.method, request.params)]
     if request.then is not None:
@@ -110,13 +143,14 @@ def _fit(spec: Spec, report: Report) -> Outcome:
                 **{role: value for role, value in values.items() if role == "names"},
             }
         last = number == len(steps) - 1
-        taken = values if last else {r: v for r, v in values.items() if r != "names"}
-        fitted = used.fit(
-            Data(taken),
-            used.Params.model_validate(params),
-            _share(report, number, len(steps)),
-            threads=spec.threads,
-        )
+        data = Data(values if last else _unnamed(values))
+        checked = used.Params.model_validate(params)
+        progress = _Share(report, number, len(steps))
+        compute = partial(_compute, spec, used, data, checked)
+        # Helpers have the job's own inputs, not what an earlier step gave.
+        shared = (spec.n_pieces, board) if number == 0 else (1, None)
+        crew = Crew(compute, progress.within, *shared)
+        fitted = used.fit(data, checked, progress, threads=spec.threads, crew=crew)
         metrics.update(fitted.metrics)
         warnings.extend(fitted.warnings)
         if fitted.model is not None:
@@ -124,6 +158,8 @@ def _fit(spec: Spec, report: Report) -> Outcome:
     assert fitted is not None
 
     report(Advance(fraction=0.99, stage="writing"))
+    if fitted.state is not None:
+        results.save_state(fitted.state, spec.folder)
     predicts = len(stages) == len(steps)
     if predicts:
         first = method(request.method)
@@ -133,14 +169,42 @@ def _fit(spec: Spec, report: Report) -> Outcome:
     return _with_tree(spec, fitted.tree, request.method, result, warnings)
 
 
-def _share(report: Report, number: int, steps: int) -> Progress:
+class _Share:
     """Progress of one step as its share of the whole job's."""
 
-    def progress(fraction: float, stage: str, message: str = "") -> None:
-        whole = (number + min(max(fraction, 0.0), 1.0)) / steps
-        report(Advance(fraction=0.99 * whole, stage=stage, message=message))
+    def __init__(self, report: Report, number: int, steps: int) -> None:
+        self._report, self._number, self._steps = report, number, steps
+        self._fraction = 0.0
 
-    return progress
+    def __call__(self, fraction: float, stage: str, message: str = "") -> None:
+        self._fraction = min(max(fraction, 0.0), 1.0)
+        whole = (self._number + self._fraction) / self._steps
+        self._report(Advance(fraction=0.99 * whole, stage=stage, message=message))
+
+    def within(self, fraction: float, stage: str, message: str = "") -> None:
+        """Progress of pieces: where they are many it is an estimate, which must not go back."""
+        self(max(fraction, self._fraction), stage, message)
+
+
+def _unnamed(values: dict[str, Value]) -> dict[str, Value]:
+    """The names are the last step's."""
+    return {role: value for role, value in values.items() if role != "names"}
+
+
+def _compute(
+    spec: Spec, used: Method[Any], data: Data, params: Params, piece: Piece, progress: Progress
+) -> Arrays:
+    return used.piece(data, params, piece, progress, threads=spec.threads)
+
+
+def _piece(spec: Spec, piece: Piece) -> Outcome:
+    request = spec.request
+    used = method(request.method)
+    values = _values(spec, but="")
+    data = Data(values if request.then is None else _unnamed(values))
+    params = used.Params.model_validate(request.params)
+    results.save_arrays(_compute(spec, used, data, params, piece, silent), spec.folder)
+    return Outcome()
 
 
 def _with_tree(
@@ -203,7 +267,7 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         metrics=options.get("metrics"),
         cut=options.get("cut"),
         seed=options.get("seed", 0),
-        progress=_share(report, 0, 1),
+        progress=_Share(report, 0, 1),
     )
     evaluation = {
         "metrics": dict(done.metrics),
@@ -221,16 +285,20 @@ def _import(spec: Spec, report: Report) -> Outcome:
 
     report(Advance(stage="reading"))
     source = spec.source("content")
-    tree = read_tree(spec.request.options["format"], source.path)
+    tree = read_tree(spec.request.options["format"], source.file)
     twice = doubled(tree.name[tree.leaves].tolist())
     return _with_tree(spec, tree, "import", {"model": None, "metrics": {}}, list(twice))
 
 
 def _inspect(spec: Spec, report: Report) -> Outcome:
     from workers.formats.catalogue import inspect
+    from workers.remote import facts_of
 
     source = spec.source("dataset")
-    facts = inspect(source.format or "", source.path, source.member)
+    if source.link is None:
+        facts = inspect(source.format or "", source.file, source.member)
+    else:
+        facts = facts_of(source.link, source.format or "", source.member, source.role)
     return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})
 
 
@@ -250,14 +318,36 @@ def _values(spec: Spec, but: str) -> dict[str, Value]:
 
 
 def _value(source: Source) -> Value:
+    from workers import remote
+    from workers.formats import catalogue
     from workers.formats import json as json_format
-    from workers.formats.catalogue import load
 
     if source.kind == "tree":
         return _tree(source)
+    if source.kind == "job":
+        return _earlier(source)
     if source.kind == "inline":
-        return json_format.parse(source.path.read_bytes(), source.role)
-    return load(source.format or "", source.path, source.member, source.role)
+        return json_format.parse(source.file.read_bytes(), source.role)
+    format = source.format or ""
+    if source.link is not None:
+        return remote.rows(source.link, format, source.member, source.role)
+    if source.by_rows:
+        return catalogue.rows(format, source.file, source.member, source.role)
+    return catalogue.load(format, source.file, source.member, source.role)
+
+
+def _earlier(source: Source) -> Earlier:
+    state = source.files.get(results.STATE)
+    arrays = {} if state is None else results.load_arrays(state)
+    rows = [None if one is None else Data({one.role: _value(one)}) for one in source.before]
+    roles = {one.role for one in source.before if one is not None}
+    return Earlier(
+        method=source.method,
+        params=source.params,
+        tree=_tree(source),
+        state=arrays,
+        rows={role: [None if one is None else one.rows(role) for one in rows] for role in roles},
+    )
 
 
 def _tree(source: Source) -> Tree:

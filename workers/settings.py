@@ -22,6 +22,11 @@ class WorkerSettings(BaseSettings):
         Path(tempfile.gettempdir()) / "umbel", description="Where attempts are written first."
     )
     cache_bytes: int = Field(20 << 30, ge=0, description="Bound on downloads kept from S3.")
+    stream_bytes: int = Field(
+        1 << 30,
+        ge=0,
+        description="A larger object on S3 is read where it lies, if it is only read by rows.",
+    )
     key_prefix: str = Field("umbel:", description="Prefix of every key in Redis.")
 
     lease_s: float = Field(30.0, gt=0, description="A worker silent for so long has lost its job.")
@@ -36,6 +41,10 @@ class WorkerSettings(BaseSettings):
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Threads one job may use."
     )
     slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
+    split_bytes: int = Field(
+        2 << 30, ge=0, description="A fit on more than so many bytes is cut into pieces; 0: none."
+    )
+    piece_bytes: int = Field(512 << 20, ge=1, description="Bytes of the inputs for each piece.")
     log_level: str = "INFO"
 
     @property

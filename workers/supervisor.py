@@ -11,77 +11,32 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from models.errors import UsageError
 from workers import logs
 from workers.assembly import Assembly
-from workers.child import Child, Nursery
-from workers.errors import Problem, TransientError, problem, problem_of
+from workers.child import Child, Nursery, Said
+from workers.desk import Desk
+from workers.errors import (
+    NO_ROOM,
+    Problem,
+    StoreFull,
+    StoreUnavailable,
+    TransientError,
+    problem,
+    problem_of,
+)
+from workers.helper import Helper
 from workers.inputs import prepare
 from workers.jobs import Advance, Claim, End, now
-from workers.ledger import Ledger
+from workers.pieces import n_pieces
 from workers.run import Outcome, Spec
 from workers.settings import WorkerSettings
-
-_LOOK_EVERY_S = 0.1
-"""How often a supervisor looks at cancel, deadline and stop while it waits."""
-
-_LONGEST_BEAT_S = 0.5
-"""A cancel is noticed by the heartbeat, so it beats at least this often."""
+from workers.watch import CancelAsked, Lost, OutOfTime, Pulse, Stopping, Watch, beat_s
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
-
-
-class Lost(Exception):
-    """Another worker has the lease: nothing may be published."""
-
-
-class CancelAsked(Exception):
-    """The user wants the job to end."""
-
-
-class Stopping(Exception):
-    """This worker is to end before the job has."""
-
-
-class OutOfTime(Exception):
-    """The job has run longer than it may."""
-
-
-class Pulse:
-    """Renews a lease from a thread of its own and carries progress along until `stop`."""
-
-    def __init__(self, ledger: Ledger, claim: Claim, every_s: float) -> None:
-        self.verdict: Literal["on", "cancel", "lost"] = "on"
-        self._ledger, self._claim, self._every_s = ledger, claim, every_s
-        self._advance: Advance | None = None
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
-        self._thread.start()
-
-    def tell(self, advance: Advance) -> None:
-        self._advance = advance
-
-    def stop(self) -> None:
-        self._done.set()
-        self._thread.join(5.0)
-
-    def _beat(self) -> None:
-        logs.request_id.set(self._claim.request.request_id or None)
-        while self.verdict != "lost" and not self._done.wait(self._every_s):
-            advance, self._advance = self._advance, None
-            try:
-                self.verdict = self._ledger.beat(self._claim, advance)
-            except TransientError as error:
-                # The job goes on: its result can still be published if no other attempt is first.
-                _log.warning("job %s: no heartbeat: %s", self._claim.request.id, error)
-            except Exception:
-                _log.exception("job %s: no heartbeat", self._claim.request.id)
 
 
 class Supervisor:
@@ -107,12 +62,20 @@ class Supervisor:
         self._scratch = scratch
         self._threads = threads
         self._worker = worker
+        self._helper = Helper(
+            settings,
+            assembly,
+            nursery,
+            scratch=scratch,
+            threads=threads,
+            stop_at=lambda: self._stop_at,
+        )
         self._stop_at: float | None = None
         self._running = 0
         self._change = threading.Condition()
 
     def run(self, job_id: str) -> None:
-        """Run one attempt of the job, if it is there to be run. Never raises."""
+        """Run one attempt of the job, if it is there to be run, or help one. Never raises."""
         try:
             with self._counted():
                 if self._stop_at is not None:
@@ -120,6 +83,8 @@ class Supervisor:
                 claim = self._parts.ledger.claim(job_id, self._worker)
                 if claim is not None:
                     self._attempt(claim)
+                else:
+                    self._helper.help(job_id)
         except TransientError as error:
             _log.warning("job %s is left to a later time: %s", job_id, error)
         except Exception:
@@ -148,10 +113,10 @@ class Supervisor:
     def _attempt(self, claim: Claim) -> None:
         settings, ledger = self._settings, self._parts.ledger
         logs.request_id.set(claim.request.request_id or None)
-        beat_s = min(settings.heartbeat_s, settings.lease_s / 4, _LONGEST_BEAT_S)
-        pulse = Pulse(ledger, claim, beat_s)
+        pulse = Pulse(lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request)
         folder = self._scratch / f"{claim.request.id}-{claim.fence}"
-        attempt = _Attempt(claim, pulse, self._deadline(), lambda: self._stop_at)
+        desk = Desk(ledger.pieces, claim, settings)
+        attempt = _Attempt(claim, desk, pulse, self._deadline(), lambda: self._stop_at)
         try:
             end = self._end(attempt, folder)
             self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
@@ -162,12 +127,13 @@ class Supervisor:
             ledger.give_back(claim, spend=False)
         except TransientError as error:
             _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
-            ledger.give_back(claim, spend=True)
-        except Exception:
+            ledger.give_back(claim, spend=True, why=_why(error))
+        except Exception as error:
             _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
-            ledger.give_back(claim, spend=True)
+            ledger.give_back(claim, spend=True, why=_why(error))
         finally:
             pulse.stop()
+            desk.close()
             shutil.rmtree(folder, ignore_errors=True)
 
     def _deadline(self) -> float:
@@ -193,13 +159,15 @@ class Supervisor:
         parts, request = self._parts, attempt.claim.request
 
         def get_ready() -> Spec:
-            return prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
+            spec = prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
+            size = sum(source.n_bytes for source in spec.sources)
+            return spec.model_copy(update={"n_pieces": n_pieces(size, self._settings)})
 
         spec = attempt.meanwhile(get_ready)
         child = self._nursery.take()
         try:
             child.begin(spec)
-            return attempt.listen(child)
+            return attempt.listen(child, lambda said: attempt.attend(child, said))
         finally:
             self._nursery.drop(child)
 
@@ -220,65 +188,34 @@ class Supervisor:
             pause_s = min(2 * pause_s, 2.0)
 
 
-class _Attempt:
+class _Attempt(Watch):
     """One claim with what may interrupt it."""
 
     def __init__(
         self,
         claim: Claim,
+        desk: Desk,
         pulse: Pulse,
         deadline: float,
         stop_at: Callable[[], float | None],
     ) -> None:
+        super().__init__(pulse, deadline, stop_at)
         self.claim = claim
-        self._pulse = pulse
-        self._deadline = deadline
-        self._stop_at = stop_at
+        self._desk = desk
         self._began = time.monotonic()
 
-    def check_ownership(self) -> None:
-        """Raises Lost or Stopping."""
-        if self._pulse.verdict == "lost":
-            raise Lost
-        stop_at = self._stop_at()
-        if stop_at is not None and time.monotonic() > stop_at:
-            raise Stopping
-
-    def check(self) -> None:
-        """Raises Lost, Stopping, CancelAsked or OutOfTime."""
-        self.check_ownership()
-        if self._pulse.verdict == "cancel":
-            raise CancelAsked
-        if time.monotonic() > self._deadline:
-            raise OutOfTime
-
-    def meanwhile(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done in another thread so that a long download can be left."""
-        done: Future[T] = Future()
-
-        def do() -> None:
-            try:
-                done.set_result(work())
-            except BaseException as error:
-                done.set_exception(error)
-
-        threading.Thread(target=do, name="inputs", daemon=True).start()
-        while True:
-            with contextlib.suppress(NotYet):
-                return done.result(_LOOK_EVERY_S)
-            self.check()
-
-    def listen(self, child: Child) -> Outcome:
-        """Pass the child's progress on until its last word."""
-        while True:
-            said = child.hear(_LOOK_EVERY_S)
-            if said is not None and said.outcome is not None:
-                return said.outcome
-            if said is not None and said.passing is not None:
-                raise TransientError(said.passing)
-            if said is not None and said.advance is not None:
-                self._pulse.tell(self._with_eta(said.advance))
-            self.check()
+    def attend(self, child: Child, said: Said | None) -> None:
+        """Pass the child's progress on, and hand it the pieces that it asks for."""
+        if said is not None and said.advance is not None:
+            self.pulse.tell(self._with_eta(said.advance))
+        if said is not None and said.pieces is not None:
+            self._desk.post(said.pieces)
+        if said is not None and said.ask is not None:
+            self._desk.ask(said.ask.finished)
+        reply = self._desk.answer(self.meanwhile)
+        if reply is not None:
+            child.tell(reply)
+        self._desk.invite()
 
     def end(
         self,
@@ -311,6 +248,14 @@ class _Attempt:
             return advance
         left = elapsed * (1.0 - advance.fraction) / advance.fraction
         return advance.model_copy(update={"eta_s": round(left, 1)})
+
+
+def _why(error: Exception) -> Problem | None:
+    """What a job shows whose last attempt met `error`; None where its worker was lost."""
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return problem_of(StoreFull())
+    known = isinstance(error, (StoreFull, StoreUnavailable))
+    return problem_of(error) if known else None
 
 
 def _too_long(limit_s: float) -> Problem:

@@ -22,7 +22,7 @@ from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
 from app.schemas.pages import Page
 from app.submission import accepted, check_steps, find_method, job_address
 from workers.errors import TransientError
-from workers.jobs import Record, new_id, now
+from workers.jobs import Record, Step, new_id, now
 from workers.jobs import Request as JobRequest
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
@@ -281,7 +281,7 @@ def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
     given = resolve(service, job.tenant, body.inputs)
     whole = job.model_copy(
         update={
-            "queue": _queue(body.method, None if then is None else then.method),
+            "queue": _queue(step, *([] if then is None else [then])),
             "inputs": dict(given.refs),
             "params": step.params,
             "then": then,
@@ -290,9 +290,10 @@ def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
     return service.ledger.submit(whole, given.inline)
 
 
-def _queue(*method_ids: str | None) -> Literal["cpu", "gpu"]:
-    used = [find_method(method_id).queue for method_id in method_ids if method_id is not None]
-    return "gpu" if "gpu" in used else "cpu"
+def _queue(*steps: Step) -> Literal["cpu", "gpu"]:
+    """A job runs where a GPU is if one of its steps wants one."""
+    wanted = {find_method(one.method).queue_for(one.params) for one in steps}
+    return "gpu" if "gpu" in wanted else "cpu"
 
 
 async def _answer(

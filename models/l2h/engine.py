@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,11 +55,21 @@ def read(source: Source, crew: Crew) -> Seen:
     return Seen(source, digest, hosts(found, digest.size), found, parts)
 
 
-def piece(source: Source, piece: Piece, threads: int, progress: Progress) -> Arrays:
-    """One share of the work."""
+def piece(
+    source: Source,
+    piece: Piece,
+    threads: int,
+    progress: Progress,
+    device: Literal["cpu", "cuda"] = "cpu",
+) -> Arrays:
+    """One share of the work. UsageError where there is no such device."""
     start, stop = int(piece["start"]), int(piece["stop"])
     if piece["do"] == "scan":
-        return scan(source, start, stop, threads, progress).arrays()
+        if device == "cpu":
+            return scan(source, start, stop, threads, progress).arrays()
+        from models.l2h import device as torch_device
+
+        return torch_device.scan(source, start, stop, device, progress, threads).arrays()
     filled, wanted = (np.array(piece[name], dtype=np.int64) for name in ("filled", "wanted"))
     return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
 

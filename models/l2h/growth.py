@@ -144,7 +144,9 @@ class Stacked(Rows):
 def stacked(earlier: Earlier, rows: Rows) -> Stacked:
     """The rows of an earlier job's logits, and new ones under them."""
     n_rows = np.append(earlier.state["parts"], rows.shape[0])
-    return Stacked([*earlier.rows["logits"], rows], n_rows)
+    known = list(earlier.rows.get("logits", ()))
+    gone: list[Rows | None] = [None] * (len(n_rows) - 1 - len(known))
+    return Stacked([*gone, *known, rows], n_rows)
 
 
 def read(earlier: Earlier, source: Source, crew: Crew) -> Seen:

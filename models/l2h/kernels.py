@@ -16,6 +16,7 @@ polynomial, so that the compiler makes vector code of them.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -767,3 +768,40 @@ def advance(step, stop, tie, groups, scores, merges, order, start, n_since, sure
         join(step, g, other, groups, scores, merges)
         step += 1
     return step, -1, 0
+
+
+@njit(cache=True, nogil=True)
+def by_class(label, start, order):
+    """Fill `order` with the rows of each class, ascending: class c's begin at start[c]."""
+    at = start.copy()
+    for row in range(label.size):
+        c = label[row]
+        order[at[c]] = row
+        at[c] += 1
+
+
+@njit(cache=True, nogil=True)
+def widest(width, left, chosen):
+    """Choose the widest intervals, such that all others together are no wider than `left`.
+
+    Widths that share their power of two are chosen together. chosen : (n,) output.
+    """
+    sums = np.zeros(64)
+    for w in width:
+        sums[_power(w)] += w
+    least = 0
+    total = sums[0]
+    while least < 63 and total <= left:
+        least += 1
+        total += sums[least]
+    n = 0
+    for i in range(width.size):
+        chosen[i] = width[i] > 1.0 or _power(width[i]) >= least
+        n += chosen[i]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _power(w):
+    """The power of two at or below w in [0, 2], from 0 for what is below 2^-62."""
+    return max(0, min(63, math.frexp(w)[1] + 61)) if w > 0.0 else 0

@@ -21,8 +21,6 @@ from models.l2h.digest import Digest
 from models.l2h.reference import TIE, Aggregation, Merges
 from models.l2h.source import Float, Int, Source
 
-Mask = npt.NDArray[np.bool_]
-
 _BLOCK_BYTES = 4 << 20
 _STEPS = 256
 """Merges between two looks at progress and cancel."""
@@ -222,10 +220,12 @@ class Merger:
     def _by_lists(self, group: int, classes: Int, rows: Int, known: Known | None) -> int | None:
         width = np.empty(len(rows), dtype=np.float32)
         may_be_listed = rows >= self._readable_from
+        chosen = np.empty(len(rows), dtype=bool)
         room = 0.0
         for share in (None, *_SHARES):
             if share is not None:
-                chosen = _widest(width, share * room) & may_be_listed
+                kernels.widest(width, share * room, chosen)
+                chosen &= may_be_listed
                 if not chosen.any():
                     continue
                 self._relist(rows[chosen])
@@ -334,6 +334,7 @@ class Merger:
             )
 
         if source.rows.far:
+            # All, in order: what spares reading a few rows again later.
             rows = np.arange(self._readable_from, len(self._digest.label))
         for _ in self._reading(np.sort(rows), relist):
             pass
@@ -404,15 +405,8 @@ class _Scores(NamedTuple):
 
 def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
     """(order, start): the rows of class c, ascending, are order[start[c]:start[c + 1]]."""
-    order = np.argsort(digest.label, kind="stable")
     start = np.concatenate(([0], np.cumsum(digest.size)))
-    return order.astype(np.int32 if len(order) < 1 << 31 else np.int64), start
-
-
-def _widest(width: npt.NDArray[np.float32], left: float) -> Mask:
-    """The widest intervals, such that all others together are no wider than `left`."""
-    order = np.argsort(width)
-    kept = int(np.searchsorted(np.cumsum(width[order], dtype=np.float64), left, side="right"))
-    chosen = np.ones(len(width), dtype=bool)
-    chosen[order[:kept]] = False
-    return chosen | (width > 1.0)
+    n = len(digest.label)
+    order = np.empty(n, dtype=np.int32 if n < 1 << 31 else np.int64)
+    kernels.by_class(digest.label, start, order)
+    return order, start

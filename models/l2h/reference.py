@@ -28,6 +28,9 @@ TIE = 1e-10
 """Values within this relative distance of the best are tied; the group with the lowest smallest
 class wins. Far above what the order of a summation changes, so no result depends on it."""
 
+UNDERFLOW = -708.0
+"""Exponentials of less are 0: floats near their smallest have too few digits to tell ties."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -172,11 +175,13 @@ def _winners(values: Float, scale: float) -> tuple[Int, Float]:
 
 
 def exponentials(values: Float, scale: float) -> None:
-    """Make of each row x of `values` exp((x - max x) scale); zeros where all are -inf."""
+    """Make of each row x of `values` exp((x - max x) scale); zeros where all are -inf, and below
+    exp(UNDERFLOW)."""
     highest = values.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
         values -= np.where(np.isfinite(highest), highest, 0.0)
         values *= scale
+    np.copyto(values, -np.inf, where=values < UNDERFLOW)
     np.exp(values, out=values)
 
 

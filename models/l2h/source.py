@@ -61,9 +61,10 @@ class Source:
 
     @property
     def tolerance(self) -> float:
-        """Most that a row's probabilities may differ from 1 in sum; inf where that cannot be told
-        from what is read."""
-        return TOTAL if self.kind != "logits" and self.temperature == 1.0 else np.inf
+        """Most that a quick sum of a row's probabilities may differ from 1; inf where that cannot
+        be told from what is read. A little over `TOTAL`: what a quick sum refuses, an exact one
+        does too."""
+        return TOTAL + 1e-4 if self.kind != "logits" and self.temperature == 1.0 else np.inf
 
     def require_values(self, start: int, stop: int) -> None:
         """Raise UsageError for the first of the rows [start, stop) that holds what is no value of
@@ -96,6 +97,8 @@ class Source:
         """(x, at): row rows[i] is x[at[i]]. Nothing is copied where the matrix lies in memory."""
         if isinstance(self.rows, ArrayRows) and self._as_stored(self.rows.array):
             return self.rows.array, rows
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return self.block(int(rows[0]), int(rows[-1]) + 1), np.arange(len(rows))
         return self._converted(self.rows.take(rows)), np.arange(len(rows))
 
     def _as_stored(self, values: npt.NDArray[Any]) -> bool:
@@ -113,7 +116,7 @@ class Source:
         if self._as_stored(values):
             return values
         if self.rows.bfloat16:
-            return np.ascontiguousarray(widened(values))
+            values = widened(values)
         if self.kind != "probs":
             return np.ascontiguousarray(values, dtype=self.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):

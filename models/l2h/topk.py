@@ -7,6 +7,7 @@ whole rows, but no row can be read again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,31 @@ from models.errors import UsageError
 from models.l2h.digest import Digest
 from models.l2h.engine import Seen
 from models.l2h.hosts import Masses
-from models.l2h.reference import TIE
+from models.l2h.reference import TIE, UNDERFLOW
 from models.l2h.source import TOTAL, Float, Int, Kind, Source
+
+_ROUNDING = 1e-5
+"""Most that probabilities in float32 or float64 sum to more than 1, rounded as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Probabilities of the n rows.
+
+    least, most : (n, k) bounds on that of each class given, best first.
+    missing : (n,) the most that one missing class can have.
+    """
+
+    least: Float
+    most: Float
+    missing: Float
 
 
 def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> Seen:
     """`source` holds the values of the `classes`, both (n, k). UsageError as `digest`."""
     n = source.shape[0]
-    made, given = digest(source.rows.values(0, n), classes, n_classes, source.kind, source.scale)
+    values, rounding = source.rows.values(0, n), _rounding(source, n_classes)
+    made, given = digest(values, classes, n_classes, source.kind, source.scale, rounding)
     found, n_open = hosts(made, given)
     nothing = np.empty(0, dtype=np.int64)
     masses = Masses(nothing, nothing, np.empty((0, 0)))
@@ -31,12 +49,17 @@ def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> Seen:
 
 
 def digest(
-    values: npt.NDArray[Any], classes: npt.NDArray[Any], n_classes: int, kind: Kind, scale: float
-) -> tuple[Digest, Float]:
-    """The digest, and (n, k + 1) the least probability of each class given, best first, then the
-    most that one missing class can have.
+    values: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    n_classes: int,
+    kind: Kind,
+    scale: float,
+    rounding: float = _ROUNDING,
+) -> tuple[Digest, Given]:
+    """The digest, and what is known of probabilities.
 
     values, classes : (n, k) numbers, and the class in [0, n_classes) of each; in any order.
+    rounding : most that the probabilities of a whole row sum to more than 1.
 
     Raises UsageError as `_require_values` says. O(n k log k); holds 8 numbers a value.
     """
@@ -52,22 +75,21 @@ def digest(
 
     n_missing = n_classes - k
     relative = _exponentials(wide, wide[:, :1], scale)
-    missing = n_missing * relative[:, -1]
-    if kind != "logits" and scale == 1.0:
-        left = np.maximum(0.0, 1.0 + _ROUNDING - np.exp(wide).sum(axis=1))
-        missing = np.minimum(missing, left / np.exp(wide[:, 0]))
-    total = relative.sum(axis=1)
-    surest, least_sure = 1.0 / total, 1.0 / (total + missing)
-
     n_listed = max(1, k - 1)
     listed = np.full((n, n_listed), n_classes, dtype=np.int32)
-    weight, tail = np.zeros((n, n_listed)), np.zeros(n)
+    weight = np.zeros((n, n_listed))
     if k > 1:
         listed[:] = named[:, 1:]
         weight[:] = _exponentials(wide[:, 1:], wide[:, 1:2], scale)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tail = np.where(missing > 0, missing / relative[:, 1], 0.0)
-        tail = np.minimum(tail, n_missing * weight[:, -1])
+    missing, tail = n_missing * relative[:, -1], n_missing * weight[:, -1]
+    if kind != "logits" and scale == 1.0:
+        left = np.maximum(0.0, 1.0 + rounding - np.exp(wide).sum(axis=1))
+        missing = np.minimum(missing, left / np.exp(wide[:, 0]))
+        if k > 1:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                tail = np.fmin(tail, left / np.exp(wide[:, 1]))
+    total = relative.sum(axis=1)
+    surest, least_sure = 1.0 / total, 1.0 / (total + missing)
     label = named[:, 0]
     points = np.bincount(label, minlength=n_classes)
     made = Digest(
@@ -82,15 +104,27 @@ def digest(
         slack=_sums(label, (surest - least_sure) / 2, n_classes),
         open_tail=True,
     )
-    given = np.column_stack([relative * least_sure[:, None], np.minimum(missing, relative[:, -1])])
+    given = Given(
+        least=relative * least_sure[:, None],
+        most=relative * surest[:, None],
+        missing=np.minimum(missing, relative[:, -1]),
+    )
     return made, given
 
 
-_ROUNDING = 1e-5
-"""Probabilities given with fewer digits may sum to a little more than they are."""
+def _rounding(source: Source, n_classes: int) -> float:
+    """Most that the probabilities of a whole row sum to more than 1, given how they are stored.
+
+    A probability is off by a share of itself, its logarithm by a share of the logarithm, whose mean
+    over a row is its entropy.
+    """
+    if source.rows.dtype.kind != "f" and not source.rows.bfloat16:
+        return _ROUNDING
+    share = 2.0**-7 if source.rows.bfloat16 else float(np.finfo(source.rows.dtype).eps)
+    return min(TOTAL, max(_ROUNDING, share * max(1.0, float(np.log(n_classes)))))
 
 
-def hosts(digest: Digest, given: Float) -> tuple[list[tuple[int, Int]], int]:
+def hosts(digest: Digest, given: Given) -> tuple[list[tuple[int, Int]], int]:
     """As `models.l2h.engine.hosts`, and how many of the choices the bounds leave open."""
     n_classes = len(digest.size)
     empty, filled = np.flatnonzero(digest.size == 0), np.flatnonzero(digest.size)
@@ -100,16 +134,17 @@ def hosts(digest: Digest, given: Float) -> tuple[list[tuple[int, Int]], int]:
     column_of_filled[filled] = np.arange(len(filled))
     own = column_of_filled[digest.label]
     shape = (len(filled), len(empty))
-    low, seen = np.zeros(shape), np.zeros(shape)
-    most = np.bincount(own, given[:, -1], minlength=len(filled))
-    for i in range(digest.listed.shape[1] if given.shape[1] > 2 else 0):
-        to = column[digest.listed[:, i]]
+    low, high = np.zeros(shape), np.zeros(shape)
+    high += np.bincount(own, given.missing, minlength=len(filled))[:, None]
+    for i in range(1, given.least.shape[1]):
+        to = column[digest.listed[:, i - 1]]
         there = to >= 0
-        np.add.at(low, (own[there], to[there]), given[there, i + 1])
-        np.add.at(seen, (own[there], to[there]), given[there, -1])
+        at = own[there], to[there]
+        np.add.at(low, at, given.least[there, i])
+        np.add.at(high, at, given.most[there, i] - given.missing[there])
     size = digest.size[filled][:, None]
-    high = (low + most[:, None] - seen) / size
     low /= size
+    high /= size
     found, n_open = [], 0
     for c, least, upper in zip(empty.tolist(), low.T, high.T, strict=True):
         near = upper >= least.max() * (1.0 - TIE)
@@ -124,7 +159,8 @@ def _sums(label: npt.NDArray[Any], values: Float, n_classes: int) -> Float:
 
 def _exponentials(values: Float, base: Float, scale: float) -> Float:
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(np.exp((values - base) * scale), nan=0.0)
+        apart = (values - base) * scale
+        return np.where(apart >= UNDERFLOW, np.exp(apart), 0.0)
 
 
 def _require_values(

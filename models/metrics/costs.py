@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.metrics import sweeps
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.meets import LeafOrder, PointOrder
-from models.metrics.pairs import BLOCK_VALUES, Pairs, SparsePairs
+from models.metrics.pairs import BLOCK_VALUES, Cosine, Pairs, SparsePairs
 from models.tree.tree import Tree
 
 Rows = npt.NDArray[np.int64]
@@ -24,6 +25,10 @@ EXACT_POINTS = 5_000
 """Up to so many points, numbers computed from features are computed for all pairs."""
 SAMPLED_PAIRS = 1_000_000
 """Pairs drawn where a metric is estimated."""
+SUMS = 1 << 24
+"""Most numbers that sums over subtrees take at a time."""
+PASSES = 16
+"""Most times that features are read for such sums."""
 
 
 def dasgupta_cost(
@@ -39,7 +44,9 @@ def dasgupta_cost(
     0 or more for similarities of 0 or more; lower is better. 0 below two points. Source: gHHC
     eq. 7 (Dasgupta 2016), whose trees have one point a leaf, so leaves are counted as points.
 
-    O(N^2) for all pairs, O(pairs) for a sparse similarity and for drawn pairs; memory O(N).
+    O(N^2) for all pairs, O(pairs) for a sparse similarity and for drawn pairs; memory O(N). The
+    cosine of dense features is a product of vectors, and products of sums over subtrees give the
+    exact cost in O((N + n_nodes) D) where D features need no more than `PASSES` blocks of columns.
     """
     points = points or PointOrder.of(tree, LeafOrder.of(tree))
     if isinstance(similarity, SparsePairs):
@@ -54,6 +61,8 @@ def dasgupta_cost(
         for node, weight in _all_pairs(points, similarity):
             cost += float(weight @ tree.size[node])
         return Estimate(cost, warnings=similarity.warnings)
+    if isinstance(similarity, Cosine) and 0 < similarity.n_columns <= PASSES * _at_once(tree):
+        return Estimate(_cost_of_cosines(tree, similarity), warnings=similarity.warnings)
     node, weight = _some_pairs(points, similarity, rng)
     n_pairs = tree.n_points * (tree.n_points - 1) // 2
     cost, error = mean_of(weight * tree.size[node], scale=n_pairs)
@@ -107,6 +116,29 @@ def cophenetic_correlation(
     y = (distance - moments.y) / np.sqrt(moments.yy / n)
     _, error = mean_of(x * y - value / 2.0 * (x * x + y * y))
     return Estimate(value, error, (_sampled("cophenetic_correlation", tree), *distances.warnings))
+
+
+def _cost_of_cosines(tree: Tree, cosine: Cosine) -> float:
+    """Dasgupta's cost for (1 + x.y) / 2, x and y of length one or 0."""
+    n_pairs = tree.size * (tree.size - 1) // 2
+    below = np.bincount(tree.parent[1:], n_pairs[1:], tree.n_nodes)
+    cost = float((n_pairs - below) @ tree.size)
+    width = min(cosine.n_columns, _at_once(tree))
+    step = max(1, BLOCK_VALUES // width)
+    for left in range(0, cosine.n_columns, width):
+        columns = slice(left, min(left + width, cosine.n_columns))
+        total = np.zeros((tree.n_nodes, columns.stop - left), dtype=np.float64)
+        for start in range(0, tree.n_points, step):
+            part = slice(start, start + step)
+            rows = cosine.unit(part, columns)
+            cost += sweeps.add_points(total, tree.leaf_of_point[part], tree.size, rows)
+        cost += sweeps.add_children(total, tree.parent, tree.size)
+    return cost / 2.0
+
+
+def _at_once(tree: Tree) -> int:
+    """Columns of features that are summed over subtrees in one pass."""
+    return max(1, SUMS // tree.n_nodes)
 
 
 @dataclass

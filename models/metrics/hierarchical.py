@@ -6,14 +6,12 @@ no step depends on the depth of the tree or holds nodes x classes numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
-from models.metrics import flat
+from models.metrics import flat, sweeps
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.labels import Classes
 from models.metrics.meets import LeafOrder
@@ -22,12 +20,10 @@ from models.tree.walk import contract_unary
 
 Rows = npt.NDArray[np.int64]
 
-EXACT_LEAVES = 20_000
-"""Up to so many leaves with points, LHD is summed over all their pairs."""
+EXACT_STEPS = 4_000_000_000
+"""LHD is exact where that takes up to about so many steps, some seconds."""
 SAMPLED_PAIRS = 1_000_000
 """Pairs drawn where a metric is estimated."""
-DENSE_CELLS = 25_000_000
-"""Largest table of leaves by classes that LHD multiplies as a dense one."""
 NO_POINT = "The tree has no points, so leaf purity is undefined."
 NO_PAIR = "No two points have the same label, so dendrogram purity is undefined."
 
@@ -78,6 +74,16 @@ class Cells:
             np.searchsorted(key, first + leaves.end[node]),
         )
 
+    def meets(self, leaves: LeafOrder) -> Rows:
+        """(n_cells,) lowest node over each cell and the next of its class; -1 for the last one.
+
+        O(n_cells + n_leaves log n_leaves).
+        """
+        meet = np.full(self.place.shape[0], -1, dtype=np.int64)
+        left = np.flatnonzero(self.class_[1:] == self.class_[:-1])
+        meet[left] = leaves.topmost(self.place[left], self.place[left + 1])
+        return meet
+
     def draw(self, n: int, rng: np.random.Generator, *, apart: bool) -> tuple[Rows, Rows]:
         """Cells of n pairs of distinct points of the same class, uniform over all such pairs.
 
@@ -108,9 +114,7 @@ def dendrogram_purity(
 
     sample : None for the exact value, else the number of pairs (at least 2) to estimate it from.
 
-    Exact: within a class, in the tree's order, each gap between neighbouring cells lies at the
-    ancestor of the cells around it; the pairs that an ancestor joins are counted gap by gap.
-    O(N log N) time, O(N + n_nodes) memory at any depth.
+    Exact (`sweeps.purity`): O(N log N) time, O(N + n_nodes) memory at any depth.
     """
     leaves = leaves or LeafOrder.of(tree)
     cells = Cells.of(tree, classes, leaves)
@@ -130,23 +134,7 @@ def dendrogram_purity(
 
     inside = cells.count * (cells.count - 1) // 2
     total = float((inside * (cells.count / tree.size[leaves.leaf[cells.place]])).sum())
-
-    left = np.flatnonzero(cells.class_[1:] == cells.class_[:-1])
-    node = leaves.topmost(cells.place[left], cells.place[left + 1])
-    start, stop = cells.range_under(node, cells.class_[left], leaves)
-    share = (cells.before[stop] - cells.before[start]) / tree.size[node]
-    # Pairs across the gap are counted from the child of `node` on its left to all children on its
-    # right, so where a node joins several children each pair is counted at one gap only.
-    child_start = start
-    order = np.argsort(cells.class_[left] * tree.n_nodes + node, kind="stable")
-    again = np.flatnonzero(
-        (node[order[1:]] == node[order[:-1]])
-        & (cells.class_[left[order[1:]]] == cells.class_[left[order[:-1]]])
-    )
-    child_start[order[again + 1]] = left[order[again]] + 1
-    on_left = cells.before[left + 1] - cells.before[child_start]
-    on_right = cells.before[stop] - cells.before[left + 1]
-    total += float((on_left * on_right * share).sum())
+    total += sweeps.purity(cells.class_start, cells.count, cells.meets(leaves), tree.size)
     return Estimate(min(1.0, total / n_pairs))
 
 
@@ -166,7 +154,7 @@ def lhd(
     tree: Tree,
     classes: Classes,
     *,
-    exact_leaves: int = EXACT_LEAVES,
+    exact_steps: int = EXACT_STEPS,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
     """Least hierarchical distance: how far apart leaves lie that share a class, in [0, 1].
@@ -176,8 +164,9 @@ def lhd(
     in the tree without its nodes of one child. 0 where there is no such pair or K <= 2. A tree
     whose leaves are single points must be cut to clusters first (`upper_part`). Source: L2H B.3.
 
-    Up to `exact_leaves` leaves with points: all pairs of leaves, O(leaves^2 (1 + classes)) time
-    at worst in blocks of rows; beyond, `SAMPLED_PAIRS` pairs with the standard error.
+    Exact (`sweeps.distance`) in O(N log N + steps) time, for each class its leaves times the lesser
+    of their number and that of different depths; past `exact_steps` steps, which only deep trees
+    take, `SAMPLED_PAIRS` pairs with the standard error.
     """
     if tree.n_leaves <= 2:
         return Estimate(0.0)
@@ -188,30 +177,34 @@ def lhd(
     if n_pairs == 0:
         return Estimate(0.0)
     depth_at = tree.depth[leaves.leaf]
-    log2_td = np.log2(np.arange(1, 2 * tree.max_depth + 2, dtype=np.float64))
+    # By number of edges; two leaves are two apart or more.
+    log2_td = np.log2(np.maximum(np.arange(2 * tree.max_depth + 1, dtype=np.float64), 2.0))
     longest = float(np.log2(tree.n_leaves)) - 1.0
 
-    used, cell_row = np.unique(cells.place, return_inverse=True)
-    if used.shape[0] > exact_leaves:
+    n_cells = np.diff(cells.class_start)
+    n_depths = np.unique(depth_at[cells.place]).shape[0]
+    if int((n_cells * np.minimum(n_cells, n_depths)).sum()) > exact_steps:
         rng = rng or np.random.default_rng(0)
         one, other = cells.draw(SAMPLED_PAIRS, rng, apart=True)
         a, b = cells.place[one], cells.place[other]
         meet = leaves.topmost(np.minimum(a, b), np.maximum(a, b))
         td = depth_at[a] + depth_at[b] - 2 * tree.depth[meet]
-        value, error = mean_of((log2_td[td - 1] - 1.0) / longest)
+        value, error = mean_of((log2_td[td] - 1.0) / longest)
         warning = (
-            f"lhd is estimated from {SAMPLED_PAIRS} sampled pairs: {used.shape[0]} leaves are too "
-            "many for all pairs."
+            f"lhd is estimated from {SAMPLED_PAIRS} sampled pairs: {tree.n_leaves} leaves in a "
+            "tree this deep are too many for all pairs."
         )
         return Estimate(value, error, (warning,))
 
-    meet = leaves.topmost(used[:-1], used[1:])
-    total = 0.0
-    for row, shared in _shared_pairs(cells, cell_row, used.shape[0], classes.n_classes):
-        at = np.minimum.accumulate(meet[row:])
-        td = depth_at[used[row]] + depth_at[used[row + 1 :]] - 2 * tree.depth[at]
-        total += float(shared @ (log2_td[td - 1] - 1.0))
-    return Estimate(min(1.0, total / n_pairs / longest))
+    total = sweeps.distance(
+        cells.class_start,
+        cells.count,
+        depth_at[cells.place],
+        cells.meets(leaves),
+        tree.depth,
+        (log2_td - 1.0) / longest,
+    )
+    return Estimate(min(1.0, total / n_pairs))
 
 
 def upper_part(tree: Tree, nodes: Rows, cluster_of_point: Rows) -> Tree:
@@ -223,11 +216,8 @@ def upper_part(tree: Tree, nodes: Rows, cluster_of_point: Rows) -> Tree:
     O(n_nodes).
     """
     kept = np.zeros(tree.n_nodes, dtype=bool)
-    frontier = np.unique(nodes)
-    while frontier.size:
-        kept[frontier] = True
-        above = np.unique(tree.parent[frontier[frontier > 0]]).astype(np.int64)
-        frontier = above[~kept[above]]
+    kept[nodes] = True
+    sweeps.mark_above(tree.parent, kept)
     rows = np.flatnonzero(kept)
     number = np.full(tree.n_nodes + 1, -1, dtype=np.int32)
     number[rows] = np.arange(rows.shape[0], dtype=np.int32)
@@ -240,29 +230,6 @@ def upper_part(tree: Tree, nodes: Rows, cluster_of_point: Rows) -> Tree:
         leaf_of_point=number[nodes[cluster_of_point]],
         extra={},
     )
-
-
-def _shared_pairs(
-    cells: Cells, cell_row: Rows, n_rows: int, n_classes: int, block: int = 256
-) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
-    """For each leaf, the number of pairs of one class that it shares with each later leaf.
-
-    cell_row : (n_cells,) which of the `n_rows` leaves each cell is in.
-
-    Yields row r and a vector (n_rows - 1 - r,). Dense products of counts, or sparse ones where
-    leaves have few classes and that is less work; both exact.
-    """
-    counts = csr_array(
-        (cells.count.astype(np.float64), (cell_row, cells.class_)), shape=(n_rows, n_classes)
-    )
-    sparse_work = float((np.diff(cells.class_start).astype(np.float64) ** 2).sum())
-    dense = n_rows * n_classes <= DENSE_CELLS and 20 * sparse_work > float(n_rows) ** 2 * n_classes
-    table = counts.toarray() if dense else counts
-    for first in range(0, n_rows, block):
-        product = table[first : first + block] @ table[first:].T
-        shared = product if dense else product.toarray()
-        for row in range(shared.shape[0]):
-            yield first + row, shared[row, row + 1 :]
 
 
 def _choose2(size: Rows) -> int:

@@ -1,45 +1,22 @@
-"""Where leaves and points meet: least common ancestors of many pairs, asked again and again.
+"""Where leaves and points meet: least common ancestors of many pairs.
 
 From left to right, the least common ancestor of two leaves is the topmost of the nodes at which
 the neighbouring leaves between them meet. Parents come before children, so the topmost is the
 lowest row number and every question is a minimum over a range; depth does not matter.
-(`models.tree.walk.lca` answers one batch of pairs; here the table is kept for the next batch.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from models.tree import walk
+from models.metrics import sweeps
 from models.tree.tree import Tree
+from models.tree.walk import range_minima
 
 Rows = npt.NDArray[np.int64]
-
-
-class RangeMinimum:
-    """Minima over ranges of a vector: O(n log n) to make (4 bytes an entry), O(1) per question."""
-
-    def __init__(self, values: npt.NDArray[np.integer]) -> None:
-        """values : (n,) integers below 2**31."""
-        self._levels = [values.astype(np.int32)]
-        width = 1
-        while 2 * width <= values.shape[0]:
-            last = self._levels[-1]
-            self._levels.append(np.minimum(last[:-width], last[width:]))
-            width *= 2
-
-    def __call__(self, start: Rows, stop: Rows) -> Rows:
-        """(n_ranges,) minimum of `values[start:stop]` for each range; none may be empty."""
-        level = np.frexp((stop - start).astype(np.float64))[1] - 1
-        low = np.empty(start.shape[0], dtype=np.int64)
-        for number, table in enumerate(self._levels):
-            asked = np.flatnonzero(level == number)
-            low[asked] = np.minimum(table[start[asked]], table[stop[asked] - (1 << number)])
-        return low
 
 
 @dataclass(frozen=True)
@@ -59,7 +36,7 @@ class LeafOrder:
     @classmethod
     def of(cls, tree: Tree) -> LeafOrder:
         """O(n_nodes)."""
-        start, end = walk.intervals(tree)
+        start, end = sweeps.intervals(tree.parent)
         leaf = np.empty(tree.n_leaves, dtype=np.int64)
         leaf[start[tree.leaves]] = tree.leaves
         # A place but the first is where exactly one subtree begins that has siblings on its left.
@@ -68,10 +45,12 @@ class LeafOrder:
         meet[start[later] - 1] = tree.parent[later]
         return cls(leaf, start, end, meet)
 
-    @cached_property
-    def topmost(self) -> RangeMinimum:
-        """Least common ancestor of the leaves at places p < q: `topmost(p, q)`."""
-        return RangeMinimum(self.meet)
+    def topmost(self, low: Rows, high: Rows) -> Rows:
+        """(n,) least common ancestors of the leaves at places `low[i]` < `high[i]`.
+
+        O(n_leaves log n_leaves + n).
+        """
+        return range_minima(self.meet, low, high)
 
 
 @dataclass(frozen=True)
@@ -97,10 +76,12 @@ class PointOrder:
         meet[apart] = leaves.topmost(place[apart], place[apart + 1])
         return cls(order, meet)
 
-    @cached_property
-    def topmost(self) -> RangeMinimum:
-        """Least common ancestor of the points at places s < t: `topmost(s, t)`."""
-        return RangeMinimum(self.meet)
+    def topmost(self, low: Rows, high: Rows) -> Rows:
+        """(n,) least common ancestors of the points at places `low[i]` < `high[i]`.
+
+        O(n_points log n_points + n).
+        """
+        return range_minima(self.meet, low, high)
 
     def after(self, place: int) -> Rows:
         """(n_points - 1 - place,) least common ancestors of the point there and each later one."""

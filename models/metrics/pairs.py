@@ -125,6 +125,17 @@ class Cosine(_FeaturePairs):
             )
         self._scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of a dense feature matrix; 0 of a sparse one."""
+        return 0 if sp.issparse(self._features) else int(self._features.shape[1])
+
+    def unit(self, part: slice, columns: slice) -> Floats:
+        """(n, n_columns) some columns of dense rows, the rows brought to length one."""
+        rows = self._features[part, columns].astype(np.float64, order="C")
+        rows *= self._scale[part, None]
+        return rows
+
     def block(self, first: Rows, second: Rows) -> Floats:
         product = self.rows(first) @ self.rows(second).T
         dense = product.toarray() if sp.issparse(product) else product

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import InvalidTree
+from models.tree.parents import along, under
 from models.tree.tree import Kind, Tree, sizes
 from models.tree.walk import leaves_in_order
 
@@ -205,14 +206,10 @@ def from_parents(
 def levels_below(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
     """(n_nodes,) most edges from each node down to a leaf: heights for a tree that has none.
 
-    `parent` is as in `Tree`: parents come first. O(n_nodes).
+    `parent` is as in `Tree`: parents come first. O(n_nodes log depth).
     """
-    level = [0] * parent.size
-    above = parent.tolist()
-    for node in range(parent.size - 1, 0, -1):
-        if level[above[node]] <= level[node]:
-            level[above[node]] = level[node] + 1
-    return np.array(level, dtype=np.float64)
+    depth = along(parent, np.ones(parent.size))
+    return under(parent, depth, np.maximum.at) - depth
 
 
 def _parents_first(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 OWN = ("parent", "height", "size", "name")
+_SLICE = 1 << 15
+"""Texts converted at a time: the interpreter's lock is held for so many."""
 
 
 def to_table(tree: Tree) -> pa.Table:
@@ -31,7 +33,7 @@ def to_table(tree: Tree) -> pa.Table:
         "parent": pa.array(tree.parent, pa.int32()),
         "height": pa.array(tree.height, pa.float64()),
         "size": pa.array(tree.size, pa.int64()),
-        "name": pa.array(tree.name, pa.string(), from_pandas=False),
+        "name": texts(tree.name),
     }
     fields = [pa.field(key, array.type) for key, array in arrays.items()]
     columns = list(arrays.values())
@@ -65,7 +67,7 @@ def from_table(table: pa.Table, leaf_of_point: npt.NDArray[np.int32]) -> Tree:
         parent=_numbers(table, "parent", np.int32),
         height=_numbers(table, "height", np.float64),
         size=_numbers(table, "size", np.int64),
-        name=table.column("name").to_numpy(),
+        name=_texts_back(table.column("name")),
         leaf_of_point=np.asarray(leaf_of_point, dtype=np.int32),
         kind="partition" if kind == "partition" else "hierarchy",
         monotone=monotone == "true",
@@ -75,6 +77,24 @@ def from_table(table: pa.Table, leaf_of_point: npt.NDArray[np.int32]) -> Tree:
             if field.name not in OWN
         },
     ).validate()
+
+
+def texts(values: npt.NDArray[np.object_]) -> pa.StringArray:
+    """The Arrow array of a column of `str` or None."""
+    import pyarrow as pa
+
+    parts = [
+        pa.array(values[start : start + _SLICE], pa.string(), from_pandas=False)
+        for start in range(0, len(values), _SLICE)
+    ]
+    return pa.chunked_array(parts, pa.string()).combine_chunks()
+
+
+def _texts_back(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
+    values = np.empty(len(column), dtype=object)
+    for start in range(0, len(column), _SLICE):
+        values[start : start + _SLICE] = column.slice(start, _SLICE).to_numpy()
+    return values
 
 
 def _to_arrow(column: npt.NDArray[Any]) -> tuple[pa.Array, str | None]:

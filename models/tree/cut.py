@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
+from models.tree.parents import nearest
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
 
@@ -88,7 +89,10 @@ def cut(
     chosen = ~opened
     chosen[1:] &= opened[tree.parent[1:]]
     nodes = np.flatnonzero(chosen)
-    return Cut(_assign(tree, nodes)[tree.leaf_of_point], nodes, tree.size[nodes], warning)
+    number = np.empty(tree.n_nodes, dtype=np.int64)
+    number[nodes] = np.arange(nodes.size)
+    cluster = number[nearest(tree.parent, chosen)[tree.leaf_of_point]]
+    return Cut(cluster, nodes, tree.size[nodes], warning)
 
 
 def _highest(tree: Tree, k: int) -> tuple[npt.NDArray[np.bool_], str | None]:
@@ -117,14 +121,3 @@ def _highest(tree: Tree, k: int) -> tuple[npt.NDArray[np.bool_], str | None]:
         f"The tree is not binary: no such cut has exactly k = {k} clusters. This one has {got}, "
         f"the next {step}."
     )
-
-
-def _assign(tree: Tree, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """(n_nodes,) the cluster that each node lies in, -1 above the cut."""
-    numbers = np.full(tree.n_nodes, -1, dtype=np.int64)
-    numbers[nodes] = np.arange(nodes.size)
-    cluster = numbers.tolist()
-    for node, over in enumerate(tree.parent.tolist()):
-        if over >= 0 and cluster[over] >= 0:
-            cluster[node] = cluster[over]
-    return np.array(cluster, dtype=np.int64)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from models.errors import InvalidTree, UsageError
 from models.tree.build import from_merges
+from models.tree.parents import places_of
 from models.tree.tree import Tree, sizes
 from models.tree.walk import greatest_heights
 
@@ -36,7 +37,7 @@ def to_scipy(tree: Tree) -> npt.NDArray[np.float64]:
             node=node,
         )
     linkage = np.empty((n_leaves - 1, 4), dtype=np.float64)
-    linkage[:, :2] = _joined(tree, merges)
+    linkage[:, :2] = np.sort(_numbers(tree, merges)[_pairs(tree, merges)], axis=1)
     linkage[:, 2] = height
     linkage[:, 3] = sizes(tree.parent, tree.leaves.astype(np.int32))[merges]
     return linkage
@@ -114,23 +115,20 @@ def hclust(tree: Tree) -> Hclust:
     Raises UsageError with code "not-binary". O(n log n).
     """
     merges, n_leaves = _merges(tree)
-    joined = _joined(tree, merges)
+    number = _numbers(tree, merges)
+    joined = np.sort(number[_pairs(tree, merges)], axis=1)
     merge = np.where(joined < n_leaves, -joined - 1, joined - n_leaves + 1)
-    # Two flat lists: a list of pairs would keep the interpreter to itself while it is made.
-    left, right = merge[:, 0].tolist(), merge[:, 1].tolist()
-    order: list[int] = []
-    waiting = [n_leaves - 1]
-    while waiting:
-        item = waiting.pop()
-        if item < 0:
-            order.append(-item)
-        else:
-            waiting += (right[item - 1], left[item - 1])
-    labels: list[str] = [""] * n_leaves
-    for leaf, node in zip(_leaf_ids(tree).tolist(), tree.leaves.tolist(), strict=True):
-        name = tree.name[node]
-        labels[leaf] = str(leaf + 1) if name is None else name
-    return Hclust(merge, tree.height[merges], np.array(order, dtype=np.int64), labels)
+    start, child = tree.children
+    pairs = child.reshape(-1, 2)
+    by_number = np.take_along_axis(pairs, np.argsort(number[pairs], axis=1), axis=1)
+    tip = (tree.n_children == 0).astype(np.int64)
+    place, _ = places_of(tree.parent, start, by_number.ravel(), tip)
+    order = np.empty(n_leaves, dtype=np.int64)
+    order[place[tree.leaves]] = number[tree.leaves] + 1
+    names = np.empty(n_leaves, dtype=object)
+    names[number[tree.leaves]] = tree.name[tree.leaves]
+    labels = [str(leaf) if name is None else name for leaf, name in enumerate(names, 1)]
+    return Hclust(merge, tree.height[merges], order, labels)
 
 
 def to_hclust(tree: Tree) -> dict[str, Any]:
@@ -174,11 +172,15 @@ def _leaf_ids(tree: Tree) -> npt.NDArray[np.int64]:
     return np.arange(leaves.size)
 
 
-def _joined(tree: Tree, merges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """(L - 1, 2) SciPy ids of what each merge joins, the smaller first: leaves before merges."""
+def _numbers(tree: Tree, merges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(n_nodes,) SciPy id of each node: leaves before merges."""
     number = np.empty(tree.n_nodes, dtype=np.int64)
     number[tree.leaves] = _leaf_ids(tree)
     number[merges] = tree.n_leaves + np.arange(merges.size)
+    return number
+
+
+def _pairs(tree: Tree, merges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(L - 1, 2) the nodes that each merge joins."""
     start, child = tree.children
-    pairs = np.stack([child[start[merges]], child[start[merges] + 1]], axis=1)
-    return np.sort(number[pairs], axis=1)
+    return np.stack([child[start[merges]], child[start[merges] + 1]], axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.tree import newick
+from models.tree.columns import texts
 from models.tree.newick import Labels
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order
@@ -22,15 +23,18 @@ def write(
     Leaves without a name have no taxon. Programs want the labels of leaves distinct, most of them
     whatever the case: `labels="id"` makes them so. O(n_nodes).
     """
+    import pyarrow as pa
+
     leaves = leaf_order(tree)
     if labels == "id":
         numbers = leaves if ids is None else ids[leaves]
-        taxa = [str(number) for number in numbers.tolist()]
+        taxa = pa.array(numbers).cast(pa.string())
     else:
-        taxa = list(dict.fromkeys(name for name in tree.name[leaves] if name is not None))
+        taxa = texts(tree.name[leaves]).unique().drop_null()
     yield f"#NEXUS\nBEGIN TAXA;\n  DIMENSIONS NTAX={len(taxa)};\n  TAXLABELS"
     for start in range(0, len(taxa), 8192):
-        yield "".join(f"\n    {newick.quoted(taxon)}" for taxon in taxa[start : start + 8192])
+        some = taxa.slice(start, 8192).to_pylist()
+        yield "".join([f"\n    {newick.quoted(taxon)}" for taxon in some])
     yield ";\nEND;\nBEGIN TREES;\n  TREE tree = [&R] "
     yield from newick.write(tree, labels=labels, ids=ids, plain=False)
     yield "END;\n"

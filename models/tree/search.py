@@ -47,7 +47,7 @@ def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
             parameter="limit",
         )
     hits: list[tuple[int, int, int]] = []
-    for node, name in enumerate(tree.name.tolist()):
+    for node, name in enumerate(tree.name):
         if name is None:
             continue
         folded = name.casefold()

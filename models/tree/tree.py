@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import InvalidTree
+from models.tree import parents
 
 Kind = Literal["hierarchy", "partition"]
 
@@ -74,10 +75,7 @@ class Tree:
 
         Returns `start` (n_nodes + 1,) and `child` (n_nodes - 1,), each node's in row order.
         """
-        start = np.zeros(self.n_nodes + 1, dtype=np.int64)
-        np.cumsum(self.n_children, out=start[1:])
-        child = np.argsort(self.parent[1:], kind="stable") + 1
-        return start, child
+        return parents.children(self.parent)
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int64]:
@@ -153,9 +151,11 @@ class Tree:
                     "leaf.",
                     point=point,
                 )
-        wrong = np.flatnonzero(self.size != sizes(self.parent, self.leaf_of_point))
+        inside = np.bincount(self.leaf_of_point, minlength=n)
+        wrong = np.flatnonzero(self.size != inside + np.bincount(self.parent[1:], self.size[1:], n))
         if wrong.size:
-            node = int(wrong[0])
+            # The sizes under the last one are right.
+            node = int(wrong[-1])
             raise InvalidTree(f"The size of node {node} is not its number of points.", node=node)
         if self.kind == "partition" and n > 1 and self.parent[1:].any():
             raise InvalidTree("A partition is a tree of depth one.")
@@ -165,13 +165,5 @@ class Tree:
 def sizes(
     parent: npt.NDArray[np.int32], leaf_of_point: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int64]:
-    """(n_nodes,) number of points under each node.
-
-    O(n_nodes + n_points): one pass from the last row to the first, since parents come first.
-    """
-    count = np.bincount(leaf_of_point, minlength=parent.shape[0]).astype(np.int64)
-    total = count.tolist()
-    above = parent.tolist()
-    for node in range(len(total) - 1, 0, -1):
-        total[above[node]] += total[node]
-    return np.array(total, dtype=np.int64)
+    """(n_nodes,) number of points under each node. O(n_nodes log depth + n_points)."""
+    return parents.under(parent, np.bincount(leaf_of_point, minlength=parent.shape[0]))

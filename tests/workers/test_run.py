@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from models import registry
 from models.tree.walk import path
 from workers import results
 from workers.jobs import Advance, Request, Step, now
@@ -52,6 +53,8 @@ class Desk:
         kind: Any,
         inputs: Mapping[str, Any],
         method: str = "l2h",
+        n_pieces: int = 1,
+        piece: dict[str, Any] | None = None,
         **request: Any,
     ) -> tuple[Outcome, Path]:
         """What came of it, and the folder of its result files."""
@@ -69,6 +72,8 @@ class Desk:
             ),
             sources=tuple(self.source(role, value) for role, value in inputs.items()),
             folder=folder,
+            n_pieces=n_pieces,
+            piece=piece,
         )
         self.said = []
         outcome = run(Spec.model_validate_json(spec.model_dump_json()), self.said.append)
@@ -400,3 +405,47 @@ def test_doubled_names_are_warned_of_once(desk: Desk) -> None:
     )
     assert len(outcome.warnings) == 1
     assert "'a'" in outcome.warnings[0]
+
+
+class TestCut:
+    """A fit that is cut into pieces, all of them computed here."""
+
+    @pytest.fixture(autouse=True)
+    def _known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tests.workers.extra.methods.row_argmax import RowArgmax
+
+        known, used = registry.methods(), RowArgmax()
+        monkeypatch.setattr(registry, "methods", lambda: {**known, used.id: used})
+
+    @pytest.mark.parametrize("n_pieces", [1, 2, 6])
+    def test_the_tree_is_the_same(self, desk: Desk, n_pieces: int) -> None:
+        fit = {"method": "row-argmax", "n_pieces": n_pieces}
+        outcome, folder = desk.run("fit", {"features": POINTS}, **fit)
+        assert outcome.error is None
+        assert outcome.result is not None
+        assert outcome.result["metrics"] == {"n_pieces": n_pieces}
+        tree = results.load_tree(folder / results.TREE, folder / results.LEAF_OF_POINT)
+        found = [tree.name[leaf] for leaf in tree.leaf_of_point.tolist()]
+        assert [int(str(name)) for name in found] == POINTS.argmax(axis=1).tolist()
+        fractions = [advance.fraction for advance in desk.said]
+        assert fractions == sorted(fractions)
+
+    def test_one_piece_alone_gives_its_arrays(self, desk: Desk) -> None:
+        piece = {"start": 1, "stop": 4}
+        outcome, folder = desk.run(
+            "fit", {"features": POINTS, "names": NAMES[:2]}, method="row-argmax", piece=piece,
+            then=Step(method="l2h"),
+        )  # fmt: skip
+        assert outcome == Outcome()
+        (file,) = folder.iterdir()
+        arrays = results.load_arrays(file)
+        assert list(arrays) == ["label"]
+        assert arrays["label"].tolist() == POINTS.argmax(axis=1)[1:4].tolist()
+
+    def test_an_error_of_the_user_in_a_piece(self, desk: Desk) -> None:
+        outcome, folder = desk.run(
+            "fit", {"features": POINTS}, method="row-argmax", params={"refused_row": 3}, n_pieces=3
+        )
+        assert outcome.error is not None
+        assert outcome.error["detail"] == "Row 3 is refused."
+        assert list(folder.iterdir()) == []

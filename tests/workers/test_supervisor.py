@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import psutil
 import pytest
 
 from workers.assembly import Assembly, assemble
-from workers.child import Limits, Nursery
+from workers.child import Child, Limits, Nursery
 from workers.embedded import EmbeddedServer
 from workers.jobs import Record, Request, new_id, now
 from workers.settings import WorkerSettings
@@ -209,6 +210,41 @@ def test_a_job_that_kills_its_process_each_time_fails_in_the_end(bench: Bench) -
     assert record.error is not None
 
 
+@pytest.mark.parametrize("n_bytes", [0, 300])
+def test_a_full_disk_is_told_of(
+    tmp_path: Path,
+    server: EmbeddedServer,
+    nursery: Nursery,
+    monkeypatch: pytest.MonkeyPatch,
+    n_bytes: int,
+) -> None:
+    """A limit on the size of a file stands in for the disk: each file of a result meets it."""
+    bench = Bench(tmp_path, server, nursery)
+    take = nursery.take
+
+    def restricted() -> Child:
+        child = take()
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+        return child
+
+    request = bench.submit()
+    with monkeypatch.context() as patch:
+        patch.setattr(nursery, "take", restricted)
+        for attempt in range(bench.settings.max_attempts):
+            assert bench.record(request).error is None
+            bench.supervisor.run(request.id)
+            assert bench.record(request).attempt == attempt + 1
+    record = bench.record(request)
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["type"] == "/problems/full"
+    end = bench.parts.ledger.end_of("t", request.id)
+    assert end is not None
+    assert (end.error, end.files) == (record.error, ())
+    assert list(bench.parts.blobs.keys(layout.attempts("t", request.id))) == []
+    assert list(bench.scratch.iterdir()) == []
+
+
 def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, nursery: Nursery) -> None:
     bench = Bench(tmp_path, server, nursery, job_timeout_s=1.0)
     request = bench.submit("hac", "features", linkage="average")
@@ -291,14 +327,18 @@ def test_it_goes_on_while_redis_is_away(tmp_path: Path, nursery: Nursery) -> Non
 
 
 def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
+    from workers.desk import Desk
     from workers.jobs import Advance, Claim
-    from workers.supervisor import Pulse, _Attempt
+    from workers.supervisor import _Attempt
+    from workers.watch import Pulse
 
+    ledger = bench.parts.ledger
     request = bench.submit()
-    claim = bench.parts.ledger.claim(request.id, "w")
+    claim = ledger.claim(request.id, "w")
     assert isinstance(claim, Claim)
-    pulse = Pulse(bench.parts.ledger, claim, 0.05)
-    attempt = _Attempt(claim, pulse, time.monotonic() + 60, lambda: None)
+    pulse = Pulse(lambda advance: ledger.beat(claim, advance), 0.05, request)
+    desk = Desk(ledger.pieces, claim, bench.settings)
+    attempt = _Attempt(claim, desk, pulse, time.monotonic() + 60, lambda: None)
     attempt._began -= 10.0
     pulse.tell(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
     until(lambda: bench.record(request).progress.stage == "merging", 3.0)

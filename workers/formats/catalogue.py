@@ -22,14 +22,17 @@ from workers.formats import (
     npy,
     npz,
     parquet,
+    raw,
     roles,
     safetensors,
 )
 from workers.formats.facts import CONVERT, DEFAULT, Bounds, Facts, Member, shown, unsupported
+from workers.formats.raw import Content, Layout
 
 __all__ = [
     "ACCEPTED",
     "FORMATS",
+    "RAW",
     "Bounds",
     "Facts",
     "Format",
@@ -37,7 +40,9 @@ __all__ = [
     "format_of",
     "inspect",
     "load",
+    "locate",
     "peek",
+    "rows",
 ]
 
 
@@ -50,10 +55,12 @@ class Format:
     binary: bool
     inspect: Callable[[Path, str | None, Bounds], Facts]
     load: Callable[[Path, str | None, str, Bounds], Value]
+    locate: Callable[[Content, str | None, Bounds], Layout] | None = None
+    """Where an array lies, for formats in which it lies as it is."""
 
 
 _ALL = (
-    Format("npy", ("application/x-npy",), True, npy.inspect, npy.load),
+    Format("npy", ("application/x-npy",), True, npy.inspect, npy.load, npy.locate),
     Format("npz", ("application/x-npz",), True, npz.inspect, npz.load),
     Format(
         "safetensors",
@@ -61,6 +68,7 @@ _ALL = (
         True,
         safetensors.inspect,
         safetensors.load,
+        safetensors.locate,
     ),
     Format(
         "arrow-stream",
@@ -95,6 +103,9 @@ _ALL = (
 )
 
 FORMATS = {one.id: one for one in _ALL}
+RAW = frozenset(one.id for one in _ALL if one.locate is not None)
+"""Formats whose arrays lie in the file as they are, so that parts can be read."""
+
 ACCEPTED = tuple(one.media_types[0] for one in _ALL)
 _BY_TYPE = {name: one for one in _ALL for name in one.media_types}
 
@@ -179,6 +190,28 @@ def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds 
     """
     roles.is_column(role)
     return _format(format).load(path, member, role, bounds)
+
+
+def rows(format: str, path: Path, member: str | None, role: str) -> Value:
+    """As `load` for a matrix that is read by rows: `Rows` where the format is of `RAW`.
+
+    Nothing is copied, whatever the dtype and the order of bytes.
+    """
+    found = _format(format)
+    if found.locate is None:
+        return found.load(path, member, role, DEFAULT)
+    return raw.rows(path, found.locate(raw.LocalContent(path), member, DEFAULT), role)
+
+
+def locate(format: str, content: Content, member: str | None = None) -> Layout:
+    """Where the array lies in a file of a format of `RAW`, here or far away. Errors as `inspect`.
+
+    Reads the header only.
+    """
+    found = _format(format).locate
+    if found is None:
+        raise unsupported(f"A file of format {shown(format)} cannot be read in parts.")
+    return found(content, member, DEFAULT)
 
 
 def _format(format: str) -> Format:

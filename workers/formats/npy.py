@@ -11,17 +11,16 @@ import io
 import math
 import struct
 import tokenize
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from models.data import Value
 from models.errors import UsageError
 from workers.formats import roles
 from workers.formats.facts import CONVERT, DEFAULT, Bounds, Facts, broken, unsupported
+from workers.formats.raw import Content, Layout, LocalContent, mapped
 
 MAGIC = b"\x93NUMPY"
 HEAD = 1 << 16
@@ -31,17 +30,7 @@ _MAX_PADDED = 10_000
 _MAX_WRITTEN = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What the header claims, found equal to what follows it. `offset` is where the data begin."""
-
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype[Any]
-    offset: int
-
-
-def header(head: bytes, length: int, what: str = "The .npy file") -> Header:
+def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
     """Read the header at the beginning of `head`, the first bytes of a file of `length` bytes.
 
     Raises UsageError: `truncated` where the file holds fewer bytes than claimed, `invalid-file` for
@@ -93,43 +82,32 @@ def header(head: bytes, length: int, what: str = "The .npy file") -> Header:
             f"{what} holds {actual} bytes after the header, but shape {shape} of {dtype} needs "
             f"{claimed}."
         )
-    return Header(shape, fortran, dtype, start + size)
+    return Layout(shape, dtype, start + size, fortran)
 
 
 def peek(head: bytes, length: int) -> Facts:
     """Facts of a file of `length` bytes that begins with `head` (64 KiB or the whole file)."""
-    found = header(head, length)
-    roles.require_filled(found.shape)
-    return Facts(found.shape, roles.dtype_name(found.dtype))
+    return _filled(header(head, length)).facts()
+
+
+def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
+    """Where the array lies, from the header. O(1)."""
+    return _filled(header(content.read(0, HEAD), content.length))
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the file, from its header. O(1)."""
-    with path.open("rb") as file:
-        return peek(file.read(HEAD), path.stat().st_size)
+    return locate(LocalContent(path), member, bounds).facts()
 
 
 def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
     """The array mapped read-only; big-endian ones are copied into native order."""
-    with path.open("rb") as file:
-        found = header(file.read(HEAD), path.stat().st_size)
-    roles.require_filled(found.shape)
-    order: Literal["C", "F"] = "F" if found.fortran else "C"
-    return roles.shaped(mapped(path, found.offset, found.dtype, found.shape, order), role)
+    return roles.shaped(mapped(path, locate(LocalContent(path), member, bounds)), role)
 
 
-def mapped(
-    path: Path,
-    offset: int,
-    dtype: np.dtype[Any],
-    shape: tuple[int, ...],
-    order: Literal["C", "F"] = "C",
-) -> npt.NDArray[Any]:
-    """Part of a file as a read-only array, mapped into memory and not read."""
-    array: npt.NDArray[Any] = np.memmap(
-        path, dtype=dtype, mode="r", offset=offset, shape=shape, order=order
-    )
-    return array.view(np.ndarray)
+def _filled(layout: Layout) -> Layout:
+    roles.require_filled(layout.shape)
+    return layout
 
 
 def _read(data: bytes, major: int, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

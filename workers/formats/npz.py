@@ -32,6 +32,7 @@ from workers.formats.facts import (
     shown,
     unsupported,
 )
+from workers.formats.raw import Layout
 
 _HEAD = 12_000
 _BLOCK = 4 << 20
@@ -176,7 +177,7 @@ def _members(archive: zipfile.ZipFile) -> tuple[Member, ...]:
     return tuple(out)
 
 
-def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> npy.Header:
+def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Layout:
     with _member(archive, info) as file:
         head = file.read(min(_HEAD, info.file_size))
     name = shown(info.filename)

@@ -14,7 +14,9 @@ from models.data import Value
 from models.errors import UsageError
 from workers.formats.facts import broken, shown, unsupported
 
-MATRIX = frozenset({"logits", "features", "distances", "similarity", "targets", "graph"})
+MATRIX = frozenset(
+    {"logits", "top_classes", "features", "distances", "similarity", "targets", "graph"}
+)
 COLUMN = frozenset({"labels", "names", "feature_names", "tasks", "timestamps", "documents"})
 TEXT = frozenset({"names", "feature_names", "documents"})
 """Columns that are text: numbers in them are taken as they are written."""
@@ -78,26 +80,30 @@ def matrix(values: npt.NDArray[Any], role: str) -> npt.NDArray[Any]:
     Not copied unless its bytes are in the other order or unaligned. Values are not looked at: a
     NaN or an infinity in a binary file is the method's to refuse.
     """
-    if values.ndim == 1:
-        raise UsageError(
-            f"Input {role!r} must be a matrix (n_rows, n_columns); the array has one dimension, "
-            f"shape {values.shape}. For one column reshape it: array.reshape(-1, 1); for one row: "
-            "array.reshape(1, -1).",
-            code="wrong-shape",
-            role=role,
-            shape=list(values.shape),
-        )
-    require_filled(values.shape)
-    if values.dtype.kind not in "biuf":
-        raise UsageError(
-            f"Input {role!r} must be a matrix of numbers; the array holds "
-            f"{dtype_name(values.dtype)}.",
-            code="wrong-input",
-            role=role,
-        )
+    require_matrix(values.shape, values.dtype, role)
     if not values.dtype.isnative or not values.flags.aligned:
         values = values.astype(values.dtype.newbyteorder("="))
     return values
+
+
+def require_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], role: str) -> None:
+    """Raise UsageError unless an array of this kind is a matrix of numbers."""
+    if len(shape) == 1:
+        raise UsageError(
+            f"Input {role!r} must be a matrix (n_rows, n_columns); the array has one dimension, "
+            f"shape {shape}. For one column reshape it: array.reshape(-1, 1); for one row: "
+            "array.reshape(1, -1).",
+            code="wrong-shape",
+            role=role,
+            shape=list(shape),
+        )
+    require_filled(shape)
+    if dtype.kind not in "biuf":
+        raise UsageError(
+            f"Input {role!r} must be a matrix of numbers; the array holds {dtype_name(dtype)}.",
+            code="wrong-input",
+            role=role,
+        )
 
 
 def sparse(values: sp.csr_array, role: str) -> sp.csr_array:

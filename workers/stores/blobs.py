@@ -11,6 +11,22 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Link(BaseModel):
+    """A temporary address of one object: it lets whoever has it read that object and no other.
+
+    url : a secret; it is not to be logged, shown or kept.
+    size, etag : of the object as it is now.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str = Field(repr=False)
+    size: int
+    etag: str
+
 
 class Blobs(Protocol):
     """Raises `StoreUnavailable`, `StoreFull`, `Missing` and `AlreadyThere` of `workers.errors`."""
@@ -57,6 +73,13 @@ class Blobs(Protocol):
         """A local file with the content, to be read or memory-mapped and not changed.
 
         The file itself for the local store; for S3 a download kept in a bounded cache.
+        """
+        ...
+
+    def link(self, key: str) -> Link | None:
+        """Where the object can be read by range; None where `local_path` serves better.
+
+        That is a local store, and an object that may well be kept in the cache.
         """
         ...
 

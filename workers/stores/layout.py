@@ -8,9 +8,12 @@ jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an i
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
 open/<tenant>/<job>                  an empty marker while the job has not ended
 attempts/<tenant>/<job>/<fence>/...  what one attempt made
+pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
 """
 
 from __future__ import annotations
+
+PIECES = "pieces/"
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:
@@ -35,3 +38,11 @@ def attempts(tenant: str, job_id: str) -> str:
 
 def attempt(tenant: str, job_id: str, fence: str, name: str = "") -> str:
     return f"{attempts(tenant, job_id)}{fence}/{name}"
+
+
+def pieces(tenant: str, job_id: str, fence: str) -> str:
+    return f"{PIECES}{tenant}/{job_id}.{fence}/"
+
+
+def piece(tenant: str, job_id: str, fence: str, number: int, token: str) -> str:
+    return f"{pieces(tenant, job_id, fence)}{number}.{token}"

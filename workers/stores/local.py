@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.stores.blobs import Link
 from workers.stores.keys import checked, checked_prefix
 from workers.stores.streams import batches
 
@@ -127,6 +128,9 @@ class LocalBlobs:
         with _translated(key):
             path.stat()
         return path
+
+    def link(self, key: str) -> Link | None:
+        return None
 
     def keys(self, prefix: str) -> Iterator[str]:
         folder = self._path(checked_prefix(prefix)) if prefix else self.root

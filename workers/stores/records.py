@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 import redis
 
+from workers.errors import Problem
 from workers.jobs import LISTED, Advance, Claim, End, Record, Request, Step, sibling
 from workers.settings import WorkerSettings
 from workers.stores.cursor import decode, encode
@@ -178,9 +179,19 @@ class Records:
         self._scripts("log", claim.request.id, claim.fence, json.dumps({"line": line}))
 
     def release(
-        self, job_id: str, fence: str, *, spend: bool, due_s: float, lapsed: bool
+        self,
+        job_id: str,
+        fence: str,
+        *,
+        spend: bool,
+        due_s: float,
+        lapsed: bool,
+        why: Problem | None = None,
     ) -> Released:
-        """End an attempt; with `lapsed` only if its lease has run out."""
+        """End an attempt; with `lapsed` only if its lease has run out.
+
+        why : becomes the record's error if this was the last attempt.
+        """
         answer = self._scripts(
             "release",
             job_id,
@@ -189,6 +200,7 @@ class Records:
             self._settings.max_attempts,
             _ms(due_s),
             int(lapsed),
+            "" if why is None else json.dumps(why),
         )
         return cast("Released", answer)
 

@@ -1,38 +1,57 @@
 """Blobs in a bucket of S3 or of a store that speaks S3. Credentials come from AWS's environment.
 
 A store that is away is noticed within about ten seconds. What is read by path is downloaded into a
-cache on the local disk, named by key and ETag: an object that changed is another file there.
+cache on the local disk, named by key and ETag: an object that changed is another file there. What
+is too large for that is read by range, from an address that needs no credentials.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import S3Store
 
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.stores.blobs import Link
 from workers.stores.cache import Cache
 from workers.stores.keys import checked, checked_prefix
 from workers.stores.streams import batches
 
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
 PIECE = 1 << 20
 PART = 8 << 20
 _PARTS_AT_ONCE = 4
+_LONGEST_LINK_S = 7 * 24 * 3600.0
 _FULL = ("507", "StorageFull", "QuotaExceeded", "InsufficientStorage")
 
 
 class S3Blobs:
-    """The `Blobs` under one prefix of a bucket. Threads and processes may share it."""
+    """The `Blobs` under one prefix of a bucket. Threads and processes may share it.
+
+    stream_bytes : an object larger than this has a `link`.
+    link_s : how long that is good; S3 allows 7 days.
+    """
 
     def __init__(
-        self, *, bucket: str, prefix: str, endpoint: str | None, cache: Path, cache_bytes: int
+        self,
+        *,
+        bucket: str,
+        prefix: str,
+        endpoint: str | None,
+        cache: Path,
+        cache_bytes: int,
+        stream_bytes: int = 1 << 30,
+        link_s: float = _LONGEST_LINK_S,
     ) -> None:
         place: dict[str, Any] = {}
         if endpoint is not None:
@@ -58,6 +77,8 @@ class S3Blobs:
             },
         )
         self._cache = Cache(cache, cache_bytes)
+        self._stream_bytes = stream_bytes
+        self._link_for = timedelta(seconds=math.ceil(min(link_s, _LONGEST_LINK_S)))
 
     def put(self, key: str, data: bytes, *, create: bool = False) -> None:
         with _translated(checked(key)):
@@ -155,13 +176,23 @@ class S3Blobs:
     def local_path(self, key: str) -> Path:
         with _translated(checked(key)):
             facts = obstore.head(self._store, key)
-        version = f"{facts['e_tag']}-{facts['size']}"
+        version = _version(facts)
         kept = self._cache.get(key, version)
         if kept is not None:
             return kept
         with _translated(key):
             found = obstore.get(self._store, key, options={"if_match": facts["e_tag"]})
             return self._cache.add(key, version, found.stream(min_chunk_size=PIECE))
+
+    def link(self, key: str) -> Link | None:
+        with _translated(checked(key)):
+            facts = obstore.head(self._store, key)
+            if facts["size"] <= self._stream_bytes or facts["e_tag"] is None:
+                return None
+            if self._cache.get(key, _version(facts)) is not None:
+                return None
+            url = obstore.sign(self._store, "GET", key, self._link_for)
+        return Link(url=url, size=facts["size"], etag=facts["e_tag"])
 
     def keys(self, prefix: str) -> Iterator[str]:
         whole = checked_prefix(prefix) if prefix else ""
@@ -223,6 +254,10 @@ class _Source:
         if not part:
             raise StopAsyncIteration
         return part
+
+
+def _version(facts: ObjectMeta) -> str:
+    return f"{facts['e_tag']}-{facts['size']}"
 
 
 @contextmanager

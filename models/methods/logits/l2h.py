@@ -69,6 +69,13 @@ class L2HParams(Params):
     temperature: float = Field(
         1.0, ge=1e-3, le=1e3, description="What logits are divided by before softmax."
     )
+    device: Literal["cpu", "cuda"] = Field(
+        "cpu",
+        description=(
+            "Where logits are read: on the processor, or on a GPU by workers that have one. The "
+            "hierarchy is the same."
+        ),
+    )
     growable: bool = Field(
         False,
         description=(
@@ -219,7 +226,8 @@ class L2H(Method[L2HParams]):
     ) -> Arrays:
         from models.l2h import engine
 
-        return engine.piece(_source(data, params), piece, threads, _share(progress, 0.0, 0.6))
+        within = _share(progress, 0.0, 0.6)
+        return engine.piece(_source(data, params), piece, threads, within, params.device)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest logit; a node's probability is the softmax mass of its classes."""

@@ -95,8 +95,11 @@ def test_from_features(tree: Tree, seed: int) -> None:
         ):
             assert pairs.block(everyone, everyone)[off] == pytest.approx(expected[off], abs=close)
             assert pairs.at(first, second) == pytest.approx(expected[first, second], abs=close)
-    got = dasgupta_cost(tree, Cosine(features)).value
-    assert got == pytest.approx(naive_cost(tree, (1 + cosine) / 2), rel=1e-9)
+    expected = naive_cost(tree, (1 + cosine) / 2)
+    assert dasgupta_cost(tree, Cosine(features)).value == pytest.approx(expected, rel=1e-9)
+    by_sums = dasgupta_cost(tree, Cosine(features), exact_points=0)
+    assert by_sums.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert by_sums.standard_error is None
 
 
 def from_linkage(merges: npt.NDArray[np.float64]) -> Tree:
@@ -140,12 +143,33 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
         assert one.value == pytest.approx(other.value, rel=1e-12)
 
 
+def test_cosines_are_summed_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    parent = np.append(-1, rng.integers(0, np.arange(1, 300)))
+    leaves = np.setdiff1d(np.arange(300), parent)
+    tree = tree_of(parent, rng.choice(leaves, 500))
+    features = rng.normal(size=(500, 7)) + 0.5
+    features[3] = 0.0
+    exact = dasgupta_cost(tree, Cosine(features)).value
+    for sums, values in ((1 << 24, 1 << 22), (1000, 20), (300, 1)):
+        monkeypatch.setattr(costs, "SUMS", sums)
+        monkeypatch.setattr(costs, "BLOCK_VALUES", values)
+        got = dasgupta_cost(tree, Cosine(np.asfortranarray(features)), exact_points=0)
+        assert got.value == pytest.approx(exact, rel=1e-12)
+        assert got.standard_error is None
+        assert "zero" in got.warnings[0]
+    # More blocks of columns than passes: pairs are drawn.
+    monkeypatch.setattr(costs, "PASSES", 6)
+    assert dasgupta_cost(tree, Cosine(features), exact_points=0).standard_error is not None
+
+
 def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "SAMPLED_PAIRS", 500)
     features = np.random.default_rng(1).exponential(size=(80, 3))
     tree = from_linkage(linkage(features, "average"))
     for metric, pairs in (
-        (dasgupta_cost, Cosine(features)),
+        (dasgupta_cost, Gaussian(features)),
+        (dasgupta_cost, Cosine(sp.csr_array(features))),
         (cophenetic_correlation, Euclidean(features)),
     ):
         exact = metric(tree, pairs).value

@@ -126,15 +126,6 @@ def test_lhd_is_0_without_such_a_pair() -> None:
     assert lhd(two, classes_of([0, 0], 2)).value == 0.0
 
 
-def test_sparse_and_dense_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    tree, labels = random_tree(300, 5000, rng), rng.integers(0, 4, 5000)
-    classes = classes_of(labels, 5000)
-    dense = lhd(tree, classes).value
-    monkeypatch.setattr(hierarchical, "DENSE_CELLS", 0)
-    assert lhd(tree, classes).value == pytest.approx(dense, rel=1e-12)
-
-
 def random_tree(n_nodes: int, n_points: int, rng: np.random.Generator) -> Tree:
     parent = np.concatenate([[-1], rng.integers(0, np.arange(1, n_nodes))])
     leaves = np.setdiff1d(np.arange(n_nodes), parent)
@@ -151,7 +142,7 @@ def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyP
             dendrogram_purity(tree, classes).value,
             lambda rng: dendrogram_purity(tree, classes, sample=400, rng=rng),
         ),
-        (lhd(tree, classes).value, lambda rng: lhd(tree, classes, exact_leaves=0, rng=rng)),
+        (lhd(tree, classes).value, lambda rng: lhd(tree, classes, exact_steps=0, rng=rng)),
     ):
         assert exact is not None
         runs = [draw(np.random.default_rng(seed)) for seed in range(400)]

@@ -35,10 +35,6 @@ def tree() -> Tree:
 def test_orders_of_a_small_tree(tree: Tree) -> None:
     assert walk.preorder(tree).tolist() == [0, 1, 4, 5, 2, 3, 6, 7]
     assert walk.leaf_order(tree).tolist() == [4, 5, 2, 7]
-    start, end = walk.intervals(tree)
-    assert list(zip(start.tolist(), end.tolist(), strict=True)) == [
-        (0, 4), (0, 2), (2, 3), (3, 4), (0, 1), (1, 2), (3, 4), (3, 4),
-    ]  # fmt: skip
     assert walk.internal(tree).tolist() == [0, 1, 3, 6]
 
 
@@ -123,12 +119,20 @@ def test_preorder_is_a_depth_first_walk(tree: Tree) -> None:
 
 
 @given(random_tree())
-def test_intervals_hold_the_leaves_under_each_node(tree: Tree) -> None:
-    order = walk.leaf_order(tree)
-    start, end = walk.intervals(tree)
-    for node, leaves in enumerate(under(tree)):
-        assert set(order[start[node] : end[node]].tolist()) == leaves
-    assert sorted(order.tolist()) == tree.leaves.tolist()
+def test_leaf_order_is_that_of_preorder(tree: Tree) -> None:
+    leaves = set(tree.leaves.tolist())
+    expected = [node for node in walk.preorder(tree).tolist() if node in leaves]
+    assert walk.leaf_order(tree).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=40), st.data())
+def test_range_minima(values: list[int], data: st.DataObject) -> None:
+    starts = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=20))
+    stops = [data.draw(st.integers(start + 1, len(values))) for start in starts]
+    found = walk.range_minima(np.array(values), np.array(starts, int), np.array(stops, int))
+    assert found.tolist() == [
+        min(values[start:stop]) for start, stop in zip(starts, stops, strict=True)
+    ]
 
 
 def _all_pairs_agree(tree: Tree) -> None:

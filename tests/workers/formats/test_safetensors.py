@@ -56,13 +56,6 @@ def test_bfloat16_becomes_float32_exactly(tmp_path: Path) -> None:
     np.testing.assert_array_equal(value.view(np.uint32), tensor.float().numpy().view(np.uint32))
 
 
-def test_widening_goes_on_past_a_block() -> None:
-    bits = np.arange(5_000_000, dtype=np.uint16)
-    expected = (bits.astype(np.uint32) << 16).view(np.float32)
-    found = safetensors.widened(bits)
-    np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
-
-
 def test_float8_is_refused(tmp_path: Path) -> None:
     save_torch({"x": torch.zeros(2, 2).to(torch.float8_e4m3fn)}, tmp_path / "x")
     assert refused(safetensors.inspect, tmp_path / "x", None).code == "unsupported-format"
@@ -91,7 +84,7 @@ def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
         (entry([2, 2], 17, 1), b"\0" * 17, "invalid-file"),
         (entry([2, 2], 16), b"\0" * 17, "invalid-file"),
         (entry([2, 2], 16, dtype=None), b"\0" * 16, "invalid-file"),
-        (entry([2, 2], 16, dtype="F99"), b"\0" * 16, "invalid-file"),
+        (entry([2, 2], 16, dtype="F99"), b"\0" * 16, "unsupported-format"),
         (entry([True, 4], 16), b"\0" * 16, "invalid-file"),
         (entry([0, 4], 0), b"", "empty"),
         (entry([4, 0], 0), b"", "empty"),

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Put a job whose attempt is over back into the queue. ARGV: id, fence, spend 0 or 1, max
--- attempts, ms until it is due, whether the lease must have run out (0 or 1).
--- Answers 'lost', 'cancelled', 'exhausted' or 'queued'.
+-- attempts, ms until it is due, whether the lease must have run out (0 or 1), the problem that the
+-- job shows if this was its last attempt (JSON or ''). Answers 'lost', 'cancelled', 'exhausted' or 'queued'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt')
 local status, attempt = h[1], tonumber(h[5])
@@ -19,6 +19,7 @@ end
 if attempt >= tonumber(ARGV[5]) then
   redis.call('HSET', job_key(id), 'lease', 0)
   redis.call('ZADD', P .. 'due', int(now), id)
+  if ARGV[8] ~= '' then redis.call('HSET', job_key(id), 'error', ARGV[8]) end
   return 'exhausted'
 end
 redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker')

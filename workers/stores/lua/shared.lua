@@ -79,3 +79,25 @@ local function index_drop(name, id)
   for _, key in ipairs(index_lists(name, h[1], h[2])) do redis.call('ZREM', key, id) end
   return redis.call('DEL', P .. name .. ':' .. id)
 end
+
+-- The board of an attempt whose fit is cut into pieces. The hash `board:<job>:<fence>` has piece k
+-- as `p<k>`, the token of whoever has it as `t<k>`, how often helpers took it as `c<k>`, and as
+-- `mine` the one that the attempt itself has. `...:left` holds what is not done, scored by the time
+-- in ms from which it may be taken (a free piece by its number, which is long ago), `...:own` what
+-- only the attempt may take, `...:done` what helpers have done. `boards` is scored by the time at
+-- which a sweeper must look.
+local function board_key(id, fence) return P .. 'board:' .. id .. ':' .. fence end
+
+-- Whether the attempt runs and is to go on.
+local function goes_on(id, fence)
+  local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease')
+  return h[1] == 'running' and h[2] == fence and tonumber(h[3]) > now
+end
+
+-- Take a board away; the time in ms until which a helper may still be at work on a piece of it.
+local function board_drop(key)
+  local last = redis.call('ZREVRANGEBYSCORE', key .. ':left', '(inf', int(now), 'WITHSCORES',
+    'LIMIT', 0, 1)
+  redis.call('DEL', key, key .. ':left', key .. ':own', key .. ':done')
+  return tonumber(last[2]) or now
+end

@@ -1,0 +1,166 @@
+"""The GPU path of L2H: what listing rows takes on the device, and what a scan takes in all.
+
+On the device: the array lies in its memory, times are the device's own, and one read is torch's
+maximum over the array as 32-bit integers. In all: the memory-mapped file lies in the page cache,
+times are by the clock, and what a transfer alone takes says how much of it listing adds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench import OUT, Size, synthetic
+from bench.l2h import Case
+from bench.report import Report
+from models.contract import silent
+from models.l2h import device, digest
+from models.l2h.digest import Digest
+from models.l2h.source import Source
+from models.rows import ArrayRows
+
+CASES: dict[Size, tuple[Case, ...]] = {
+    "quick": (Case(60_000, 1_000), Case(60_000, 1_000, "float16")),
+    "default": (
+        Case(480_000, 1_000),
+        Case(480_000, 1_000, "float16"),
+        Case(120_000, 1_000, "float64"),
+        Case(480_000, 100),
+        Case(60_000, 10_000),
+    ),
+    "full": (Case(1_281_167, 1_000), Case(1_281_167, 1_000, "float16")),
+}
+RUNS = 9
+THREADS = 8
+"""How many read the file for the GPU, and scan it without one."""
+GOAL = 5.0
+"""Most reads of the array that listing its rows may take on the device; at the first case."""
+
+
+def table(report: Report, size: Size) -> None:
+    """Times on the device in "gpu_device", of whole scans in "gpu_scan", the goal in "gpu_goals".
+
+    Columns: `reads` times over those of one read; `same_rows` rows whose class and list are those
+    of the scan without a GPU; `transfers` times over those of the transfer alone.
+    """
+    if not torch.cuda.is_available():
+        report.note("gpu_device", "No GPU here: nothing of this was measured.")
+        return
+    report.note("gpu_device", f"{torch.cuda.get_device_name()}, torch {torch.__version__}.")
+    OUT.mkdir(exist_ok=True)
+    reads = []
+    with tempfile.TemporaryDirectory(prefix="logits-", dir=OUT) as folder:
+        for case in CASES[size]:
+            path = Path(folder) / "logits.npy"
+            synthetic.write(path, case.n_points, case.n_classes, case.dtype)
+            source = Source(ArrayRows(np.load(path, mmap_mode="r")))
+            reads.append(_on_device(report, case, source))
+            _whole(report, case, source)
+            path.unlink()
+    report.heading(f"gpu: goals, on {CASES[size][0]}")
+    report.row(
+        "gpu_goals",
+        what="listing / one read, on the device",
+        value=reads[0],
+        goal=f"at most {GOAL:g}",
+        met=reads[0] <= GOAL,
+    )
+
+
+def _on_device(report: Report, case: Case, source: Source) -> float:
+    """Reads that the quickest way to list the rows takes."""
+    x = torch.from_numpy(np.array(source.rows.read(0, case.n_points))).to("cuda")
+    n_rows = device.block_rows(source, "cuda")
+    asked = min(digest.LISTED, case.n_classes - 1), source.scale, *device.bounds(source)
+
+    def all_of_it(listed: Callable[..., device.Listed]) -> None:
+        for block in x.split(n_rows):
+            listed(block, *asked)
+
+    read_ms = _device_ms(lambda: x.view(-1).view(torch.int32).amax())
+    ways = {"one read": read_ms, "listing, in passes": _device_ms(lambda: all_of_it(device.listed))}
+    quickest = device.quickest(x)
+    if quickest is not device.listed:
+        ways["listing, fused"] = _device_ms(lambda: all_of_it(quickest))
+    for what, took in ways.items():
+        report.row(
+            "gpu_device",
+            n=case.n_points,
+            k=case.n_classes,
+            dtype=case.dtype,
+            what=what,
+            device_ms=took,
+            gb_per_s=case.n_bytes / took / 1e6,
+            reads=took / read_ms,
+            runs=RUNS,
+        )
+    return took / read_ms
+
+
+def _whole(report: Report, case: Case, source: Source) -> None:
+    n = case.n_points
+    transfer_s, _ = _wall_s(lambda: _transfer(case, device.block_rows(source, "cuda")))
+    gpu_s, gpu = _wall_s(lambda: device.scan(source, 0, n, "cuda", silent, THREADS))
+    cpu_s, cpu = _wall_s(lambda: digest.scan(source, 0, n, THREADS, silent))
+    for what, wall_s, made in (
+        ("transfer", transfer_s, None),
+        ("scan, GPU", gpu_s, gpu),
+        (f"scan, {THREADS} threads", cpu_s, cpu),
+    ):
+        report.row(
+            "gpu_scan",
+            n=n,
+            k=case.n_classes,
+            dtype=case.dtype,
+            what=what,
+            wall_s=wall_s,
+            gb_per_s=case.n_bytes / wall_s / 1e9,
+            transfers=wall_s / transfer_s,
+            same_rows=made and _same_rows(made, cpu),
+        )
+
+
+def _transfer(case: Case, n_rows: int) -> None:
+    """Copy as many bytes as the array has from page-locked memory to the device, in blocks."""
+    n_bytes = n_rows * case.n_bytes // case.n_points
+    here = torch.empty(n_bytes, dtype=torch.uint8, pin_memory=True)
+    there = torch.empty(n_bytes, dtype=torch.uint8, device="cuda")
+    for _ in range(case.n_points // n_rows):
+        there.copy_(here, non_blocking=True)
+    rest = case.n_points % n_rows * n_bytes // n_rows
+    there[:rest].copy_(here[:rest], non_blocking=True)
+    torch.cuda.synchronize()
+
+
+def _same_rows(a: Digest, b: Digest) -> int:
+    return int(((a.label == b.label) & (a.listed == b.listed).all(axis=1)).sum())
+
+
+def _device_ms(work: Callable[[], Any]) -> float:
+    """Median over runs, after two that warm up; times by the device's events."""
+    times = []
+    for _ in range(RUNS + 2):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times[2:])
+
+
+def _wall_s(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Median of three runs after one that warms up, and what the last one gave."""
+    times = []
+    for _ in range(4):
+        began = time.perf_counter()
+        made = work()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times[1:]), made

@@ -1,0 +1,61 @@
+"""Plots of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench.l2h import ONE, READ, RIVALS, TWO
+from bench.report import Row
+
+STYLES: dict[str, dict[str, Any]] = {
+    RIVALS["printed"].name: {"color": "#8c2d04", "marker": "x", "linestyle": "none"},
+    RIVALS["hoisted"].name: {"color": "#d95f0e", "marker": "s"},
+    ONE: {"color": "#08519c", "marker": "o"},
+    TWO: {"color": "#4292c6", "marker": "o", "linestyle": "--"},
+    READ: {"color": "#737373", "marker": "^"},
+}
+
+
+def l2h(rows: Sequence[Row], path: Path) -> None:
+    """Seconds over N at the K, and over K at the N, that most planted float32 arrays share."""
+    planted = [row for row in rows if row["logits"] == "planted" and row["dtype"] == "float32"]
+    mpl.use("Agg")
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    over_n, over_k = figure.subplots(1, 2, sharey=True)
+    k, n = _most_sizes(planted, "k", "n"), _most_sizes(planted, "n", "k")
+    _lines(over_n, planted, "n", "k", k)
+    _lines(over_k, planted, "k", "n", n)
+    over_n.set(title=f"K = {k:,} classes", xlabel="N points", ylabel="seconds by the clock, median")
+    over_k.set(title=f"N = {n:,} points", xlabel="K classes")
+    over_n.legend(frameon=False, fontsize="small")
+    figure.suptitle("L2H on planted float32 logits")
+    figure.savefig(path, dpi=150)
+
+
+def _most_sizes(rows: Sequence[Row], fixed: str, over: str) -> Any:
+    """The value of `fixed` at which the most values of `over` were measured."""
+    sizes: dict[Any, set[Any]] = {}
+    for row in rows:
+        sizes.setdefault(row[fixed], set()).add(row[over])
+    return max(sizes, key=lambda value: len(sizes[value]))
+
+
+def _lines(axes: Axes, rows: Sequence[Row], over: str, fixed: str, value: Any) -> None:
+    for what, style in STYLES.items():
+        own = [
+            (row[over], row["wall_s"])
+            for row in rows
+            if row[fixed] == value and row["what"] == what
+        ]
+        if own:
+            x, y = zip(*sorted(own), strict=True)
+            axes.plot(x, y, label=what, **style)
+    axes.set(xscale="log", yscale="log")
+    axes.grid(which="major", color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,102 @@
+"""Rows of numbers: printed as they come, kept for the JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Value = Any
+"""Text, a number of Python or NumPy, a bool or None."""
+Row = dict[str, Value]
+WIDE = {"what": 40, "figure": 24, "logits": 21, "tree": 32, "metric": 22, "output": 24, "value": 9}
+"""Characters of columns whose first cell is seldom the longest."""
+
+
+class Report:
+    """The tables of one run and the machine they were measured on.
+
+    tables : rows by table, as given.
+    notes : sentences by table.
+    """
+
+    def __init__(self, machine: dict[str, Any]) -> None:
+        self.machine = machine
+        self.tables: dict[str, list[Row]] = {}
+        self.notes: dict[str, list[str]] = {}
+        self._columns: list[_Column] = []
+
+    def row(self, table: str, **columns: Value) -> None:
+        """Print one row, under a heading where the columns are not those of the row before.
+
+        A name ends with its unit: `cpu_s`, `p99_ms`, `peak_bytes` (printed as MB of 10^6 bytes).
+        None is an empty cell.
+        """
+        row = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in columns.items()
+        }
+        if [column.name for column in self._columns] != list(row):
+            self._columns = [_Column.of(name, value) for name, value in row.items()]
+            self._line([column.head for column in self._columns])
+            self._line(["-" * column.width for column in self._columns])
+        self._line([_cell(name, value) for name, value in row.items()])
+        self.tables.setdefault(table, []).append(row)
+
+    def note(self, table: str, sentence: str) -> None:
+        """Print a sentence about a table and keep it; the next row has a heading again."""
+        print(f"\n{sentence}\n", flush=True)
+        self._columns = []
+        self.notes.setdefault(table, []).append(sentence)
+
+    def heading(self, title: str) -> None:
+        """Print the title of what follows; the next row has a heading again."""
+        print(f"\n## {title}\n", flush=True)
+        self._columns = []
+
+    def write(self, path: Path) -> None:
+        """All of it as JSON. Raises ValueError for a number that is not finite."""
+        whole = {"machine": self.machine, "tables": self.tables, "notes": self.notes}
+        text = json.dumps(whole, indent=1, allow_nan=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+
+    def _line(self, cells: list[str]) -> None:
+        padded = [column.pad(cell) for column, cell in zip(self._columns, cells, strict=True)]
+        print("| " + " | ".join(padded) + " |", flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    head: str
+    width: int
+    text: bool
+
+    @classmethod
+    def of(cls, name: str, value: Value) -> _Column:
+        """As wide as its head and its first cell, at least 7 or what `WIDE` says."""
+        head = name.removesuffix("_bytes") + "_MB" if name.endswith("_bytes") else name
+        text = isinstance(value, str)
+        width = max(len(head), len(_cell(name, value)), WIDE.get(name, 7))
+        return cls(name, head, width, text)
+
+    def pad(self, cell: str) -> str:
+        return cell.ljust(self.width) if self.text else cell.rjust(self.width)
+
+
+def _cell(name: str, value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if name.endswith("_bytes"):
+        value = value / 1e6
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,26 @@
+"""`python -m models.compiled`: compile now what would else be compiled at its first use.
+
+What numba compiles it keeps beside the code, or in the user's cache where that cannot be written.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def load() -> None:
+    """Have every compiled function ready: loaded from the cache, or compiled and kept there."""
+    from models.data import Data
+    from models.metrics import sweeps  # noqa: F401
+    from models.registry import method
+
+    l2h = method("l2h")
+    # Noise leaves decisions to reading again, equal scores to float64.
+    noise, equal = np.random.default_rng(0).normal(size=(400, 100)), np.eye(8)
+    for values in (noise, equal):
+        for dtype in (np.float64, np.float32):
+            l2h.fit(Data({"logits": values.astype(dtype)}), l2h.Params())
+
+
+if __name__ == "__main__":
+    load()

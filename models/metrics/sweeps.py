@@ -1,0 +1,206 @@
+"""The loops over leaves and classes that metrics need, compiled by numba; serial.
+
+A class's cells (the leaves that hold points of it, from left to right) and the nodes at which
+neighbouring cells meet are the class's own part of the tree. `purity` and `distance` close its
+nodes from the bottom up, in one pass with a stack: what is open lies on the way from the root to
+the cell just read, so the stack's nodes rise by row number, and a node is complete when a meeting
+above it comes.
+
+Compiled for these types when the module is imported, or taken from numba's cache, so a process
+forked from one that has imported it compiles nothing. Only what computes metrics imports it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+
+_INTS = types.Array(types.int64, 1, "C", readonly=True)
+_INT32S = types.Array(types.int32, 1, "C", readonly=True)
+_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
+_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_SUMS = types.float64[:, ::1]
+_MADE = types.int64[::1]
+
+
+@njit([types.UniTuple(_MADE, 2)(_INT32S)], cache=True, nogil=True)
+def intervals(parent):  # type: ignore[no-untyped-def]
+    """The leaves under node v are, from left to right, number `start[v]` to `end[v]` - 1.
+
+    parent : (n_nodes,) as in `Tree`. Returns `start` and `end`. O(n_nodes).
+    """
+    n_nodes = parent.size
+    width = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_nodes - 1, 0, -1):
+        width[node] = max(width[node], 1)
+        width[parent[node]] += width[node]
+    width[0] = max(width[0], 1)
+    start = np.zeros(n_nodes, dtype=np.int64)
+    end = np.zeros(n_nodes, dtype=np.int64)
+    end[0] = width[0]
+    free = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(1, n_nodes):
+        start[node] = free[node] = free[parent[node]]
+        free[parent[node]] += width[node]
+        end[node] = free[parent[node]]
+    return start, end
+
+
+@njit([types.void(_INT32S, types.boolean[::1])], cache=True, nogil=True)
+def mark_above(parent, marked):  # type: ignore[no-untyped-def]
+    """Mark every node above a marked one too. O(n_nodes)."""
+    for node in range(parent.size - 1, 0, -1):
+        if marked[node]:
+            marked[parent[node]] = True
+
+
+@njit(cache=True, inline="always")
+def _longest(class_start):  # type: ignore[no-untyped-def]
+    """Most cells of a class."""
+    longest = 0
+    for c in range(class_start.size - 1):
+        longest = max(longest, class_start[c + 1] - class_start[c])
+    return longest
+
+
+@njit([types.float64(_INTS, _INTS, _INTS, _INTS)], cache=True, nogil=True)
+def purity(class_start, count, meet, size):  # type: ignore[no-untyped-def]
+    """Sum, over nodes and classes, of the pairs of the class that meet at the node times the share
+    of the class among the points under it. Pairs within a cell are not counted.
+
+    class_start : (n_classes + 1,) first cell of each class.
+    count : (n_cells,) points in each cell.
+    meet : (n_cells,) lowest node over a cell and the next, which may be of another class.
+    size : (n_nodes,) points under each node.
+
+    O(n_cells).
+    """
+    total = 0.0
+    longest = _longest(class_start)
+    node = np.empty(longest, dtype=np.int64)
+    inside = np.empty(longest, dtype=np.int64)
+    pairs = np.empty(longest, dtype=np.int64)
+    for c in range(class_start.size - 1):
+        last = class_start[c + 1] - 1
+        top = -1
+        for cell in range(class_start[c], last + 1):
+            # Points under the open node's last child, once that is complete.
+            below = count[cell]
+            above = meet[cell] if cell < last else -1
+            while top >= 0 and node[top] > above:
+                pairs[top] += inside[top] * below
+                below += inside[top]
+                total += pairs[top] * (below / size[node[top]])
+                top -= 1
+            if above < 0:
+                break
+            if top >= 0 and node[top] == above:
+                pairs[top] += inside[top] * below
+                inside[top] += below
+            else:
+                top += 1
+                node[top], inside[top], pairs[top] = above, below, 0
+    return total
+
+
+@njit([types.float64(_INTS, _INTS, _INTS, _INTS, _INTS, _FLOATS)], cache=True, nogil=True)
+def distance(class_start, count, place_depth, meet, depth, value):  # type: ignore[no-untyped-def]
+    """Sum of `value[edges between the two]` over pairs of points of one class in different cells.
+
+    class_start, count, meet : as in `purity`.
+    place_depth : (n_cells,) depth of each cell's leaf.
+    depth : (n_nodes,) edges to the root.
+    value : (2 * greatest depth + 1,) by number of edges.
+
+    Under each open node the points are counted by depth; joining two such counts takes the product
+    of their lengths. O(n_cells min(cells of a class, distinct depths of leaves)).
+    """
+    total = 0.0
+    longest = _longest(class_start)
+    node = np.empty(longest, dtype=np.int64)
+    begin = np.empty(longest + 1, dtype=np.int64)
+    # The counts of all open nodes one after the other, each by rising depth; `begin` says where.
+    deep = np.empty(longest, dtype=np.int64)
+    many = np.empty(longest, dtype=np.float64)
+    deep_joined = np.empty(longest, dtype=np.int64)
+    many_joined = np.empty(longest, dtype=np.float64)
+    for c in range(class_start.size - 1):
+        last = class_start[c + 1] - 1
+        top = -1
+        end = 0
+        begin[0] = 0
+        for cell in range(class_start[c], last + 1):
+            deep[end], many[end] = place_depth[cell], count[cell]
+            end += 1
+            above = meet[cell] if cell < last else -1
+            while top >= 0 and node[top] >= above:
+                # Join the last child, begin[top + 1] to end, to what the node has.
+                first, middle = begin[top], begin[top + 1]
+                twice = 2 * depth[node[top]]
+                for i in range(first, middle):
+                    part = 0.0
+                    for j in range(middle, end):
+                        part += many[j] * value[deep[i] + deep[j] - twice]
+                    total += many[i] * part
+                i, j, n = first, middle, 0
+                while i < middle or j < end:
+                    at = min(deep[i] if i < middle else deep[j], deep[j] if j < end else deep[i])
+                    amount = 0.0
+                    if i < middle and deep[i] == at:
+                        amount += many[i]
+                        i += 1
+                    if j < end and deep[j] == at:
+                        amount += many[j]
+                        j += 1
+                    deep_joined[n], many_joined[n] = at, amount
+                    n += 1
+                for i in range(n):
+                    deep[first + i], many[first + i] = deep_joined[i], many_joined[i]
+                end = first + n
+                if node[top] == above:
+                    break
+                top -= 1
+            if above < 0:
+                break
+            if top < 0 or node[top] != above:
+                top += 1
+                node[top] = above
+            begin[top + 1] = end
+    return total
+
+
+@njit([types.float64(_SUMS, _INT32S, _INTS, _ROWS)], cache=True, nogil=True)
+def add_points(total, leaf, size, rows):  # type: ignore[no-untyped-def]
+    """Add points to the sums of their leaves; the sum, over pairs of points in one leaf, of their
+    product times the points in the leaf.
+
+    total : (n_nodes, d), changed. leaf : (n,) each point's. size : (n_nodes,). rows : (n, d).
+    O(n d).
+    """
+    products = 0.0
+    for i in range(leaf.size):
+        node = leaf[i]
+        product = 0.0
+        for j in range(rows.shape[1]):
+            product += total[node, j] * rows[i, j]
+            total[node, j] += rows[i, j]
+        products += product * size[node]
+    return products
+
+
+@njit([types.float64(_SUMS, _INT32S, _INTS)], cache=True, nogil=True)
+def add_children(total, parent, size):  # type: ignore[no-untyped-def]
+    """Add leaves' sums up to the root; the sum, over pairs of points in different leaves, of their
+    product times the points under their lowest common ancestor.
+
+    total : (n_nodes, d), 0 but for leaves, changed. parent, size : (n_nodes,). O(n_nodes d).
+    """
+    products = 0.0
+    for node in range(parent.size - 1, 0, -1):
+        over = parent[node]
+        product = 0.0
+        for j in range(total.shape[1]):
+            product += total[over, j] * total[node, j]
+            total[over, j] += total[node, j]
+        products += product * size[over]
+    return products

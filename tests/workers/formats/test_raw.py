@@ -1,0 +1,247 @@
+"""Matrices in local files, read by rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+from safetensors.torch import save_file as save_torch
+
+from models.errors import UsageError
+from models.rows import ArrayRows, Rows
+from tests.workers.formats.conftest import refused, write
+from workers.formats import catalogue, npy, raw, safetensors
+from workers.formats.raw import LocalContent, MappedRows, runs
+
+CASES = [
+    *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
+    *(("npy-fortran", dtype) for dtype in ("i8", "f2", "f4", ">f8")),
+    *(("safetensors", dtype) for dtype in ("?", "i4", "f2", "f4", "f8", "bf16")),
+    *(("unaligned", dtype) for dtype in ("f2", "f4", "f8", "bf16")),
+]
+SHAPE = (23, 5)
+
+
+def put(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
+    """Write a matrix; its format, and its rows as `Rows` gives them."""
+    values = np.random.default_rng(7).normal(size=SHAPE) * 50
+    if layout.startswith("npy"):
+        array = values.astype(dtype)
+        stored = np.asfortranarray(array) if layout == "npy-fortran" else array
+        with path.open("wb") as file:
+            np.save(file, stored)
+        return "npy", array.astype(array.dtype.newbyteorder("="))
+    if dtype == "bf16":
+        tensor = torch.from_numpy(values).to(torch.bfloat16)
+        save_torch({"x": tensor}, path)
+        array = tensor.view(torch.int16).numpy().view(np.uint16)
+    else:
+        array = values.astype(dtype)
+        save_file({"x": array}, path)
+    if layout == "unaligned":
+        # The format does not ask that data begin at a multiple of anything.
+        content = path.read_bytes()
+        size = int.from_bytes(content[:8], "little")
+        text = json.dumps(json.loads(content[8 : 8 + size])).encode()
+        text += b" " * (1 - len(text) % 2)
+        path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    return "safetensors", array
+
+
+@pytest.fixture(scope="module")
+def written(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[tuple[Rows, np.ndarray, bool]]:
+    folder = tmp_path_factory.mktemp("raw")
+    out: list[tuple[Rows, np.ndarray, bool]] = []
+    for at, (layout, dtype) in enumerate(CASES):
+        format, expected = put(folder / str(at), layout, dtype)
+        rows = catalogue.rows(format, folder / str(at), None, "logits")
+        assert isinstance(rows, ArrayRows)
+        assert rows.array.flags.aligned == (layout != "unaligned")
+        out.append((rows, expected, dtype == "bf16"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(raw, "HELD_BYTES", 0)
+            large = catalogue.rows(format, folder / str(at), None, "logits")
+        assert isinstance(large, ArrayRows if layout == "npy-fortran" else MappedRows)
+        out.append((large, expected, dtype == "bf16"))
+    return out
+
+
+def same(found: np.ndarray, expected: np.ndarray) -> None:
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    assert found.tobytes() == expected.tobytes()
+    assert found.flags.c_contiguous
+    assert found.flags.aligned
+
+
+def test_what_rows_say_of_themselves(written: list[tuple[Rows, np.ndarray, bool]]) -> None:
+    for rows, expected, bfloat16 in written:
+        assert (rows.shape, rows.dtype) == (SHAPE, expected.dtype)
+        assert rows.bfloat16 == bfloat16
+        assert rows.nbytes == expected.nbytes
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_rows_of_every_file(
+    data: st.DataObject, written: list[tuple[Rows, np.ndarray, bool]]
+) -> None:
+    start = data.draw(st.integers(0, SHAPE[0]))
+    stop = data.draw(st.integers(start, SHAPE[0] + 2))
+    some = np.array(sorted(data.draw(st.sets(st.integers(0, SHAPE[0] - 1)))), dtype=np.int64)
+    for rows, expected, _ in written:
+        same(rows.read(start, stop), expected[start:stop])
+        same(rows.take(some), expected[some])
+
+
+@pytest.mark.parametrize("format", ["npz", "arrow-file", "arrow-stream", "parquet", "csv", "json"])
+def test_other_formats_are_loaded_as_ever(format: str, tmp_path: Path) -> None:
+    array = np.random.default_rng(1).normal(size=SHAPE)
+    write(format, tmp_path / "x", array)
+    value = catalogue.rows(format, tmp_path / "x", None, "logits")
+    assert isinstance(value, np.ndarray)
+    np.testing.assert_array_equal(value, array)
+    assert refused(catalogue.locate, format, LocalContent(tmp_path / "x")).code == (
+        "unsupported-format"
+    )
+
+
+def test_bfloat16_is_widened_for_who_does_not_read_by_rows(tmp_path: Path) -> None:
+    _, bits = put(tmp_path / "x", "safetensors", "bf16")
+    value = catalogue.load("safetensors", tmp_path / "x", None, "features")
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.float32
+    np.testing.assert_array_equal(value.view(np.uint32), bits.astype(np.uint32) << 16)
+
+
+@pytest.mark.parametrize(
+    ("array", "code"),
+    [
+        (np.zeros(3), "wrong-shape"),
+        (np.zeros((2, 2, 2)), "wrong-shape"),
+        (np.zeros((0, 2)), "empty"),
+        (np.zeros((2, 0)), "empty"),
+        (np.array([["a", "b"]]), "wrong-input"),
+    ],
+)
+def test_what_is_no_matrix_is_refused_as_ever(array: np.ndarray, code: str, tmp_path: Path) -> None:
+    write("npy", tmp_path / "x", array)
+    error = refused(catalogue.rows, "npy", tmp_path / "x", None, "logits")
+    assert error.code == code == refused(npy.load, tmp_path / "x", None, "logits").code
+
+
+def test_a_member_is_chosen(tmp_path: Path) -> None:
+    save_file({"a": np.zeros((2, 3)), "b": np.ones((4, 2))}, tmp_path / "x")
+    assert refused(catalogue.rows, "safetensors", tmp_path / "x", None, "logits").code == (
+        "member-needed"
+    )
+    rows = catalogue.rows("safetensors", tmp_path / "x", "b", "logits")
+    assert isinstance(rows, Rows)
+    np.testing.assert_array_equal(rows.read(0, 4), np.ones((4, 2)))
+
+
+@given(
+    rows=st.lists(st.integers(0, 60), max_size=30).map(sorted),
+    near=st.integers(0, 5),
+    longest=st.integers(1, 12),
+)
+def test_stretches_are_cut_as_defined(rows: list[int], near: int, longest: int) -> None:
+    expected: list[list[int]] = []
+    for at, row in enumerate(rows):
+        if at and row - rows[at - 1] - 1 <= near and row - rows[expected[-1][0]] < longest:
+            expected[-1].append(at)
+        else:
+            expected.append([at])
+    found = runs(np.array(rows, dtype=np.int64), near, longest)
+    assert [list(range(begin, end)) for begin, end in found] == expected
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_scan_holds_no_memory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = np.lib.format.open_memmap(tmp_path / "x", "w+", np.float32, (1 << 14, 1 << 10))
+    array[:, 0] = np.arange(len(array))
+    del array
+    monkeypatch.setattr(raw, "HELD_BYTES", 0)
+    rows = catalogue.rows("npy", tmp_path / "x", None, "logits")
+    assert isinstance(rows, MappedRows)
+    before = anonymous()
+    total, most = 0.0, 0
+    for start in range(0, rows.shape[0], 1000):
+        total += float(rows.read(start, start + 1000).sum(dtype=np.float64))
+        most = max(most, anonymous() - before)
+    assert total == sum(range(1 << 14))
+    assert most < rows.nbytes // 8
+
+
+def anonymous() -> int:
+    """Bytes of this process that belong to no file."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no RssAnon")
+
+
+SPAN = st.integers(0, 24)
+
+
+@settings(max_examples=300)
+@given(
+    entries=st.dictionaries(
+        st.sampled_from("abc"),
+        st.tuples(st.sampled_from(["U8", "F32", "BF16"]), st.lists(SPAN, max_size=2), SPAN, SPAN),
+        max_size=3,
+    ),
+    held=st.integers(0, 24),
+    shuffle=st.randoms(),
+    mend=st.booleans(),
+)
+def test_a_header_is_taken_if_the_library_takes_it(
+    entries: dict[str, Any],
+    held: int,
+    shuffle: Any,
+    mend: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    header: dict[str, Any] = {}
+    at = 0
+    for name, (kind, shape, begin, end) in entries.items():
+        if mend:
+            begin = at
+            end = at = begin + int(np.prod(shape)) * {"U8": 1, "F32": 4, "BF16": 2}[kind]
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+    names = list(header)
+    shuffle.shuffle(names)
+    text = json.dumps({name: header[name] for name in names}).encode()
+    path = tmp_path_factory.getbasetemp() / f"header-{os.getpid()}"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(at if mend else held))
+    try:
+        with safe_open(path, framework="numpy"):
+            taken = True
+    except SafetensorError:
+        taken = False
+    code = ""
+    try:
+        safetensors.locate(LocalContent(path), names[0] if names else None)
+    except UsageError as error:
+        code = error.code
+    assert (code not in ("invalid-file", "truncated")) == taken
+
+
+def test_rows_of_a_file_are_mapped_not_read(tmp_path: Path) -> None:
+    put(tmp_path / "x", "npy", "f4")
+    rows = catalogue.rows("npy", tmp_path / "x", None, "logits")
+    assert isinstance(rows, ArrayRows)
+    assert isinstance(rows.array.base, np.memmap)
+    assert not rows.read(0, 3).flags.writeable

@@ -1,0 +1,16 @@
+#!lua
+-- Put the pieces of a fit up, in place of those of an earlier post. ARGV: id, fence, tenant, ms
+-- until a sweeper looks, number of the first piece, the pieces. Answers 'on' or 'lost'.
+local id, fence, first = ARGV[2], ARGV[3], ARGV[6]
+local key = board_key(id, fence)
+if not goes_on(id, fence) then return 'lost' end
+if redis.call('HGET', key, 'first') == first then return 'on' end
+redis.call('DEL', key, key .. ':left', key .. ':own')
+redis.call('HSET', key, 'first', first)
+for i = 7, #ARGV do
+  local k = int(first + i - 7)
+  redis.call('HSET', key, 'p' .. k, ARGV[i])
+  redis.call('ZADD', key .. ':left', k, k)
+end
+redis.call('ZADD', P .. 'boards', int(now + ARGV[5]), id .. ' ' .. fence .. ' ' .. ARGV[4])
+return 'on'

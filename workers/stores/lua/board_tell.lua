@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- What a helper says of the piece it has. ARGV: id, fence, piece, token, lease ms, what: 'beat';
+-- 'done'; 'back' (free again), 'forgiven' (and not counted as taken); 'own' (left to the attempt).
+-- Answers 'on', or 'lost': it has the piece no more.
+local id, fence, k, what = ARGV[2], ARGV[3], ARGV[4], ARGV[7]
+local key = board_key(id, fence)
+if not goes_on(id, fence) or redis.call('HGET', key, 't' .. k) ~= ARGV[5] then return 'lost' end
+if not redis.call('ZSCORE', key .. ':left', k) then
+  -- Not left and still the helper's: it said so before, and the answer got lost.
+  return what == 'done' and 'on' or 'lost'
+end
+if what == 'beat' then
+  redis.call('ZADD', key .. ':left', int(now + ARGV[6]), k)
+elseif what == 'done' then
+  redis.call('ZREM', key .. ':left', k)
+  redis.call('SREM', key .. ':own', k)
+  redis.call('RPUSH', key .. ':done', k .. ' ' .. ARGV[5])
+else
+  redis.call('HDEL', key, 't' .. k)
+  redis.call('ZADD', key .. ':left', what == 'own' and '+inf' or k, k)
+  if what == 'own' then redis.call('SADD', key .. ':own', k) end
+  if what == 'forgiven' then redis.call('HINCRBY', key, 'c' .. k, -1) end
+end
+return 'on'
