@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from bench import OUT, Size, machine
 from bench.report import Report
 
-TABLES = ("l2h", "metrics", "trees", "service")
+TABLES = ("l2h", "gpu", "metrics", "trees", "service")
 
 
 def main() -> None:

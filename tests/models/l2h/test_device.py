@@ -378,3 +378,18 @@ def test_the_kernel_tells_odd_rows(odd: float, fused: ModuleType) -> None:
 def test_the_kernel_leaves_the_rest_to_the_passes(fused: ModuleType) -> None:
     assert not fused.takes(torch.zeros(2, 5, dtype=torch.float64))
     assert not fused.takes(torch.zeros(2, fused.MOST + 1))
+
+
+def test_a_kernel_that_lists_otherwise_is_not_used() -> None:
+    x = torch.randn(100, 30, generator=torch.Generator().manual_seed(0))
+
+    def same(*given: Any) -> device.Listed:
+        return device.listed(*given)
+
+    def wrong(*given: Any) -> device.Listed:
+        found = device.listed(*given)
+        return found._replace(tail=found.tail * 1.001)
+
+    assert device._agrees(same, x)
+    with pytest.warns(UserWarning, match="not used"):
+        assert not device._agrees(wrong, x)
