@@ -40,7 +40,8 @@ def silent(fraction: float, stage: str, message: str = "") -> None:
 
 
 Piece: TypeAlias = Mapping[str, Any]
-"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it."""
+"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it. All
+pieces of one call past 8 MiB are computed by the process itself."""
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 

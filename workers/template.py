@@ -17,6 +17,7 @@ from pathlib import Path
 
 import models.metrics
 import workers.formats
+from models import compiled
 from models.registry import methods
 from workers import logs
 from workers.child import trial
@@ -54,6 +55,7 @@ def _load() -> None:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             import_module(module.name)
     methods()
+    compiled.load()
     with tempfile.TemporaryDirectory() as folder:
         outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import logging
 import os
 import random
@@ -173,13 +175,15 @@ def warm(nursery: Nursery, scratch: Path, timeout_s: float = 60.0) -> None:
 
 
 def _own_scratch(root: Path) -> tuple[Path, FolderLock]:
-    """A folder for this process alone; those of processes that are gone are removed."""
+    """A folder for this process alone; those of processes that are gone are removed.
+
+    One process at a time: a folder that was made and is not locked yet would be taken for left.
+    """
     root.mkdir(parents=True, exist_ok=True)
-    for left in root.glob("w-*"):
-        try:
-            FolderLock(left).close()
-        except (Taken, OSError):
-            continue
-        shutil.rmtree(left, ignore_errors=True)
-    own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
-    return own, FolderLock(own)
+    with (root / "lock").open("w") as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        for left in root.glob("w-*"):
+            with contextlib.suppress(Taken, OSError), FolderLock(left):
+                shutil.rmtree(left, ignore_errors=True)
+        own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
+        return own, FolderLock(own)

@@ -157,15 +157,12 @@ def distance(class_start, count, place_depth, meet, depth, value):  # type: igno
                 for i in range(n):
                     deep[first + i], many[first + i] = deep_joined[i], many_joined[i]
                 end = first + n
-                if node[top] == above:
-                    break
                 top -= 1
-            if above < 0:
-                break
-            if top < 0 or node[top] != above:
+            if above >= 0:
+                # A node that was open already opens again with what it has as its first child.
                 top += 1
                 node[top] = above
-            begin[top + 1] = end
+                begin[top + 1] = end
     return total
 
 

@@ -12,6 +12,15 @@ import pytest
 from tests.app.conftest import LOGITS, Api, new_job, problem_of
 from workers.jobs import LISTED
 
+DEFAULTS = {
+    "aggregation": "mean-sum",
+    "input": "logits",
+    "temperature": 1.0,
+    "device": "cpu",
+    "growable": False,
+    "n_classes": None,
+}
+
 UNKNOWN = "job_" + "0" * 26
 
 
@@ -36,12 +45,12 @@ def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
     assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
     assert answer.headers["retry-after"] == "1"
     assert job["status"] == "queued"
-    assert job["params"] == {"aggregation": "mean-sum"}
+    assert job["params"] == DEFAULTS
     assert job["inputs"] == {"logits": "inline"}
     assert job["name"] == '<b>"x"'
     assert api.sent == [("cpu", job["id"])]
     claim = api.claim(job["id"])
-    assert claim.request.params == {"aggregation": "mean-sum"}
+    assert claim.request.params == DEFAULTS
     assert claim.request.request_id == answer.headers["x-request-id"]
 
 
@@ -118,7 +127,7 @@ def test_then_may_be_an_id_and_takes_names(api: Api) -> None:
     }
     answer = api.client.post("/v1/jobs", json=job)
     assert answer.status_code == 202, answer.text
-    assert answer.json()["then"] == {"method": "l2h", "params": {"aggregation": "mean-sum"}}
+    assert answer.json()["then"] == {"method": "l2h", "params": DEFAULTS}
 
 
 def test_then_needs_logits(api: Api) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -20,7 +21,9 @@ from workers.assembly import Assembly, assemble
 from workers.celery_app import StrictTransport, make_app, sender
 from workers.embedded import EmbeddedServer
 from workers.jobs import Record, Request, new_id, now
+from workers.processes import FolderLock
 from workers.settings import WorkerSettings
+from workers.worker import _own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
 
@@ -203,6 +206,23 @@ def test_its_log_is_lines_of_json(bench: Bench) -> None:
     bench.succeeds()
     lines = [json.loads(line) for line in bench.log.read_text().splitlines()]
     assert any("succeeded" in line["message"] for line in lines)
+
+
+def test_workers_that_start_at_once_leave_each_others_folders_alone(tmp_path: Path) -> None:
+    (tmp_path / "w-1-left").mkdir()
+    (tmp_path / "w-1-left" / "file").touch()
+
+    def start(_: int) -> tuple[Path, FolderLock]:
+        return _own_scratch(tmp_path)
+
+    with ThreadPoolExecutor(8) as pool:
+        own = list(pool.map(start, range(200)))
+    assert sorted(tmp_path.glob("w-*")) == sorted(folder for folder, _ in own)
+    for folder, lock in own:
+        assert (folder / "lock").exists()
+        lock.close()
+    _own_scratch(tmp_path)[1].close()
+    assert len(list(tmp_path.glob("w-*"))) == 1
 
 
 def test_a_refused_send_fails_at_once(tmp_path: Path) -> None:

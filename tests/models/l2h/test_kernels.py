@@ -18,7 +18,7 @@ from models.l2h.digest import Digest
 from models.l2h.reference import TIE
 from models.l2h.source import Source
 from models.rows import ArrayRows
-from tests.models.l2h.cases import SHAPES, Float, cases
+from tests.models.l2h.cases import Case, Float, cases
 
 HALF_32, HALF_64 = 2.0**-24, 2.0**-53
 LEAST_32, LEAST_64 = -87.0, -708.0
@@ -199,7 +199,7 @@ def assert_scanned(source: Source) -> None:
 
 @settings(max_examples=400)
 @given(cases(most_classes=90, most_rows=12))
-def test_lists_are_in_exact_order_and_tails_within_their_bound(case) -> None:
+def test_lists_are_in_exact_order_and_tails_within_their_bound(case: Case) -> None:
     assert_scanned(case.source)
 
 
@@ -272,7 +272,7 @@ def slots(group: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.array([int(np.argmax(group == own)) for own in group])
 
 
-def nested(case) -> Nested:
+def nested(case: Case) -> Nested:
     """Three states of the groups, each a union of the one before; G* is a group of the last."""
     source, rng = case.source, np.random.default_rng(case.seed + 1)
     with pytest.MonkeyPatch.context() as patch:
@@ -331,7 +331,7 @@ def winner(at: Nested, row: int) -> tuple[int, float]:
 
 @settings(max_examples=600)
 @given(cases(most_classes=40, most_rows=12), st.sampled_from([0.0, 1.0]))
-def test_a_rows_interval_holds_the_true_value(case, sure_of_tail: float) -> None:
+def test_a_rows_interval_holds_the_true_value(case: Case, sure_of_tail: float) -> None:
     at = nested(case)
     if len(at.group) == at.source.shape[1]:
         return
@@ -359,7 +359,7 @@ def test_a_rows_interval_holds_the_true_value(case, sure_of_tail: float) -> None
 
 @settings(max_examples=300)
 @given(cases(most_classes=40, most_rows=12))
-def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case) -> None:
+def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
     at = nested(case)
     n_classes = at.source.shape[1]
     if len(at.group) == n_classes:
@@ -377,7 +377,7 @@ def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case) -> None:
 
 @settings(max_examples=300)
 @given(cases(most_classes=150, most_rows=8), st.integers(1, 20))
-def test_relisted_rows_are_listed_by_groups(case, n_groups: int) -> None:
+def test_relisted_rows_are_listed_by_groups(case: Case, n_groups: int) -> None:
     """Best class of each group in order, the mass of the group, the mass of all others."""
     source, rng = case.source, np.random.default_rng(case.seed + 1)
     with pytest.MonkeyPatch.context() as patch:
@@ -434,7 +434,7 @@ def test_weights_too_small_for_float32_are_not_trusted() -> None:
 
 @settings(max_examples=200)
 @given(cases(most_classes=60, most_rows=20))
-def test_rows_read_again_give_their_winners(case) -> None:
+def test_rows_read_again_give_their_winners(case: Case) -> None:
     at = nested(case)
     n_classes = at.source.shape[1]
     if len(at.group) == n_classes:
@@ -451,7 +451,7 @@ def test_rows_read_again_give_their_winners(case) -> None:
 
 @settings(max_examples=200)
 @given(cases(most_classes=60, most_rows=20))
-def test_masses_are_sums_of_probabilities(case) -> None:
+def test_masses_are_sums_of_probabilities(case: Case) -> None:
     source = case.source
     x, n_classes = widened(source), source.shape[1]
     rng = np.random.default_rng(case.seed)
@@ -555,5 +555,31 @@ def test_the_host_is_told_only_where_it_is_sure(
         assert (np.delete(most, best) >= least[best] * (1.0 - 2 * TIE)).any()
 
 
-def test_every_shape_of_logits_has_a_name() -> None:
-    assert len({shape.__name__ for shape in SHAPES}) == len(SHAPES)
+# Rows
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 1 << 30), st.integers(1, 300), st.sampled_from([0.0, 1e-9, 1e-3, 0.3, 9.0]))
+def test_the_widest_intervals_leave_little(seed: int, n: int, left: float) -> None:
+    rng = np.random.default_rng(seed)
+    width = np.minimum(10.0 ** rng.uniform(-9, 0.2, n), 1.5).astype(np.float32)
+    width[rng.random(n) < 0.2] = rng.choice([0.0, 2.0])
+    chosen = np.empty(n, dtype=bool)
+    assert kernels.widest(width, left, chosen) == chosen.sum()
+    assert width[~chosen].sum(dtype=np.float64) <= left * (1 + 1e-12)
+    assert chosen[width > 1.0].all()
+    # No more than are needed, but for a factor of two in width.
+    sure = chosen & (width <= 1.0)
+    if sure.any():
+        assert (width[~chosen] < width[sure].min()).all()
+        assert width[width < 2 * width[sure].min()].sum(dtype=np.float64) > left
+
+
+def test_rows_by_class_are_ascending() -> None:
+    rng = np.random.default_rng(0)
+    for n_classes in (1, 3, 50):
+        label = rng.integers(0, n_classes, 200).astype(np.int32)
+        start = np.concatenate(([0], np.cumsum(np.bincount(label, minlength=n_classes))))
+        order = np.empty(200, dtype=np.int32)
+        kernels.by_class(label, start, order)
+        assert order.tolist() == np.argsort(label, kind="stable").tolist()

@@ -27,6 +27,15 @@ def test_written_text_of_a_small_tree() -> None:
     assert "('6':2.0,'7':1.0)'5';" in by_id
 
 
+def test_each_taxon_is_listed_once_from_left_to_right() -> None:
+    tree = from_parents([-1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [None, "b", None, "a", "b", "A"])
+    text = "".join(nexus.write(tree))
+    assert "NTAX=3;\n  TAXLABELS\n    'b'\n    'a'\n    'A';\nEND;" in text
+    assert text.endswith("('b':1.0,:1.0,'a':1.0,'b':1.0,'A':1.0);\nEND;\n")
+    nameless = from_parents([-1, 0, 0], [1, 0, 0], [None] * 3)
+    assert "NTAX=0;\n  TAXLABELS;\nEND;" in "".join(nexus.write(nameless))
+
+
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_are_read_by_dendropy(name: str) -> None:
     tree = from_parents(
