@@ -40,8 +40,9 @@ def silent(fraction: float, stage: str, message: str = "") -> None:
 
 
 Piece: TypeAlias = Mapping[str, Any]
-"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it. All
-pieces of one call past 8 MiB are computed by the process itself."""
+"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it.
+
+Where all pieces of one call take more than 8 MiB, the process computes them itself."""
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
@@ -206,7 +207,7 @@ class Method(ABC, Generic[P]):
 
         Raises UsageError for data or parameters that cannot be used and Cancelled when `progress`
         says so. The same data, params and seed give the same result, whatever the crew and the
-        number of threads.
+        number of threads, but for the last digits of sums over points.
         """
         self._check_inputs(data)
         progress(0.0, "checking")

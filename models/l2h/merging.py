@@ -29,6 +29,9 @@ _SHARES = (0.5, 0.25, 0.05, 0.0)
 """An undecided group's rows are listed anew until what their intervals hide is less than such a
 share of what tells the two best hosts apart: first the widest ones."""
 
+SHORT = 256
+"""Rows of so few classes are sooner read in float64 than listed anew."""
+
 
 @dataclass
 class Effort:
@@ -94,6 +97,7 @@ class Merger:
         self._source, self._digest, self._progress = source, digest, progress
         self._threads, self._readable_from = threads, readable_from
         self._n_old, self._known = n_old, known or {}
+        self._shares = _SHARES if n_classes > SHORT or source.rows.far else ()
         self._order, self._start = _by_class(digest)
         self._n_since = np.ones((8, n_classes), dtype=np.int32)
         self._n_states = 1
@@ -222,7 +226,7 @@ class Merger:
         may_be_listed = rows >= self._readable_from
         chosen = np.empty(len(rows), dtype=bool)
         room = 0.0
-        for share in (None, *_SHARES):
+        for share in (None, *self._shares):
             if share is not None:
                 kernels.widest(width, share * room, chosen)
                 chosen &= may_be_listed
@@ -309,6 +313,7 @@ class Merger:
     def _relist(self, rows: Int) -> None:
         """List rows by the groups that there are now."""
         source, slot = self._source, self._groups.slot.astype(np.int32)
+        limits = source.limits
         order = np.argsort(slot, kind="stable")
         names = np.flatnonzero(self._groups.n_members)
         start = np.concatenate(([0], np.cumsum(self._groups.n_members[names])))
@@ -323,7 +328,7 @@ class Merger:
                 x,
                 at,
                 source.scale,
-                source.limits,
+                limits,
                 part,
                 slot,
                 order,
@@ -341,11 +346,12 @@ class Merger:
 
     def _read(self, rows: Int, inside: npt.NDArray[np.uint8]) -> Float:
         """(K,) by class outside the winning probability of the rows that it takes, in float64."""
+        source, limits = self._source, self._source.limits
         taken = np.zeros(len(self._groups.slot))
 
         def read(part: Int, x: npt.NDArray[Any], at: Int) -> Float:
             own = np.zeros_like(taken)
-            kernels.exact(x, at, self._source.scale, inside, own)
+            kernels.exact(x, at, source.scale, limits, inside, own)
             return own
 
         for own in self._reading(np.sort(rows), read):

@@ -50,6 +50,10 @@ Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
 
 
+MOST_CLASSES = 1_000_000
+"""Where only the best few of each row are known: memory and names are for all classes."""
+
+
 class L2HParams(Params):
     aggregation: Literal["mean-sum", "sum", "mean", "size"] = Field(
         "mean-sum",
@@ -86,7 +90,7 @@ class L2HParams(Params):
     n_classes: int | None = Field(
         None,
         ge=2,
-        le=1_000_000,
+        le=MOST_CLASSES,
         description=(
             "Number of classes where 'top_classes' are given; default: as many as there are "
             "names, else the highest class given and all below."
@@ -312,10 +316,27 @@ def _n_classes(data: Data, params: L2HParams) -> int:
     if params.n_classes is not None:
         return params.n_classes
     names = data.names()
-    if names is not None:
-        return len(names)
+    return _highest(data) + 1 if names is None else len(names)
+
+
+def _highest(data: Data) -> int:
+    """The highest class in 'top_classes', at least 1. UsageError where that cannot be."""
     classes = data.dense("top_classes")
-    return max(2, int(classes.max()) + 1) if classes.size else 2
+    if classes.dtype.kind not in "iu":
+        raise UsageError(
+            "Input 'top_classes' must hold integers, the class of each value of 'logits'.",
+            code="wrong-input",
+            role="top_classes",
+        )
+    highest = max(1, int(classes.max(initial=1)))
+    if highest >= MOST_CLASSES:
+        raise UsageError(
+            f"Input 'top_classes' names the class {highest}; at most {MOST_CLASSES:,} classes are "
+            "accepted.",
+            code="wrong-input",
+            role="top_classes",
+        )
+    return highest
 
 
 _AS_BEFORE = ("aggregation", "input", "temperature")

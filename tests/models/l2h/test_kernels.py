@@ -442,7 +442,7 @@ def test_rows_read_again_give_their_winners(case: Case) -> None:
     inside = np.zeros(n_classes, dtype=np.uint8)
     inside[at.group] = 1
     taken, expected = np.zeros((2, n_classes))
-    kernels.exact(*at.source.gather(at.rows), at.source.scale, inside, taken)
+    kernels.exact(*at.source.gather(at.rows), at.source.scale, at.source.limits, inside, taken)
     for row in at.rows.tolist():
         best, sure = winner(at, row)
         expected[best] += sure

@@ -269,5 +269,5 @@ def rp(source: Source, digest: Digest, group: npt.NDArray[np.int64]) -> Float:
     inside[group] = 1
     taken = np.zeros(source.shape[1])
     rows = np.flatnonzero(np.isin(digest.label, group))
-    kernels.exact(*source.gather(rows), source.scale, inside, taken)
+    kernels.exact(*source.gather(rows), source.scale, source.limits, inside, taken)
     return taken
