@@ -26,10 +26,11 @@ RUN groupadd --gid 10001 umbel && useradd --uid 10001 --gid umbel --create-home 
 COPY --from=build /opt/umbel /opt/umbel
 ENV PATH=/opt/umbel/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    UMBEL_SCRATCH_DIR=/var/lib/umbel
+    UMBEL_SCRATCH_DIR=/var/lib/umbel \
+    NUMBA_CACHE_DIR=/var/lib/umbel/compiled
 USER umbel
 WORKDIR /var/lib/umbel
-# Into the user's cache; a processor of another kind compiles again at its first start.
+# The one folder that can be written; a processor of another kind compiles again at its first start.
 RUN python -m models.compiled
 VOLUME /var/lib/umbel
 EXPOSE 8000
