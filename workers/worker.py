@@ -151,7 +151,7 @@ class Worker:
                 _log.exception("nothing swept")
 
 
-def warm(nursery: Nursery, scratch: Path, timeout_s: float = 60.0) -> None:
+def warm(nursery: Nursery, scratch: Path, timeout_s: float = 180.0) -> None:
     """Run a trivial job in a child, so that the first real one meets warm files and caches.
 
     Raises RuntimeError if it does not succeed.

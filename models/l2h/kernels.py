@@ -399,8 +399,10 @@ def walk(
             most = least = 0.0
         elif unlisted > 0:
             least = max(0.0, least - unlisted * last * (1.0 + WEIGHT_ERROR))
-        upper = best_weight / (outside * (1.0 - TAIL_ERROR) + least) * (1.0 + WEIGHT_ERROR)
-        lower = best_weight / (outside * (1.0 + TAIL_ERROR) + most) * (1.0 - WEIGHT_ERROR)
+        # At first every class is a group, and its mass is its weight.
+        error = WEIGHT_ERROR if state == 0 else TAIL_ERROR
+        upper = best_weight / (outside * (1.0 - error) + least) * (1.0 + WEIGHT_ERROR)
+        lower = best_weight / (outside * (1.0 + error) + most) * (1.0 - WEIGHT_ERROR)
         low[best] += lower
         high[best] += upper
         if width.size:

@@ -72,6 +72,9 @@ class Merger:
     that the rule for ties asks for. Small groups are merged by compiled code as long as the lists
     decide; what they leave open, and large groups, are decided here.
 
+    Rows go by their place among the rows in order of classes, so that those of a group lie
+    together; the lists of `digest` are brought into that order in place.
+
     source : what rows are read again from.
     readable_from : rows before this number cannot be read again.
     n_old : rows before this number are an earlier job's.
@@ -98,7 +101,11 @@ class Merger:
         self._threads, self._readable_from = threads, readable_from
         self._n_old, self._known = n_old, known or {}
         self._shares = _SHARES if n_classes > SHORT or source.rows.far else ()
-        self._order, self._start = _by_class(digest)
+        self._number, self._start = _by_class(digest)
+        self._label = digest.label[self._number]
+        for array in (digest.listed, digest.weight, digest.mass, digest.tail, digest.since):
+            array[:] = array[self._number]
+        self._place = np.arange(len(self._number), dtype=self._number.dtype)
         self._n_since = np.ones((8, n_classes), dtype=np.int32)
         self._n_states = 1
         classes = np.arange(n_classes)
@@ -142,7 +149,7 @@ class Merger:
                 self._groups,
                 self._scores,
                 merges,
-                self._order,
+                self._place,
                 self._start,
                 self._n_since,
                 0.0 if digest.open_tail else 1.0,
@@ -160,7 +167,7 @@ class Merger:
     def _lists(self) -> tuple[npt.NDArray[Any], ...]:
         digest = self._digest
         return (
-            digest.label,
+            self._label,
             digest.listed,
             digest.weight,
             digest.mass,
@@ -198,8 +205,7 @@ class Merger:
         return int(found)
 
     def _readable(self, c: int) -> bool:
-        rows = self._rows([c])
-        return len(rows) == 0 or rows[0] >= self._readable_from
+        return bool(self._since(self._rows([c]), self._readable_from).all())
 
     def _make_exact(self, c: int) -> None:
         inside = np.zeros(len(self._start), dtype=np.uint8)
@@ -216,14 +222,14 @@ class Merger:
         decided = None
         known = self._known.get(classes.tobytes())
         if known is not None:
-            decided = self._by_lists(group, classes, rows[rows >= known.n], known)
+            decided = self._by_lists(group, classes, rows[self._since(rows, known.n)], known)
         if decided is None:
             decided = self._by_lists(group, classes, rows, None)
         return self._by_reading(group, classes, rows) if decided is None else decided
 
     def _by_lists(self, group: int, classes: Int, rows: Int, known: Known | None) -> int | None:
         width = np.empty(len(rows), dtype=np.float32)
-        may_be_listed = rows >= self._readable_from
+        may_be_listed = self._since(rows, self._readable_from)
         chosen = np.empty(len(rows), dtype=bool)
         room = 0.0
         for share in (None, *self._shares):
@@ -254,7 +260,7 @@ class Merger:
 
     def _by_reading(self, group: int, classes: Int, rows: Int) -> int:
         """The host by float64, ties by the rule; by bounds for the rows that cannot be read."""
-        readable = rows >= self._readable_from
+        readable = self._since(rows, self._readable_from)
         width = np.empty(np.count_nonzero(~readable), dtype=np.float32)
         low, high, n_unknown = self._walk(classes, rows[~readable], width)
         taken = self._read(rows[readable], self._inside(classes))
@@ -340,8 +346,8 @@ class Merger:
 
         if source.rows.far:
             # All, in order: what spares reading a few rows again later.
-            rows = np.arange(self._readable_from, len(self._digest.label))
-        for _ in self._reading(np.sort(rows), relist):
+            rows = self._place[self._since(self._place, self._readable_from)]
+        for _ in self._reading(rows, relist):
             pass
 
     def _read(self, rows: Int, inside: npt.NDArray[np.uint8]) -> Float:
@@ -354,21 +360,25 @@ class Merger:
             kernels.exact(x, at, source.scale, limits, inside, own)
             return own
 
-        for own in self._reading(np.sort(rows), read):
+        for own in self._reading(rows, read):
             taken += own
         return taken
 
     def _reading(
         self, rows: Int, work: Callable[[Int, npt.NDArray[Any], Int], Any]
     ) -> Iterator[Any]:
-        """What `work(rows, x, at)` gives for the rows block by block, in order; row i is x[at]."""
+        """What `work(rows, x, at)` gives for the rows block by block, in the order in which they
+        lie; row rows[i] is x[at[i]]."""
+        number = self._number[rows]
+        order = np.argsort(number)
+        number, rows = number[order].astype(np.int64), rows[order].astype(np.int64)
         self.effort.n_read += len(rows)
-        self.effort.n_read_old += int(np.searchsorted(rows, self._n_old))
+        self.effort.n_read_old += int(np.searchsorted(number, self._n_old))
         step = max(1, _BLOCK_BYTES // (len(self._groups.slot) * self._source.dtype.itemsize))
-        parts = [rows[i : i + step].astype(np.int64) for i in range(0, len(rows), step)]
+        parts = [slice(i, i + step) for i in range(0, len(rows), step)]
 
-        def one(part: Int) -> Any:
-            return work(part, *self._source.gather(part))
+        def one(part: slice) -> Any:
+            return work(rows[part], *self._source.gather(number[part]))
 
         if self._threads == 1 or len(parts) == 1:
             yield from map(one, parts)
@@ -377,8 +387,13 @@ class Merger:
             yield from pool.map(one, parts)
 
     def _rows(self, classes: Sequence[int]) -> npt.NDArray[Any]:
-        parts = [self._order[self._start[c] : self._start[c + 1]] for c in classes]
+        parts = [self._place[self._start[c] : self._start[c + 1]] for c in classes]
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def _since(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[np.bool_]:
+        """Which of the rows are number `first` or a later one."""
+        later: npt.NDArray[np.bool_] = self._number[rows] >= first
+        return later
 
 
 class _Groups(NamedTuple):
@@ -410,7 +425,7 @@ class _Scores(NamedTuple):
 
 
 def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
-    """(order, start): the rows of class c, ascending, are order[start[c]:start[c + 1]]."""
+    """(number, start): the rows of class c, ascending, are number[start[c]:start[c + 1]]."""
     start = np.concatenate(([0], np.cumsum(digest.size)))
     n = len(digest.label)
     order = np.empty(n, dtype=np.int32 if n < 1 << 31 else np.int64)
