@@ -18,7 +18,7 @@ def load() -> None:
     # Noise leaves decisions to reading again, equal scores to float64.
     noise, equal = np.random.default_rng(0).normal(size=(400, 100)), np.eye(8)
     for values in (noise, equal):
-        for dtype in (np.float64, np.float32):
+        for dtype in (np.float64, np.float32, np.float16):
             l2h.fit(Data({"logits": values.astype(dtype)}), l2h.Params())
 
 

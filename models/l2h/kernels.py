@@ -127,6 +127,23 @@ def _exp64(x):
     return e if x >= -708.0 else 0.0
 
 
+_SCALE_16 = _F(2.0**112)
+
+
+@njit(cache=True, nogil=True)
+def widen_halves(bits, wide):
+    """float32 of float16 given as its bits, exact; both one-dimensional. NumPy takes ten times as
+    long."""
+    for i in range(bits.size):
+        half = np.int32(bits[i])
+        size = half & np.int32(0x7FFF)
+        # As the upper bits of a float32 it is 2^112 times too small, below normal numbers as well.
+        value = _from_bits(np.int32(size << 13)) * _SCALE_16
+        odd = _from_bits(np.int32(0x7F800000 | (size << 13)))
+        value = odd if size >= 0x7C00 else value
+        wide[i] = -value if half & 0x8000 else value
+
+
 @njit(cache=True, nogil=True)
 def _keys(x, key, top, nothing):
     """Fill `key` with the keys of x and `top` with the largest of each bucket; the lowest key."""

@@ -118,9 +118,20 @@ class Source:
         if self.rows.bfloat16:
             values = widened(values)
         if self.kind != "probs":
+            if values.dtype == np.float16:
+                return _widened_halves(values)
             return np.ascontiguousarray(values, dtype=self.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(np.ascontiguousarray(values, dtype=np.float64))
+
+
+def _widened_halves(values: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
+    from models.l2h import kernels
+
+    wide = np.empty(values.shape, dtype=np.float32)
+    bits = np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
+    kernels.widen_halves(bits.reshape(-1), wide.reshape(-1))
+    return wide
 
 
 def _why(probs: Float, total: float) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from models.contract import silent
 from models.errors import UsageError
 from models.l2h import digest as digests
-from models.l2h import reference
+from models.l2h import reference, source
 from models.l2h.source import Kind, Source
 from models.rows import ArrayRows
 from tests.models.l2h.cases import STORED, Case, assert_same, cases, cut, gaussian, seen, stored
@@ -209,3 +209,12 @@ def test_the_largest_numbers_of_a_type_are_values(how: str) -> None:
     assert np.abs(plain(rows)).max() > 6e4
     for threads in (1, 2):
         assert_same(replace(SHARES[0], listed=2, rows_at_once=5, threads=threads), Source(rows))
+
+
+def test_every_float16_is_widened_as_numpy_does() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).reshape(256, 256)
+    for values in (halves, halves[:, ::2], np.asfortranarray(halves)):
+        wide = source._widened_halves(values)
+        with np.errstate(invalid="ignore"):
+            assert np.array_equal(wide, values.astype(np.float32), equal_nan=True)
+        assert (np.signbit(wide) == np.signbit(values)).all()
