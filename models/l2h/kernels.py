@@ -6,7 +6,7 @@ What is kept of a row x: its class c, and its best groups of classes after its o
 best (logit, lowest class first). Of each of these the best class (`listed`), its `weight`
 exp(x_j - x_b), b the first listed class, and the group's `mass`, the sum of exp(x_j - x_b) over its
 classes; of all other groups the sum of their masses, the `tail`. After `scan` every class is its
-own group; `regroup` lists anew by the groups there are then, with the row's own left out whole.
+own group; `relist` lists anew by the groups there are then, with the row's own left out whole.
 `since` numbers the state of the groups that a row's list goes by.
 
 Comparisons are made on keys: integers in the order of the floats, -0 equal to +0, exact and quick
