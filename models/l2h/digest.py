@@ -49,10 +49,6 @@ class Digest:
     def arrays(self) -> Arrays:
         return {name: getattr(self, name) for name in (*_PER_ROW, *_PER_CLASS)}
 
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays().values())
-
 
 _PER_ROW = ("label", "listed", "weight", "mass", "tail", "since")
 _PER_CLASS = ("size", "confidence", "slack")

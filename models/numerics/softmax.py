@@ -1,6 +1,6 @@
-"""Softmax in float64, stable for logits of any finite size.
+"""Log-softmax in float64, stable for logits of any finite size.
 
-Every function takes logits of any numeric type and decides in float64. The largest logit of a row
+It takes logits of any numeric type and computes in float64. The largest logit of a row
 is subtracted first, so no exponential overflows; a difference that overflows to -inf is the
 probability 0 that it stands for.
 """
@@ -19,32 +19,11 @@ IN_CACHE = 1 << 17
 """Values of a float64 block that stays in a core's cache (1 MiB)."""
 
 
-def softmax(logits: npt.NDArray[Any]) -> Float:
-    """(n, k) probabilities of each row of (n, k) finite logits; every row sums to 1."""
-    shifted = _shifted(logits)
-    np.exp(shifted, out=shifted)
-    shifted /= shifted.sum(axis=1, keepdims=True)
-    return shifted
-
-
 def log_softmax(logits: npt.NDArray[Any]) -> Float:
     """(n, k) log probabilities of each row; -inf only where a difference of logits overflows."""
     shifted = _shifted(logits)
     shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return shifted
-
-
-def winners(logits: Float) -> tuple[npt.NDArray[np.int64], Float]:
-    """Each row's largest logit: its column (the lowest of equals) and its softmax probability.
-
-    Overwrites `logits`, (n, k) float64; columns at -inf take no part. The winner's exponential is
-    exp(0), so its probability is one over the sum.
-    """
-    best = logits.argmax(axis=1)
-    with np.errstate(over="ignore"):
-        logits -= np.take_along_axis(logits, best[:, None], axis=1)
-    np.exp(logits, out=logits)
-    return best, 1.0 / logits.sum(axis=1)
 
 
 def row_blocks(n_rows: int, row_length: int, values: int = IN_CACHE) -> Iterator[slice]:
