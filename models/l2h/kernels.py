@@ -749,6 +749,13 @@ def score(home, head, following, scores):
 
 
 @njit(cache=True, nogil=True)
+def score_all(head, following, scores):
+    """`score` for every class as its own group."""
+    for c in range(head.size):
+        score(c, head, following, scores)
+
+
+@njit(cache=True, nogil=True)
 def advance(step, stop, tie, groups, scores, merges, order, start, n_since, sure_of_tail, digest):
     """Decide merges from lists while they decide and the groups are small.
 

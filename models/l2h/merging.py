@@ -127,8 +127,7 @@ class Merger:
             aggregation={"mean-sum": 0, "sum": 0, "mean": 1, "size": 2}[aggregation],
         )
         self._points = points
-        for slot in range(n_classes):
-            self._score(slot)
+        kernels.score_all(self._groups.head, self._groups.following, self._scores)
 
     def run(self, hosts: Sequence[tuple[int, Int]] = ()) -> Merges:
         """All K - 1 merges. hosts : for the first ones, the class without points and the classes
