@@ -43,11 +43,17 @@ ROWS = 20
 
 TINY = 1e-300
 
+STILL = 20
+"""Such steps without a change of the clusters, after which the weights are made exact as well."""
+
+NOTHING = 1e-3
+"""Fall of the objective by Newton steps, as a share of `tol`, that is none: it begins below 1."""
+
 STEPS = 20
 """Newton steps on the weights before the clusters are looked at again."""
 
 SLACK = 1e-9
-"""Relative rise of the objective that is rounding."""
+"""Change of the objective that is rounding: it begins at (K - 1) / K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,9 @@ class Found:
     cluster : (n,). weights : (K, Q). price : (K,) of the flow. scores : (K, n).
     trace : the objective at the start and after each half-step.
     residual : length of the objective's least subgradient in the weights, as a share of the
-        gradient's length at zero weights. ended : whether neither half-step lowers the objective.
+        gradient's length at zero weights.
+    ended : whether no point changes its cluster and the residual is at most `tol`, or the weights
+        lower the objective by no more than `NOTHING`.
     """
 
     cluster: Int
@@ -220,9 +228,10 @@ def alternate(problem: Problem, cluster: Int, tick: Tick, begin: Float | None = 
     if begin is not None:
         weights.value[:] = begin
         trace = [weights.hinge(cluster) + problem.penalty.of(begin)]
-    price, left, ended, by_step = None, np.inf, False, True
+    price, left, ended, by_step, n_still = None, np.inf, False, True, 0
     for _ in range(terms.max_iter):
         tick()
+        before = trace[-1]
         if by_step:
             value, left = weights.step(cluster)
         else:
@@ -230,14 +239,18 @@ def alternate(problem: Problem, cluster: Int, tick: Tick, begin: Float | None = 
         _append(trace, value)
         shares = weights.shares(price)
         price = shares.price
-        gain = weights.cost_of(cluster) - shares.cost
-        if gain > SLACK * shares.cost:
-            cluster = shares.cluster
-            _append(trace, value - gain / (cluster.size * terms.n_clusters))
-        elif left <= terms.tol * scale:
-            ended = True
+        gain = (weights.cost_of(cluster) - shares.cost) / (cluster.size * terms.n_clusters)
+        if gain > SLACK:
+            cluster, n_still = shares.cluster, 0
+            _append(trace, value - gain)
+            continue
+        n_still += 1
+        if left <= terms.tol * scale or not (by_step or before - value > NOTHING * terms.tol):
+            # Clusters of all but equal cost: those that the prices say.
+            cluster, ended = shares.cluster, True
+            _append(trace, value - gain)
             break
-        elif left <= LOOSE * scale:
+        if left <= LOOSE * scale or n_still == STILL:
             by_step = False
     assert price is not None
     return Found(cluster, weights.value, price, weights.scores, tuple(trace), left / scale, ended)
@@ -254,7 +267,7 @@ def shared_out(problem: Problem, value: Float) -> Found:
 
 
 def _append(trace: list[float], value: float) -> None:
-    assert value <= trace[-1] + SLACK * abs(trace[-1]), f"the objective rose: {trace[-1]} {value}"
+    assert value <= trace[-1] + SLACK, f"the objective rose: {trace[-1]} {value}"
     trace.append(min(value, trace[-1]))
 
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from models.contract import Params, Shapes
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.features.points import require_points, require_squares
+from models.features.points import distinct, require_points
 from models.margins.alternating import Terms
 from models.margins.objective import Regularizer
 from models.margins.starts import STARTS, Start
 from models.partitions.counts import term_names
 from models.partitions.points import require_distinct
+
+Int = npt.NDArray[np.int64]
+
+LARGEST = 1e60
+"""Magnitude of a feature."""
 
 
 class MarginParams(Params):
@@ -101,8 +108,21 @@ def check_points(data: Data, n_clusters: int, parameter: str) -> None:
     features = require_points(data)
     term_names(data, features.shape[1])
     require_finite(features, "features")
-    require_squares(features)
+    require_moderate(features)
     require_distinct(features, n_clusters, parameter)
+
+
+def require_moderate(features: npt.NDArray[Any]) -> None:
+    """UsageError for values so large that fourth powers of them would overflow."""
+    largest = max(float(features.max(initial=0)), -float(features.min(initial=0)))
+    if largest > LARGEST:
+        row = int(np.flatnonzero((np.abs(features) > LARGEST).any(axis=1))[0])
+        raise UsageError(
+            f"Input 'features' has a value above {LARGEST:.0e} in row {row}; scale the features "
+            "down.",
+            code="too-large",
+            role="features",
+        )
 
 
 def bytes_to_split(shapes: Shapes, n_clusters: int) -> int:
@@ -138,6 +158,18 @@ def refuse_weightless(alpha: float) -> NoReturn:
         "for it. Lower alpha, or scale the features up.",
         code="wrong-parameter",
         parameter="alpha",
+    )
+
+
+def said_of_parted(features: npt.NDArray[Any], leaf: Int) -> tuple[str, ...]:
+    """A warning where points that coincide lie in different leaves, else nothing."""
+    first, place = distinct(features)
+    n_parted = np.unique(place[leaf != leaf[first[place]]]).size
+    if not n_parted:
+        return ()
+    return (
+        f"At {n_parted} place(s) points that coincide lie in different leaves: the bounds on sizes "
+        "ask for it. New points there all go to one leaf.",
     )
 
 

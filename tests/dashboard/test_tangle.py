@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import hash_of, imported, inked, pixels, until
+from tests.dashboard.planted import hash_of, imported, inked, kept, looking, pixels, until
 from tests.e2e.client import Api
+from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 BASE = ".tangle-stage canvas:nth-of-type(1)"
 OVER = ".tangle-stage canvas:nth-of-type(2)"
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, service: Service) -> Iterator[Page]:
+    yield from kept(chromium, service)
+
+
+@pytest.fixture
+def look(tab: Page) -> Iterator[Open]:
+    yield from looking(tab)
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +46,8 @@ def opened(open_page: Open, pair: dict[str, str], **options: Any) -> Page:
     return page
 
 
-def test_two_trees_and_how_far_they_are_apart(
-    open_page: Open, api: Api, pair: dict[str, str]
-) -> None:
-    page = opened(open_page, pair)
+def test_two_trees_and_how_far_they_are_apart(look: Open, api: Api, pair: dict[str, str]) -> None:
+    page = opened(look, pair)
     answer = api.client.get(
         f"/v1/trees/{pair['left']}/tangle", params={"other": pair["right"], "max_nodes": 200}
     ).json()
@@ -57,8 +66,8 @@ def test_two_trees_and_how_far_they_are_apart(
     until(page, lambda: hash_of(page).get("nodes") == "50")
 
 
-def test_pointing_at_one_shows_the_other(open_page: Open, pair: dict[str, str]) -> None:
-    page = opened(open_page, pair)
+def test_pointing_at_one_shows_the_other(look: Open, pair: dict[str, str]) -> None:
+    page = opened(look, pair)
     box = page.locator(".tangle-stage").bounding_box()
     assert box is not None
 
@@ -94,8 +103,8 @@ def test_pointing_at_one_shows_the_other(open_page: Open, pair: dict[str, str]) 
         until(page, lambda: lit(0, 1) == 0)
 
 
-def test_zoom_measures_and_files(open_page: Open, pair: dict[str, str]) -> None:
-    page = opened(open_page, pair)
+def test_zoom_measures_and_files(look: Open, pair: dict[str, str]) -> None:
+    page = opened(look, pair)
     before = pixels(page, BASE)
     page.locator(".tangle-stage").get_by_role("button", name="Zoom in").click()
     until(page, lambda: pixels(page, BASE) != before)
@@ -115,18 +124,16 @@ def test_zoom_measures_and_files(open_page: Open, pair: dict[str, str]) -> None:
     )
 
 
-def test_choosing_and_trees_of_other_points(
-    open_page: Open, api: Api, pair: dict[str, str]
-) -> None:
+def test_choosing_and_trees_of_other_points(look: Open, api: Api, pair: dict[str, str]) -> None:
     other = imported(api, "(a,b,c);", "Three")
-    page = open_page(f"/compare?left={pair['left']}")
+    page = look(f"/compare?left={pair['left']}")
     page.get_by_text("Choose two trees").wait_for()
     options = page.get_by_label("Right").locator("option").all_inner_texts()
     assert "Single" in options
     assert "Three" not in options
     page.get_by_label("Right").select_option(label="Single")
     page.locator(".tangle-facts dd").first.wait_for()
-    page = open_page(f"/compare?left={pair['left']}&right={other}")
+    page = look(f"/compare?left={pair['left']}&right={other}")
     page.watch.expected.append("422")
     page.locator(".tree-trouble .notice").wait_for()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +16,28 @@ from tests.dashboard.planted import (
     hash_of,
     imported,
     joined,
+    kept,
     linkage,
+    looking,
     pixels,
     settled,
     until,
 )
 from tests.e2e.client import Api
+from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, service: Service) -> Iterator[Page]:
+    yield from kept(chromium, service)
+
+
+@pytest.fixture
+def look(tab: Page) -> Iterator[Open]:
+    yield from looking(tab)
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +60,8 @@ def slide(page: Page, to: int) -> None:
     )
 
 
-def test_sliding_counts_and_colours(open_page: Open, small: str) -> None:
-    page = open_page(f"/trees/{small}")
+def test_sliding_counts_and_colours(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}")
     settled(page)
     assert "cut" not in hash_of(page)  # Nobody has chosen it.
     seen = {}
@@ -72,8 +86,8 @@ def test_sliding_counts_and_colours(open_page: Open, small: str) -> None:
     assert said(page).startswith("7 clusters")
 
 
-def test_by_height(open_page: Open, small: str) -> None:
-    page = open_page(f"/trees/{small}?cut=k:2&heights=height")
+def test_by_height(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?cut=k:2&heights=height")
     settled(page)
     page.get_by_role("button", name="Height", exact=True).click()
     until(page, lambda: hash_of(page).get("cut") == "height:2.5")
@@ -87,8 +101,8 @@ def test_by_height(open_page: Open, small: str) -> None:
     until(page, lambda: hash_of(page).get("cut") == "k:1")
 
 
-def test_suggested_cuts(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/trees/{blobs['tree']}")
+def test_suggested_cuts(look: Open, blobs: dict[str, Any]) -> None:
+    page = look(f"/trees/{blobs['tree']}")
     settled(page)
     mark = page.locator(".cut-mark", has_text="3 ·").first
     assert mark.get_attribute("title")
@@ -99,10 +113,10 @@ def test_suggested_cuts(open_page: Open, blobs: dict[str, Any]) -> None:
     assert mark.get_attribute("aria-pressed") == "true"
 
 
-def test_assignments_are_saved(open_page: Open, api: Api, blobs: dict[str, Any]) -> None:
+def test_assignments_are_saved(look: Open, api: Api, blobs: dict[str, Any]) -> None:
     import pyarrow as pa
 
-    page = open_page(f"/trees/{blobs['tree']}?cut=k:3")
+    page = look(f"/trees/{blobs['tree']}?cut=k:3")
     settled(page)
     saved = {}
     for form in ("CSV", "NumPy (npy)", "JSON", "Arrow"):
@@ -120,8 +134,8 @@ def test_assignments_are_saved(open_page: Open, api: Api, blobs: dict[str, Any])
     assert pa.ipc.open_file(saved["Arrow"]).read_all()["cluster"].to_pylist() == clusters
 
 
-def test_a_tree_that_is_not_whole_here_asks_the_service(open_page: Open, large: str) -> None:
-    page = open_page(f"/trees/{large}?cut=k:6")
+def test_a_tree_that_is_not_whole_here_asks_the_service(look: Open, large: str) -> None:
+    page = look(f"/trees/{large}?cut=k:6")
     settled(page)
     assert said(page).startswith("6 clusters")
     few = pixels(page)
@@ -185,9 +199,9 @@ def many(api: Api, small: str) -> dict[str, str]:
 
 
 def test_cuts_made_here_are_those_of_the_service(
-    open_page: Open, api: Api, many: dict[str, str]
+    look: Open, api: Api, many: dict[str, str]
 ) -> None:
-    page = open_page("/jobs")
+    page = look("/jobs")
     for name, tree in many.items():
         view = api.client.get(f"/v1/trees/{tree}/view", params={"max_nodes": 4000}).json()
         n_leaves = view["nodes"][0]["n_leaves"]

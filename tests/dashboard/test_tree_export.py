@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -10,14 +11,25 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import SMALL, imported, settled
+from tests.dashboard.planted import SMALL, imported, kept, looking, settled
 from tests.e2e.client import Api
+from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "(('a<b>&amp;\"':1,'שלום':1)'x''y':1,'\u0007c':2);"
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, service: Service) -> Iterator[Page]:
+    yield from kept(chromium, service)
+
+
+@pytest.fixture
+def look(tab: Page) -> Iterator[Open]:
+    yield from looking(tab)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +60,8 @@ def save_picture(
     return waiting.value.suggested_filename, waiting.value.path()
 
 
-def test_svg_is_what_is_seen(open_page: Open, small: str) -> None:
-    page = open_page(f"/trees/{small}?cut=k:3")
+def test_svg_is_what_is_seen(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?cut=k:3")
     settled(page)
     box = page.locator(".tree-stage").bounding_box()
     assert box is not None
@@ -87,8 +99,8 @@ def test_svg_in_the_dark_with_a_legend(open_page: Open, blobs: dict[str, Any]) -
     assert paper.get("fill") == "#ffffff"
 
 
-def test_png_is_as_fine_as_asked(open_page: Open, small: str) -> None:
-    page = open_page(f"/trees/{small}?color=none")
+def test_png_is_as_fine_as_asked(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?color=none")
     settled(page)
     box = page.locator(".tree-stage").bounding_box()
     assert box is not None
@@ -102,9 +114,9 @@ def test_png_is_as_fine_as_asked(open_page: Open, small: str) -> None:
         assert height == pytest.approx(times * box["height"], abs=times)
 
 
-def test_hostile_names_in_an_svg(open_page: Open, api: Api) -> None:
+def test_hostile_names_in_an_svg(look: Open, api: Api) -> None:
     tree = imported(api, HOSTILE, 'A "<title>"')
-    page = open_page(f"/trees/{tree}")
+    page = look(f"/trees/{tree}")
     settled(page)
     name, path = save_picture(page, "svg")
     assert name == "a-title.svg"
@@ -114,8 +126,8 @@ def test_hostile_names_in_an_svg(open_page: Open, api: Api) -> None:
     assert any("a<b>" in (text or "") for text in texts)
 
 
-def test_all_forms(open_page: Open, api: Api, small: str, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/trees/{blobs['tree']}")
+def test_all_forms(look: Open, api: Api, small: str, blobs: dict[str, Any]) -> None:
+    page = look(f"/trees/{blobs['tree']}")
     settled(page)
     for item, suffix, start in (
         ("Newick", "nwk", b"("),
@@ -132,9 +144,9 @@ def test_all_forms(open_page: Open, api: Api, small: str, blobs: dict[str, Any])
         assert path.read_bytes().startswith(start), item
 
 
-def test_a_form_that_cannot_hold_the_tree_says_so_calmly(open_page: Open, api: Api) -> None:
+def test_a_form_that_cannot_hold_the_tree_says_so_calmly(look: Open, api: Api) -> None:
     tree = imported(api, "(a,b,c);", "Not binary")
-    page = open_page(f"/trees/{tree}")
+    page = look(f"/trees/{tree}")
     page.watch.expected.append("406")
     settled(page)
     page.get_by_role("button", name="Save", exact=True).click()
@@ -144,8 +156,8 @@ def test_a_form_that_cannot_hold_the_tree_says_so_calmly(open_page: Open, api: A
     assert "bad" not in (toast.get_attribute("class") or "")
 
 
-def test_a_part_is_saved_as_a_part(open_page: Open, small: str) -> None:
-    page = open_page(f"/trees/{small}?root=1")
+def test_a_part_is_saved_as_a_part(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?root=1")
     settled(page)
     _, path = save(page, "Newick")
     text = path.read_text()

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import SMALL, hash_of, imported, pixels, settled, until
+from tests.dashboard.planted import SMALL, hash_of, imported, kept, looking, pixels, settled, until
 from tests.e2e.client import Api
+from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, service: Service) -> Iterator[Page]:
+    yield from kept(chromium, service)
+
+
+@pytest.fixture
+def look(tab: Page) -> Iterator[Open]:
+    yield from looking(tab)
 
 
 def facts(page: Page) -> dict[str, str]:
@@ -31,8 +43,8 @@ def small(api: Api) -> str:
     return imported(api, SMALL, "Small")
 
 
-def test_what_is_known_of_a_node(open_page: Open, small: str) -> None:
-    page = open_page(f"/trees/{small}?node=1")
+def test_what_is_known_of_a_node(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?node=1")
     page.locator(".node-facts").wait_for()
     assert page.locator(".node-name").inner_text() == "plants"
     assert facts(page) == {
@@ -58,8 +70,8 @@ def test_what_is_known_of_a_node(open_page: Open, small: str) -> None:
     until(page, lambda: "root" not in hash_of(page))
 
 
-def test_labels_colour_and_mix(open_page: Open, api: Api, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/trees/{blobs['tree']}")
+def test_labels_colour_and_mix(look: Open, api: Api, blobs: dict[str, Any]) -> None:
+    page = look(f"/trees/{blobs['tree']}")
     settled(page)
     plain = pixels(page)
     color_by(page, "groups.json")
@@ -89,8 +101,8 @@ def test_labels_colour_and_mix(open_page: Open, api: Api, blobs: dict[str, Any])
     assert len(lines) == 61
 
 
-def test_one_category_alone(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/trees/{blobs['tree']}?color={blobs['labels']}")
+def test_one_category_alone(look: Open, open_page: Open, blobs: dict[str, Any]) -> None:
+    page = look(f"/trees/{blobs['tree']}?color={blobs['labels']}")
     settled(page)
     whole = pixels(page)
     page.locator(".tree-key", has_text="group 1").click()
@@ -112,10 +124,8 @@ def test_one_category_alone(open_page: Open, blobs: dict[str, Any]) -> None:
     assert not page.locator(".tree-legend-place").is_visible()
 
 
-def test_labels_that_do_not_fit(
-    open_page: Open, api: Api, small: str, blobs: dict[str, Any]
-) -> None:
-    page = open_page(f"/trees/{small}?color={blobs['labels']}")
+def test_labels_that_do_not_fit(look: Open, api: Api, small: str, blobs: dict[str, Any]) -> None:
+    page = look(f"/trees/{small}?color={blobs['labels']}")
     page.watch.expected.append("422")
     page.get_by_text("Shown without what the link named").wait_for()
     settled(page)
@@ -124,7 +134,7 @@ def test_labels_that_do_not_fit(
     assert "groups.json" not in options
 
 
-def test_what_a_method_adds_is_shown(open_page: Open, api: Api) -> None:
+def test_what_a_method_adds_is_shown(look: Open, api: Api) -> None:
     nodes: list[dict[str, Any]] = [
         {"id": 0, "parent": None, "name": None, "height": 1.0, "size": 2,
          "parent_probability": 1.0, "confidence": 0.875,
@@ -138,7 +148,7 @@ def test_what_a_method_adds_is_shown(open_page: Open, api: Api) -> None:
          "features": [], "terms": [], "mean": [], "notes": {}},
     ]  # fmt: skip
     tree = imported(api, json.dumps({"nodes": nodes}), "Told", "application/json")
-    page = open_page(f"/trees/{tree}?node=0")
+    page = look(f"/trees/{tree}?node=0")
     page.locator(".node-facts").wait_for()
     told = facts(page)
     assert told["Parent probability"] == "1"

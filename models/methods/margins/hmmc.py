@@ -33,12 +33,13 @@ from pydantic import Field
 
 from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.data import Data, require_finite
-from models.features.points import require_squares
 from models.margins.asking import (
     MarginParams,
     alone_and_quiet,
     bytes_to_split,
     check_points,
+    require_moderate,
+    said_of_parted,
     said_of_rounds,
 )
 from models.margins.explaining import columns, metrics
@@ -109,10 +110,11 @@ class HMMC(Method[HMMCParams]):
         check_points(data, params.branching, "branching")
 
     def _fit(self, data: Data, params: HMMCParams, run: Run) -> Fitted:
+        features = data.dense("features")
         limits = Limits(params.max_leaves, params.min_size, params.max_depth)
         with alone_and_quiet():
             grown = grow(
-                data.dense("features"),
+                features,
                 params.terms(params.branching, regularizer_of(params)),
                 params.starts,
                 limits,
@@ -130,6 +132,7 @@ class HMMC(Method[HMMCParams]):
             metrics=metrics(grown.splits),
             points={"margin": grown.margin},
             warnings=(
+                *said_of_parted(features, grown.leaf_of_point),
                 *grown.said_of_end(limits, params.branching),
                 *_said_of_scores(grown),
                 *said_of_rounds(cut, params.max_iter),
@@ -141,8 +144,7 @@ class HMMC(Method[HMMCParams]):
         features = data.dense("features")
         require_width(features, model.arrays["weights"].shape[2])
         require_finite(features, "features")
-        if features.size:
-            require_squares(features)
+        require_moderate(features)
         placed = place(model, tree, features)
         return Predictions(placed.leaf, placed.start, placed.node, placed.probability)
 

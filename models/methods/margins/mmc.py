@@ -29,13 +29,14 @@ from pydantic import Field
 
 from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.data import Data, require_finite
-from models.features.points import require_squares
 from models.margins.asking import (
     MarginParams,
     alone_and_quiet,
     bytes_to_split,
     check_points,
     refuse_weightless,
+    require_moderate,
+    said_of_parted,
     said_of_rounds,
 )
 from models.margins.explaining import metrics, node_features
@@ -130,7 +131,10 @@ class MMC(Method[MMCParams]):
             logits=rule.place(features)[1],
             metrics=metrics([split]),
             points={"margin": split.margin},
-            warnings=said_of_rounds(int(not split.ended), params.max_iter),
+            warnings=(
+                *said_of_parted(features, cluster),
+                *said_of_rounds(int(not split.ended), params.max_iter),
+            ),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
@@ -145,8 +149,7 @@ class MMC(Method[MMCParams]):
         features = data.dense("features")
         require_width(features, model.arrays["weights"].shape[1])
         require_finite(features, "features")
-        if features.size:
-            require_squares(features)
+        require_moderate(features)
         rule = Rule(*(model.arrays[name] for name in ("weights", "intercept", "price")))
         cluster, logits, _ = rule.place(features)
         return cluster, logits

@@ -60,15 +60,15 @@ export function mirror(view, own) {
     );
   };
 
-  const to = (next, choose = false) => {
+  const to = (next, isChosen = false) => {
     if (next === NONE || next === undefined) return;
     row = next;
     view.hover(row);
     draw();
     view.approach(row);
-    if (choose) choose_();
+    if (isChosen) take();
   };
-  const choose_ = () => {
+  const take = () => {
     if (view.scene.kind[row] === REST) view.open(view.scene.id[row]);
     else view.select(view.scene.id[row]);
   };
@@ -79,7 +79,7 @@ export function mirror(view, own) {
     ArrowDown: () => to(beside(view.scene, row, 1)),
     ArrowUp: () => to(beside(view.scene, row, -1)),
     Home: () => to(0),
-    Enter: choose_,
+    Enter: take,
     " ": () => fold(),
     "+": () => near(1.5),
     "=": () => near(1.5),

@@ -59,26 +59,26 @@ export function passage(from, to) {
   const start = {};
   const stop = {};
   const own = MOVED.map((name) => base[name]);
-  const else_ = MOVED.map(() => new Float64Array(base.n));
+  const there = MOVED.map(() => new Float64Array(base.n));
   const outward = rows(base).get(other.id[0]);
   for (let i = 0; i < base.n; i += 1) {
     const found = known.get(base.id[i]);
     if (found !== undefined) {
-      MOVED.forEach((name, k) => (else_[k][i] = other[name][found]));
+      MOVED.forEach((name, k) => (there[k][i] = other[name][found]));
     } else if (outward !== undefined && !(i >= outward && i < base.end[outward])) {
-      slide(base, outward, i, else_);
+      slide(base, outward, i, there);
     } else {
       const up = base.parent[i];
-      if (up < 0) MOVED.forEach((name, k) => (else_[k][i] = base[name][i]));
+      if (up < 0) MOVED.forEach((name, k) => (there[k][i] = base[name][i]));
       else {
-        const at = else_[2][up];
-        [at, at, at, else_[3][up], else_[3][up]].forEach((value, k) => (else_[k][i] = value));
+        const at = there[2][up];
+        [at, at, at, there[3][up], there[3][up]].forEach((value, k) => (there[k][i] = value));
       }
     }
   }
   MOVED.forEach((name, k) => {
-    start[name] = base === to ? else_[k] : own[k];
-    stop[name] = base === to ? own[k] : else_[k];
+    start[name] = base === to ? there[k] : own[k];
+    stop[name] = base === to ? own[k] : there[k];
   });
   const shown = { ...base, rows: undefined, ranked: base.ranked, axis: null };
   for (const name of MOVED) shown[name] = new Float64Array(base.n);

@@ -1,8 +1,10 @@
 // One node: what is known of it, its children, the labels and the points under it.
 
-import { button, el, problemBox, replace, said, table, toast, unique, waiting } from "../dom.js";
+import { button, el, problemBox, replace, said, unique, waiting } from "../dom.js";
 import { count, number, plural } from "../format.js";
 import { byLabels, colourOfLabel } from "./coloring.js";
+import { members } from "./members.js";
+import { fact, isPlain, listOf, plainly, words } from "./values.js";
 
 const KNOWN = new Set([
   "id",
@@ -21,7 +23,6 @@ const KNOWN = new Set([
 ]);
 const CHILDREN = 12;
 const BARS = 8;
-const VALUES = 12;
 
 /**
  * @param {object} view the TreeView
@@ -122,7 +123,7 @@ export function nodePanel(view, { api, actions, go }) {
           el("section", { class: "node-extra" }, el("h3", {}, words(name)), listOf(value)),
         ),
       node.child_nodes.length > 0 && childrenOf(node),
-      members(node),
+      members(view, { api, node, labels: labels() }),
     );
   };
 
@@ -170,26 +171,24 @@ export function nodePanel(view, { api, actions, go }) {
       el(
         "ul",
         { class: "node-bars" },
-        found.mix
-          .slice(0, BARS)
-          .map((one) =>
+        found.mix.slice(0, BARS).map((one) =>
+          el(
+            "li",
+            {},
+            said(one.label ?? "no label", { class: "node-bar-name" }),
             el(
-              "li",
-              {},
-              said(one.label ?? "no label", { class: "node-bar-name" }),
-              el(
-                "span",
-                { class: "node-bar" },
-                el("span", {
-                  style: {
-                    width: `${Math.max(1, 100 * one.share)}%`,
-                    background: colourOfLabel(view, one.label),
-                  },
-                }),
-              ),
-              el("span", { class: "numeric" }, count(one.count)),
+              "span",
+              { class: "node-bar" },
+              el("span", {
+                style: {
+                  width: `${Math.max(1, 100 * one.share)}%`,
+                  background: colourOfLabel(view, one.label),
+                },
+              }),
             ),
+            el("span", { class: "numeric" }, count(one.count)),
           ),
+        ),
       ),
       found.n_labels > BARS &&
         el("p", { class: "quiet" }, `and ${count(found.n_labels - BARS)} more`),
@@ -232,79 +231,6 @@ export function nodePanel(view, { api, actions, go }) {
     return el("section", {}, el("h3", {}, plural(node.children.length, "child", "children")), list);
   };
 
-  const members = (node) => {
-    const place = el("div", { class: "stack" });
-    const first = button(
-      `Show ${node.size === 1 ? "the point" : `the ${count(node.size)} points`}`,
-      { kind: "small", onclick: () => open() },
-    );
-    const save = button("CSV", {
-      kind: "small",
-      iconName: "download",
-      "aria-label": "Points as CSV",
-      onclick: () =>
-        api
-          .download(
-            source.membersPath(node.id, labels()),
-            `${view.fileName()}-node-${node.id}.csv`,
-            { signal },
-          )
-          .catch((error) => error?.name !== "AbortError" && toast(error.message, { kind: "bad" })),
-    });
-    const open = async (cursor = null, before = []) => {
-      try {
-        const page = await source.members(node.id, { labels: labels(), cursor });
-        const rows = [...before, ...page.items];
-        const named = rows.some((one) => one.name !== null && one.name !== undefined);
-        replace(
-          place,
-          table({
-            caption: "Points under the node",
-            columns: [
-              { label: "Row", numeric: true, head: true, cell: (one) => count(one.row) },
-              ...(named
-                ? [
-                    {
-                      label: "Leaf",
-                      cell: (one) => (one.name === null ? `node ${one.leaf}` : said(one.name)),
-                    },
-                  ]
-                : []),
-              ...(labels()
-                ? [
-                    {
-                      label: "Label",
-                      cell: (one) =>
-                        one.label === null || one.label === undefined ? "–" : said(one.label),
-                    },
-                  ]
-                : []),
-            ],
-            rows,
-          }),
-          page.next_cursor &&
-            button(`More (${count(page.total - rows.length)} left)`, {
-              kind: "small",
-              onclick: () => open(page.next_cursor, rows),
-            }),
-        );
-      } catch (error) {
-        if (error?.name !== "AbortError")
-          replace(place, problemBox(error, { level: "h4", retry: () => open(cursor, before) }));
-      }
-    };
-    return (
-      node.size > 0 &&
-      el(
-        "section",
-        { class: "stack" },
-        el("h3", {}, "Points"),
-        el("div", { class: "row" }, first, save),
-        place,
-      )
-    );
-  };
-
   view.addEventListener("select", ({ detail }) => show(detail.id));
   element.show = show;
   element.again = () => view.looked.node !== null && show(view.looked.node);
@@ -315,101 +241,4 @@ export function nodePanel(view, { api, actions, go }) {
     unwatch();
   });
   return element;
-}
-
-const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
-
-/** "parent_probability" -> "Parent probability". */
-const words = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
-
-const isPlain = (value) => value === null || typeof value !== "object";
-const plainly = (value) =>
-  typeof value === "number" || value === null
-    ? number(value)
-    : typeof value === "boolean"
-      ? value
-        ? "yes"
-        : "no"
-      : said(value);
-
-/** A list or an object that a method gave, whatever it holds. */
-function listOf(value) {
-  const entries = Array.isArray(value) ? value.map((one, at) => [at, one]) : Object.entries(value);
-  if (!entries.length) return el("p", { class: "quiet" }, "none");
-  const shown = entries.slice(0, VALUES);
-  const rest = entries.length - shown.length;
-  const more = rest > 0 && el("p", { class: "quiet" }, `and ${count(rest)} more`);
-  if (Array.isArray(value) && shown.every(([, one]) => isPlain(one))) {
-    const numbers = shown.every(([, one]) => typeof one === "number");
-    return numbers && shown.length > 2
-      ? [el("p", { class: "node-numbers" }, shown.map(([, one]) => number(one)).join("   ")), more]
-      : [
-          el(
-            "ul",
-            { class: "node-chips" },
-            shown.map(([, one]) => el("li", {}, plainly(one))),
-          ),
-          more,
-        ];
-  }
-  if (shown.every(([, one]) => isPair(one))) {
-    return [bars(shown.map(([, one]) => pairOf(one))), more];
-  }
-  if (!Array.isArray(value) && shown.every(([, one]) => isPlain(one))) {
-    if (shown.every(([, one]) => typeof one === "number")) return [bars(shown), more];
-    return [
-      el(
-        "dl",
-        { class: "facts" },
-        shown.map(([name, one]) => fact(words(name), plainly(one))),
-      ),
-      more,
-    ];
-  }
-  return el(
-    "details",
-    {},
-    el("summary", {}, plural(entries.length, "value")),
-    el("pre", { class: "listing" }, JSON.stringify(value, null, 1).slice(0, 4000)),
-  );
-}
-
-/** A name with a number: ["red", 0.4], {feature: "red", weight: 0.4}. */
-function isPair(one) {
-  if (isPlain(one)) return false;
-  const values = Object.values(one);
-  return (
-    values.length === 2 &&
-    values.filter((v) => typeof v === "number").length >= 1 &&
-    values.every(isPlain)
-  );
-}
-
-function pairOf(one) {
-  const [a, b] = Object.values(one);
-  return typeof b === "number" ? [a, b] : [b, a];
-}
-
-function bars(pairs) {
-  const most = Math.max(...pairs.map(([, value]) => Math.abs(value)), 1e-300);
-  return el(
-    "ul",
-    { class: "node-bars" },
-    pairs.map(([name, value]) =>
-      el(
-        "li",
-        {},
-        said(String(name), { class: "node-bar-name" }),
-        el(
-          "span",
-          { class: "node-bar" },
-          el("span", {
-            class: value < 0 ? "is-negative" : "",
-            style: { width: `${Math.max(1, (100 * Math.abs(value)) / most)}%` },
-          }),
-        ),
-        el("span", { class: "numeric" }, number(value)),
-      ),
-    ),
-  );
 }
