@@ -18,21 +18,18 @@ from models.tree.labels import Labels, labels
 from models.tree.tree import Tree
 from workers.datasets import Dataset
 from workers.errors import Missing
+from workers.formats import csv, npy
 from workers.formats import json as json_format
-from workers.formats import npy
 
-READ_HERE = ("npy", "json")
-"""Formats that are safe to open in the API process."""
-
-MOST_BYTES = 64 << 20
-"""A larger dataset is not opened in the API process."""
+READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
+"""Formats that are safe to open in the API process, and up to how many bytes they are."""
 
 KEPT_BYTES = 64 << 20
 """Labels that were read are kept while they have no more bytes than this together."""
 
 COLOR_BY = (
     "`cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that cut of the whole tree, or "
-    "the id of a labels dataset (npy or JSON) with one label per input row or per leaf."
+    "the id of a labels dataset (npy, JSON or CSV) with one label per input row or per leaf."
 )
 
 _CUT = re.compile(r"(cluster|height|level):(.*)", re.DOTALL)
@@ -124,16 +121,18 @@ def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
 
 
 def _numbered(service: Service, dataset: Dataset, tree: Tree) -> Labels:
-    if dataset.format not in READ_HERE:
+    most = READ_HERE.get(dataset.format)
+    if most is None:
         raise Refused(
             "invalid-request",
-            f"Dataset {dataset.id!r} is {dataset.format}; labels are read from npy and JSON here.",
+            f"Dataset {dataset.id!r} is {dataset.format}; labels are read from "
+            f"{', '.join(READ_HERE)} here.",
         )
-    if dataset.bytes > MOST_BYTES:
+    if dataset.bytes > most:
         raise Refused(
             "invalid-request",
             f"Dataset {dataset.id!r} has {dataset.bytes} bytes; labels are read from at most "
-            f"{MOST_BYTES} here.",
+            f"{most} of {dataset.format} here.",
         )
     values = _values(service, dataset)
     if len(values) not in (tree.n_points, tree.n_leaves):
@@ -151,6 +150,8 @@ def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
         path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
         if dataset.format == "npy":
             value = npy.load(path, dataset.member, "labels")
+        elif dataset.format == "csv":
+            value = csv.load(path, dataset.member, "labels")
         else:
             value = json_format.parse(path.read_bytes(), "labels")
     except (Missing, FileNotFoundError):

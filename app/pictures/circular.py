@@ -13,6 +13,8 @@ from app.pictures.marks import Marks, points, stroke_widths
 from app.pictures.part import Part
 
 SMALLEST_FONT = 5.0
+_READABLE = 0.0065
+"""Font size, as a share of the side, below which labels are left out instead."""
 _GAP = math.radians(4)
 _HOLE = 0.035
 """Radius of the root's arc, as a share of the circle's."""
@@ -83,9 +85,11 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
     if font:
         start = outer + strip + 0.3 * font
         space = px / 2 - margin - start
-        for row, wide in zip(tips.tolist(), span.tolist(), strict=True):
-            if wide * radius < 0.98 * font or not part.label[row]:
+        free = -math.inf
+        for row in tips.tolist():
+            if not part.label[row] or angle[row] < free:
                 continue
+            free = angle[row] + 0.98 * font / radius
             degrees = math.degrees(angle[row])
             left = cos[row] < -1e-9
             marks.text(
@@ -158,19 +162,25 @@ def _fit(
     margin: float,
     strip: float,
 ) -> tuple[float, float]:
-    """Radius of the circle and font size (0: no labels), each depending on the other."""
+    """Radius of the circle and font size (0: no labels), each depending on the other.
+
+    Where there is no room for every label, some are written, in letters that can be read.
+    """
     labels = [part.label[row] for row in tips.tolist()]
     bare = px / 2 - margin - strip - 0.008 * px
+    if not any(labels):
+        return bare, 0.0
     spacing = float(np.median(span)) if not part.plain else float(span.min())
+    most = (0.0165 if part.plain else 0.011) * px
+    least = max(SMALLEST_FONT, _READABLE * px)
     radius, font = bare, 0.0
     for _ in range(4):
-        font = min(0.9 * radius * spacing, (0.0165 if part.plain else 0.011) * px)
+        font = max(least, min(0.9 * radius * spacing, most))
         wide = sorted(width(clip(text, font, 0.22 * px), font) for text in labels)
         # A few long names are cut rather than shrinking the whole circle.
         room = min(wide[-1], max(1.5 * wide[(9 * len(wide) - 1) // 10], 0.12 * px))
         radius = bare - room - 0.3 * font
-    font = min(font, 0.9 * radius * spacing)
-    return (radius, font) if font >= SMALLEST_FONT else (bare, 0.0)
+    return radius, max(least, min(font, 0.9 * radius * spacing))
 
 
 def _arc(radius: float, angle: float, *, back: bool = False) -> str:

@@ -34,7 +34,7 @@ LabelsId = Annotated[
     str | None,
     Query(
         max_length=200,
-        description="A labels dataset (npy or JSON), one label per input row or per leaf.",
+        description="A labels dataset (npy, JSON or CSV), one label per input row or per leaf.",
         examples=["ds_" + "0" * 26],
     ),
 ]

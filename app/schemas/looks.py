@@ -262,7 +262,7 @@ class MembersQuery(BaseModel):
     labels: str | None = Field(
         None,
         max_length=200,
-        description="A labels dataset (npy or JSON), one label per input row or per leaf.",
+        description="A labels dataset (npy, JSON or CSV), one label per input row or per leaf.",
     )
 
 

@@ -41,8 +41,8 @@ class FormQuery(BaseModel):
         None,
         max_length=200,
         description="Pictures: `cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that "
-        "cut of the whole tree, or the id of a labels dataset (npy or JSON) with one label per "
-        "input row or per leaf.",
+        "cut of the whole tree, or the id of a labels dataset (npy, JSON or CSV) with one label "
+        "per input row or per leaf.",
     )
 
 

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from app import coloring
 from models.tree.categories import of_cut
@@ -32,7 +34,7 @@ def test_what_is_too_large_is_not_opened(working: Working, monkeypatch: pytest.M
     ).json()["id"]
     pictures = [f"/v1/trees/{tree['id']}.svg?color_by={labels}" for tree in trees]
     assert client.get(pictures[0]).status_code == 200
-    monkeypatch.setattr(coloring, "MOST_BYTES", 10)
+    monkeypatch.setitem(coloring.READ_HERE, "npy", 10)
     answer = client.get(pictures[1])
     assert "at most 10" in problem_of(answer, 422, "invalid-request")["detail"]
     monkeypatch.undo()
@@ -41,15 +43,32 @@ def test_what_is_too_large_is_not_opened(working: Working, monkeypatch: pytest.M
     problem_of(client.get(pictures[2]), 404, "not-found")
 
 
-def test_other_formats_are_not_opened(working: Working) -> None:
+def test_labels_of_a_table(working: Working) -> None:
     tree = working.client.post(
         "/v1/trees", content="(a,b,c);", headers={"Content-Type": "text/x-nh"}
     ).json()["id"]
     labels = working.client.post(
-        "/v1/datasets?role=labels", content="label\nx\ny\nz\n", headers={"Content-Type": "text/csv"}
+        "/v1/datasets?role=labels",
+        content='label\nx\n"y, z"\n"y, z"\n',
+        headers={"Content-Type": "text/csv"},
+    ).json()["id"]
+    seen = working.client.get(f"/v1/trees/{tree}/view?color_by={labels}").json()
+    assert (seen["categories"], seen["category_sizes"]) == (["y, z", "x"], [2, 1])
+
+
+def test_other_formats_are_not_opened(working: Working) -> None:
+    tree = working.client.post(
+        "/v1/trees", content="(a,b,c);", headers={"Content-Type": "text/x-nh"}
+    ).json()["id"]
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table({"label": ["x", "y", "z"]}), buffer)
+    labels = working.client.post(
+        "/v1/datasets?role=labels",
+        content=buffer.getvalue(),
+        headers={"Content-Type": "application/vnd.apache.parquet"},
     ).json()["id"]
     answer = working.client.get(f"/v1/trees/{tree}/view?color_by={labels}")
-    assert "npy and JSON" in problem_of(answer, 422, "invalid-request")["detail"]
+    assert "npy, json, csv" in problem_of(answer, 422, "invalid-request")["detail"]
 
 
 def test_labels_are_read_once(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
