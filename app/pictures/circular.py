@@ -14,7 +14,7 @@ from app.pictures.part import Part
 
 SMALLEST_FONT = 5.0
 _READABLE = 0.0065
-"""Font size, as a share of the side, below which labels are left out instead."""
+"""Font size of labels, as a share of the side, where there is room for some only."""
 _GAP = math.radians(4)
 _HOLE = 0.035
 """Radius of the root's arc, as a share of the circle's."""
@@ -172,15 +172,25 @@ def _fit(
         return bare, 0.0
     spacing = float(np.median(span)) if not part.plain else float(span.min())
     most = (0.0165 if part.plain else 0.011) * px
-    least = max(SMALLEST_FONT, _READABLE * px)
-    radius, font = bare, 0.0
+    radius, font = _around(labels, bare, px, lambda radius: min(0.9 * radius * spacing, most))
+    if font >= SMALLEST_FONT:
+        return radius, font
+    some = max(SMALLEST_FONT, _READABLE * px)
+    return _around(labels, bare, px, lambda radius: some)
+
+
+def _around(
+    labels: list[str], bare: float, px: float, font_of: Callable[[float], float]
+) -> tuple[float, float]:
+    """Radius that leaves room for the labels, and their font size."""
+    radius = bare
     for _ in range(4):
-        font = max(least, min(0.9 * radius * spacing, most))
+        font = font_of(radius)
         wide = sorted(width(clip(text, font, 0.22 * px), font) for text in labels)
         # A few long names are cut rather than shrinking the whole circle.
         room = min(wide[-1], max(1.5 * wide[(9 * len(wide) - 1) // 10], 0.12 * px))
         radius = bare - room - 0.3 * font
-    return radius, max(least, min(font, 0.9 * radius * spacing))
+    return radius, min(font, font_of(radius))
 
 
 def _arc(radius: float, angle: float, *, back: bool = False) -> str:

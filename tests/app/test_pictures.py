@@ -192,7 +192,7 @@ def test_rectangular_labels_stand_apart(n: int, font: float) -> None:
 
 def test_labels_go_before_leaves_do_and_leaves_before_the_picture_does() -> None:
     some = re.findall(
-        r'rotate\([-\d.]+ ([\d.]+) ([\d.]+)\)" font-size="([\d.]+)"[^>]*>leaf',
+        r'rotate\([-\d.]+ ([\d.]+) ([\d.]+)\)"[^>]*? font-size="([\d.]+)"[^>]*>leaf',
         svg(random_tree(2000), px=1000),
     )
     assert 200 < len(some) < 500
