@@ -173,7 +173,8 @@ def test_a_pickle_is_refused_in_the_words_of_the_service(open_page: Open) -> Non
     assert "Not a format that is read" in notice.inner_text()
 
 
-def test_an_upload_is_cancelled(open_page: Open, service: Service, api: Api) -> None:
+@pytest.mark.parametrize("after_leaving", [False, True])
+def test_an_upload_is_cancelled(open_page: Open, api: Api, after_leaving: bool) -> None:
     page = open_page("/", fresh=True)
     wire = page.context.new_cdp_session(page)
     slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 400_000}
@@ -189,8 +190,12 @@ def test_an_upload_is_cancelled(open_page: Open, service: Service, api: Api) -> 
     )
     page.get_by_role("button", name="Upload", exact=True).click()
     page.get_by_text(re.compile(r"of 20 MB")).wait_for()
+    if after_leaving:
+        page.get_by_role("link", name="Jobs").first.click()
+        page.get_by_text("big.bin is still being sent.").wait_for()
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("Cancelled; nothing was kept.").wait_for()
+    page.get_by_text(re.compile("ancelled; nothing was kept.")).wait_for()
+    assert page.get_by_text("still being sent").count() == 0
     assert api.count("datasets") == before
     page.watch.expected.append("ERR_ABORTED")
 

@@ -127,6 +127,8 @@ function onDrop(zone, take) {
   };
 }
 
+const FOREVER = 2 ** 31 - 1;
+
 let underWay = 0;
 
 /** While something is being sent, closing the tab asks first; other pages may be opened freely. */
@@ -216,6 +218,18 @@ function fileCard(file, { ondataset, ontree, signal, name }) {
     const text = el("span", { class: "quiet" });
     const cancel = button("Cancel", { kind: "small", onclick: () => stop.abort() });
     replace(body, el("div", { class: "row nowrap" }, bar, text, cancel));
+    let untold = () => {};
+    const tell = () => {
+      untold = toast(`${card.file.name} is still being sent.`, {
+        action: { label: "Cancel the upload", onclick: () => stop.abort() },
+        lasts: FOREVER,
+      });
+    };
+    signal.addEventListener("abort", tell);
+    const arrived = () => {
+      signal.removeEventListener("abort", tell);
+      untold();
+    };
     try {
       const tree = use === "tree";
       const made = await upload(card.file, {
@@ -231,13 +245,14 @@ function fileCard(file, { ondataset, ontree, signal, name }) {
           replace(text, sent < total ? `${bytes(sent)} of ${bytes(total)}` : "Being stored…");
         },
       });
+      arrived();
       cancel.remove();
       if (tree) await showTree(made);
       else await showDataset(made, use || square);
     } catch (error) {
       if (signal.aborted) {
-        if (!aborted(error))
-          toast(`${card.file.name}: ${error.detail || error.message}`, { kind: "bad" });
+        if (aborted(error)) toast(`${card.file.name}: cancelled; nothing was kept.`);
+        else toast(`${card.file.name}: ${error.detail || error.message}`, { kind: "bad" });
         return;
       }
       const again = retry ?? (() => start({ media, use, square, called, member, source }));
@@ -261,6 +276,7 @@ function fileCard(file, { ondataset, ontree, signal, name }) {
       }
       body.querySelector("button")?.focus();
     } finally {
+      arrived();
       going(-1);
     }
   }
