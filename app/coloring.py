@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,8 @@ def by_labels(
     key = (tenant, tree_id, dataset_id)
     found = _kept.get(key)
     if found is None:
-        numbered = _numbered(service, dataset, tree)
-        found = of_labels(tree, numbered)
+        numbered, warnings = _numbered(service, dataset, tree)
+        found = replace(of_labels(tree, numbered), warnings=warnings)
         _kept.put(key, found, 4 * len(numbered.code) + 8 * tree.n_leaves + numbered.text.nbytes)
     return found
 
@@ -120,7 +121,8 @@ def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
     )
 
 
-def _numbered(service: Service, dataset: Dataset, tree: Tree) -> Labels:
+def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, tuple[str, ...]]:
+    """The labels, and warnings."""
     most = READ_HERE.get(dataset.format)
     if most is None:
         raise Refused(
@@ -135,13 +137,17 @@ def _numbered(service: Service, dataset: Dataset, tree: Tree) -> Labels:
             f"{most} of {dataset.format} here.",
         )
     values = _values(service, dataset)
+    warnings: tuple[str, ...] = ()
+    if dataset.format == "csv" and len(values) - 1 in (tree.n_points, tree.n_leaves):
+        warnings = (f"The first line of the labels, {str(values[0])[:80]!r}, counts as a header.",)
+        values = values[1:]
     if len(values) not in (tree.n_points, tree.n_leaves):
         raise Refused(
             "wrong-shape",
             f"Dataset {dataset.id!r} has {len(values)} labels; the tree has {tree.n_points} rows "
             f"and {tree.n_leaves} leaves.",
         )
-    return labels(tree, values)
+    return labels(tree, values), warnings
 
 
 def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:

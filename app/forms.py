@@ -121,7 +121,7 @@ def _hclust(wanted: Wanted) -> Chunks:
     from models.tree import linkage
 
     parts = linkage.hclust(wanted.part()[0])
-    columns = {
+    columns: dict[str, npt.NDArray[Any] | list[str]] = {
         "merge": parts.merge,
         "height": parts.height,
         "order": parts.order,

@@ -21,7 +21,7 @@ TREE_EXAMPLE: dict[str, Any] = {
     "created_at": "2026-11-21T17:00:00.000000Z",
 }
 
-NODES_EXAMPLE: list[dict[str, Any]] = [
+NODES_EXAMPLE: list[Any] = [
     {"id": 0, "parent": None, "name": None, "height": 1.0, "size": 1200},
     {"id": 1, "parent": 0, "name": "rose", "height": 0.0, "size": 480},
     {"id": 2, "parent": 0, "name": "tulip", "height": 0.0, "size": 720},

@@ -43,17 +43,19 @@ def test_what_is_too_large_is_not_opened(working: Working, monkeypatch: pytest.M
     problem_of(client.get(pictures[2]), 404, "not-found")
 
 
-def test_labels_of_a_table(working: Working) -> None:
+@pytest.mark.parametrize("header", ["label", "timber"])
+def test_labels_of_a_table(working: Working, header: str) -> None:
     tree = working.client.post(
         "/v1/trees", content="(a,b,c);", headers={"Content-Type": "text/x-nh"}
     ).json()["id"]
     labels = working.client.post(
         "/v1/datasets?role=labels",
-        content='label\nx\n"y, z"\n"y, z"\n',
+        content=f'{header}\nx\n"y, z"\n"y, z"\n',
         headers={"Content-Type": "text/csv"},
     ).json()["id"]
     seen = working.client.get(f"/v1/trees/{tree}/view?color_by={labels}").json()
     assert (seen["categories"], seen["category_sizes"]) == (["y, z", "x"], [2, 1])
+    assert len(seen["warnings"]) == (header == "timber")
 
 
 def test_other_formats_are_not_opened(working: Working) -> None:
