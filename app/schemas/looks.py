@@ -295,6 +295,46 @@ class MembersBody(BaseModel):
     next_cursor: str | None
 
 
+class NodeFeature(BaseModel):
+    """A number that a method tells of a feature of a node."""
+
+    node: int
+    name: str | None = Field(description="The node's.")
+    column: str = Field(description="The node's field that tells it.")
+    rank: int = Field(description="Place of the feature there, from 1.")
+    feature: str | int = Field(description="By its name, else by its number.")
+    quantity: str = Field(description="What the value is: `weight`, `penalty`, `probability`.")
+    child: int | None = Field(description="The child that it draws points to, where it does.")
+    value: float
+
+
+class FeaturesBody(BaseModel):
+    """The features of all nodes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "items": [
+                        {
+                            "node": 0,
+                            "name": None,
+                            "column": "split_features",
+                            "rank": 1,
+                            "feature": "petal length",
+                            "quantity": "weight",
+                            "child": 1,
+                            "value": 0.25,
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    items: list[NodeFeature]
+
+
 class ClustersQuery(CutQuery):
     """Which clusters, and how many of them are named."""
 

@@ -169,3 +169,28 @@ def test_what_a_method_adds_is_shown(look: Open, api: Api) -> None:
     page.goto(page.url.replace("node=0", "node=1"))
     until(page, lambda: page.locator(".node-name").inner_text() == "a")
     assert facts(page)["Parent probability"] == "0.6"
+
+
+def test_features_that_tell_children_apart(look: Open, api: Api) -> None:
+    nodes: list[dict[str, Any]] = [
+        {"id": 0, "parent": None, "name": None, "height": 1.0, "size": 2,
+         "split_features": [{"feature": "wheels", "weights": [0.5, -0.5], "penalty": 0.125}],
+         "own_features": None},
+        {"id": 1, "parent": 0, "name": "a", "height": 0.0, "size": 1, "split_features": None,
+         "own_features": [{"feature": "wheels", "weight": 0.5}]},
+        {"id": 2, "parent": 0, "name": "b", "height": 0.0, "size": 1, "split_features": None,
+         "own_features": [{"feature": "wheels", "weight": -0.5}]},
+    ]  # fmt: skip
+    tree = imported(api, json.dumps({"nodes": nodes}), "Split", "application/json")
+    page = look(f"/trees/{tree}?node=0")
+    table = page.locator(".tree-node table")
+    table.wait_for()
+    heads = table.locator("thead th").all_inner_texts()
+    assert heads == ["Feature", "Weight, child 1", "Weight, child 2", "Penalty"]
+    assert table.locator("tbody tr").inner_text().split() == ["wheels", "0.5", "-0.5", "0.125"]
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Features of all nodes").click()
+    lines = waiting.value.path().read_text().splitlines()
+    assert lines[0] == "node,name,column,rank,feature,quantity,child,value"
+    assert lines[1] == "0,,split_features,1,wheels,weight,1,0.5"
+    assert len(lines) == 6

@@ -169,6 +169,9 @@ function evaluated(result) {
   return metricsCard(result.evaluation?.metrics);
 }
 
+/** Curves of a fit's progress; others run over numbers of clusters. */
+const BY_STEP = new Set(["objective", "loss", "cost"]);
+
 function curvesCard(curves) {
   const found = Object.entries(curves ?? {}).filter(([, points]) => points.length > 1);
   if (!found.length) return null;
@@ -183,7 +186,7 @@ function curvesCard(curves) {
         lineChart({
           title: readable(name),
           points,
-          across: name === "objective" || name === "loss" ? "iteration" : "number of clusters",
+          across: BY_STEP.has(name) ? "iteration" : "number of clusters",
         }),
       ),
     ),

@@ -1,10 +1,10 @@
 // One node: what is known of it, its children, the labels and the points under it.
 
-import { button, el, problemBox, replace, said, unique, waiting } from "../dom.js";
+import { button, el, problemBox, replace, said, toast, unique, waiting } from "../dom.js";
 import { count, number, plural } from "../format.js";
 import { byLabels, colourOfLabel } from "./coloring.js";
 import { members } from "./members.js";
-import { fact, isPlain, listOf, plainly, words } from "./values.js";
+import { fact, isPlain, listOf, plainly, tellsFeatures, words } from "./values.js";
 
 const KNOWN = new Set([
   "id",
@@ -122,10 +122,22 @@ export function nodePanel(view, { api, actions, go }) {
         .map(([name, value]) =>
           el("section", { class: "node-extra" }, el("h3", {}, words(name)), listOf(value)),
         ),
+      Object.values(node).some(tellsFeatures) && featuresFile(),
       node.child_nodes.length > 0 && childrenOf(node),
       members(view, { api, node, labels: labels() }),
     );
   };
+
+  const featuresFile = () =>
+    button("Features of all nodes", {
+      kind: "small",
+      iconName: "download",
+      "aria-label": "Features of all nodes as CSV",
+      onclick: () =>
+        api
+          .download(source.featuresPath, `${view.fileName()}-features.csv`, { signal })
+          .catch((error) => error?.name !== "AbortError" && toast(error.message, { kind: "bad" })),
+    });
 
   const way = (node) =>
     el(

@@ -33,6 +33,7 @@ export function source(api, tree, signal) {
       get(`${base}/nodes/${node}/members${query({ limit, cursor, labels })}`, {
         quiet: Boolean(cursor),
       }),
+    featuresPath: `${base}/features.csv`,
     membersPath: (node, labels) => `${base}/nodes/${node}/members.csv${query({ labels })}`,
     search: (text, { cursor, signal: own } = {}) =>
       get(`${base}/search${query({ q: text, limit: 20, cursor })}`, {

@@ -1,6 +1,6 @@
 // What a method says of a node, whatever it is: numbers, texts, lists of them, weighted names.
 
-import { el, said } from "../dom.js";
+import { el, said, table } from "../dom.js";
 import { count, number, plural } from "../format.js";
 
 const VALUES = 12;
@@ -46,6 +46,7 @@ export function listOf(value) {
   if (shown.every(([, one]) => isPair(one))) {
     return [bars(shown.map(([, one]) => pairOf(one))), more];
   }
+  if (tellsFeatures(value)) return [featureTable(shown.map(([, one]) => one)), more];
   if (!Array.isArray(value) && shown.every(([, one]) => isPlain(one))) {
     if (shown.every(([, one]) => typeof one === "number")) return [bars(shown), more];
     return [
@@ -63,6 +64,31 @@ export function listOf(value) {
     el("summary", {}, plural(entries.length, "value")),
     el("pre", { class: "listing" }, JSON.stringify(value, null, 1).slice(0, 4000)),
   );
+}
+
+const named = (one) => one?.feature ?? one?.term;
+
+/** Whether it is a list of features with numbers: {feature: "red", weights: [0.4, -0.4], ...}. */
+export const tellsFeatures = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => named(one) !== undefined);
+
+/** A line a feature; a number for each child where the method gives as many. */
+function featureTable(items) {
+  const keys = Object.keys(items[0]).filter((key) => key !== "feature" && key !== "term");
+  const columns = keys.flatMap((key) =>
+    Array.isArray(items[0][key])
+      ? items[0][key].map((_, at) => ({
+          label: `${words(key.replace(/s$/, ""))}, child ${at + 1}`,
+          numeric: true,
+          cell: (one) => number(one[key]?.[at] ?? null),
+        }))
+      : [{ label: words(key), numeric: true, cell: (one) => plainly(one[key] ?? null) }],
+  );
+  return table({
+    caption: "Features, the most telling first",
+    columns: [{ label: "Feature", head: true, cell: (one) => said(String(named(one))) }, ...columns],
+    rows: items,
+  });
 }
 
 /** A name with a number: ["red", 0.4], {feature: "red", weight: 0.4}. */

@@ -1,0 +1,74 @@
+"""The table of features that tell nodes apart."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.app.conftest import Working, problem_of
+
+
+@pytest.fixture
+def tree(working: Working) -> str:
+    """Four groups, told apart by two features each."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), 15)
+    points = rng.normal(size=(60, 3)) * 0.2
+    points[:, 0] += np.where(group < 2, -4, 4)
+    points[:, 1] += np.where(group % 2, -2, 2)
+    inputs: dict[str, Any] = {
+        "features": points.tolist(),
+        "feature_names": ["engine", "=colour", "noise"],
+    }
+    job = working.client.post(
+        "/v1/jobs",
+        json={"method": "hmmc", "params": {"max_leaves": 4, "alpha": 0.01}, "inputs": inputs},
+        headers={"Prefer": "wait=20"},
+    ).json()
+    assert job["status"] == "succeeded", job
+    found: str = job["result"]["tree"]
+    return found
+
+
+def test_the_table_says_what_the_tree_says(working: Working, tree: str) -> None:
+    items = working.client.get(f"/v1/trees/{tree}/features.json").json()["items"]
+    nodes = working.client.get(f"/v1/trees/{tree}.json").json()["nodes"]
+    children: dict[int, list[int]] = {}
+    for node in nodes:
+        children.setdefault(node["parent"], []).append(node["id"])
+    expected = []
+    for node in nodes:
+        for rank, one in enumerate(node["own_features"] or [], 1):
+            expected.append((node["id"], "own_features", rank, one["feature"], None, one["weight"]))
+        for rank, one in enumerate(node["split_features"] or [], 1):
+            for child, weight in zip(children[node["id"]], one["weights"], strict=True):
+                expected.append((node["id"], "split_features", rank, one["feature"], child, weight))
+    keys = ("node", "column", "rank", "feature", "child", "value")
+    weights = [tuple(one[key] for key in keys) for one in items if one["quantity"] == "weight"]
+    assert sorted(weights, key=str) == sorted(expected, key=str)
+    assert {one["quantity"] for one in items} == {"weight", "penalty"}
+    first = next(one for one in items if one["column"] == "split_features")
+    assert (first["node"], first["rank"], first["feature"]) == (0, 1, "engine")
+
+
+def test_as_csv(working: Working, tree: str) -> None:
+    items = working.client.get(f"/v1/trees/{tree}/features.json").json()["items"]
+    answer = working.client.get(f"/v1/trees/{tree}/features.csv")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [float(row["value"]) for row in rows] == [one["value"] for one in items]
+    assert "'=colour" in {row["feature"] for row in rows}  # No formula for a spreadsheet.
+
+
+def test_a_method_without_features(working: Working) -> None:
+    made = working.client.post(
+        "/v1/trees", content="(a,b,c);", headers={"Content-Type": "text/x-nh"}
+    ).json()["id"]
+    assert working.client.get(f"/v1/trees/{made}/features.json").json() == {"items": []}
+    assert working.client.get(f"/v1/trees/{made}/features.csv").text.count("\n") == 1
+    problem_of(working.client.get(f"/v1/trees/{made}/features.xls"), 406, "not-acceptable")
+    problem_of(working.client.get("/v1/trees/tr_" + "0" * 26 + "/features.csv"), 404, "not-found")
