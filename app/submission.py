@@ -17,7 +17,7 @@ from app.problems import Refused, field_errors
 from app.schemas.jobs import JobBody, NewJob, StepBody
 from models.contract import Input, Method, Shapes
 from models.errors import UsageError
-from models.preprocess.pipeline import ROLE, parsed
+from models.preprocess.pipeline import DOCUMENTS, ROLE, parsed, reads_documents
 from models.registry import method
 from workers.jobs import Record, Step
 
@@ -79,7 +79,11 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
     first = step_of(body.method, body.params)
     used = find_method(body.method)
     then = None
-    taken = dict(used.inputs)
+    taken, given = dict(used.inputs), set(body.inputs)
+    steps = [one.model_dump() for one in body.preprocess]
+    if reads_documents(steps) and DOCUMENTS in given and ROLE in taken and DOCUMENTS not in taken:
+        taken[DOCUMENTS] = taken.pop(ROLE)
+        given = given - {DOCUMENTS} | {ROLE}
     if body.then is not None:
         asked = body.then if isinstance(body.then, StepBody) else StepBody(method=body.then)
         then = step_of(asked.method, asked.params, ("then",))
@@ -101,11 +105,14 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
             _refuse_role(role, f"Method {used.id!r} takes no input {role!r}; it takes "
                          f"{', '.join(sorted(taken))}.")  # fmt: skip
     try:
-        used.check_choice(body.inputs)
+        used.check_choice(given)
     except UsageError as error:
         _refuse_role(error.where["role"], error.detail)
-    if body.preprocess and ROLE not in body.inputs:
-        detail = f"`preprocess` prepares the input {ROLE!r}, which is not given."
+    if body.preprocess and ROLE not in given:
+        detail = (
+            f"`preprocess` prepares the input {ROLE!r}, which is not given; where 'words' comes "
+            f"first it makes it of {DOCUMENTS!r}."
+        )
         raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["preprocess"]}])
     for role, value in body.inputs.items():
         if ids(value, role) and not taken[role].many:

@@ -10,8 +10,11 @@ from importlib.util import find_spec
 from bench import OUT, Size, machine
 from bench.report import Report
 
-TABLES = ("l2h", "gpu", "metrics", "trees", "service", "wrapped", "quality")
-_NAMED = frozenset({"quality"})
+TABLES = (
+    *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
+    *("quality", "purity", "margins", "sphere", "tasks"),
+)
+_NAMED = frozenset({"hyperbolic", "quality", "purity", "margins", "sphere", "tasks"})
 """Tables that are made only when they are named."""
 
 

@@ -59,7 +59,7 @@ _QUADRATIC = 6_000
 def table(report: Report, size: Size) -> None:
     """One row for each set and method: mean and standard deviation over the seeds, seconds."""
     for name in _SETS[size]:
-        found = _loaded(name)
+        found = loaded(name)
         if found is None:
             report.note("quality", f"Left out: {name} is not in the folder that "
                         "UMBEL_TEST_DATA names.")  # fmt: skip
@@ -69,7 +69,7 @@ def table(report: Report, size: Size) -> None:
         _images(report, size)
 
 
-def _loaded(name: str) -> _Set | None:
+def loaded(name: str) -> _Set | None:
     """The points and classes of a set; None where its files are absent."""
     if name.startswith("separated"):
         path = real_data(f"{name}.tsv")
@@ -77,6 +77,8 @@ def _loaded(name: str) -> _Set | None:
             return None
         values = np.loadtxt(path, delimiter="\t")
         return values[:, 2:], values[:, 1].astype(np.int64)
+    if name == "tinyimagenet":
+        return _pair("tinyimagenet_efflite0_feat16.npy", "tinyimagenet_efflite0_labels.npy")
     if name == "emoji":
         return _described("emoji_minilm.npy", "emoji_tree.json", _categories)
     if name == "wordnet12k":
@@ -199,7 +201,7 @@ def _images(report: Report, size: Size) -> None:
     Features are standardized and projected to 128 components for all that is not said to take them
     raw; `turtle` and `temi` run shorter than their defaults, so that a processor will do.
     """
-    found = _pair("tinyimagenet_efflite0_feat16.npy", "tinyimagenet_efflite0_labels.npy")
+    found = loaded("tinyimagenet")
     path = real_data("tinyimagenet_efflite0_logits.npy")
     if found is None or path is None:
         return

@@ -52,6 +52,9 @@ def compile_all() -> None:
     ):
         used = method(name)
         used.fit(Data({"features": given}), used.Params.model_validate(params))
+    glove = method("ghhc-glove")
+    few = glove.Params.model_validate({"n_internal": 3, "max_iter": 0})
+    glove.fit(Data({"graph": np.ones((8, 8))}), few)
 
 
 if __name__ == "__main__":

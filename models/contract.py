@@ -123,12 +123,14 @@ class Input:
     by_rows : whether it is read through `Data.rows`, so that a file larger than memory, or one that
         stays in the object store, will do.
     many : whether several may be given; the method reads them through `Data.spaces`.
+    fit_only : whether predictions do without it, though a fit may need it.
     """
 
     required: bool = True
     sparse: bool = False
     by_rows: bool = False
     many: bool = False
+    fit_only: bool = False
     description: str = ""
 
 
@@ -149,7 +151,8 @@ class Fitted:
     logits : (n_points, n_clusters) soft assignment in log space, where the method gives one; what
         `then` is run on.
     metrics : what the method measured of itself (inertia, number of iterations, ...).
-    curves : what it looked at to choose, by criterion: (number of clusters, value) of each.
+    curves : what it looked at to choose, by criterion: (number of clusters, value) of each;
+        or what it lowered, by step.
     points : columns of points, (n_points,) float64 each: what the method says of them.
     state : what a later job needs to grow from this one, where it was asked for.
     warnings : whatever was changed, approximated or is odd, one sentence each.
@@ -172,12 +175,15 @@ class Predictions:
     leaf : (n_rows,) node id of each row's leaf.
     start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last.
     node, probability : (start[-1],) the path's nodes and their probabilities; the root's is 1.
+    columns : of rows, (n_rows,) each: what the method says of them besides. `value`, a number,
+        integer or `str` object, is what it takes a row's target to be.
     """
 
     leaf: npt.NDArray[np.int64]
     start: npt.NDArray[np.int64]
     node: npt.NDArray[np.int64]
     probability: npt.NDArray[np.float64]
+    columns: Arrays = field(default_factory=dict)
 
 
 class Method(ABC, Generic[P]):
@@ -271,7 +277,7 @@ class Method(ABC, Generic[P]):
         """Place new rows in the tree that `fit` gave with `model`."""
         if not self.predicts:
             raise UsageError(f"Method {self.id!r} does not predict.", code="cannot-predict")
-        self._check_inputs(data)
+        self._check_inputs(data, predicting=True)
         return self._predict(model, tree, data)
 
     @final
@@ -279,7 +285,7 @@ class Method(ABC, Generic[P]):
         """(n_rows, n_clusters) soft assignment of new rows in log space, for `then`."""
         if "logits" not in self.outputs:
             raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
-        self._check_inputs(data)
+        self._check_inputs(data, predicting=True)
         return self._logits(model, data)
 
     @final
@@ -310,7 +316,16 @@ class Method(ABC, Generic[P]):
                 role=self.one_of[0],
             )
 
-    def _check_inputs(self, data: Data) -> None:
+    @final
+    def needed(self, *, predicting: bool) -> list[str]:
+        """The roles that must be given."""
+        return [
+            role
+            for role, wanted in self.inputs.items()
+            if wanted.required and not (predicting and wanted.fit_only)
+        ]
+
+    def _check_inputs(self, data: Data, *, predicting: bool = False) -> None:
         unknown = sorted(set(data.values) - set(self.inputs))
         if unknown:
             raise UsageError(
@@ -320,8 +335,9 @@ class Method(ABC, Generic[P]):
                 role=unknown[0],
             )
         self.check_choice(data.values)
+        needed = self.needed(predicting=predicting)
         for role, wanted in self.inputs.items():
-            if wanted.required and role not in data:
+            if role in needed and role not in data:
                 raise UsageError(
                     f"Method {self.id!r} needs the input {role!r}.", code="wrong-input", role=role
                 )

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from models.contract import Checkpoint, Crew, Fitted, Method, Params, Progress
 from models.data import Data, Value
 from models.errors import UsageError
-from models.preprocess.pipeline import ROLE, Pipeline, PreparedRows
+from models.preprocess.pipeline import (
+    DOCUMENTS,
+    ROLE,
+    Pipeline,
+    PreparedRows,
+    reads_documents,
+)
 from models.preprocess.pipeline import fit as prepare
 from models.registry import method
 from models.rows import Rows
@@ -112,7 +118,8 @@ def curves_of(done: Done) -> dict[str, list[tuple[int, float]]]:
     """By criterion what tells good numbers of clusters: the methods' own, and the silhouette."""
     curves = {name: [*curve] for name, curve in done.fitted.curves.items()}
     features, tree = done.inputs.get(ROLE), done.fitted.tree
-    if features is not None and tree.kind == "hierarchy":
+    # Where leaves are tasks, rows lie at them whatever their features.
+    if features is not None and tree.kind == "hierarchy" and "tasks" not in done.inputs:
         first = features[0] if isinstance(features, tuple) else features
         found = silhouette.curve(tree, _matrix(first))
         if found:
@@ -140,7 +147,12 @@ def prepared_for(
     plan: Plan, values: dict[str, Value]
 ) -> tuple[dict[str, Value], tuple[Pipeline, ...], list[str]]:
     """The values with the features prepared, how, and warnings."""
-    features, seed = values.get(ROLE), int(plan.params.get("seed", 0))
+    seed = int(plan.params.get("seed", 0))
+    if reads_documents(plan.preprocess):
+        pipeline, rows, warnings = prepare(plan.preprocess, _documents(values), seed)
+        rest = {role: value for role, value in values.items() if role != DOCUMENTS}
+        return {**rest, ROLE: cast(Value, rows)}, (pipeline,), list(warnings)
+    features = values.get(ROLE)
     several = features if isinstance(features, tuple) else (features,)
     done: list[Any] = []
     pipelines: list[Pipeline] = []
@@ -156,6 +168,9 @@ def prepared_for(
 
 def apply_to(prepared: tuple[Pipeline, ...], values: dict[str, Value]) -> dict[str, Value]:
     """The values with new features prepared as the old ones were."""
+    if prepared and prepared[0].reads_documents:
+        counted = prepared[0].apply(_documents(values))
+        return {**{role: one for role, one in values.items() if role != DOCUMENTS}, ROLE: counted}
     if not prepared or ROLE not in values:
         return values
     features = values[ROLE]
@@ -173,6 +188,17 @@ def apply_to(prepared: tuple[Pipeline, ...], values: dict[str, Value]) -> dict[s
         is_rows = isinstance(rows, Rows)
         done.append(PreparedRows(rows, pipeline) if is_rows else pipeline.apply(rows))
     return {**values, ROLE: tuple(done) if isinstance(features, tuple) else done[0]}
+
+
+def _documents(values: Mapping[str, Value]) -> list[str]:
+    found = Data(values).names(DOCUMENTS)
+    if not found or ROLE in values:
+        raise UsageError(
+            f"The preprocessing begins with 'words': give the input {DOCUMENTS!r}, no {ROLE!r}.",
+            code="wrong-input",
+            role=DOCUMENTS,
+        )
+    return found
 
 
 def _matrix(value: Any) -> Any:

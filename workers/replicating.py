@@ -23,7 +23,7 @@ from models.tree.tree import Tree, sizes
 from workers.fitting import Plan, run_plan
 from workers.jobs import Step
 
-BY_PAIRS = ("distances", "similarity")
+BY_PAIRS = ("distances", "similarity", "graph")
 """Inputs with a row and a column for each point."""
 
 
@@ -52,6 +52,13 @@ class Replicates:
                 "Support cannot be found for a job that goes on from an earlier one.",
                 code="wrong-input",
                 role="base",
+            )
+        if "documents" in values:
+            raise UsageError(
+                "Support cannot be found from documents, whose words change with them; it can from "
+                "counts, given as 'graph' or 'features'.",
+                code="wrong-input",
+                role="documents",
             )
         self._asked, self._plan, self._threads = asked, plan, threads
         self._values = {role: value for role, value in values.items() if role != "names"}

@@ -6,7 +6,7 @@ model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata en
                     {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles],
                     "preprocess": [{"steps", "n_features"}, ...]}, one entry for each matrix of
                     features; its arrays are named "preprocess.<matrix>.<step>.<array>"
-predictions.arrow   one row per predicted row: leaf, path, probabilities
+predictions.arrow   one row per predicted row: leaf, path, probabilities, the method's own columns
 state.safetensors   what a later job needs to grow from this one
 points.safetensors  columns of points, what the method says of each
 piece.safetensors   the arrays of a piece of a fit; no part of a result
@@ -150,7 +150,7 @@ def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
 
 
 def save_predictions(predictions: Predictions, folder: Path) -> None:
-    """Write predictions as an Arrow file with columns leaf, path and probabilities."""
+    """Write predictions as an Arrow file with columns leaf, path, probabilities and their own."""
     import pyarrow as pa
 
     start = pa.array(predictions.start, pa.int64())
@@ -161,6 +161,7 @@ def save_predictions(predictions: Predictions, folder: Path) -> None:
             "probabilities": pa.LargeListArray.from_arrays(
                 start, pa.array(predictions.probability, pa.float64())
             ),
+            **{name: pa.array(column) for name, column in predictions.columns.items()},
         }
     )
     with (

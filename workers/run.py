@@ -17,6 +17,7 @@ from models.contract import Arrays, Method, Params, Piece, Progress, silent
 from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.naming import by_labels, by_terms
+from models.preprocess.pipeline import DOCUMENTS, ROLE
 from models.registry import method
 from models.rows import Rows
 from models.tree.tree import Tree
@@ -121,7 +122,9 @@ def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:
     predicts = len(done.stages) == len(plan.steps)
     if predicts:
         first = method(request.method)
-        needed = [role for role, wanted in first.inputs.items() if wanted.required]
+        needed = [*first.needed(predicting=True), *(set(first.one_of) & set(values))]
+        if done.prepared and done.prepared[0].reads_documents:
+            needed = [DOCUMENTS if role == ROLE else role for role in needed]
         results.save_model(results.Kept(done.stages, needed, done.prepared), spec.folder)
     result: dict[str, Any] = {
         "model": sibling(request.id, "md") if predicts else None,

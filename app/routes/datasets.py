@@ -31,12 +31,14 @@ MEDIA_TYPES = (
     "application/vnd.apache.parquet",
     "text/csv",
     "text/x-libsvm",
+    "application/x-ndjson",
     "application/octet-stream",
 )
 _CONTENT: dict[str, Any] = {
     media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA_TYPES
 }
 _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
+_CONTENT["application/x-ndjson"]["example"] = '{"text": "A cat sat."}\n"A dog ran."\n'
 _CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1.5], [2.5, 3.5]]}
 
 _ETAG = {"ETag": {"description": "Of this answer.", "schema": {"type": "string"}}}
@@ -77,13 +79,15 @@ async def create_dataset(
     name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
     role: Annotated[Role | None, Query(description="What it is meant for: a hint.")] = None,
     member: Annotated[
-        str | None, Query(max_length=1000, description="Which array of a file with several.")
+        str | None,
+        Query(max_length=1000, description="Which array of a file with several, or which field."),
     ] = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large.
 
     npy and small JSON are `ready` at once; all else is `inspecting` until a worker has opened it,
-    then `ready` or `invalid` with the problem.
+    then `ready` or `invalid` with the problem. Documents come as JSON lines (UTF-8, a line at most
+    16 MiB): on each a JSON string, or an object with one as `text` or what `member` names.
     """
     dataset_id = new_id("ds")
     media_type = request.headers.get("content-type")

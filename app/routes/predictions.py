@@ -29,7 +29,7 @@ from workers.jobs import Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_Row: TypeAlias = tuple[int, list[int], list[float]]
+_Row: TypeAlias = tuple[int, list[int], list[float], tuple[Any, ...]]
 
 router = APIRouter(tags=["trees"], route_class=StrictRoute)
 
@@ -58,8 +58,13 @@ class _Placement:
     def short(self) -> bool:
         return bool(self.table.nbytes <= _BYTES)
 
+    @property
+    def own(self) -> list[str]:
+        """The columns that the method has besides."""
+        return [str(name) for name in self.table.column_names[3:]]
+
     def rows(self) -> Iterator[list[_Row]]:
-        """Rows with their path and probabilities, some at a time."""
+        """Rows with their path, probabilities and own columns, some at a time."""
         for batch in self.table.to_batches():
             leaf = batch.column("leaf").to_numpy()
             path, probability = batch.column("path"), batch.column("probabilities")
@@ -73,8 +78,10 @@ class _Placement:
                 low, high = ends[start], ends[stop]
                 node, share = nodes[low:high].tolist(), shares[low:high].tolist()
                 at = (ends[start : stop + 1] - low).tolist()
+                some = batch.slice(start, stop - start)
+                own = zip(*(some.column(name).to_pylist() for name in self.own), strict=True)
                 yield [
-                    (one, node[begin:end], share[begin:end])
+                    (one, node[begin:end], share[begin:end], next(own, ()))
                     for one, begin, end in zip(leaf[start:stop].tolist(), at, at[1:], strict=False)
                 ]
                 start = stop
@@ -84,7 +91,13 @@ def _json(placed: _Placement) -> Iterator[bytes]:
     lead = b'{"items": ['
     for rows in placed.rows():
         items = [
-            {"leaf": leaf, "path": path, "probabilities": shares} for leaf, path, shares in rows
+            {
+                "leaf": leaf,
+                "path": path,
+                "probabilities": shares,
+                **dict(zip(placed.own, own, strict=True)),
+            }
+            for leaf, path, shares, own in rows
         ]
         yield lead + json.dumps(items, allow_nan=False)[1:-1].encode()
         lead = b", "
@@ -92,16 +105,20 @@ def _json(placed: _Placement) -> Iterator[bytes]:
 
 
 def _csv(placed: _Placement) -> Iterator[bytes]:
-    yield b"row,leaf,path,probabilities\r\n"
+    yield ",".join(["row", "leaf", "path", "probabilities", *placed.own]).encode() + b"\r\n"
     number = 0
     for rows in placed.rows():
         text = io.StringIO()
         csv.writer(text).writerows(
-            (row, leaf, " ".join(map(str, path)), " ".join(map(repr, shares)))
-            for row, (leaf, path, shares) in enumerate(rows, number)
+            (row, leaf, " ".join(map(str, path)), " ".join(map(repr, shares)), *map(_cell, own))
+            for row, (leaf, path, shares, own) in enumerate(rows, number)
         )
         number += len(rows)
         yield text.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    return forms.cell(value) if isinstance(value, str) else repr(value)
 
 
 def _arrow(placed: _Placement) -> Iterator[bytes]:

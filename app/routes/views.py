@@ -182,7 +182,12 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
         from models.tree.levels import levels
 
         tree = loaded(service, tenant, tree_id)
-        given = {name: [(int(k), float(v)) for k, v in curve] for name, curve in curves.items()}
+        # Other curves run over a method's own numbers, or its steps.
+        given = {
+            name: [(int(k), float(v)) for k, v in curves[name]]
+            for name in ("silhouette", "modularity")
+            if name in curves
+        }
         items = [asdict(level) for level in levels(tree, given)]
         return json.dumps({"levels": items}, allow_nan=False).encode()
 

@@ -8,7 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workers.datasets import Dataset
 
-Role = Literal["logits", "features", "labels", "names", "tasks", "timestamps", "targets", "graph"]
+Role = Literal[
+    "logits",
+    "features",
+    "labels",
+    "names",
+    "documents",
+    "tasks",
+    "timestamps",
+    "targets",
+    "graph",
+]
 
 EXAMPLE: dict[str, Any] = {
     "id": "ds_01kamjx5w0n5zr4v8cqe2t7h3f",

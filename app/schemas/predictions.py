@@ -27,6 +27,10 @@ class Prediction(BaseModel):
     leaf: int
     path: list[int] = Field(description="Nodes from the root to the leaf.")
     probabilities: list[float] = Field(description="Of each node on the path.")
+    value: float | int | str | None = Field(
+        None, description="What the row's target is taken to be, by methods that learn targets."
+    )
+    value_probability: float | None = Field(None, description="Of that, where it is a class.")
 
 
 class Predictions(BaseModel):

@@ -104,8 +104,10 @@ def _by_all_pairs(
     from sklearn.neighbors import NearestNeighbors
     from threadpoolctl import threadpool_limits
 
+    # Euclidean distances are shared out by OpenMP; processes cannot be started here.
+    jobs = None if metric == "euclidean" else threads
     search = NearestNeighbors(
-        n_neighbors=n_neighbors + 1, metric=metric, algorithm="brute", n_jobs=threads
+        n_neighbors=n_neighbors + 1, metric=metric, algorithm="brute", n_jobs=jobs
     )
     if metric == "euclidean":
         rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)

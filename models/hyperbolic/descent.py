@@ -33,7 +33,10 @@ _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 
 
 class Descent:
-    """Moves points (M, D), in place."""
+    """Moves points (M, D), in place.
+
+    n_steps : how many were taken.
+    """
 
     def __init__(self, points: Tensor, kind: Kind, learning_rate: float, max_norm: float) -> None:
         import torch
@@ -41,7 +44,7 @@ class Descent:
         self.points, self._kind = points, kind
         self._learning_rate = learning_rate
         self._max_norm = max_norm
-        self._n_steps = 0
+        self.n_steps = 0
         self._first = torch.zeros_like(points) if kind == "adam" else points.new_zeros(0)
         self._second = points.new_zeros((len(points), 1) if kind == "adam" else 0)
 
@@ -51,25 +54,29 @@ class Descent:
 
         with torch.no_grad():
             slope = poincare.riemannian(self.points, gradient)
-            self._n_steps += 1
+            self.n_steps += 1
             if self._kind == "adam":
                 factor = poincare.conformal(self.points)
                 squared = (slope * slope).sum(dim=1, keepdim=True) * factor * factor
                 self._first.lerp_(slope, 1 - _FIRST)
                 self._second.lerp_(squared, 1 - _SECOND)
-                root = (self._second / (1 - _SECOND**self._n_steps)).sqrt_().add_(_LEAST)
-                slope = self._first / (1 - _FIRST**self._n_steps) / root
+                root = (self._second / (1 - _SECOND**self.n_steps)).sqrt_().add_(_LEAST)
+                slope = self._first / (1 - _FIRST**self.n_steps) / root
             moved = poincare.retract(
                 self.points, -self._learning_rate * slope, 1.0 - self._max_norm
             )
             self.points.copy_(moved)
+
+    def tensors(self) -> list[Tensor]:
+        """The points and all that a step changes besides."""
+        return [one for one in (self.points, self._first, self._second) if one.numel()]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs, besides the points."""
         return {
             "first": self._first.cpu().numpy(),
             "second": self._second.cpu().numpy(),
-            "n_steps": np.array(self._n_steps),
+            "n_steps": np.array(self.n_steps),
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -77,4 +84,4 @@ class Descent:
 
         self._first.copy_(torch.from_numpy(arrays["first"].copy()))
         self._second.copy_(torch.from_numpy(arrays["second"].copy()))
-        self._n_steps = int(arrays["n_steps"])
+        self.n_steps = int(arrays["n_steps"])

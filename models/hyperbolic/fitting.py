@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.contract import Fitted, Progress, Run
-from models.data import Data
+from models.data import Data, Earlier
+from models.errors import UsageError
 from models.hyperbolic import losses, seeding
 from models.hyperbolic.extraction import Extracted, extract
 from models.hyperbolic.judging import Judge
 from models.hyperbolic.placing import model_of
 from models.hyperbolic.pools import Pool, Pools
+from models.hyperbolic.ranks import Ranks
 from models.hyperbolic.scaling import Scaling, measured
+from models.hyperbolic.team import ALONE, Team
 from models.hyperbolic.training import Effort, Trained, train
 from models.hyperbolic.triples import Sampled, pool_rng
 from models.partitions.choosing import share
+from models.rows import Rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +31,10 @@ MOST_POOLS = 4
 """Pools that triples are drawn from, where not all points fit one."""
 
 ROUND = 100
-"""Steps from one judgement to the next."""
+"""Steps from one judgement to the next, ..."""
+
+NODES_A_STEP = 100
+"""... and at least one for so many nodes: a judgement is quadratic in them, a step linear."""
 
 
 def fitted(data: Data, params: GHHCParams, run: Run) -> Fitted:
@@ -37,29 +44,48 @@ def fitted(data: Data, params: GHHCParams, run: Run) -> Fitted:
     if earlier is not None:
         mean, factor = earlier.state["mean"], float(earlier.state["factor"])
         scaling = Scaling(params.scaling, mean, factor, params.point_norm)
+    n_processes, notes = _processes(params, run.threads)
+    if n_processes == 1:
+        return _from_scaled(rows, scaling, earlier, params, run, notes, ALONE)
+    with Ranks(n_processes, run.threads, params.device) as team:
+        return _from_scaled(rows, scaling, earlier, params, run, notes, team)
+
+
+def _from_scaled(
+    rows: Rows,
+    scaling: Scaling,
+    earlier: Earlier | None,
+    params: GHHCParams,
+    run: Run,
+    notes: tuple[str, ...],
+    team: Team,
+) -> Fitted:
     pools = Pools(rows, scaling, params.n_neighbors, params.device)
     seed, of_noise, of_seeds = (int(one) for one in run.rng.integers(2**63, size=3))
     pool = pools.draw(pool_rng(seed, 0), run.threads, share(run.progress, 0.05, 0.2))
     judge = Judge(pool, np.random.default_rng([seed, 2]))
     within = share(run.progress, 0.2, 0.3)
-    notes: tuple[str, ...] = ()
     if earlier is not None:
         nodes = _tensor(earlier.state["nodes"], pool)
     else:
-        nodes, notes = _seeded(pool, judge, params, np.random.default_rng(of_seeds), within)
+        nodes, said = seeded(pool, judge, params, np.random.default_rng(of_seeds), within)
+        notes += said
     effort = effort_of(params)
     n_pools = 1 if pools.is_whole else min(MOST_POOLS, -(-pools.n_points // pools.size))
     rounds_each = max(1, -(-effort.n_rounds // n_pools))
     trained = Trained(nodes)
     if judge.n_pairs and pool.n_points > 2:
-        leaves = Sampled(pools, pool, params.batch_size, rounds_each, seed, run.threads)
+        leaves = Sampled(pools, pool, params.batch_size, rounds_each, seed, run.threads, team)
         within = share(run.progress, 0.3, 0.85)
-        trained = train(leaves, nodes, judge, effort, of_noise, run.checkpoint, within)
+        if isinstance(team, Ranks):
+            team.join(effort, pool.points, len(nodes), (seed, of_noise), within)
+        trained = train(leaves, nodes, judge, effort, of_noise, run.checkpoint, within, team)
+        _require_converged(trained, params)
     found = extract(rows, scaling, trained.nodes, share(run.progress, 0.85, 1.0))
     return Fitted(
         tree=found.tree,
         model=model_of(found, scaling),
-        metrics=_metrics(trained, found),
+        metrics=metrics_of(trained, found),
         curves={
             name: curve
             for name, curve in (("objective", trained.objectives), ("cost", trained.costs))
@@ -74,9 +100,21 @@ def fitted(data: Data, params: GHHCParams, run: Run) -> Fitted:
         warnings=(
             *notes,
             *_said_of_pools(pools, pool, min(n_pools, effort.n_rounds), params),
-            *_said_of_training(trained, effort),
+            *said_of_training(trained, effort),
             *_said_of_central(found, params),
         ),
+    )
+
+
+def _processes(params: GHHCParams, threads: int) -> tuple[int, tuple[str, ...]]:
+    """How many take steps, and what to say of it."""
+    if not params.max_iter:
+        return 1, ()
+    if params.device == "cuda" or params.processes <= threads:
+        return params.processes, ()
+    return threads, (
+        f"Steps were taken by {threads} process(es), as many as a job may have threads here, not "
+        f"'processes' = {params.processes}; the result is the same but for rounding.",
     )
 
 
@@ -92,7 +130,7 @@ def effort_of(params: GHHCParams) -> Effort:
     )
     return Effort(
         max_iter=params.max_iter,
-        round_size=ROUND,
+        round_size=max(ROUND, params.n_internal // NODES_A_STEP),
         batch_size=params.batch_size,
         learning_rate=params.learning_rate,
         optimizer=params.optimizer,
@@ -103,7 +141,7 @@ def effort_of(params: GHHCParams) -> Effort:
     )
 
 
-def _seeded(
+def seeded(
     pool: Pool, judge: Judge, params: GHHCParams, rng: np.random.Generator, progress: Progress
 ) -> tuple[Tensor, tuple[str, ...]]:
     """The best of `n_init` starts, and what to say of them."""
@@ -145,7 +183,7 @@ def _tensor(nodes: np.ndarray, pool: Pool) -> Tensor:
     return torch.from_numpy(nodes.astype(np.float32)).to(pool.points.device)
 
 
-def _metrics(trained: Trained, found: Extracted) -> dict[str, float]:
+def metrics_of(trained: Trained, found: Extracted) -> dict[str, float]:
     told = {
         "n_internal_used": float(len(found.nodes)),
         "log_probability": found.log_probability,
@@ -166,6 +204,11 @@ def _said_of_pools(pools: Pools, pool: Pool, n_pools: int, params: GHHCParams) -
             f"Triples came from {n_pools} pool(s) of {pools.size:,} of the {pools.n_points:,} "
             "points; neighbours are the nearest within a pool, and seeds are points of the first."
         )
+    if pool.recall is not None:
+        said.append(
+            f"Neighbours were sought by an approximate index, which found {pool.recall:.1%} of "
+            "those of a sample of points."
+        )
     if pool.near.shape[1] < params.n_neighbors:
         said.append(
             f"Points have {pool.near.shape[1]} neighbours at other places, not 'n_neighbors' = "
@@ -174,7 +217,17 @@ def _said_of_pools(pools: Pools, pool: Pool, n_pools: int, params: GHHCParams) -
     return tuple(said)
 
 
-def _said_of_training(trained: Trained, effort: Effort) -> tuple[str, ...]:
+def _require_converged(trained: Trained, params: GHHCParams) -> None:
+    if trained.diverged and params.keep == "last":
+        raise UsageError(
+            f"The fit diverged and was stopped: {trained.diverged}. Lower 'learning_rate' (it is "
+            f"{params.learning_rate:g}), or use 'keep': 'best' for the best nodes there were.",
+            code="diverged",
+            parameter="learning_rate",
+        )
+
+
+def said_of_training(trained: Trained, effort: Effort) -> tuple[str, ...]:
     if trained.diverged:
         return (
             f"The fit diverged and was stopped: {trained.diverged}. The nodes are those after "

@@ -29,7 +29,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from models.numerics import poincare
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor
+
+    from models.hyperbolic.noise import Noise
 
 Form = Literal["sigmoid", "softplus"]
 Structure = Literal["distance", "norms"]
@@ -79,14 +81,14 @@ def child_parent(
 
 
 def ranking(
-    triples: Tensor, nodes: Tensor, objective: Objective, generator: Generator | None = None
+    triples: Tensor, nodes: Tensor, objective: Objective, noise: Noise | None = None
 ) -> Tensor:
     """The mean of eq. 15 over triples (3, B, D): i, j alike, k another. nodes : (M, D), M > 1.
 
-    generator : draws the noise, on the device of the nodes. With gradients for both.
+    noise : of these triples; without it there is none. With gradients for both.
     """
     from models.hyperbolic.ranking import Ranking
 
     apply: Any = Ranking.apply
-    found: Tensor = apply(triples, nodes, objective, generator)
+    found: Tensor = apply(triples, nodes, objective, noise)
     return found

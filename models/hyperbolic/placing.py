@@ -57,7 +57,7 @@ def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
         points = torch.from_numpy(scaling.apply(values, block.start))
         weight = decoding.log_weights(points.double(), nodes.double())
         share = weight.softmax(dim=1).numpy()
-        parts.append(_along(tree, leaves, leaves[weight.argmax(dim=1).numpy()], share))
+        parts.append(along(tree, leaves, leaves[weight.argmax(dim=1).numpy()], share))
     leaf, length, node, probability = (
         np.concatenate([part[number] for part in parts]) if parts else np.empty(0, dtype=np.int64)
         for number in range(4)
@@ -66,7 +66,7 @@ def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
     return Predictions(leaf, start, node, probability.astype(np.float64))
 
 
-def _along(tree: Tree, leaves: Int, leaf: Int, share: Float) -> tuple[Int, Int, Int, Float]:
+def along(tree: Tree, leaves: Int, leaf: Int, share: Float) -> tuple[Int, Int, Int, Float]:
     """Of some rows: leaf, length of the path, its nodes and their probabilities.
 
     share : (n, L) probability of each of the `leaves`.

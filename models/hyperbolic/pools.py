@@ -1,7 +1,9 @@
 """Points of the ball in pools: all of them, or so many that memory holds, with their neighbours.
 
-Where not all points fit a pool, each is made of stretches from random places of the file, read in
-order, and neighbours are sought within it.
+Where not all points fit a pool, of `MOST_POINTS` points and `MOST_VALUES` values, each is made of
+stretches from random places of the file, read in order, and neighbours are sought within it: no
+index ever holds more. Up to 10,000 points are all compared; past that the index is Faiss'
+`IndexIVFFlat`, which finds at least 98% of a sample's neighbours or says how many.
 
 Cost: O(P D) a pool besides its neighbours (`models.features.neighbours`); memory for the P points
 in float32 three times over, and 24 bytes for each neighbour.
@@ -46,12 +48,14 @@ class Pool:
 
     points : (P, D) float32, on the device. near : (P, k) int32, the neighbours of each, which are
     at other places; k may be less than was asked for, and 0 where all points are at one place.
-    n_places : distinct points. first : of these U the numbers in the pool, ascending.
+    first : numbers in the pool of the U distinct points, ascending.
+    recall : share of a sample's neighbours that an approximate index found, None for all pairs.
     """
 
     points: Tensor
     near: npt.NDArray[np.int32]
     first: Int
+    recall: float | None = None
 
     @property
     def n_points(self) -> int:
@@ -78,11 +82,11 @@ class Pools:
         points = self._read(rng, share(progress, 0.0, 0.2))
         first, place = distinct(points)
         n_near = min(self._n_neighbors, len(first) - 1)
-        near = np.empty((len(points), 0), dtype=np.int32)
+        near, recall = np.empty((len(points), 0), dtype=np.int32), None
         if n_near:
             found = nearest(points[first], n_near, "euclidean", threads, share(progress, 0.2, 1.0))
-            near = first[found.index].astype(np.int32)[place]
-        return Pool(torch.from_numpy(points).to(self._device), near, first)
+            near, recall = first[found.index].astype(np.int32)[place], found.recall
+        return Pool(torch.from_numpy(points).to(self._device), near, first, recall)
 
     def _read(self, rng: np.random.Generator, progress: Progress) -> Single:
         """(size, D) points, those of a stretch side by side; a few less where the last stretch of

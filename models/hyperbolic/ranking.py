@@ -29,6 +29,7 @@ from models.numerics import poincare
 
 if TYPE_CHECKING:
     from models.hyperbolic.losses import Objective
+    from models.hyperbolic.noise import Noise
 
 CHUNK = 1 << 18
 """Values of a matrix on a processor."""
@@ -42,7 +43,7 @@ class Ranking(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, triples: Tensor, nodes: Tensor, objective: Objective, generator: Any
+        ctx: Any, triples: Tensor, nodes: Tensor, objective: Objective, noise: Noise | None
     ) -> Tensor:
         n_triples = triples.shape[1]
         step = n_triples
@@ -53,7 +54,8 @@ class Ranking(torch.autograd.Function):
         total = nodes.new_zeros((), dtype=torch.float64)
         for start in range(0, n_triples, step):
             part = slice(start, start + step)
-            value, slope = _part(triples[:, part], side, objective, generator)
+            drawn = None if noise is None else noise.part(part)
+            value, slope = _part(triples[:, part], side, objective, drawn)
             total += value
             of_triples[:, part] = slope
         ctx.save_for_backward(of_triples / n_triples, side.gradient() / n_triples)
@@ -109,7 +111,7 @@ def _measured(points: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _part(
-    triples: Tensor, side: _Nodes, objective: Objective, generator: Any
+    triples: Tensor, side: _Nodes, objective: Objective, noise: Noise | None
 ) -> tuple[Tensor, Tensor]:
     """The sum of eq. 15 over some triples (3, b, D) and its gradient in them."""
     rows = _Side(triples.reshape(-1, triples.shape[2]))
@@ -127,7 +129,7 @@ def _part(
     value, g = _of_dissimilarities(
         (apart if over is None else apart * (1 + over)).view(3, -1, len(side.points)),
         objective,
-        generator,
+        noise,
     )
     g = g.view(u.shape)
     of_norm = None if over is None else apart.mul_(g).mul_(over > 0)
@@ -146,7 +148,7 @@ def _part(
 
 
 def _of_dissimilarities(
-    apart: Tensor, objective: Objective, generator: Any
+    apart: Tensor, objective: Objective, noise: Noise | None
 ) -> tuple[Tensor, Tensor]:
     """The sum of eq. 15, of d_cp (3, b, M), and its gradient in them."""
     to_i, to_j, to_k = apart
@@ -156,9 +158,9 @@ def _of_dissimilarities(
     p = pair / -objective.temperature
     q = torch.maximum(pair, to_k).div_(-objective.temperature)
     best = p.argmax(dim=1, keepdim=True) if objective.mask == "nearest" else None
-    if objective.noise:
-        p.sub_(_gumbel(p, generator), alpha=objective.noise)
-        q.sub_(_gumbel(q, generator), alpha=objective.noise)
+    if noise is not None and objective.noise:
+        p.sub_(noise.gumbel(0), alpha=objective.noise)
+        q.sub_(noise.gumbel(1), alpha=objective.noise)
     best = p.argmax(dim=1, keepdim=True) if best is None else best
     q = q.scatter_(1, best, -torch.inf).softmax(dim=1)
     p = p.softmax(dim=1)
@@ -190,8 +192,3 @@ def _score(y: Tensor, objective: Objective) -> tuple[Tensor, Tensor]:
         return value.sub_(_LN_2 * y.numel()), y.sigmoid_()
     half = y.sigmoid_().sub_(0.5)
     return half.sum(dtype=torch.float64), half.square_().neg_().add_(0.25)
-
-
-def _gumbel(like: Tensor, generator: Any) -> Tensor:
-    noise = torch.empty_like(like).uniform_(generator=generator).clamp_(min=_TINY)
-    return noise.log_().neg_().log_().neg_()

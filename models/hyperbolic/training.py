@@ -5,11 +5,11 @@ one of the child-parent objective (eq. 17) on a batch of nodes, each with the pa
 then (eq. 4). After each round the tree is judged (`models.hyperbolic.judging`); the nodes of the
 best judgement are the result ('best'), or those of the last round.
 
-A round in which something is not finite, or the third in a row judged `WORSE` times as bad as the
-best, ends the fit: it diverges.
+A fit that diverges is ended: after a round in which something is not finite, or after the third in
+a row that is judged `WORSE` times as bad as the best, or that has thrown all nodes to the edge.
 
 All randomness of a round comes from its number, so a fit that goes on from a checkpoint, made after
-a round, ends as it would have.
+a round, ends as it would have. Steps may be taken by several processes (`models.hyperbolic.team`).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.3 and §4.
@@ -20,6 +20,7 @@ many as a few dozen steps, and O(M^2 D).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -27,17 +28,21 @@ import numpy as np
 
 from models.contract import Arrays, Checkpoint, Progress
 from models.hyperbolic import decoding, descent, losses
+from models.hyperbolic.descent import Descent
 from models.hyperbolic.judging import Judge
 from models.hyperbolic.losses import Objective
+from models.hyperbolic.noise import Noises
+from models.hyperbolic.team import ALONE, Team
 from models.hyperbolic.triples import Leaves
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor
 
 Curve = list[tuple[int, float]]
 
 WORSE = 1.5
 _BAD_ROUNDS = 3
+_EDGE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class Trained:
 
     best_step : after how many steps they were so. objectives : the mean of eq. 15 over each round,
     by steps done. costs : what the tree was judged after so many steps. diverged : why and when
-    the fit ended early, else empty.
+    the fit ended early, else empty. n_bad : rounds up to now that looked like that.
     """
 
     nodes: Tensor
@@ -77,6 +82,7 @@ class Trained:
     objectives: Curve = field(default_factory=list)
     costs: Curve = field(default_factory=list)
     diverged: str = ""
+    n_bad: int = 0
 
     @property
     def best_cost(self) -> float:
@@ -91,20 +97,23 @@ def train(
     seed: int,
     checkpoint: Checkpoint,
     progress: Progress,
+    team: Team = ALONE,
 ) -> Trained:
-    """nodes : (M, D) float32 to start from; not changed. seed : of noise and of children."""
+    """nodes : (M, D) float32 to start from; not changed. seed : of noise and of children. team :
+    who takes steps along with this process; leaves give it its part of each batch."""
     moving = nodes.clone()
-    mover = descent.Descent(moving, effort.optimizer, effort.learning_rate, effort.max_norm)
+    mover = Descent(moving, effort.optimizer, effort.learning_rate, effort.max_norm)
     state = Trained(nodes.clone(), costs=[(0, judge.cost(nodes))])
     first = _resumed(checkpoint.load(), state, moving, mover, leaves)
-    bad = _n_bad(state)
+    began_at_edge = _at_edge(nodes, effort)
     for number in range(first, effort.n_rounds):
         begin = number * effort.round_size
         end = min(begin + effort.round_size, effort.max_iter)
         within = _Told(progress, state, begin, effort)
         within(0)
         leaves.begin(number, within.still)
-        objective = _round(leaves, moving, mover, effort, end - begin, [seed, number], within)
+        team.begin(number, end - begin, mover)
+        objective = steps(leaves, mover, effort, end - begin, [seed, number], within, team)
         if objective is None:
             state.diverged = f"after {begin:,} to {end:,} steps numbers were no longer finite"
             break
@@ -115,71 +124,94 @@ def train(
             state.nodes.copy_(moving)
             state.best_step = end
             leaves.keep()
-        bad = bad + 1 if cost > WORSE * min(one for _, one in state.costs) else 0
-        if bad == _BAD_ROUNDS:
+        at_edge = not began_at_edge and _at_edge(moving, effort)
+        least, step = min((one, step) for step, one in state.costs)
+        state.n_bad = state.n_bad + 1 if at_edge or cost > WORSE * least else 0
+        if state.n_bad == _BAD_ROUNDS:
             state.diverged = (
-                f"after {end:,} steps the tree was judged {cost:.3g}, after "
-                f"{state.best_step:,} steps {state.best_cost:.3g}"
+                f"after {end:,} steps all nodes lay at the edge of the ball"
+                if at_edge
+                else f"after {end:,} steps the tree was judged {cost:.3g}, after {step:,} steps "
+                f"{least:.3g}"
             )
             break
         checkpoint.save(_packed(state, moving, mover, leaves, number + 1))
     return state
 
 
-def _round(
+def steps(
     leaves: Leaves,
-    moving: Tensor,
-    mover: descent.Descent,
+    mover: Descent,
     effort: Effort,
     n_steps: int,
     seed: list[int],
-    progress: _Told,
+    progress: Callable[[int], None],
+    team: Team = ALONE,
 ) -> float | None:
-    """The mean objective of so many steps; None where one is not finite."""
+    """The mean objective of so many steps; None where one is not finite.
+
+    progress : called with the number of steps taken, now and then.
+    """
     import torch
 
+    moving = mover.points
     rng = np.random.default_rng(seed)
-    generator = torch.Generator(moving.device).manual_seed(int(rng.integers(2**63)))
+    noises = Noises(rng, len(moving), moving.device)
     total = moving.new_zeros((), dtype=torch.float64)
-    for step in range(n_steps):
-        with torch.enable_grad():
-            at = moving.detach().requires_grad_()
-            loss = losses.ranking(leaves.draw(), at, effort.objective, generator)
-            total += loss.detach()
-            problem = leaves.problem()
-            whole = loss if problem is None else loss + problem
-            gradient, *along = torch.autograd.grad(whole, [at, *leaves.learned])
-        mover.step(gradient)
-        if along:
-            leaves.learn(along)
-        if effort.structure_every and step % effort.structure_every == 0:
-            _structure_step(moving, mover, effort, generator)
-        if step % 10 == 0:
-            progress(step)
+    with team.at_work(3 * effort.batch_size * len(moving) // team.size):
+        for step in range(n_steps):
+            with torch.enable_grad():
+                at = moving.detach().requires_grad_()
+                drawn = leaves.draw()
+                n_drawn = drawn.shape[1]
+                n_all = n_drawn if team.size == 1 else effort.batch_size
+                noise = noises.next(n_all).part(team.part(n_all))
+                loss = losses.ranking(drawn, at, effort.objective, noise)
+                problem = leaves.problem()
+                whole = loss if problem is None else loss + problem
+                gradient, *along = torch.autograd.grad(whole, [at, *leaves.learned])
+            total += loss.detach().double() * (n_drawn / n_all)
+            if team.size > 1:
+                gradient *= n_drawn / n_all
+                team.add_up(gradient)
+            mover.step(gradient)
+            if along:
+                leaves.learn(along)
+            if effort.structure_every and step % effort.structure_every == 0:
+                _structure_step(mover, effort, rng, team)
+            if step % 10 == 0:
+                progress(step)
+        team.add_up(total)
     mean = float(total) / n_steps
     return mean if np.isfinite(mean) and bool(torch.isfinite(moving).all()) else None
 
 
-def _structure_step(
-    moving: Tensor, mover: descent.Descent, effort: Effort, generator: Generator
-) -> None:
+def _structure_step(mover: Descent, effort: Effort, rng: np.random.Generator, team: Team) -> None:
     import torch
 
+    moving = mover.points
     n_nodes = len(moving)
     order = decoding.ranked(moving)
     place = torch.empty_like(order)
     place[order] = torch.arange(n_nodes, device=order.device)
     children = order
     if effort.batch_size < n_nodes:
-        children = torch.randint(
-            n_nodes, (effort.batch_size,), generator=generator, device=order.device
-        )
+        chosen = rng.integers(n_nodes, size=effort.batch_size)
+        children = torch.from_numpy(chosen).to(order.device)
+    children = children[team.part(len(children))]
     parent = decoding.parents_of(children, place[children], moving, place)
     children, parent = children[parent >= 0], parent[parent >= 0]
-    if not len(children):
-        return
-    _, gradient = losses.child_parent(moving, children, parent, effort.objective)
-    mover.step(gradient)
+    n_children = moving.new_full((1,), float(len(children)))
+    gradient = torch.zeros_like(moving)
+    if len(children):
+        _, gradient = losses.child_parent(moving, children, parent, effort.objective)
+    if team.size > 1:
+        summed = torch.cat([(gradient * n_children).view(-1), n_children])
+        team.add_up(summed)
+        n_children = summed[-1:]
+        gradient = (summed[:-1] / n_children.clamp(min=1.0)).view_as(moving)
+    if float(n_children):
+        mover.step(gradient)
 
 
 class _Told:
@@ -201,23 +233,19 @@ class _Told:
         self._progress(self._begin / self._n_steps, stage, message)
 
 
-def _n_bad(state: Trained) -> int:
-    best = min(cost for _, cost in state.costs)
-    bad = 0
-    for _, cost in reversed(state.costs):
-        if cost <= WORSE * best:
-            break
-        bad += 1
-    return bad
+def _at_edge(nodes: Tensor, effort: Effort) -> bool:
+    """Whether no node is nearer to the centre than the outermost may be."""
+    return bool((nodes.norm(dim=1) > (1 - _EDGE) * effort.max_norm).all())
 
 
 def _packed(
-    state: Trained, moving: Tensor, mover: descent.Descent, leaves: Leaves, n_rounds: int
+    state: Trained, moving: Tensor, mover: Descent, leaves: Leaves, n_rounds: int
 ) -> Arrays:
     return {
         "moving": moving.cpu().numpy(),
         "nodes": state.nodes.cpu().numpy(),
         "best_step": np.array(state.best_step),
+        "n_bad": np.array(state.n_bad),
         "n_rounds": np.array(n_rounds),
         "objectives": np.array(state.objectives, dtype=np.float64),
         "costs": np.array(state.costs, dtype=np.float64),
@@ -230,7 +258,7 @@ def _resumed(
     kept: Arrays | None,
     state: Trained,
     moving: Tensor,
-    mover: descent.Descent,
+    mover: Descent,
     leaves: Leaves,
 ) -> int:
     """Go on from a checkpoint, if there is one; the number of the next round."""
@@ -240,7 +268,7 @@ def _resumed(
         return 0
     moving.copy_(torch.from_numpy(kept["moving"].copy()))
     state.nodes.copy_(torch.from_numpy(kept["nodes"].copy()))
-    state.best_step = int(kept["best_step"])
+    state.best_step, state.n_bad = int(kept["best_step"]), int(kept["n_bad"])
     state.objectives = [(int(step), float(value)) for step, value in kept["objectives"]]
     state.costs = [(int(step), float(value)) for step, value in kept["costs"]]
     mover.restore(_part(kept, "mover."))

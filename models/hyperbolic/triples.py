@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from models.contract import Arrays, Progress
 from models.hyperbolic.pools import Pool, Pools
+from models.hyperbolic.team import ALONE, Team
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,7 +65,8 @@ class Leaves(Protocol):
 class Sampled:
     """Given points, from one pool after the other.
 
-    pool : the first one. rounds_each : how many rounds a pool serves.
+    pool : the first one. rounds_each : how many rounds a pool serves. team : who takes steps along;
+    of each batch only this process's part is drawn.
     """
 
     learned: Sequence[Tensor] = ()
@@ -77,10 +79,11 @@ class Sampled:
         rounds_each: int,
         seed: int,
         threads: int,
+        team: Team = ALONE,
     ) -> None:
         self._pools, self._pool, self._at = pools, pool, 0
         self._batch_size, self._rounds_each = batch_size, rounds_each
-        self._seed, self._threads = seed, threads
+        self._seed, self._threads, self._team = seed, threads, team
         self._rng = np.random.default_rng(seed)
 
     def begin(self, number: int, progress: Progress) -> None:
@@ -88,12 +91,14 @@ class Sampled:
         if wanted != self._at and not self._pools.is_whole:
             self._pool = self._pools.draw(pool_rng(self._seed, wanted), self._threads, progress)
         self._at = wanted
-        self._rng = np.random.default_rng([self._seed, 1, number])
+        self._team.give(self._pool, wanted)
+        self._rng = batch_rng(self._seed, number)
 
     def draw(self) -> Tensor:
         import torch
 
         numbers = triples(self._pool.near, self._batch_size, self._rng)
+        numbers = numbers[:, self._team.part(self._batch_size)]
         at = torch.from_numpy(numbers).to(self._pool.points.device)
         return self._pool.points[at]
 
@@ -116,6 +121,11 @@ class Sampled:
 def pool_rng(seed: int, number: int) -> np.random.Generator:
     """What draws the pool of that number."""
     return np.random.default_rng([seed, 0, number])
+
+
+def batch_rng(seed: int, number: int) -> np.random.Generator:
+    """What draws the triples of the round of that number."""
+    return np.random.default_rng([seed, 1, number])
 
 
 def triples(near: npt.NDArray[np.int32], n: int, rng: np.random.Generator) -> Int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,14 @@ from pydantic import TypeAdapter
 from models.contract import Arrays
 from models.data import Matrix, require_finite
 from models.errors import UsageError
-from models.preprocess.steps import Step
+from models.preprocess.steps import Step, Words
 from models.rows import Rows, widened
 
 ROLE = "features"
 """The input that is prepared."""
+
+DOCUMENTS = "documents"
+"""What features are made of, where the first step is 'words'."""
 
 _STEPS: TypeAdapter[list[Step]] = TypeAdapter(list[Step])
 _BLOCK_BYTES = 16 << 20
@@ -32,7 +35,7 @@ _BLOCK_BYTES = 16 << 20
 class Pipeline:
     """Fitted steps.
 
-    n_features : columns that it takes.
+    n_features : columns that it takes; 0 where it takes documents.
     learned : what each step learned.
     """
 
@@ -40,9 +43,12 @@ class Pipeline:
     learned: tuple[Arrays, ...]
     n_features: int
 
-    def apply(self, rows: Matrix, first_row: int = 0) -> Matrix:
+    def apply(self, rows: Matrix | list[str], first_row: int = 0) -> Matrix:
         """The rows prepared, (n, n_columns). UsageError for another number of columns or for
         values that are not finite; `first_row` is the number of the first."""
+        if isinstance(rows, list):
+            rows = self.steps[0].apply(rows, self.learned[0])
+            return Pipeline(self.steps[1:], self.learned[1:], rows.shape[1]).apply(rows)
         self.require_columns(rows.shape[1])
         require_finite(rows, ROLE, first_row=first_row)
         for step, learned in zip(self.steps, self.learned, strict=True):
@@ -57,6 +63,10 @@ class Pipeline:
                 code="wrong-shape",
                 role=ROLE,
             )
+
+    @property
+    def reads_documents(self) -> bool:
+        return bool(self.steps) and isinstance(self.steps[0], Words)
 
     @property
     def n_columns(self) -> int:
@@ -101,14 +111,26 @@ def parsed(asked: Sequence[Any]) -> list[Step]:
     return _STEPS.validate_python(list(asked))
 
 
+def reads_documents(asked: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps make features of documents."""
+    return bool(asked) and asked[0].get("step") == "words"
+
+
 def fit(
-    asked: Sequence[Mapping[str, Any]], features: Matrix | Rows, seed: int
+    asked: Sequence[Mapping[str, Any]], features: Matrix | Rows | list[str], seed: int
 ) -> tuple[Pipeline, Matrix | Rows, tuple[str, ...]]:
-    """(the fitted pipeline, the features prepared, warnings).
+    """(the fitted pipeline, the features prepared, warnings). features : or documents.
 
     Raises UsageError for features that a step cannot take. O(N D) time a step; pca and svd as
     `models.preprocess.steps` says.
     """
+    if isinstance(features, list):
+        first, *rest = parsed(asked)
+        learned, notes = first.fit(lambda: (cast(Any, features),), seed)
+        counts = first.apply(cast(Any, features), learned)
+        done, rows, more = fit([one.model_dump() for one in rest], counts, seed)
+        whole = Pipeline((first, *done.steps), (learned, *done.learned), 0)
+        return whole, rows, (*notes, *more)
     if not features.shape[0] or not features.shape[1]:
         raise UsageError(
             f"Input {ROLE!r} has {features.shape[0]} rows and {features.shape[1]} columns; at "

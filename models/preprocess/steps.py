@@ -20,6 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from models.contract import Arrays
 from models.data import Matrix
 from models.errors import UsageError
+from models.text.counts import of_documents
+from models.text.tokens import Stemming, StopWords, reader
+from models.text.vocabulary import numbered, vocabulary
 
 Float = npt.NDArray[np.float64]
 Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
@@ -43,6 +46,49 @@ class _Step(BaseModel):
     def n_columns(self, before: int) -> int:
         """How many columns it gives of so many."""
         return before
+
+
+class Words(_Step):
+    """Counts of words of the input `documents`, as features: a row a document, a column a word.
+
+    The first step, and only on documents.
+    """
+
+    step: Literal["words"]
+    min_count: int = Field(
+        2, ge=1, le=1_000_000_000, description="How often a word must occur to have a column."
+    )
+    max_words: int = Field(
+        50_000, ge=1, le=1_000_000, description="Most columns; the most frequent words have them."
+    )
+    stop_words: StopWords = Field("none", description="Words that are left out: a list, or none.")
+    stemming: Stemming = Field(
+        "none", description="Language by whose rules words are brought to their stems."
+    )
+
+    def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
+        read, documents = reader(self.stop_words, self.stemming), _documents(blocks())
+        found = vocabulary(documents, self.min_count, self.max_words, read=read)
+        # A word has no blank in it.
+        words = np.frombuffer("\n".join(found.words).encode(), dtype=np.uint8)
+        return {"words": words}, ()
+
+    def apply(self, rows: Any, learned: Arrays) -> Matrix:
+        words = learned["words"].tobytes().decode().split("\n")
+        read = reader(self.stop_words, self.stemming)
+        return of_documents(numbered(_documents([rows]), words, read=read), len(words))
+
+
+def _documents(blocks: Iterable[Any]) -> list[str]:
+    """The documents that come as one block. UsageError for a matrix."""
+    for block in blocks:
+        if isinstance(block, list):
+            return block
+    raise UsageError(
+        "Step 'words' takes the input 'documents', and comes first.",
+        code="wrong-input",
+        parameter="preprocess",
+    )
 
 
 class Tfidf(_Step):
@@ -286,7 +332,7 @@ class SVD(_Projection):
         return False
 
 
-Step = Annotated[Tfidf | Standardize | L2 | PCA | SVD, Field(discriminator="step")]
+Step = Annotated[Words | Tfidf | Standardize | L2 | PCA | SVD, Field(discriminator="step")]
 """One step as asked for: `{"step": "pca", "n": 50}`."""
 
 

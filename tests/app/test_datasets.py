@@ -259,3 +259,13 @@ def test_a_deleted_dataset_leaves_no_job_behind_that_cannot_say_so(api: Api) -> 
     assert json.loads(
         api.service.blobs.get(layout.job("local", job_id, "request.json"))
     )["created_at"] <= now()  # fmt: skip
+
+
+def test_documents_are_json_lines(api: Api) -> None:
+    content = b'{"text": "A cat."}\n"A dog."\n'
+    for headers in ({"Content-Type": "application/x-ndjson"}, {}):
+        answer = api.client.post("/v1/datasets?role=documents", content=content, headers=headers)
+        assert answer.status_code == 201, answer.text
+        dataset = answer.json()
+        assert (dataset["format"], dataset["role"]) == ("jsonl", "documents")
+        assert dataset["status"] == "inspecting"

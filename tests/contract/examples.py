@@ -26,22 +26,32 @@ _unit = _features / np.linalg.norm(_features, axis=1, keepdims=True)
 _logits = _rng.normal(size=(N_POINTS, 6)) + 4.0 * np.eye(6)[_group + 3 * _rng.integers(2, size=60)]
 _topics = np.kron(np.eye(N_GROUPS), np.full(3, 0.3)) + 1 / 90
 _counts = np.array([_rng.multinomial(80, _topics[one]) for one in _group]).astype(np.float64)
+_task = _rng.permutation(np.arange(N_POINTS) % 6)
+_targets = (_features * _rng.normal(size=(6, 4))[_task]).sum(axis=1) + _rng.normal(size=N_POINTS)
+_near = np.random.default_rng(1).normal(size=(N_POINTS, N_POINTS)) / 4
+_near += 2.0 * (_group[:, None] == _group)
 
 ROLES: Mapping[str, np.ndarray] = {
     "features": _features,
     "logits": _logits,
     "distances": squareform(pdist(_features)),
     "similarity": np.exp(-squareform(pdist(_features, "sqeuclidean")) / 500.0),
+    "graph": 10.0 * np.exp(_near + _near.T),
+    "tasks": _task,
+    "targets": _targets,
+    "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
 }
 """Well separated groups and no ties, so that a result hangs on no last digit."""
 
-SQUARE = frozenset({"distances", "similarity"})
+SQUARE = frozenset({"distances", "similarity", "graph"})
 """Roles whose columns are the points as well."""
 
 OWN: Mapping[str, Mapping[str, np.ndarray]] = {
     "bvmf": {"features": _unit},
+    "hvmf": {"features": _unit},
     "lda": {"features": _counts},
     "multinomial": {"features": _counts},
+    "tvmf": {"features": _unit},
     "vmf": {"features": _unit},
 }
 """By method what it takes only if it is of a kind: counts, unit rows."""
@@ -61,6 +71,15 @@ def example(method: Method[Any], roles: tuple[str, ...]) -> Data:
     missing = [role for role in roles if role not in values]
     assert not missing, f"add an example of role {missing[0]!r} to {__name__}.ROLES"
     return Data({role: values[role].copy() for role in roles})
+
+
+def spoil(value: np.ndarray, bad: float) -> dict[str, int] | None:
+    """Put a value that is not finite into a matrix or column, and where; None if it holds none."""
+    if value.dtype.kind != "f":
+        return None
+    place = (7, 1)[: value.ndim]
+    value[place] = bad
+    return dict(zip(("row", "column"), place, strict=False))
 
 
 def permuted(data: Data, order: np.ndarray) -> Data:

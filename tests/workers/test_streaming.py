@@ -120,7 +120,7 @@ def test_a_method_that_does_not_read_by_rows_never_sees_rows(desk: Desk) -> None
         (one.id, role)
         for one in methods().values()
         for role, wanted in one.inputs.items()
-        if not wanted.by_rows and role in ("logits", "features", "distances", "targets")
+        if not wanted.by_rows and role in ("logits", "features", "distances")
     ]
     assert others
     content = {kind: dataset(desk, kind) for kind in ("npy", "bfloat16")}

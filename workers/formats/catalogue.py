@@ -18,6 +18,7 @@ from workers.formats import (
     csv,
     csv_layout,
     json,
+    jsonl,
     libsvm,
     npy,
     npz,
@@ -100,6 +101,13 @@ _ALL = (
     ),
     Format("libsvm", ("text/x-libsvm",), False, libsvm.inspect, libsvm.load),
     Format("json", ("application/json",), False, json.inspect, json.load),
+    Format(
+        "jsonl",
+        ("application/x-ndjson", "application/jsonl", "application/x-jsonlines"),
+        False,
+        jsonl.inspect,
+        jsonl.load,
+    ),
 )
 
 FORMATS = {one.id: one for one in _ALL}
@@ -185,8 +193,8 @@ def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds 
 
     Matrix roles get (n_rows, n_columns) numbers, mapped read-only where the file allows (npy,
     safetensors, an uncompressed Arrow list column), or `csr_array`. Column roles get (n_rows,)
-    int64 or `str` objects, float64 for timestamps that need it, a list of `str` for names. Errors
-    as of `inspect`, and `wrong-shape` where the array does not fit the role.
+    int64 or `str` objects, float64 for timestamps and targets that need it, a list of `str` for
+    names. Errors as of `inspect`, and `wrong-shape` where the array does not fit the role.
     """
     roles.is_column(role)
     return _format(format).load(path, member, role, bounds)
@@ -269,7 +277,7 @@ def _require_agreement(declared: Format, found: str | None, head: bytes) -> None
 
 
 def _guess(head: bytes) -> str | None:
-    """The text format where only one fits: a JSON list, libsvm pairs, a table of numbers."""
+    """The text format where only one fits: JSON in a list or lines, libsvm, a table of numbers."""
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -278,6 +286,9 @@ def _guess(head: bytes) -> str | None:
         text = head[: error.start].decode("utf-8-sig")
     if text.lstrip().startswith("["):
         return "json"
+    first, ended, _ = text.partition("\n")
+    if ended and jsonl.begins(first):
+        return "jsonl"
     lines = [line.rstrip("\r") for line in text.split("\n")[:-1][:20]] or [text.rstrip("\r")]
     if all(libsvm.LINE.fullmatch(line) for line in lines):
         return "libsvm"

@@ -39,7 +39,8 @@ from workers.formats.facts import DEFAULT, Bounds, Facts, Member, broken, choose
 
 HEADERS = frozenset(
     {"label", "labels", "name", "names", "class", "classes", "category", "target", "text"}
-    | {"task", "tasks", "timestamp", "timestamps", "document", "documents", "feature_names"}
+    | {"task", "tasks", "targets", "timestamp", "timestamps", "document", "documents"}
+    | {"feature_names"}
 )
 
 _INTEGER = re.compile(r"[ \t]*[+-]?\d{1,18}[ \t]*", re.ASCII)

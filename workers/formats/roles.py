@@ -14,10 +14,12 @@ from models.data import Value
 from models.errors import UsageError
 from workers.formats.facts import broken, shown, unsupported
 
-MATRIX = frozenset(
-    {"logits", "top_classes", "features", "distances", "similarity", "targets", "graph"}
+MATRIX = frozenset({"logits", "top_classes", "features", "distances", "similarity", "graph"})
+COLUMN = frozenset(
+    {"labels", "names", "feature_names", "tasks", "targets", "timestamps", "documents"}
 )
-COLUMN = frozenset({"labels", "names", "feature_names", "tasks", "timestamps", "documents"})
+REAL = frozenset({"targets", "timestamps"})
+"""Columns of numbers that need not be integers."""
 TEXT = frozenset({"names", "feature_names", "documents"})
 """Columns that are text: numbers in them are taken as they are written."""
 
@@ -123,7 +125,7 @@ def sparse(values: sp.csr_array, role: str) -> sp.csr_array:
 
 
 def column(values: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
-    """A column (n_rows,): int64, `str` objects, float64 (timestamps only), or a list of `str`.
+    """A column (n_rows,): int64, `str` objects, float64 (`REAL`), or a list of `str`.
 
     A matrix of one column is taken as that column. Floats that are whole numbers are taken as
     integers. Raises UsageError naming the row (counted from 0) of a value that cannot be used.
@@ -142,7 +144,7 @@ def column(values: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
     kind = values.dtype.kind
     if kind in "USO":
         return text(_strings(values), role)
-    if kind == "f" and role == "timestamps":
+    if kind == "f" and role in REAL:
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             raise missing(role, int(bad[0]))

@@ -13,12 +13,14 @@ const MEDIA = {
   svm: "text/x-libsvm",
   svmlight: "text/x-libsvm",
   json: "application/json",
+  jsonl: "application/x-ndjson",
+  ndjson: "application/x-ndjson",
 };
 const NEWICK = new Set(["nwk", "newick", "nh", "tree", "tre", "dnd"]);
 
 /** What can be uploaded, for the file picker and for people. */
 export const ACCEPTED =
-  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, JSON; Newick, JSON and class paths for trees";
+  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, JSON, JSON lines; Newick, JSON and class paths for trees";
 
 /** What a file can be used as: [role, label]; "" is not said, "tree" is an import. */
 export const USES = [
@@ -26,10 +28,11 @@ export const USES = [
   ["logits", "Logits: a row of class scores per point"],
   ["labels", "Labels: the true class of each point"],
   ["names", "Names: a text per class, point or column"],
-  ["targets", "Targets: numbers to predict"],
+  ["targets", "Targets: numbers or classes to predict"],
   ["tasks", "Tasks: which task each row belongs to"],
   ["timestamps", "Timestamps: when each row came"],
   ["graph", "Graph: which points are joined"],
+  ["documents", "Documents: a text each"],
   ["tree", "A tree: to be looked at or compared with"],
   ["", "Something else (distances, similarity, …)"],
 ];
@@ -43,6 +46,7 @@ export const HINTS = new Set([
   "targets",
   "tasks",
   "timestamps",
+  "documents",
   "graph",
 ]);
 

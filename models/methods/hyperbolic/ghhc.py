@@ -9,19 +9,26 @@ the third (`.losses`), in turn with steps that draw nodes to their parents and a
 tree is judged after every 100 steps, without labels (`.judging`), and the best one serves. Leaves
 hold the points that selected one node; what the tree's columns say is in `.extraction`.
 
-With the input `base` nodes start where an earlier job's ended, in the same ball.
+With the input `base` nodes start where an earlier job's ended, in the same ball. Several processes
+may take each step together (`processes`; `.ranks`), each for a part of its triples, and come to the
+same nodes but for rounding. A fit that diverges is stopped: its best nodes serve, with a warning,
+or where 'keep' is "last" it fails.
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
 Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. Not from there: nodes
 start at midpoints ('placement': "order" as there), several draws of them (`n_init`: 1), the best
-tree is kept ('keep': "last"), a temperature below 1, means over a batch for sums. The authors'
-program: 'loss': "softplus", 'margin' 0.25, 'structure': "norms", 'mask': "nearest", 'max_norm' 0.8,
-'placement': "order", 'seeding': "random", `structure_every` 250 and 25 steps then.
+tree is kept ('keep': "last"), a temperature below 1, means over a batch for sums, longer steps
+(`learning_rate` 0.01), norms apart without the factor of distance, by 1 ('structure': "distance",
+`gamma` not said), which make trees of lower cost on most sets. The authors' program: 'loss':
+"softplus", 'margin' 0.25, 'structure': "norms", 'mask': "nearest", 'max_norm' 0.8, 'placement':
+"order", 'seeding': "random", `structure_every` 250 and 25 steps then.
 
 Cost: O(B M D) a step for B = `batch_size` and M = `n_internal`, whatever the number of points N;
-the tree O(N M D) twice and O(M^2 D) after every 100 steps; neighbours as
-`models.features.neighbours` for at most 131,072 points at a time. Memory: those points in float32
-four times, about 100 B M values, and M^2 bytes for the seeds' tree; the rest is read by rows.
+the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000
+nodes); neighbours as `models.features.neighbours` for at most 131,072 points at a time, by an
+approximate index for more than 10,000 (`.pools`). Memory: those points in float32 four times, about
+100 B M values, and M^2 bytes for the seeds' tree; the rest is read by rows. `python -m bench
+hyperbolic` measures both.
 """
 
 from __future__ import annotations
@@ -97,7 +104,7 @@ class GHHCParams(Params):
     )
     batch_size: int = Field(100, ge=1, le=100_000, description="Triples of a step.")
     max_iter: int = Field(5000, ge=0, le=10_000_000, description="Steps on triples.")
-    learning_rate: float = Field(0.01, gt=0, le=1e6, description="Step length.")
+    learning_rate: float = Field(0.05, gt=0, le=1e6, description="Step length.")
     optimizer: Literal["sgd", "adam"] = Field(
         "sgd", description="Riemannian gradient descent, or Riemannian Adam."
     )
@@ -124,13 +131,13 @@ class GHHCParams(Params):
         0.0, ge=0, le=100, description="Margin between norms in all dissimilarities of triples."
     )
     structure: Literal["distance", "norms"] = Field(
-        "distance",
+        "norms",
         description=(
             "What steps on nodes and their parents lower: the 'distance' weighted by how much the "
             "norms break the margin 'gamma', or that of the 'norms' alone."
         ),
     )
-    gamma: float = Field(0.25, ge=0, le=100, description="Margin between norms in those steps.")
+    gamma: float = Field(1.0, ge=0, le=100, description="Margin between norms in those steps.")
     structure_every: int = Field(
         1,
         ge=0,
@@ -142,6 +149,16 @@ class GHHCParams(Params):
     )
     device: Literal["cpu", "cuda"] = Field(
         "cpu", description="Where it is computed: on the processor, or on a GPU."
+    )
+    processes: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description=(
+            "Processes that take each step together, all for a part of its triples: the result is "
+            "the same but for rounding. With 'cuda' each has a GPU of its own; else they share the "
+            "threads that a job has."
+        ),
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
 
@@ -176,6 +193,7 @@ class GHHC(Method[GHHCParams]):
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
         from models.hyperbolic.pools import bytes_held
+        from models.hyperbolic.ranks import BYTES
         from models.hyperbolic.seeding import n_seeds
 
         if len(shapes.get("features", ())) != 2:
@@ -185,12 +203,13 @@ class GHHC(Method[GHHCParams]):
         steps = 4 * 100 * min(params.batch_size, 100_000) * n_nodes + 64 * n_nodes * n_features
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
         on_device = 0 if params.device == "cuda" else steps
-        return bytes_held(n_points, n_features, params.n_neighbors) + max(
-            on_device, seeding
-        ) + 40 * n_points  # fmt: skip
+        others = BYTES * (params.processes - 1)
+        pool = bytes_held(n_points, n_features, params.n_neighbors)
+        return pool + max(on_device + others, seeding) + 40 * n_points
 
     def _check(self, data: Data, params: GHHCParams) -> None:
         require(params.device)
+        _check_processes(params)
         rows = data.rows("features")
         require_columns(rows)
         require_points(rows, params.n_internal, "n_internal")
@@ -211,6 +230,27 @@ class GHHC(Method[GHHCParams]):
         from models.hyperbolic.placing import place
 
         return place(model, tree, data.rows("features"))
+
+
+def _check_processes(params: GHHCParams) -> None:
+    if params.processes > params.batch_size:
+        raise UsageError(
+            f"Parameter 'processes' is {params.processes}; each takes part of a batch, so it may "
+            f"be at most 'batch_size', {params.batch_size}.",
+            code="wrong-parameter",
+            parameter="processes",
+        )
+    if params.device == "cuda" and params.processes > 1:
+        import torch
+
+        n_gpus = torch.cuda.device_count()
+        if params.processes > n_gpus:
+            raise UsageError(
+                f"Parameter 'processes' is {params.processes}; with 'device': 'cuda' each needs a "
+                f"GPU of its own, and there are {n_gpus} where the job runs.",
+                code="no-gpu",
+                parameter="processes",
+            )
 
 
 _AS_BEFORE = ("n_internal", "scaling", "point_norm")

@@ -10,6 +10,7 @@ import torch
 
 from models.hyperbolic import losses, ranking
 from models.hyperbolic.losses import Objective
+from models.hyperbolic.noise import Noise, Noises
 from tests.models.hyperbolic import literal
 
 
@@ -22,6 +23,11 @@ def sphere(shape: tuple[int, ...], radius: float, seed: int) -> torch.Tensor:
 def scattered(n: int, n_features: int, seed: int, most: float = 0.85) -> torch.Tensor:
     radius = np.random.default_rng(seed + 100).uniform(0.05, most, size=(n, 1))
     return sphere((n, n_features), 1.0, seed) * torch.from_numpy(radius)
+
+
+def noise(seed: int, n_triples: int, n_nodes: int) -> Noise:
+    rng = np.random.default_rng(seed)
+    return Noises(rng, n_nodes, torch.device("cpu")).next(n_triples)
 
 
 WAYS = [
@@ -58,9 +64,7 @@ def test_with_noise_its_gradient_is_that_of_the_same_noise() -> None:
     for mask in ("likeliest", "nearest"):
         objective = Objective(noise=0.7, temperature=0.5, mask=mask)
         assert torch.autograd.gradcheck(
-            lambda z, objective=objective: losses.ranking(
-                triples, z, objective, torch.Generator().manual_seed(5)
-            ),
+            lambda z, objective=objective: losses.ranking(triples, z, objective, noise(5, 3, 5)),
             (nodes,),
             eps=1e-7,
             atol=1e-5,
@@ -73,7 +77,7 @@ def test_a_few_triples_at_a_time_come_to_the_same(monkeypatch: pytest.MonkeyPatc
     for chunk in (1, 3 * 9 * 4, 1 << 20):
         monkeypatch.setattr(ranking, "CHUNK", chunk)
         at = nodes.clone().requires_grad_()
-        value = losses.ranking(triples, at, Objective(noise=0.0))
+        value = losses.ranking(triples, at, Objective(), noise(0, 11, 9))
         (slope,) = torch.autograd.grad(value, at)
         found.append((float(value.detach()), slope.numpy()))
     for value, slope in found[1:]:
@@ -81,19 +85,12 @@ def test_a_few_triples_at_a_time_come_to_the_same(monkeypatch: pytest.MonkeyPatc
         assert slope == pytest.approx(found[0][1], rel=1e-9)
 
 
-def test_noise_is_gumbels() -> None:
-    noise = ranking._gumbel(torch.empty(400, 500), torch.Generator().manual_seed(0))
-    assert torch.isfinite(noise).all()
-    assert float(noise.mean()) == pytest.approx(0.5772, abs=0.01)
-    assert float(noise.var()) == pytest.approx(np.pi**2 / 6, rel=0.02)
-
-
 def test_noise_makes_other_nodes_likely_now_and_then() -> None:
     triples, nodes = sphere((3, 200, 4), 0.9, 1), scattered(9, 4, 2)
     still = losses.ranking(triples, nodes, Objective(noise=0.0))
-    generator = torch.Generator().manual_seed(0)
     found = [
-        float(losses.ranking(triples, nodes, Objective(noise=1.0), generator)) for _ in range(3)
+        float(losses.ranking(triples, nodes, Objective(noise=1.0), noise(seed, 200, 9)))
+        for seed in range(3)
     ]
     assert len({*found, float(still)}) == 4
 
@@ -101,9 +98,9 @@ def test_noise_makes_other_nodes_likely_now_and_then() -> None:
 def test_the_masks_differ_with_noise_alone() -> None:
     triples, nodes = sphere((3, 50, 4), 0.9, 1), scattered(9, 4, 2)
 
-    def value(noise: float, mask: losses.Mask) -> float:
-        generator = torch.Generator().manual_seed(1)
-        return float(losses.ranking(triples, nodes, Objective(noise=noise, mask=mask), generator))
+    def value(much: float, mask: losses.Mask) -> float:
+        objective = Objective(noise=much, mask=mask)
+        return float(losses.ranking(triples, nodes, objective, noise(1, 50, 9)))
 
     assert value(0.0, "nearest") == value(0.0, "likeliest")
     assert value(1.0, "nearest") != value(1.0, "likeliest")

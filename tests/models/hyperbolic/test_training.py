@@ -157,10 +157,29 @@ def test_what_is_not_finite_ends_the_fit_with_what_was_good() -> None:
 def test_three_bad_rounds_in_a_row_end_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "WORSE", 1.0)
     # Judged the same or worse for three rounds: at steps that do not help.
-    found = trained(replace(EFFORT, max_iter=2000, learning_rate=1e4))
+    found = trained(replace(EFFORT, max_iter=2000, learning_rate=5.0))
     assert found.diverged.startswith("after ")
     assert "the tree was judged" in found.diverged
     assert found.costs[-1][0] < 2000
+
+
+def test_nodes_thrown_to_the_edge_end_the_fit_also_one_that_goes_on() -> None:
+    effort = replace(EFFORT, max_iter=2000, learning_rate=1e4)
+    kept = Kept()
+    found = trained(effort, kept)
+    assert found.diverged == "after 60 steps all nodes lay at the edge of the ball"
+    assert [int(state["n_bad"]) for state in kept.all] == [1, 2]
+    assert trained(effort, Kept(kept.all[1])).diverged == found.diverged
+    assert (trained(replace(effort, keep="last")).diverged) == found.diverged
+
+
+def test_nodes_that_begin_at_the_edge_are_not_taken_for_thrown_there() -> None:
+    effort = replace(EFFORT, max_iter=100, learning_rate=1e-9, max_norm=0.05, structure_every=0)
+    leaves, judge = leaves_and_judge()
+    nodes = scattered(11, 4, 0).float()
+    nodes *= 0.05 / nodes.norm(dim=1, keepdim=True)
+    found = train(leaves, nodes, judge, effort, 7, Checkpoint(), silent)
+    assert found.diverged == ""
 
 
 class Learned:

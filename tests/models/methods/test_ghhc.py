@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from models import registry
 from models.contract import Fitted
 from models.data import Data, Earlier
 from models.errors import UsageError
-from models.hyperbolic import fitting, pools
+from models.hyperbolic import extraction, fitting, pools, scaling
 from models.methods.hyperbolic.ghhc import GHHCParams
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
@@ -87,7 +88,8 @@ def test_every_way_finds_the_groups(params: dict[str, Any]) -> None:
 def test_random_nodes_learn() -> None:
     """Without a tree of seeds, steps alone make one."""
     features, group = branches()
-    ways = {"seeding": "points", "n_init": 1, "learning_rate": 0.05}
+    ways: dict[str, Any] = {"seeding": "points", "n_init": 1, "learning_rate": 0.05}
+    ways |= {"structure": "distance", "gamma": 0.25}
     start = fit(features, max_iter=0, **ways)
     moved = fit(features, max_iter=400, **ways)
     assert moved.metrics["cost"] < start.metrics["cost"]
@@ -240,6 +242,29 @@ def test_a_learning_rate_that_diverges_is_stopped_and_said() -> None:
     assert fitted.warnings[-1].startswith("The fit diverged and was stopped: after ")
     assert fitted.warnings[-1].endswith("Lower 'learning_rate'.")
     assert purity(fitted, group) > 0.98
+    assert len(fitted.curves["objective"]) < 100
+    nodes = fitted.state["nodes"]
+    assert np.isfinite(nodes).all()
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("rate", [100.0, 1e4, 1e6])
+def test_no_learning_rate_is_too_large_to_be_noticed(optimizer: str, rate: float) -> None:
+    """Also where few nodes over few groups make any tree a good one."""
+    features = np.repeat(20.0 * np.eye(4), 15, axis=0)
+    features += np.random.default_rng(0).normal(size=features.shape)
+    params = {"n_internal": 11, "optimizer": optimizer, "learning_rate": rate, "max_iter": 1000}
+    kept = Kept()
+    fitted = METHOD.fit(
+        Data({"features": features}), GHHCParams(**{**QUICK, **params}), checkpoint=kept
+    )
+    assert "The fit diverged and was stopped: after " in fitted.warnings[-1]
+    for state in kept.all:
+        assert np.isfinite(state["moving"]).all()
+        assert np.isfinite(state["nodes"]).all()
+    with pytest.raises(UsageError, match=r"diverged and was stopped.*Lower 'learning_rate'") as no:
+        fit(features, keep="last", **params)
+    assert (no.value.code, no.value.where) == ("diverged", {"parameter": "learning_rate"})
 
 
 def test_duplicates_are_taken() -> None:
@@ -266,6 +291,130 @@ def test_two_places_and_one() -> None:
     assert any("20 point(s) lie at the mean of all" in warning for warning in one.warnings)
     found = METHOD.predict(one.model, one.tree, Data({"features": np.zeros((2, 3))}))
     assert found.leaf.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("scaling", ["unit", "largest", "none"])
+def test_zero_rows_and_nothing_else(scaling: str) -> None:
+    fitted = fit(np.zeros((20, 3)), scaling=scaling)
+    assert (fitted.tree.n_nodes, fitted.tree.n_points) == (1, 20)
+    assert np.isfinite(fitted.model.arrays["embedding"]).all()
+
+
+def test_a_file_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 102 MB blocks are held, a pool and a few numbers of each point."""
+    fit(branches()[0])  # Loads what is loaded late.
+    monkeypatch.setattr(pools, "MOST_POINTS", 1000)
+    for module in (pools, scaling, extraction):
+        monkeypatch.setattr(module, "_BLOCK", 1 << 18)
+    n_points = 40_000
+    features = np.lib.format.open_memmap(
+        tmp_path / "features.npy", "w+", np.float32, (n_points, 640)
+    )
+    rng = np.random.default_rng(0)
+    middle = 10 * rng.normal(size=(6, 640)).astype(np.float32)
+    for start in range(0, n_points, 10_000):
+        group = rng.integers(6, size=10_000)
+        features[start : start + 10_000] = middle[group]
+        features[start : start + 10_000, :4] += rng.normal(size=(10_000, 4))
+    del features
+    rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
+    tracemalloc.start()
+    fitted = fit(rows, n_init=1, max_iter=20)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert fitted.tree.n_points == n_points
+    assert peak < 48e6
+
+
+def late(n: int, column: int, value: float, tmp_path: Path) -> ArrayRows:
+    """A mapped file with one odd value in its last row."""
+    features = branches(each=n // 6)[0] / 100
+    features[-1, column] = value
+    np.save(tmp_path / "features.npy", features)
+    return ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
+
+
+@pytest.mark.parametrize(
+    ("value", "params", "code"),
+    [
+        (np.nan, {}, "not-finite"),
+        (-np.inf, {"scaling": "largest"}, "not-finite"),
+        (1e300, {}, "too-large"),
+        (1.0, {"scaling": "none"}, "outside-the-ball"),
+    ],
+)
+def test_what_cannot_be_used_late_in_a_stream_is_named_before_any_step(
+    value: float,
+    params: dict[str, Any],
+    code: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pools, "MOST_POINTS", 150)
+    monkeypatch.setattr(scaling, "_BLOCK", 100 * 6)
+    kept = Kept()
+    with pytest.raises(UsageError) as caught:
+        METHOD.fit(
+            Data({"features": late(600, 3, value, tmp_path)}),
+            GHHCParams(**{**QUICK, **params}),
+            checkpoint=kept,
+        )
+    assert caught.value.code == code
+    if code != "too-large":
+        assert caught.value.where["row"] == 599
+        assert "row 599" in caught.value.detail
+    assert kept.all == []
+
+
+class Turning(ArrayRows):
+    """A file that is not the same when it is read again: from then on its last row is no number."""
+
+    n_read = 0
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        values = super().read(start, stop)
+        if stop == self.shape[0]:
+            self.n_read += 1
+            if self.n_read > 2:
+                values = values.copy()
+                values[-1, 2] = np.nan
+        return values
+
+
+def test_what_turns_bad_while_it_is_learned_from_leaves_a_good_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pools, "MOST_POINTS", 150)
+    monkeypatch.setattr(pools, "_STRETCHES", 2)
+    features, _ = branches(each=100)
+    kept = Kept()
+    with pytest.raises(UsageError, match="NaN at row 599, column 2") as caught:
+        METHOD.fit(
+            Data({"features": Turning(features)}),
+            GHHCParams(**{**QUICK, "max_iter": 160}),
+            checkpoint=kept,
+        )
+    assert caught.value.code == "not-finite"
+    assert len(kept.all) >= 2
+    assert all(np.isfinite(state["moving"]).all() for state in kept.all)
+
+
+def test_many_points_have_an_approximate_index_that_says_so() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(10_500, 3)) + 5 * np.eye(3)[rng.integers(3, size=10_500)]
+    fitted = fit(features, max_iter=0, n_init=1)
+    assert fitted.warnings[0].startswith("Neighbours were sought by an approximate index, which ")
+
+
+def test_processes_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, _ = branches()
+    with pytest.raises(UsageError, match="at most 'batch_size', 40"):
+        fit(features, processes=41)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(UsageError, match="GPU of its own, and there are 1 where") as caught:
+        fit(features, processes=2, device="cuda")
+    assert (caught.value.code, caught.value.where) == ("no-gpu", {"parameter": "processes"})
 
 
 def test_zero_rows_are_taken_and_said_where_they_are_the_mean() -> None:
@@ -330,3 +479,4 @@ def test_a_gpu_finds_the_same_groups() -> None:
 def test_there_are_enough_rounds_for_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert fitting.effort_of(GHHCParams()).n_rounds == 50
+    assert fitting.effort_of(GHHCParams(n_internal=50_000)).round_size == 500

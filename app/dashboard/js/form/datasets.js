@@ -8,6 +8,7 @@ export const COLUMNS = new Set([
   "names",
   "feature_names",
   "tasks",
+  "targets",
   "timestamps",
   "documents",
 ]);

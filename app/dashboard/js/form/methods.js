@@ -28,6 +28,10 @@ const FAMILIES = {
     "Flat clusters",
     "A partition, as a tree of depth one; most give logits, so that a hierarchy can follow.",
   ],
+  tasks: [
+    "Tasks that learn from each other",
+    "Regressors or classifiers of several tasks, and a tree of the tasks.",
+  ],
   online: ["Streams", "Points that come one after the other."],
   metric: ["Metric learning", "Representations with a hierarchy in them."],
 };

@@ -8,7 +8,7 @@ import { statusChip } from "../progress.js";
 
 const ENDINGS = {
   npy: "npy", npz: "npz", safetensors: "safetensors", "arrow-stream": "arrows", "arrow-file": "arrow",
-  parquet: "parquet", csv: "csv", libsvm: "svm", json: "json",
+  parquet: "parquet", csv: "csv", libsvm: "svm", json: "json", jsonl: "jsonl",
 }; // prettier-ignore
 const METHOD_FOR = { logits: "l2h" };
 

@@ -6,7 +6,17 @@ import { statusChip } from "../progress.js";
 import { uploads } from "../uploads.js";
 import { listPage } from "./lists.js";
 
-const ROLES = ["features", "logits", "labels", "names", "targets", "tasks", "timestamps", "graph"];
+const ROLES = [
+  "features",
+  "logits",
+  "labels",
+  "names",
+  "documents",
+  "targets",
+  "tasks",
+  "timestamps",
+  "graph",
+];
 
 export async function mount(root, { router, params }) {
   const list = el("div", { class: "page-part" });

@@ -1,0 +1,1 @@
+"""What `hyphc` is made of."""

@@ -1,0 +1,183 @@
+"""Multi-task relationship learning: regressors of tasks with the covariance of tasks.
+
+Weights and covariance in turn, each in closed form (`models.tasks.relationship`), from unrelated
+tasks. What the weights weigh, `penalty`, and how much tasks share, `sharing`, are given or chosen
+by the error on folds of rows. Features and targets are scaled by their mean and deviation over all
+rows first. The tree is by average linkage over 1 less the correlation of tasks: its leaves are the
+tasks.
+
+With `held_out` the regressors are measured on rows that they were not fitted to:
+`explained_variance`, 1 less the mean squared error over the variance of the targets.
+`explained_variance_fitted` is that of the rows fitted to.
+
+Source: Zhang and Yeung, "A Convex Formulation for Learning Task Relationships in Multi-Task
+Learning" (2010), §2.2 and §2.3. Not from there: grid and folds.
+
+Cost: O(N D^2 + i (s (T D^2 + T^2 D) + T^3)) for T tasks, i iterations of s steps each, tens of
+both, and as much again for each fold and pair of `penalty` and `sharing` tried, 18 of them; memory
+five copies of the features in double precision and 8 T (D^2 + 4 T) bytes.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.data import Data
+from models.errors import UsageError
+from models.partitions.choosing import share
+from models.tasks import linear, relationship
+from models.tasks.asking import INPUTS, TaskParams, bytes_of_table
+from models.tasks.linear import Scaling
+from models.tasks.relationship import Moments
+from models.tasks.serving import linked, place, served
+from models.tasks.splits import folds, held_out
+from models.tasks.table import Float, Int, Table, check, table_of
+from models.tree.tree import Tree
+
+MOST_TASKS = 2_000
+"""Covariances of which are taken apart in a few seconds."""
+
+MOST_VALUES = 1 << 27
+"""Of the tasks' covariances of features (1 GiB)."""
+
+PENALTIES = (1e-3, 1e-2, 1e-1)
+SHARINGS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+
+
+class MTRLParams(TaskParams):
+    penalty: float | None = Field(
+        None,
+        ge=1e-9,
+        le=1e9,
+        description=(
+            "What half the squared weights of scaled features are multiplied by. None: the one of "
+            "least error on folds, of 0.001, 0.01 and 0.1."
+        ),
+    )
+    sharing: float | None = Field(
+        None,
+        ge=1e-9,
+        le=1e9,
+        description=(
+            "What weights that are not as the tasks' covariance has them cost. None: the one of "
+            "least error on folds, of six from 0.001 to 1."
+        ),
+    )
+    n_folds: int = Field(5, ge=2, le=100, description="Folds of rows to choose by.")
+    max_iter: int = Field(100, ge=1, le=10_000, description="Most turns of weights and covariance.")
+    tol: float = Field(
+        1e-5, ge=0, le=1, description="They end when a turn lowers the objective by this share."
+    )
+
+
+class MTRL(Method[MTRLParams]):
+    """See the module's docstring."""
+
+    id: ClassVar = "mtrl"
+    title: ClassVar = "Multi-task relationship learning"
+    family: ClassVar = "tasks"
+    paper: ClassVar = Paper(
+        "A Convex Formulation for Learning Task Relationships in Multi-Task Learning", 2010, "UAI"
+    )
+    Params: ClassVar = MTRLParams
+    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
+    outputs: ClassVar = ("tree", "model")
+    advice: ClassVar = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
+    example: ClassVar = {"penalty": 0.01, "n_folds": 2}
+
+    def _memory(self, shapes: Shapes, params: MTRLParams) -> int:
+        return bytes_of_table(shapes)
+
+    def _check(self, data: Data, params: MTRLParams) -> None:
+        check(data, "regression")
+        n_features = data.dense("features").shape[1]
+        n_tasks = len(np.unique(np.asarray(data.values["tasks"])))
+        if n_tasks > MOST_TASKS or n_tasks * n_features**2 > MOST_VALUES:
+            raise UsageError(
+                f"Method 'mtrl' takes at most {MOST_TASKS:,} tasks, and as many as times the "
+                f"square of their features is {MOST_VALUES:,}; there are {n_tasks:,} tasks with "
+                f"{n_features:,} features. {self.advice}",
+                code="too-large",
+                role="tasks",
+            )
+
+    def _fit(self, data: Data, params: MTRLParams, run: Run) -> Fitted:
+        run.progress(0.02, "ordering rows")
+        table = table_of(data, "regression")
+        out = held_out(table, params.held_out, run.rng)
+        fitted = table.part(~out)
+        scaling = Scaling.of(fitted)
+        columns, targets = scaling.columns(fitted), scaling.targets(fitted)
+        fold = folds(fitted, params.n_folds, run.rng)
+        penalty, sharing = _chosen(
+            columns, targets, fitted, fold, params, share(run.progress, 0.05, 0.8)
+        )
+        moments = Moments.of(columns[:, :-1], targets, fitted.start)
+        found = relationship.related(
+            moments, penalty, sharing, params.max_iter, params.tol, share(run.progress, 0.8, 0.9)
+        )
+        run.progress(0.9, "building the tree")
+        notes = []
+        if not found.ended:
+            notes.append(
+                f"Weights and covariance were still moving after {params.max_iter} turns; raise "
+                "'max_iter'."
+            )
+        return served(
+            linked(1.0 - relationship.correlation(found.covariance), table),
+            found.with_intercepts(moments),
+            scaling,
+            table,
+            fitted,
+            table.part(out),
+            "regression",
+            {
+                "penalty": penalty,
+                "sharing": sharing,
+                "objective": found.objectives[-1],
+                "n_iter": len(found.objectives) / 2,
+            },
+            notes,
+            arrays={"covariance": found.covariance},
+        )
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """The leaf of each row's task, and what its regressor says of the row."""
+        return place(model, tree, data)
+
+
+def _chosen(
+    columns: Float,
+    targets: Float,
+    table: Table,
+    fold: Int,
+    params: MTRLParams,
+    progress: Progress,
+) -> tuple[float, float]:
+    """The penalty and sharing of least squared error on folds."""
+    penalties = PENALTIES if params.penalty is None else (params.penalty,)
+    sharings = SHARINGS if params.sharing is None else (params.sharing,)
+    errors = np.zeros((len(penalties), len(sharings)))
+    if errors.size == 1:
+        return penalties[0], sharings[0]
+    for number in range(params.n_folds):
+        out = fold == number
+        if not out.any():
+            continue
+        part = table.part(~out)
+        moments = Moments.of(columns[~out, :-1], targets[~out], part.start)
+        for at, to in np.ndindex(errors.shape):
+            done = (number + (at * len(sharings) + to) / errors.size) / params.n_folds
+            within = share(progress, done, done)
+            found = relationship.related(
+                moments, penalties[at], sharings[to], params.max_iter, 10 * params.tol, within
+            )
+            weights = found.with_intercepts(moments)
+            scores = linear.scores(columns[out], table.task[out], weights)
+            errors[at, to] += linear.loss(scores, targets[out], "regression").sum()
+    at, to = np.unravel_index(errors.argmin(), errors.shape)
+    return penalties[int(at)], sharings[int(to)]

@@ -1,0 +1,1 @@
+"""Regression and classification of several tasks, each of which has its own regressor."""

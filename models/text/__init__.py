@@ -1,0 +1,1 @@
+"""Documents as words: tokens, vocabularies, and what is counted of them."""

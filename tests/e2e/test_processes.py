@@ -1,0 +1,86 @@
+"""A fit of several processes in a real worker: cancelled, killed, gone on with, cleaned up."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.e2e.conftest import Service, running, until
+
+pytestmark = pytest.mark.slow
+
+RNG = np.random.default_rng(0)
+POINTS = 10 * np.eye(6)[RNG.integers(6, size=600)] + RNG.normal(size=(600, 6))
+PARAMS = {"n_internal": 31, "max_iter": 300, "n_init": 1, "processes": 2, "keep": "last"}
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("processes") / "data"
+    with running(folder, workers=1, UMBEL_THREADS="2", UMBEL_CHECKPOINT_S="0.1") as service:
+        yield service
+
+
+def submit(service: Service, **params: Any) -> str:
+    buffer = io.BytesIO()
+    np.save(buffer, POINTS)
+    answer = service.client.post(
+        "/v1/datasets", content=buffer.getvalue(), headers={"Content-Type": "application/x-npy"}
+    )
+    inputs = {"features": str(answer.json()["id"])}
+    return service.submit({"method": "ghhc", "inputs": inputs, "params": {**PARAMS, **params}})
+
+
+def others(service: Service) -> list[psutil.Process]:
+    return service.named("models.hyperbolic.following")
+
+
+def message(service: Service, job_id: str) -> str:
+    job = service.client.get(f"/v1/jobs/{job_id}").json()
+    assert job["status"] in ("queued", "running"), job
+    return str((job["progress"] or {}).get("message", ""))
+
+
+def test_they_find_what_one_finds(own: Service) -> None:
+    jobs = [own.ended(submit(own, processes=n), 90.0) for n in (1, 2)]
+    one, two = (job["result"] for job in jobs)
+    assert jobs[1]["warnings"] == jobs[0]["warnings"]
+    assert two["metrics"]["cost"] == pytest.approx(one["metrics"]["cost"], rel=1e-2)
+    assert two["metrics"]["objective"] == pytest.approx(one["metrics"]["objective"], rel=1e-3)
+    until(lambda: not others(own), 5.0)
+
+
+def test_a_cancelled_job_ends_them(own: Service) -> None:
+    job_id = submit(own, max_iter=10**6)
+    until(lambda: ", objective " in message(own, job_id), 30.0, own.log)
+    assert len(others(own)) == 1
+    asked = time.monotonic()
+    assert own.client.post(f"/v1/jobs/{job_id}/cancel").status_code in (200, 202)
+    assert own.ended(job_id)["status"] == "cancelled"
+    until(lambda: not others(own), 5.0)
+    assert time.monotonic() - asked < 10.0
+
+
+@pytest.mark.parametrize("victim", ["one of them", "the job", "the worker"])
+def test_a_lost_one_costs_an_attempt_and_the_fit_goes_on(own: Service, victim: str) -> None:
+    job_id = submit(own, max_iter=1500)
+    until(lambda: ", objective " in message(own, job_id), 30.0, own.log)
+    time.sleep(0.5)
+    (other,) = others(own)
+    if victim == "one of them":
+        other.kill()
+    elif victim == "the job":
+        psutil.Process(other.ppid()).kill()
+    else:
+        own.workers()[0].kill()
+    until(lambda: not other.is_running() or other.status() == psutil.STATUS_ZOMBIE, 5.0)
+    job = own.ended(job_id, 180.0)
+    assert (job["status"], job["attempt"]) == ("succeeded", 2)
+    assert job["result"]["curves"]["objective"][-1][0] == 1500
+    until(lambda: not others(own), 5.0)
