@@ -3,8 +3,10 @@
 First speed, side by side in one process: an iteration of EM against its matrix product and against
 an iteration of scikit-learn's KMeans. Then on real sets: how well classes are recovered at their
 number and at 20 (table 5.2; counts for the models of counts), tf-idf against tf (5.3), likelihood
-of rows held out for 10 to 30 clusters (figure 5.1), in-sample against out-of-sample rows (5.4),
-exact against bounded concentrations (5.5). Mean and standard deviation over seeds.
+of rows held out for 10 to 30 clusters (figure 5.1) and by five hierarchies (figure 5.2), in-sample
+against out-of-sample rows (5.4), exact against bounded concentrations (5.5). Then, on clusters that
+are drawn to move, likelihood of the next period's rows (figure 5.3). Mean and standard deviation
+over seeds.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from bench import Size, real_data
 from bench.report import Report
 from models.contract import Fitted, silent
 from models.data import Data, Matrix
-from models.methods.sphere import bvmf, vmf
+from models.methods.sphere import bvmf, tvmf, vmf
+from models.numerics.sphere import draw_vmf, uniform
 from models.preprocess import pipeline
 from models.registry import method
 from models.vmf.mixture import Mixture, Shape, maximize
@@ -45,6 +48,23 @@ _COUNTS: dict[Size, tuple[int, ...]] = {
     "default": (10, 20, 30),
     "full": (10, 15, 20, 25, 30),
 }
+_HIERARCHIES: dict[Size, tuple[tuple[int, int], ...]] = {
+    "quick": ((3, 3),),
+    "default": ((3, 3), (3, 4), (4, 3), (2, 10), (3, 5)),
+    "full": ((3, 3), (3, 4), (4, 3), (2, 10), (3, 5)),
+}
+"""Height and branching, as in the thesis."""
+
+_MOVING: dict[Size, tuple[int, int, int]] = {
+    "quick": (4, 100, 5),
+    "default": (8, 200, 10),
+    "full": (12, 300, 30),
+}
+"""Periods, rows in each and clusters of what is drawn."""
+
+_STEPS = (150.0, 600.0, 4000.0)
+"""C0 of what is drawn: from quick clusters to slow ones."""
+
 _TEXTS: dict[Size, int] = {"quick": 1500, "default": 4000, "full": 12_000}
 
 _KMEANS = (2, 22)
@@ -54,7 +74,7 @@ UNIT = [{"step": "l2"}]
 TF = [{"step": "tfidf", "scheme": "lnc"}]
 TFIDF = [{"step": "tfidf", "scheme": "ltc"}]
 
-MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+FLAT: dict[str, tuple[str, dict[str, Any]]] = {
     "B-vMFmix": ("bvmf", {}),
     "B-vMFmix, bounding": ("bvmf", {"inference": "variational-bounding"}),
     "vMFmix": ("vmf", {}),
@@ -65,6 +85,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "MM": ("multinomial", {"n_init": 5}),
     "LDA": ("lda", {}),
 }
+MODELS = {**FLAT, "H-vMFmix": ("hvmf", {}), "T-vMFmix": ("tvmf", {})}
 _OF_COUNTS = ("MM", "LDA")
 
 
@@ -80,6 +101,7 @@ def table(report: Report, size: Size) -> None:
         features, labels = _prepared(found[0], UNIT), found[1]
         _recovered(report, name, {"": features}, labels, size)
         _held_out(report, name, features, size)
+        _hierarchies(report, name, features, size)
         _inside(report, name, features, labels, size)
     texts = _glosses(_TEXTS[size])
     if texts is not None:
@@ -87,6 +109,9 @@ def table(report: Report, size: Size) -> None:
         kinds = {"": _prepared(counts, TFIDF), "counts": counts, "tf": _prepared(counts, TF)}
         _recovered(report, "glosses", kinds, labels, size)
         _held_out(report, "glosses", kinds[""], size)
+        _hierarchies(report, "glosses", kinds[""], size)
+    for c0 in _STEPS:
+        _next_period(report, c0, size)
 
 
 def _speed(report: Report, size: Size) -> None:
@@ -164,7 +189,7 @@ def _recovered(
 ) -> None:
     """NMI and ARI of every model, at the number of classes and at 20."""
     n_classes = len(np.unique(labels))
-    asked = [("", model) for model in MODELS if model not in _OF_COUNTS]
+    asked = [("", model) for model in FLAT if model not in _OF_COUNTS]
     if "counts" in kinds:
         asked += [("counts", model) for model in _OF_COUNTS]
         asked += [("tf", model) for model in ("vMFmix", "k-means")]
@@ -212,6 +237,82 @@ def _held_out(report: Report, name: str, features: Matrix, size: Size) -> None:
             )
 
 
+def _hierarchies(report: Report, name: str, features: Matrix, size: Size) -> None:
+    """Mean log-likelihood of half the rows, by hierarchies and by as many clusters as leaves."""
+    for height, branching in _HIERARCHIES[size]:
+        shape = {"height": height, "branching": branching}
+        for model in ("H-vMFmix", "B-vMFmix", "vMFmix"):
+            values, taken = [], []
+            for seed in range(_SEEDS[size]):
+                given = shape if model == "H-vMFmix" else {"n_clusters": branching**height}
+                began = time.perf_counter()
+                found = _fitted(model, {"features": features}, seed, held_out=0.5, **given)
+                taken.append(time.perf_counter() - began)
+                values.append(found.metrics["held_out_log_likelihood"])
+            report.row(
+                "sphere",
+                what=f"{name}, held out: {model}",
+                height=height,
+                branching=branching,
+                seeds=_SEEDS[size],
+                log_likelihood=_shown(values),
+                seconds=_shown(taken),
+            )
+
+
+def _next_period(report: Report, c0: float, size: Size) -> None:
+    """Mean log-likelihood of each period's rows by models of all before, less that by vMFmix."""
+    n_periods, n_rows, n_clusters = _MOVING[size]
+    n_seeds = min(3, _SEEDS[size])
+    models = {"vMFmix": vmf.verdicts, "B-vMFmix": bvmf.verdicts, "T-vMFmix": tvmf.verdicts}
+    gains: dict[str, list[float]] = {model: [] for model in models}
+    taken: dict[str, list[float]] = {model: [] for model in models}
+    for seed in range(n_seeds):
+        features, period = _moving(n_periods, n_rows, n_clusters, c0, seed)
+        for now in range(2, n_periods):
+            before, new = period < now, Data({"features": features[period == now]})
+            plain = 0.0
+            for model, verdicts in models.items():
+                given: dict[str, Any] = {"features": features[before]}
+                if model == "T-vMFmix":
+                    given["timestamps"] = period[before]
+                more = {"c0": c0} if model == "T-vMFmix" else {}
+                began = time.perf_counter()
+                found = _fitted(model, given, seed, n_clusters=n_clusters, **more)
+                taken[model].append(time.perf_counter() - began)
+                assert found.model is not None
+                value = float(verdicts(found.model, new)["log_likelihood"].mean())
+                plain = value if model == "vMFmix" else plain
+                gains[model].append(value - plain)
+    for model in ("B-vMFmix", "T-vMFmix"):
+        report.row(
+            "sphere",
+            what=f"next period of moving clusters: {model}",
+            c0=c0,
+            clusters=n_clusters,
+            periods=n_periods,
+            seeds=n_seeds,
+            above_vmf=_shown(gains[model]),
+            least=min(gains[model]),
+            seconds=_shown(taken[model]),
+        )
+
+
+def _moving(
+    n_periods: int, n_rows: int, n_clusters: int, c0: float, seed: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Rows of clusters that move and whose weights change, and the period of each."""
+    rng = np.random.default_rng(seed)
+    n_features, kappa, sd = 50, 200.0, 0.3
+    means, eta = uniform(n_clusters, n_features, rng), rng.standard_normal(n_clusters)
+    rows = []
+    for _ in range(n_periods):
+        weights = np.exp(eta) / np.exp(eta).sum()
+        rows.append(draw_vmf(means[rng.choice(n_clusters, n_rows, p=weights)], kappa, rng))
+        means, eta = draw_vmf(means, c0, rng), eta + sd * rng.standard_normal(n_clusters)
+    return np.concatenate(rows), np.repeat(np.arange(n_periods), n_rows)
+
+
 def _inside(report: Report, name: str, features: Matrix, labels: _Labels, size: Size) -> None:
     """Accuracy of in-sample or not, where half the classes are known and all come, 20 clusters."""
     for model in ("B-vMFmix", "vMFmix"):
@@ -245,10 +346,14 @@ def _inside(report: Report, name: str, features: Matrix, labels: _Labels, size: 
 
 
 def _fit(model: str, features: Matrix, n_clusters: int, seed: int, **more: Any) -> Fitted:
+    return _fitted(model, {"features": features}, seed, n_clusters=n_clusters, **more)
+
+
+def _fitted(model: str, inputs: dict[str, Any], seed: int, **more: Any) -> Fitted:
     name, params = MODELS[model]
     used = method(name)
-    whole = used.Params.model_validate({**params, "n_clusters": n_clusters, "seed": seed, **more})
-    found: Fitted = _quietly(lambda: used.fit(Data({"features": features}), whole))
+    whole = used.Params.model_validate({**params, "seed": seed, **more})
+    found: Fitted = _quietly(lambda: used.fit(Data(inputs), whole))
     return found
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -27,6 +27,8 @@ from models.contract import Arrays
 from models.numerics import bessel
 from models.partitions.points import Float, Int
 from models.vmf.priors import Priors
+
+Form = Literal["grid", "bound"]
 
 ZOOM, FINE = 33, 257
 """Points of the grids that find where a posterior lies, and of the one it is summed on."""
@@ -66,6 +68,13 @@ class Concentrations:
     m: float
     sigma: float
 
+    @classmethod
+    def at(cls, kappa: Float, n_features: int, priors: Priors) -> Concentrations:
+        """All of q at one number each, to begin with: its divergence is left out."""
+        log = np.log(np.maximum(kappa, 1e-12))
+        log_c, none = bessel.log_c(n_features, kappa), np.zeros(len(kappa))
+        return cls(kappa, log_c, log, log**2, none, kappa, kappa, priors.m, priors.sigma)
+
     def divergence_from(self, priors: Priors) -> Float:
         """KL(q || prior) for other m and sigma."""
 
@@ -95,6 +104,21 @@ class Concentrations:
     def log_sd(self) -> Float:
         """Standard deviation of log kappa."""
         return np.asarray(np.sqrt(np.maximum(0.0, self.log_square - self.log_mean**2)))
+
+
+def renewed(
+    form: Form,
+    size: Float,
+    along: Float,
+    n_features: int,
+    priors: Priors,
+    before: Concentrations | None,
+    max_kappa: float,
+) -> Concentrations:
+    """q of each kappa after `before`, in the given form."""
+    if form == "grid":
+        return by_grid(size, along, n_features, priors, max_kappa)
+    return by_bound(size, along, n_features, priors, before, max_kappa)
 
 
 def by_grid(

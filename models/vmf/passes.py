@@ -12,6 +12,7 @@ Memory: a block, and sums K D of 8 bytes for each share of the rows (`SHARES` at
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ import scipy.sparse as sp
 
 from models.contract import Progress
 from models.data import Matrix
+from models.numerics.sphere import unit
 from models.partitions.points import Float
 from models.vmf.points import UnitRows
 
@@ -78,6 +80,12 @@ class Passes:
         self._pool.shutdown(cancel_futures=True)
         self._stack.__exit__(kind, error, trace)
 
+    def over(self, points: UnitRows) -> Passes:
+        """The same threads over other rows."""
+        found = Passes(points, self._threads)
+        found._pool = self._pool
+        return found
+
     def expect(
         self,
         weights: Float,
@@ -101,14 +109,19 @@ class Passes:
         n_shares = min(SHARES, room, len(slices))
         cuts = np.linspace(0, len(slices), n_shares + 1).astype(int).tolist()
         evidence = np.empty(n_points)
-        jobs = [
-            self._pool.submit(work.share, slices[start:stop], evidence)
-            for start, stop in pairwise(cuts)
-        ]
-        size, total = jobs[0].result()
+        parts: Iterator[tuple[Float, Float]]
+        if n_shares == 1:
+            # Of few rows; another thread would cost more than it saves.
+            parts = iter([work.share(slices, evidence)])
+        else:
+            jobs = [
+                self._pool.submit(work.share, slices[start:stop], evidence)
+                for start, stop in pairwise(cuts)
+            ]
+            parts = (job.result() for job in jobs)
+        size, total = next(parts)
         progress(1 / n_shares, "fitting")
-        for done, job in enumerate(jobs[1:], 2):
-            one, part = job.result()
+        for done, (one, part) in enumerate(parts, 2):
             size += one
             total += part
             progress(done / n_shares, "fitting")
@@ -206,6 +219,16 @@ def log_joint(points: UnitRows, weights: Float, offsets: Float) -> Float:
             np.matmul(block, turned, out=out[rows])
     out += offsets
     return out
+
+
+def direction(points: UnitRows, counted: Float) -> Float:
+    """(D,) unit vector along the sum of the rows, each `counted[i]` times. O(N D)."""
+    total = np.zeros(points.shape[1])
+    for rows in points.slices():
+        total += counted[rows] @ points.block(rows)
+    if not total.any():
+        total[0] = 1.0
+    return unit(total)
 
 
 def _as(block: Matrix, kind: np.dtype[Any]) -> Matrix:

@@ -12,11 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from models.contract import Arrays
 from models.numerics import bessel
 from models.partitions.placing import normalize
 from models.partitions.points import Float
 from models.vmf.passes import log_joint
 from models.vmf.points import UnitRows
+from models.vmf.timed import TimedRows
 
 N_NODES = 5
 
@@ -55,3 +57,30 @@ def log_predictive(
         list(pool.map(fill, points.slices(len(gamma) * N_NODES)))
     joint += log_weights
     return joint, normalize(joint)
+
+
+def log_predictive_in_time(
+    timed: TimedRows, arrays: Arrays, c0: float, threads: int = 1
+) -> tuple[Float, Float]:
+    """As `log_predictive`, each row by the clusters of its own period, in the rows' order.
+
+    arrays : `psi` (T, K, D), `gamma` and `weights` (T, K), `log_mean` and `log_sd` (K,). Of periods
+    after the last one, h steps on, mu is taken as vMF with the mean that h steps of vMF(., c0)
+    leave, of length A(gamma) A(c0)^h; the weights' means stay.
+    """
+    psi, gamma, log_weights = arrays["psi"], arrays["gamma"], np.log(arrays["weights"])
+    last, n_features = len(psi) - 1, psi.shape[2]
+    n_points = timed.points.shape[0]
+    joint, evidence = np.empty((n_points, psi.shape[1])), np.empty(n_points)
+    for t, part in enumerate(timed.parts()):
+        if not part.shape[0]:
+            continue
+        at, known = min(t, last), gamma[min(t, last)]
+        if t > last:
+            length = bessel.ratio(n_features, known) * bessel.ratio(n_features, c0) ** (t - last)
+            known = bessel.concentration(n_features, length)
+        rows = timed.order[timed.start[t] : timed.start[t + 1]]
+        joint[rows], evidence[rows] = log_predictive(
+            part, log_weights[at], psi[at], known, arrays["log_mean"], arrays["log_sd"], threads
+        )
+    return joint, evidence

@@ -18,8 +18,9 @@ from models.contract import Arrays
 from models.numerics import bessel
 from models.partitions.points import Float
 
-LEAST_SIGMA = 0.05
-"""Of log kappa; with clusters all alike the estimate would go to 0."""
+LEAST_SIGMA, MOST_SIGMA = 0.05, 4.0
+"""Of log kappa; with clusters all alike the estimate would go to 0, and where one of few has
+identical rows it would have the others' means of kappa overflow."""
 
 LEAST_ALPHA, MOST_ALPHA = 1e-3, 1e3
 
@@ -46,7 +47,9 @@ class Priors:
     def of_kappa(self, log_mean: float, log_square: float) -> Priors:
         """m and sigma by the clusters' mean E[log kappa_k] and mean E[(log kappa_k)^2]."""
         variance = max(0.0, log_square - log_mean**2)
-        return replace(self, m=log_mean, sigma=max(LEAST_SIGMA, math.sqrt(variance)))
+        # Never below what it was by the upper limit alone, so that the lower bound does not fall.
+        sigma = min(max(LEAST_SIGMA, math.sqrt(variance)), max(MOST_SIGMA, self.sigma))
+        return replace(self, m=log_mean, sigma=sigma)
 
     def of_means(self, mean: Float, max_kappa: float) -> Priors:
         """mu0 and C0 by the clusters' mean E[mu_k], (D,)."""

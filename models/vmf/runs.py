@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from models.contract import Arrays, Checkpoint, Progress, silent
+from models.data import Matrix
 from models.numerics.sphere import seed_rows, unit
 from models.partitions.choosing import share
 from models.partitions.points import Float, Int
@@ -57,6 +58,8 @@ class Restarts:
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
     seed : of every run, with its number of clusters.
     kept : what else is kept in each checkpoint.
+    means : of given rows, the number of the run and a generator the means that it starts from,
+        (n_clusters, D) unit vectors; k-means++ seeds by cosine if None.
     """
 
     passes: Passes
@@ -65,6 +68,7 @@ class Restarts:
     seed: int
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     kept: Arrays = field(default_factory=dict)
+    means: Callable[[Matrix, int, np.random.Generator], Float] | None = None
 
     def best(self, way: Way[C], n_clusters: int, progress: Progress) -> C:
         """The run that ends highest; it goes on from a checkpoint of as many clusters."""
@@ -81,7 +85,7 @@ class Restarts:
             within = share(progress, run / self.n_init, (run + 1) / self.n_init, said)
             within(0.0, "fitting")
             if under_way is None:
-                seeded = self.seeded(n_clusters, rows, seeds[run])
+                seeded = self.seeded(n_clusters, rows, seeds[run], run)
                 under_way = way.start(*seeded, seeds[run])
             saved = {"now": np.array([n_clusters, run]), **self.kept}
             if best is not None:
@@ -103,10 +107,12 @@ class Restarts:
         most = max(SEEDING_ROWS, SEEDING_EACH * n_clusters)
         return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
-    def seeded(self, n_clusters: int, rows: Int, seed: int) -> tuple[Float, Sums]:
+    def seeded(self, n_clusters: int, rows: Int, seed: int, run: int = 0) -> tuple[Float, Sums]:
         """Seeds, and the sums of the rows nearest to each."""
-        points = self.passes.points
-        drawn = seed_rows(points.take(rows), n_clusters, np.random.default_rng(seed))
-        means = unit(points.dense(rows[drawn]))
+        points, rng = self.passes.points, np.random.default_rng(seed)
+        if self.means is None:
+            means = unit(points.dense(rows[seed_rows(points.take(rows), n_clusters, rng)]))
+        else:
+            means = self.means(points.take(rows), run, rng)
         none = np.zeros(n_clusters)
         return means, self.passes.expect(means, none, self.counted, silent, hard=True)

@@ -1,4 +1,4 @@
-"""The features that tell a cluster on the sphere from the rest."""
+"""The features that tell a cluster on the sphere from the rest, or a node from its siblings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from models.partitions.counts import TOP_TERMS
 from models.partitions.points import Float
@@ -20,9 +21,24 @@ def top_features(
     mean beyond that of any row; each with its weight mu_kd. Features that add nothing are left
     out. O(K D log D).
     """
-    whole = np.exp(log_weights) @ means
+    return _best(means, np.broadcast_to(np.exp(log_weights) @ means, means.shape), names)
+
+
+def top_features_below(
+    directions: Float, parent: npt.NDArray[np.int32], names: Sequence[str]
+) -> list[list[dict[str, Any]]]:
+    """Of each node the features by which it differs most from its parent, best first.
+
+    directions : (T, D) unit vectors psi_n; by psi_nd (psi_nd - psi_parent,d), the root's by
+    psi_nd^2; else as `top_features`. O(T D log D).
+    """
+    whole = np.where(parent[:, None] >= 0, directions[parent], 0.0)
+    return _best(directions, whole, names)
+
+
+def _best(means: Float, wholes: Float, names: Sequence[str]) -> list[list[dict[str, Any]]]:
     found = []
-    for own in means:
+    for own, whole in zip(means, wholes, strict=True):
         adds = own * (own - whole)
         best = np.argsort(-adds, kind="stable")[:TOP_TERMS]
         found.append(

@@ -11,21 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import digamma
 
 from models.contract import Arrays, Progress
 from models.numerics import bessel
-from models.partitions.choosing import share
 from models.partitions.points import Float, Int
-from models.vmf.concentrations import Concentrations, by_bound, by_grid
+from models.vmf import ascent
+from models.vmf.ascent import Ladder
+from models.vmf.concentrations import Concentrations, Form, renewed
 from models.vmf.mixture import Mixture, Shape, maximize
 from models.vmf.passes import Passes, Sums
 from models.vmf.priors import Priors, dirichlet_divergence, vmf_divergence
-
-Form = Literal["grid", "bound"]
 
 TURNS = 2
 """Updates of q(mu) and q(kappa) in turn after each pass."""
@@ -106,27 +105,7 @@ class Posterior:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Ascent:
-    """A run; `objective` is the lower bound after each iteration, the last one `posterior`'s."""
-
-    posterior: Posterior
-    objective: tuple[float, ...] = ()
-    ended: bool = False
-
-    def arrays(self, prefix: str) -> dict[str, Float]:
-        return {
-            **self.posterior.arrays(prefix),
-            f"{prefix}objective": np.array(self.objective),
-            f"{prefix}facts": np.array([float(self.ended)]),
-        }
-
-    @classmethod
-    def of(cls, arrays: Arrays, prefix: str) -> Ascent | None:
-        if f"{prefix}psi" not in arrays:
-            return None
-        objective = tuple(arrays[f"{prefix}objective"].tolist())
-        return cls(Posterior.of(arrays, prefix), objective, bool(arrays[f"{prefix}facts"][0]))
+Ascent: TypeAlias = ascent.Ascent[Posterior]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,40 +135,24 @@ class Variational:
         if self.empirical and n_clusters > 1:
             m = float(np.log(np.maximum(kappa[0], 1e-12)))
             priors = replace(priors.of_means(found.means.mean(axis=0), self.max_kappa), m=m)
-        flat = np.zeros(n_clusters)
-        start = Concentrations(
-            kappa,
-            bessel.log_c(n_features, kappa),
-            np.log(np.maximum(kappa, 1e-12)),
-            np.log(np.maximum(kappa, 1e-12)) ** 2,
-            flat,
-            kappa,
-            kappa,
-            priors.m,
-            priors.sigma,
-        )
+        start = Concentrations.at(kappa, n_features, priors)
         psi, gamma = found.means, sums.size * kappa
         posterior = Posterior(priors.alpha + sums.size, psi, gamma, start, priors)
-        return Ascent(self._updated(posterior, sums, first=True))
+        return ascent.Ascent(self._updated(posterior, sums, first=True))
 
     def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
-        return Ascent.of(arrays, prefix)
+        return ascent.restored(Posterior.of, arrays, prefix)
 
     def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
         """Until the bound rises by no more than `tol` for each row."""
-        posterior, objective = one.posterior, list(one.objective)
-        n_counted, most = float(self.counted.sum()), self.max_iter
-        while True:
-            at = len(objective)
-            within = share(progress, at / (most + 1), (at + 1) / (most + 1), f"iteration {at + 1}")
-            sums = self.passes.expect(posterior.weights, posterior.offsets, self.counted, within)
-            objective.append(float(sums.evidence @ self.counted) - posterior.divergence())
-            gain = objective[-1] - objective[-2] if at else np.inf
-            ended = gain <= self.tol * n_counted
-            if ended or len(objective) >= most:
-                return Ascent(posterior, tuple(objective), ended)
-            posterior = self._updated(posterior, sums)
-            save(Ascent(posterior, tuple(objective)))
+        n_counted = float(self.counted.sum())
+        ladder = Ladder(self._expected, self._updated, n_counted, self.max_iter, self.tol)
+        return ladder.climb(one, progress, save)
+
+    def _expected(self, posterior: Posterior, progress: Progress) -> tuple[Sums, float]:
+        """The assignments' sums, and the lower bound."""
+        sums = self.passes.expect(posterior.weights, posterior.offsets, self.counted, progress)
+        return sums, float(sums.evidence @ self.counted) - posterior.divergence()
 
     def _updated(self, before: Posterior, sums: Sums, *, first: bool = False) -> Posterior:
         """Every factor at its maximum given the assignments, and the priors at theirs."""
@@ -202,11 +165,8 @@ class Variational:
                 gamma[:, None] > 0, total / np.where(gamma > 0, gamma, 1.0)[:, None], psi
             )
             along = bessel.ratio(n_features, gamma) * np.einsum("kd,kd->k", sums.total, psi)
-            if self.form == "grid":
-                kappas = by_grid(sums.size, along, n_features, priors, self.max_kappa)
-            else:
-                known = None if first and turn == 0 else kappas
-                kappas = by_bound(sums.size, along, n_features, priors, known, self.max_kappa)
+            known = None if first and turn == 0 else kappas
+            kappas = renewed(self.form, sums.size, along, n_features, priors, known, self.max_kappa)
         after = Posterior(priors.alpha + sums.size, psi, gamma, kappas, priors)
         return replace(after, priors=self._estimated(after)) if self.empirical else after
 

@@ -90,3 +90,13 @@ def test_divergence_of_two_vmf_distributions() -> None:
     found = vmf_divergence(psi, np.array([9.0]), mu0, 2.0)
     assert found[0] == pytest.approx(float((own - prior).mean()), abs=0.03)
     assert vmf_divergence(mu0[None], np.array([2.0]), mu0, 2.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_spread_of_concentrations_is_bounded_but_never_cut_below_what_it_was() -> None:
+    known = Priors(1.0, np.eye(3)[0], 1.0, 0.0, 1.0)
+    assert known.of_kappa(2.0, 5.0).sigma == pytest.approx(1.0)
+    assert known.of_kappa(2.0, 4.0).sigma == 0.05
+    assert known.of_kappa(2.0, 904.0).sigma == 4.0
+    # From beyond the limit, the best that is not further off.
+    wide = Priors(1.0, np.eye(3)[0], 1.0, 0.0, 7.0)
+    assert [wide.of_kappa(0.0, square).sigma for square in (900.0, 25.0)] == [7.0, 5.0]

@@ -1,0 +1,362 @@
+"""Hierarchical mixture of von Mises-Fisher distributions: clusters at the leaves of a hierarchy.
+
+The hierarchy is given, a tree whose leaves are the clusters, or the complete one of `height` and
+`branching`. Its root's mean is drawn from vMF(mu0, C0), any other node's from vMF(mu_parent,
+kappa_parent), every kappa from a log-normal(m, sigma^2), each row from the vMF of its leaf. So
+leaves near each other in the hierarchy are alike and share strength. Coordinate ascent of the lower
+bound (`models.vmf.hierarchical`), which never falls; a run starts top-down, each node's rows, or in
+every second run k-means++ seeds in their place, parted among its children by spherical k-means.
+
+The tree has the hierarchy's shape, with rows at the leaves and, of every node, kappa's posterior
+mean and 95% interval: at a leaf how close its rows lie to its mean, above how close its children's
+means do. Siblings of a complete hierarchy are ordered by size, largest first; those of a given one
+stay. The logits are log p(leaf | x) by the posterior predictive; likelihoods, rows held out and
+in-sample or not as by `bvmf`. Where features have names, nodes are named by those that tell them
+from their parents.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), section 5.4. Deviations: those of `bvmf`;
+the print leaves open an inner node's kappa, whose log density is (number of children) log C_D(k) +
+k sum_c E[mu_c].E[mu] and its log-normal prior's, and the root's parent term, C0 mu0. The root's
+prior is not estimated: one root tells nothing of how roots spread. Cost: an iteration as of `vmf`
+with as many clusters as leaves, and some passes over the T nodes' means, T D each. Memory as of
+`vmf`, and T D numbers about ten times.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from models.contract import (
+    Arrays,
+    Fitted,
+    Input,
+    Method,
+    Model,
+    Paper,
+    Params,
+    Predictions,
+    Run,
+    Shapes,
+)
+from models.data import Data, Matrix
+from models.partitions.choosing import share
+from models.partitions.counts import NAMED_BY, Mask, held_out, term_names
+from models.partitions.placing import permute, said_of_empty
+from models.partitions.points import Float, Int, count_distinct, require_width
+from models.tree.build import from_parents
+from models.tree.parents import under
+from models.tree.tree import Tree
+from models.vmf.asked import Asked
+from models.vmf.hierarchical import Ascent, Branches, Hierarchical
+from models.vmf.inside import Inside
+from models.vmf.passes import SHARES, Passes, direction
+from models.vmf.points import UnitRows
+from models.vmf.predictive import log_predictive
+from models.vmf.priors import Priors
+from models.vmf.room import require_room
+from models.vmf.runs import Restarts
+from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
+from models.vmf.serving import answer_of_tree, placed_below
+from models.vmf.terms import top_features_below
+
+
+class HVMFParams(Params):
+    height: int = Field(
+        2,
+        ge=1,
+        le=16,
+        description="Edges from the root to each leaf. Not looked at where a hierarchy is given.",
+    )
+    branching: int = Field(
+        3,
+        ge=2,
+        le=1000,
+        description=(
+            "Children of each node that is no leaf. Not looked at where a hierarchy is given."
+        ),
+    )
+    inference: Literal["variational-sampling", "variational-bounding"] = Field(
+        "variational-sampling",
+        description=(
+            "How the posterior is found: 'variational-sampling' with the exact distribution of "
+            "each concentration given the rest, 'variational-bounding' with a log-normal one and "
+            "a bound."
+        ),
+    )
+    empirical_bayes: bool = Field(
+        True,
+        description=(
+            "Whether the priors of weights and concentrations are estimated; 'alpha' and "
+            "'kappa_sigma' are where that starts."
+        ),
+    )
+    alpha: float = Field(
+        1.0, ge=1e-3, le=1e3, description="Dirichlet prior of the leaves' weights."
+    )
+    c0: float = Field(
+        1.0,
+        ge=0,
+        le=1e6,
+        description="Concentration of the root's mean around the direction of all rows.",
+    )
+    kappa_median: float = Field(
+        100.0,
+        gt=0,
+        le=1e9,
+        description="Median of the concentrations' log-normal prior; without 'empirical_bayes'.",
+    )
+    kappa_sigma: float = Field(
+        1.0, ge=0.05, le=10, description="Standard deviation of a concentration's logarithm."
+    )
+    max_kappa: float = Field(
+        1e6, ge=1, le=1e9, description="The largest concentration that there may be."
+    )
+    held_out: float = Field(
+        0.0,
+        ge=0,
+        le=0.9,
+        description=(
+            "Share of the rows that is kept out of the fit, to measure likelihood on and to tell "
+            "in-sample from out-of-sample rows by."
+        ),
+    )
+    level: float = Field(
+        0.95, ge=0.5, le=0.9999, description="Share of rows like the fitted ones that is in-sample."
+    )
+    n_init: int = Field(
+        5,
+        ge=1,
+        le=1000,
+        description="Number of runs from different seeds; the one with the highest bound serves.",
+    )
+    max_iter: int = Field(200, ge=1, le=100_000, description="Most iterations of a run.")
+    tol: float = Field(
+        1e-4,
+        ge=0,
+        le=1,
+        description="A run ends when the lower bound rises by no more for each row.",
+    )
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+
+
+class HVMF(Method[HVMFParams]):
+    """See the module's docstring."""
+
+    id: ClassVar = "hvmf"
+    title: ClassVar = "Hierarchical mixture of von Mises-Fisher distributions"
+    family: ClassVar = "sphere"
+    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params: ClassVar = HVMFParams
+    inputs: ClassVar = {
+        "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
+        "hierarchy": Input(
+            required=False,
+            fit_only=True,
+            description=(
+                "A tree whose leaves are the clusters, in place of 'height' and 'branching'. Its "
+                "points, if any, are not looked at."
+            ),
+        ),
+        "feature_names": Input(
+            required=False,
+            description="One name per column; nodes are named by the features that tell them.",
+        ),
+        "names": Input(
+            required=False,
+            description=(
+                "One name per leaf, from left to right; of siblings that 'height' and 'branching' "
+                "made, the largest comes first."
+            ),
+        ),
+    }
+    outputs: ClassVar = ("tree", "model", "logits")
+    advice: ClassVar = "Ask for fewer leaves, or use a sample of the points."
+    resumes: ClassVar = True
+    example: ClassVar = {"height": 1, "n_init": 2}
+
+    def _memory(self, shapes: Shapes, params: HVMFParams) -> int:
+        if len(shapes.get("features", ())) != 2:
+            return 0
+        # More leaves than points are refused, with a clearer word.
+        n_leaves = min(params.branching**params.height, shapes["features"][0])
+        return _bytes(shapes, n_leaves, 2 * n_leaves)
+
+    def _check(self, data: Data, params: HVMFParams) -> None:
+        points, asked = UnitRows.of(data), _asked(data, params)
+        n_points = points.shape[0]
+        asked.require_points(n_points)
+        n_fitted = n_points - round(params.held_out * n_points)
+        asked.require_points(n_fitted, "point(s) left by 'held_out'")
+        if asked.given is not None:
+            n_nodes = asked.given.n_nodes
+            require_room(self.id, _bytes(data.shapes(), asked.n_leaves, n_nodes), self.advice)
+        data.leaf_names(asked.n_leaves, "leaf of the hierarchy")
+        term_names(data, points.shape[1])
+        points.require_unit()
+        asked.require_points(count_distinct(points.values, asked.n_leaves), "distinct point(s)")
+
+    def _fit(self, data: Data, params: HVMFParams, run: Run) -> Fitted:
+        from models.vmf.top_down import begun
+
+        run.progress(0.0, "reading")
+        points, hierarchy = UnitRows.of(data).held(), _asked(data, params).hierarchy()
+        out = held_out(points.shape[0], params.held_out, run.rng)
+        counted = (~out).astype(np.float64)
+        m = float(np.log(params.kappa_median))
+        around = direction(points, counted)
+        with Passes(points, run.threads) as passes:
+            way = Hierarchical(
+                hierarchy,
+                passes,
+                counted,
+                "grid" if params.inference == "variational-sampling" else "bound",
+                Priors(params.alpha, around, params.c0, m, params.kappa_sigma),
+                params.empirical_bayes,
+                params.max_kappa,
+                params.max_iter,
+                params.tol,
+            )
+
+            def means(rows: Matrix, number: int, rng: np.random.Generator) -> Float:
+                return begun(rows, hierarchy, number, rng)
+
+            seed = int(run.rng.integers(2**31))
+            restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint, means=means)
+            best = restarts.best(way, hierarchy.leaves.size, share(run.progress, 0.05, 0.9))
+        run.progress(0.9, "assigning points")
+        return _fitted(data, points, best, out, params, run.threads)
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """The likeliest leaf; a node's probability is that of all leaves under it."""
+        return placed_below(tree, self._logits(model, data))
+
+    def _logits(self, model: Model, data: Data) -> Float:
+        return _new_rows(model, data)[0]
+
+
+def verdicts(model: Model, data: Data) -> dict[str, Float]:
+    """Of new rows their log-likelihood and whether they are in-sample (`Inside.columns`)."""
+    return Inside.kept(model.arrays, model.facts).columns(_new_rows(model, data)[1])
+
+
+def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
+    """Log posterior and log-likelihood of new rows. UsageError for rows that are not unit."""
+    points = UnitRows.of(data)
+    require_width(points.values, model.arrays["psi"].shape[1])
+    points.require_unit()
+    return _placed(points, model.arrays, 1)
+
+
+def _placed(points: UnitRows, arrays: Arrays, threads: int) -> tuple[Float, Float]:
+    leaf = arrays["leaf"]
+    return log_predictive(
+        points,
+        arrays["log_weights"],
+        arrays["psi"][leaf],
+        arrays["gamma"][leaf],
+        arrays["log_mean"][leaf],
+        arrays["log_sd"][leaf],
+        threads,
+    )
+
+
+def _asked(data: Data, params: HVMFParams) -> Asked:
+    return Asked.of(data, params.height, params.branching)
+
+
+def _bytes(shapes: Shapes, n_leaves: int, n_nodes: int) -> int:
+    n_points, n_features = shapes["features"]
+    sums = min(1 << 27, 8 * SHARES * n_leaves * n_features)
+    return 8 * n_points * n_leaves + 48 * n_points + sums + 80 * n_nodes * n_features
+
+
+def _fitted(
+    data: Data, points: UnitRows, best: Ascent, out: Mask, params: HVMFParams, threads: int
+) -> Fitted:
+    found = best.posterior
+    logits, evidence = _placed(points, _arrays(found), threads)
+    posterior = _ordered(found, logits)
+    hierarchy, kappas, priors = posterior.hierarchy, posterior.kappas, posterior.priors
+    cluster = logits.argmax(axis=1)
+    names, asked = term_names(data, points.shape[1]), _asked(data, params)
+    top, made = None, [""] * hierarchy.n_nodes
+    if names is not None:
+        top = top_features_below(posterior.psi, hierarchy.parent, names)
+        made[1:] = [", ".join(one["term"] for one in terms[:NAMED_BY]) for terms in top[1:]]
+    tree = from_parents(
+        hierarchy.parent,
+        asked.heights(),
+        asked.names(hierarchy, data.names(), [one or None for one in made]),
+        hierarchy.leaves[cluster],
+        monotone=asked.monotone,
+        extra={"kappa": kappas.mean, "kappa_low": kappas.low, "kappa_high": kappas.high},
+    )
+    leaf_kappa = kappas.mean[hierarchy.leaves]
+    return answer_of_tree(
+        tree,
+        logits,
+        evidence,
+        out,
+        params.level,
+        arrays=_arrays(posterior),
+        facts={"inference": params.inference, **({} if top is None else {"top_terms": top})},
+        metrics={
+            "objective": best.objective[-1],
+            "n_iter": float(len(best.objective)),
+            "kappa_min": float(leaf_kappa.min()),
+            "kappa_max": float(leaf_kappa.max()),
+            "alpha": priors.alpha,
+            "c0": priors.c0,
+            "kappa_median": float(np.exp(priors.m)),
+            "kappa_sigma": priors.sigma,
+        },
+        warnings=(
+            *_said(posterior, best, params),
+            *said_of_empty(cluster, hierarchy.leaves.size, "leaf cluster"),
+        ),
+    )
+
+
+def _ordered(found: Branches, logits: Float) -> Branches:
+    """With larger siblings first where they may change places; the logits' columns with them."""
+    tree = found.hierarchy
+    size = np.zeros(tree.n_nodes, dtype=np.int64)
+    size[tree.leaves] = np.bincount(logits.argmax(axis=1), minlength=tree.leaves.size)
+    order = tree.sorted(under(tree.parent, size), found.psi)
+    after = order[tree.leaves]
+    if (order != np.arange(order.size)).any():
+        permute(logits, np.searchsorted(tree.leaves, after))
+    return found.reordered(order)
+
+
+def _arrays(posterior: Branches) -> dict[str, Float | Int]:
+    """What a model keeps: of leaves `log_weights` and `rho`, the rest of all nodes."""
+    kappas, rho = posterior.kappas, posterior.rho
+    return {
+        "leaf": posterior.hierarchy.leaves,
+        "log_weights": np.log(rho / rho.sum()),
+        "rho": rho,
+        "psi": posterior.psi,
+        "gamma": posterior.gamma,
+        "kappa": kappas.mean,
+        "kappa_low": kappas.low,
+        "kappa_high": kappas.high,
+        "log_mean": kappas.log_mean,
+        "log_sd": kappas.log_sd,
+        "mu0": posterior.priors.mu0,
+    }
+
+
+def _said(posterior: Branches, best: Ascent, params: HVMFParams) -> tuple[str, ...]:
+    high, hierarchy = posterior.kappas.high, posterior.hierarchy
+    alike = "the points of a leaf are all but identical, so likelihoods hang on that bound"
+    close = "the means of their children are all but the same"
+    return (
+        *said_of_end(best.ended, params.max_iter),
+        *said_of_bounding(params.inference, posterior.psi.shape[1]),
+        *said_of_caps(high[hierarchy.leaves], params.max_kappa, alike),
+        *said_of_caps(high[hierarchy.inner], params.max_kappa, close, " of inner nodes"),
+    )
