@@ -10,6 +10,9 @@ import os
 from pathlib import Path
 from typing import Literal
 
+# As in a worker: see workers.forkserver.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 Size = Literal["quick", "default", "full"]
 """How much is measured: in a minute, in a quarter of an hour, or with data of 5 GB as well."""
 

@@ -9,6 +9,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+# As in a worker (workers.forkserver): several processes of tests share the cores.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 ROOT = Path(__file__).parent.parent
 
 # How long one example takes says more of the machine than of the code. The same examples each time,
