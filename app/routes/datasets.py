@@ -38,7 +38,6 @@ _CONTENT: dict[str, Any] = {
     media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA_TYPES
 }
 _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
-_CONTENT["application/x-ndjson"]["example"] = '{"text": "A cat sat."}\n"A dog ran."\n'
 _CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1.5], [2.5, 3.5]]}
 
 _ETAG = {"ETag": {"description": "Of this answer.", "schema": {"type": "string"}}}
