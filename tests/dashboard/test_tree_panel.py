@@ -186,7 +186,7 @@ def test_features_that_tell_children_apart(look: Open, api: Api) -> None:
     table = page.locator(".tree-node table")
     table.wait_for()
     heads = table.locator("thead th").all_inner_texts()
-    assert heads == ["Feature", "Weight, child 1", "Weight, child 2", "Penalty"]
+    assert heads == ["Feature", "Weight 1", "Weight 2", "Penalty"]
     assert table.locator("tbody tr").inner_text().split() == ["wheels", "0.5", "-0.5", "0.125"]
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Features of all nodes").click()

@@ -159,7 +159,7 @@ function about(one) {
     el(
       "span",
       { class: "method-tags" },
-      el("span", { class: "chip plain" }, takes.join(" or ")),
+      el("span", { class: "chip plain" }, takes.join(one.one_of.length ? " or " : ", ")),
       one.predicts && el("span", { class: "chip plain" }, "places new points"),
       one.queue === "gpu" && el("span", { class: "chip plain" }, "GPU"),
       el("span", { class: "quiet" }, `${one.paper.title}, ${one.paper.year}`),

@@ -78,7 +78,7 @@ function featureTable(items) {
   const columns = keys.flatMap((key) =>
     Array.isArray(items[0][key])
       ? items[0][key].map((_, at) => ({
-          label: `${words(key.replace(/s$/, ""))}, child ${at + 1}`,
+          label: `${words(key.replace(/s$/, ""))} ${at + 1}`,
           numeric: true,
           cell: (one) => number(one[key]?.[at] ?? null),
         }))
