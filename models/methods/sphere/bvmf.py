@@ -40,7 +40,6 @@ from models.contract import (
     Shapes,
 )
 from models.data import Data, Matrix
-from models.numerics.sphere import unit
 from models.partitions.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
 from models.partitions.counts import Mask, check_held_out, held_out, term_names
 from models.partitions.placing import bytes_of_logits, placed
@@ -49,16 +48,24 @@ from models.tree.tree import Tree
 from models.vmf.gibbs import Gibbs
 from models.vmf.inside import Inside
 from models.vmf.mixture import Mixture, together
-from models.vmf.passes import SHARES, Passes
+from models.vmf.parameters import (
+    HeldOut,
+    KappaMedian,
+    KappaSigma,
+    Level,
+    MaxIter,
+    MaxKappa,
+    Seed,
+    Tol,
+)
+from models.vmf.passes import SHARES, Passes, direction
 from models.vmf.points import UnitRows
 from models.vmf.predictive import log_predictive
 from models.vmf.priors import Priors
 from models.vmf.runs import Restarts
+from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
 from models.vmf.serving import answer, ordered
 from models.vmf.variational import Ascent, Posterior, Variational
-
-FEW_FEATURES = 20
-"""Below which the bounding scheme shrinks kappa too much to go unsaid."""
 
 
 class BVMFParams(Params):
@@ -89,36 +96,17 @@ class BVMFParams(Params):
             "'empirical_bayes'."
         ),
     )
-    kappa_median: float = Field(
-        100.0,
-        gt=0,
-        le=1e9,
-        description="Median of the concentrations' log-normal prior; without 'empirical_bayes'.",
-    )
-    kappa_sigma: float = Field(
-        1.0, ge=0.05, le=10, description="Standard deviation of a concentration's logarithm."
-    )
-    max_kappa: float = Field(
-        1e6, ge=1, le=1e9, description="The largest concentration that there may be."
-    )
+    kappa_median: KappaMedian = 100.0
+    kappa_sigma: KappaSigma = 1.0
+    max_kappa: MaxKappa = 1e6
     burn_in: int = Field(
         300, ge=0, le=1_000_000, description="Sweeps of Gibbs sampling that are thrown away."
     )
     n_samples: int = Field(
         200, ge=1, le=1_000_000, description="Sweeps of Gibbs sampling that are kept."
     )
-    held_out: float = Field(
-        0.0,
-        ge=0,
-        le=0.9,
-        description=(
-            "Share of the rows that is kept out of the fit, to measure likelihood on and to tell "
-            "in-sample from out-of-sample rows by."
-        ),
-    )
-    level: float = Field(
-        0.95, ge=0.5, le=0.9999, description="Share of rows like the fitted ones that is in-sample."
-    )
+    held_out: HeldOut = 0.0
+    level: Level = 0.95
     n_init: int = Field(
         5,
         ge=1,
@@ -128,14 +116,9 @@ class BVMFParams(Params):
             "chains the highest mean joint density, serves."
         ),
     )
-    max_iter: int = Field(200, ge=1, le=100_000, description="Most iterations of a run.")
-    tol: float = Field(
-        1e-4,
-        ge=0,
-        le=1,
-        description="A run ends when the lower bound rises by no more for each row.",
-    )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    max_iter: MaxIter = 200
+    tol: Tol = 1e-4
+    seed: Seed = 0
 
 
 class BVMF(Method[BVMFParams]):
@@ -239,14 +222,8 @@ def _placed(points: UnitRows, arrays: Arrays, threads: int) -> tuple[Float, Floa
 
 def _priors(passes: Passes, counted: Float, params: BVMFParams) -> Priors:
     """As given, around the direction of all rows that count."""
-    n_features = passes.points.shape[1]
-    total = np.zeros(n_features)
-    for rows in passes.points.slices():
-        total += counted[rows] @ passes.points.block(rows)
-    if not total.any():
-        total[0] = 1.0
     m = float(np.log(params.kappa_median))
-    return Priors(params.alpha, unit(total), params.c0, m, params.kappa_sigma)
+    return Priors(params.alpha, direction(passes.points, counted), params.c0, m, params.kappa_sigma)
 
 
 def _gibbs(passes: Passes, counted: Float, priors: Priors, params: BVMFParams) -> Gibbs:
@@ -334,24 +311,13 @@ def _arrays(posterior: Posterior) -> dict[str, Float]:
 
 
 def _said(posterior: Posterior, best: Ascent | None, params: BVMFParams) -> list[str]:
-    found = []
-    if best is not None and not best.ended:
-        found.append(
-            f"The best run was stopped after max_iter = {params.max_iter} iterations, before it "
-            "converged."
-        )
     n_clusters, n_features = posterior.psi.shape
-    if params.inference == "variational-bounding" and n_features < FEW_FEATURES:
-        found.append(
-            f"With {n_features} features the bound of 'variational-bounding' makes concentrations "
-            f"too small by about one part in {n_features - 1}; 'variational-sampling' does not."
-        )
-    capped = int((posterior.kappas.high >= 0.99 * params.max_kappa).sum())
-    if capped:
-        found.append(
-            f"{capped} concentration(s) reached 'max_kappa' = {params.max_kappa:g}: the points of "
-            "a cluster are all but identical, so likelihoods hang on that bound."
-        )
+    why = "the points of a cluster are all but identical, so likelihoods hang on that bound"
+    found = [
+        *said_of_end(best is None or best.ended, params.max_iter),
+        *said_of_bounding(params.inference, n_features),
+        *said_of_caps(posterior.kappas.high, params.max_kappa, why),
+    ]
     if params.empirical_bayes and n_clusters == 1:
         found.append(
             "One cluster tells nothing of how clusters differ, so the priors were not estimated."

@@ -52,6 +52,17 @@ from models.tree.tree import Tree
 from models.vmf.asked import Asked
 from models.vmf.hierarchical import Ascent, Branches, Hierarchical
 from models.vmf.inside import Inside
+from models.vmf.parameters import (
+    HeldOut,
+    KappaMedian,
+    KappaSigma,
+    Level,
+    MaxIter,
+    MaxKappa,
+    NInit,
+    Seed,
+    Tol,
+)
 from models.vmf.passes import SHARES, Passes, direction
 from models.vmf.points import UnitRows
 from models.vmf.predictive import log_predictive
@@ -102,44 +113,15 @@ class HVMFParams(Params):
         le=1e6,
         description="Concentration of the root's mean around the direction of all rows.",
     )
-    kappa_median: float = Field(
-        100.0,
-        gt=0,
-        le=1e9,
-        description="Median of the concentrations' log-normal prior; without 'empirical_bayes'.",
-    )
-    kappa_sigma: float = Field(
-        1.0, ge=0.05, le=10, description="Standard deviation of a concentration's logarithm."
-    )
-    max_kappa: float = Field(
-        1e6, ge=1, le=1e9, description="The largest concentration that there may be."
-    )
-    held_out: float = Field(
-        0.0,
-        ge=0,
-        le=0.9,
-        description=(
-            "Share of the rows that is kept out of the fit, to measure likelihood on and to tell "
-            "in-sample from out-of-sample rows by."
-        ),
-    )
-    level: float = Field(
-        0.95, ge=0.5, le=0.9999, description="Share of rows like the fitted ones that is in-sample."
-    )
-    n_init: int = Field(
-        5,
-        ge=1,
-        le=1000,
-        description="Number of runs from different seeds; the one with the highest bound serves.",
-    )
-    max_iter: int = Field(200, ge=1, le=100_000, description="Most iterations of a run.")
-    tol: float = Field(
-        1e-4,
-        ge=0,
-        le=1,
-        description="A run ends when the lower bound rises by no more for each row.",
-    )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    kappa_median: KappaMedian = 100.0
+    kappa_sigma: KappaSigma = 1.0
+    max_kappa: MaxKappa = 1e6
+    held_out: HeldOut = 0.0
+    level: Level = 0.95
+    n_init: NInit = 5
+    max_iter: MaxIter = 200
+    tol: Tol = 1e-4
+    seed: Seed = 0
 
 
 class HVMF(Method[HVMFParams]):

@@ -38,6 +38,7 @@ from models.vmf.choosing import choose_climb
 from models.vmf.em import EM, Climb
 from models.vmf.inside import Inside
 from models.vmf.mixture import Mixture, Shape, together
+from models.vmf.parameters import HeldOut, Level, MaxIter, Seed
 from models.vmf.passes import SHARES, Passes
 from models.vmf.points import UnitRows
 from models.vmf.runs import Restarts
@@ -65,29 +66,19 @@ class VMFParams(Count):
     max_kappa: float = Field(
         1e6, ge=1, le=1e9, description="The largest concentration that a cluster may have."
     )
-    held_out: float = Field(
-        0.0,
-        ge=0,
-        le=0.9,
-        description=(
-            "Share of the rows that is kept out of the fit, to measure likelihood on and to tell "
-            "in-sample from out-of-sample rows by."
-        ),
-    )
-    level: float = Field(
-        0.95, ge=0.5, le=0.9999, description="Share of rows like the fitted ones that is in-sample."
-    )
+    held_out: HeldOut = 0.0
+    level: Level = 0.95
     n_init: int = Field(
         5, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
     )
-    max_iter: int = Field(200, ge=1, le=100_000, description="Most iterations of a run.")
+    max_iter: MaxIter = 200
     tol: float = Field(
         1e-4,
         ge=0,
         le=1,
         description="A run ends when the mean log-likelihood of a row rises by no more.",
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class VMF(Method[VMFParams]):
