@@ -261,3 +261,42 @@ def blobs(api: Api) -> dict[str, Any]:
 def fetch(service: Service, path: str) -> httpx.Response:
     """A GET of the service that asserts nothing."""
     return service.client.get(path)
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, service: Service) -> Iterator[Page]:
+    """One page for the tests of a file: what it has loaded once is there for all of them."""
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
+    )
+    context.set_default_timeout(WITHIN_MS)
+    page = context.new_page()
+    watched(page, service.url)
+    page.goto(f"{service.url}/#/jobs")
+    page.locator("main h1").first.wait_for()
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def look(tab: Page) -> Iterator[Open]:
+    """`look("/trees/tr_1")`: the kept page, opened anew at that place.
+
+    At the end of the test it fails for what `page.watch` has seen, as with `open_page`.
+    """
+    watch: Watch = tab.watch  # type: ignore[attr-defined]
+
+    def look(path: str, *, heading: bool = True) -> Page:
+        tab.mouse.move(1, 1)
+        tab.evaluate("location.hash = '#/nowhere'")
+        tab.locator("main h1", has_text="There is nothing").wait_for()
+        tab.evaluate("path => { location.hash = `#${path}`; }", path)
+        if heading:
+            tab.locator("main h1:not(.notice-title)").first.wait_for()
+        return tab
+
+    yield look
+    bad = watch.bad()
+    watch.seen.clear()
+    watch.expected.clear()
+    assert not bad, "\n".join(bad)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.dashboard.conftest import WITHIN_MS, Open, Watch, watched
 from tests.e2e.client import Api, npy
-from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 SMALL = (
     "(((rose:1,tulip:1)flowers:1,(oak:1,(elm:0.5,ash:0.5)ring:0.5)trees:1)plants:1,"
@@ -73,43 +71,6 @@ def chained(n_leaves: int) -> npt.NDArray[np.float64]:
 
 def linkage(api: Api, rows: npt.NDArray[np.float64], name: str) -> str:
     return imported(api, npy(rows), name, "application/x-npy")
-
-
-def kept(chromium: Browser, service: Service) -> Iterator[Page]:
-    """One page for the tests of a file: what it has loaded once is there for all of them."""
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
-    )
-    context.set_default_timeout(WITHIN_MS)
-    page = context.new_page()
-    watched(page, service.url)
-    page.goto(f"{service.url}/#/jobs")
-    page.locator("main h1").first.wait_for()
-    yield page
-    context.close()
-
-
-def looking(tab: Page) -> Iterator[Open]:
-    """`look("/trees/tr_1")`: the kept page, opened anew at that place.
-
-    At the end of the test it fails for what `page.watch` has seen, as with `open_page`.
-    """
-    watch: Watch = tab.watch  # type: ignore[attr-defined]
-
-    def look(path: str, *, heading: bool = True) -> Page:
-        tab.mouse.move(1, 1)
-        tab.evaluate("location.hash = '#/nowhere'")
-        tab.locator("main h1", has_text="There is nothing").wait_for()
-        tab.evaluate("path => { location.hash = `#${path}`; }", path)
-        if heading:
-            tab.locator("main h1:not(.notice-title)").first.wait_for()
-        return tab
-
-    yield look
-    bad = watch.bad()
-    watch.seen.clear()
-    watch.expected.clear()
-    assert not bad, "\n".join(bad)
 
 
 def hash_of(page: Page) -> dict[str, str]:

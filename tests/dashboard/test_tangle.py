@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import hash_of, imported, inked, kept, looking, pixels, until
+from tests.dashboard.planted import hash_of, imported, inked, pixels, until
 from tests.e2e.client import Api
-from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 BASE = ".tangle-stage canvas:nth-of-type(1)"
 OVER = ".tangle-stage canvas:nth-of-type(2)"
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser, service: Service) -> Iterator[Page]:
-    yield from kept(chromium, service)
-
-
-@pytest.fixture
-def look(tab: Page) -> Iterator[Open]:
-    yield from looking(tab)
 
 
 @pytest.fixture(scope="module")

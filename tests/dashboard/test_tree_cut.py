@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,28 +15,15 @@ from tests.dashboard.planted import (
     hash_of,
     imported,
     joined,
-    kept,
     linkage,
-    looking,
     pixels,
     settled,
     until,
 )
 from tests.e2e.client import Api
-from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser, service: Service) -> Iterator[Page]:
-    yield from kept(chromium, service)
-
-
-@pytest.fixture
-def look(tab: Page) -> Iterator[Open]:
-    yield from looking(tab)
+    from playwright.sync_api import Page
 
 
 @pytest.fixture(scope="module")

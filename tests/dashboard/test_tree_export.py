@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -11,25 +10,14 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import SMALL, imported, kept, looking, settled
+from tests.dashboard.planted import SMALL, imported, settled
 from tests.e2e.client import Api
-from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "(('a<b>&amp;\"':1,'שלום':1)'x''y':1,'\u0007c':2);"
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser, service: Service) -> Iterator[Page]:
-    yield from kept(chromium, service)
-
-
-@pytest.fixture
-def look(tab: Page) -> Iterator[Open]:
-    yield from looking(tab)
 
 
 @pytest.fixture(scope="module")

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import SMALL, hash_of, imported, kept, looking, pixels, settled, until
+from tests.dashboard.planted import SMALL, hash_of, imported, pixels, settled, until
 from tests.e2e.client import Api
-from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser, service: Service) -> Iterator[Page]:
-    yield from kept(chromium, service)
-
-
-@pytest.fixture
-def look(tab: Page) -> Iterator[Open]:
-    yield from looking(tab)
+    from playwright.sync_api import Page
 
 
 def facts(page: Page) -> dict[str, str]:
