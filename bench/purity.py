@@ -122,9 +122,9 @@ def _runs(
     used = method(one.method)
     seeded = "seed" in used.Params.model_fields
     for seed in range(seeds if seeded or drawn else 1):
-        rows = slice(None)
+        rows = np.arange(len(features))
         if drawn:
-            rows = np.random.default_rng(seed).permutation(len(features))[:200]  # type: ignore[assignment]
+            rows = np.random.default_rng(seed).permutation(rows)[:200]
         began = time.perf_counter()
         params = used.Params(**one.params, **({"seed": seed} if seeded else {}))
         tree = used.fit(Data({"features": features[rows]}), params, threads=2).tree

@@ -123,7 +123,8 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
 
 class Kept(Checkpoint):
     def __init__(self, last: Arrays | None = None) -> None:
-        self.last, self.all = last, []  # type: ignore[var-annotated]
+        self.last = last
+        self.all: list[Arrays] = []
 
     def load(self) -> Arrays | None:
         return self.last
@@ -179,7 +180,7 @@ def test_largest_changes_no_product_and_unit_puts_all_on_a_sphere() -> None:
 
 def refused(values: object) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        checked(values, "graph")  # type: ignore[arg-type]
+        checked(values, "graph")
     assert caught.value.where["role"] == "graph"
     return caught.value
 
