@@ -102,8 +102,11 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
             _refuse_role(ROLE, f"Nodes are named by terms of the input {ROLE!r}.")
     for role in body.inputs:
         if role not in taken:
+            hint = ""
+            if role == DOCUMENTS and ROLE in taken:
+                hint = " Documents become features where `preprocess` begins with the step 'words'."
             _refuse_role(role, f"Method {used.id!r} takes no input {role!r}; it takes "
-                         f"{', '.join(sorted(taken))}.")  # fmt: skip
+                         f"{', '.join(sorted(taken))}.{hint}")  # fmt: skip
     try:
         used.check_choice(given)
     except UsageError as error:

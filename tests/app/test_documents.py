@@ -124,7 +124,7 @@ def test_documents_become_features_by_their_words(
 def test_documents_need_words_first(working: Working) -> None:
     for inputs, preprocess, said in (
         ({"documents": TEXTS}, [], "takes no input 'documents'"),
-        ({"documents": TEXTS}, [{"step": "tfidf"}], "takes no input 'documents'"),
+        ({"documents": TEXTS}, [{"step": "tfidf"}], "begins with the step 'words'"),
     ):
         body = {"method": "kmeans", "inputs": inputs, "preprocess": preprocess}
         answer = working.client.post("/v1/jobs", json=body)

@@ -187,7 +187,7 @@ class GHHC(Method[GHHCParams]):
         ),
     }
     outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Lower 'n_internal' or 'batch_size'."
+    advice: ClassVar = "Lower 'n_internal', 'batch_size' or 'processes'."
     resumes: ClassVar = True
     example: ClassVar = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
