@@ -74,8 +74,9 @@ def test_with_noise_its_gradient_is_that_of_the_same_noise() -> None:
 def test_a_few_triples_at_a_time_come_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     triples, nodes = sphere((3, 11, 4), 0.9, 1), scattered(9, 4, 2)
     found = []
-    for chunk in (1, 3 * 9 * 4, 1 << 20):
+    for chunk, fewest in ((1, 1), (3 * 9 * 4, 1), (1, 5), (1 << 20, 16)):
         monkeypatch.setattr(ranking, "CHUNK", chunk)
+        monkeypatch.setattr(ranking, "FEWEST", fewest)
         at = nodes.clone().requires_grad_()
         value = losses.ranking(triples, at, Objective(), noise(0, 11, 9))
         (slope,) = torch.autograd.grad(value, at)
