@@ -28,7 +28,7 @@ from models.features.points import distinct
 from models.glove.pairs import Pairs
 from models.glove.vectors import Vectors
 from models.hyperbolic.descent import Descent
-from models.hyperbolic.judging import Judge
+from models.hyperbolic.judging import PoolJudge
 from models.hyperbolic.pools import Pool
 from models.hyperbolic.triples import triples
 
@@ -170,17 +170,20 @@ class Words:
         return first[found.index].astype(np.int32)[place], first
 
 
-class Watching(Judge):
+class Watching:
     """Judges trees over the words as they are by then, by the neighbours they had at the start."""
 
     def __init__(self, words: Words, seed: int) -> None:
         self._words, self._seed = words, seed
         self._near, self._first = words.near, words.first
-        super().__init__(words.pool(), np.random.default_rng(seed))
+        self.n_pairs = self._by_now().n_pairs
 
     def cost(self, nodes: Tensor) -> float:
+        return self._by_now().cost(nodes)
+
+    def _by_now(self) -> PoolJudge:
         pool = Pool(self._words.points.detach(), self._near, self._first)
-        return Judge(pool, np.random.default_rng(self._seed)).cost(nodes)
+        return PoolJudge(pool, np.random.default_rng(self._seed))
 
 
 class _Adam:

@@ -11,7 +11,7 @@ from models.data import Data, Earlier
 from models.errors import UsageError
 from models.hyperbolic import losses, seeding
 from models.hyperbolic.extraction import Extracted, extract
-from models.hyperbolic.judging import Judge
+from models.hyperbolic.judging import Judge, PoolJudge
 from models.hyperbolic.placing import model_of
 from models.hyperbolic.pools import Pool, Pools
 from models.hyperbolic.ranks import Ranks
@@ -63,7 +63,7 @@ def _from_scaled(
     pools = Pools(rows, scaling, params.n_neighbors, params.device)
     seed, of_noise, of_seeds = (int(one) for one in run.rng.integers(2**63, size=3))
     pool = pools.draw(pool_rng(seed, 0), run.threads, share(run.progress, 0.05, 0.2))
-    judge = Judge(pool, np.random.default_rng([seed, 2]))
+    judge = PoolJudge(pool, np.random.default_rng([seed, 2]))
     within = share(run.progress, 0.2, 0.3)
     if earlier is not None:
         nodes = _tensor(earlier.state["nodes"], pool)

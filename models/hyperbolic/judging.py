@@ -16,7 +16,7 @@ Cost: that of `decoding` for the sample and the nodes, and O(M log M).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,22 @@ _OTHERS = 1 << 12
 _PAIRS = 1 << 11
 
 
-class Judge:
-    """Looks at the same points each time.
+class Judge(Protocol):
+    """What rounds of steps are compared by.
+
+    n_pairs : of neighbours; where there are none all trees are alike.
+    """
+
+    @property
+    def n_pairs(self) -> int: ...
+
+    def cost(self, nodes: Tensor) -> float:
+        """Of the tree that nodes (M, D) stand for; the lower, the better."""
+        ...
+
+
+class PoolJudge:
+    """Looks at the same points of a pool each time.
 
     rng : draws them, where there are many.
     """

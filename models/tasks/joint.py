@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.contract import Checkpoint, Progress
+from models.contract import Checkpoint, Progress, silent
 from models.features.points import distinct
 from models.hyperbolic import losses, seeding
 from models.hyperbolic.training import Effort, Trained, train
@@ -172,7 +172,7 @@ def _seeded(
         asked.point_norm,
         asked.max_norm,
         rng,
-        _silent,
+        silent,
     )
     return torch.from_numpy(nodes)
 
@@ -236,7 +236,3 @@ def losses_on_folds(
                 total[at, done] += linear.loss(scores, targets[out], problem).sum()
     mean: Float = total / max(1, n_out)
     return mean
-
-
-def _silent(fraction: float, stage: str, message: str = "") -> None:
-    """Nodes over tasks are seeded in no time."""

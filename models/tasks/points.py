@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from models.contract import Arrays, Progress
+from models.contract import Arrays, Progress, silent
 from models.features.neighbours import nearest
 from models.features.points import distinct
 from models.hyperbolic import decoding
 from models.hyperbolic.descent import Descent
-from models.hyperbolic.judging import Judge, cost_of
+from models.hyperbolic.judging import cost_of
 from models.hyperbolic.triples import triples
 from models.tasks.table import Float, Int, Problem
 
@@ -126,7 +126,7 @@ class TaskPoints:
         kind = np.float32 if rows.problem == "regression" else np.int64
         self._targets = torch.from_numpy(rows.targets.astype(kind))
         self.history = [start.copy()]
-        self.begin(0, _silent)
+        self.begin(0, silent)
 
     @property
     def moving(self) -> Tensor:
@@ -146,7 +146,7 @@ class TaskPoints:
             # All at one place: then any other is as near.
             self._near = np.roll(np.arange(len(points), dtype=np.int32), 1)[:, None]
             return
-        found = nearest(points[first], k, "euclidean", self._threads, _silent)
+        found = nearest(points[first], k, "euclidean", self._threads, silent)
         self._near = first[found.index].astype(np.int32)[place]
 
     def draw(self) -> Tensor:
@@ -207,7 +207,7 @@ class TaskPoints:
         self._mover.restore(mover)
 
 
-class TreeOfTasks(Judge):
+class TreeOfTasks:
     """Judges the nodes by the tasks' points as they are by then and their neighbours."""
 
     def __init__(self, leaves: TaskPoints) -> None:
@@ -224,7 +224,3 @@ class TreeOfTasks(Judge):
         near = self._leaves.near
         one = np.repeat(np.arange(len(near)), near.shape[1])
         return cost_of(parent, chosen, chosen[one], chosen[near.ravel()])
-
-
-def _silent(fraction: float, stage: str, message: str = "") -> None:
-    """Neighbours of tasks are found in no time."""

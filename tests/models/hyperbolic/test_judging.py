@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.hyperbolic import decoding, judging
-from models.hyperbolic.judging import Judge, cost_of
+from models.hyperbolic.judging import PoolJudge, cost_of
 from models.hyperbolic.pools import Pool
 from tests.models.hyperbolic import literal
 from tests.models.hyperbolic.test_losses import scattered, sphere
@@ -43,7 +43,7 @@ def test_a_judge_looks_at_all_pairs_of_neighbours() -> None:
     parents = decoding.parents(ordered).parent[:, 0].tolist()
     chosen = decoding.choices(pool.points, ordered).parent[:, 0].tolist()
     pairs = [(point, int(near)) for point in range(20) for near in pool.near[point]]
-    found = Judge(pool, np.random.default_rng(0))
+    found = PoolJudge(pool, np.random.default_rng(0))
     assert found.n_pairs == 80
     assert found.cost(nodes) == pytest.approx(literal.cost(parents, chosen, pairs, 20))
     assert found.cost(nodes[torch.randperm(6)]) == found.cost(nodes)
@@ -51,7 +51,7 @@ def test_a_judge_looks_at_all_pairs_of_neighbours() -> None:
 
 def test_one_node_costs_everything_and_none_for_each_pair_little() -> None:
     points = sphere((6, 2), 0.9, 0)
-    judge = Judge(pool_of(points, 1), np.random.default_rng(0))
+    judge = PoolJudge(pool_of(points, 1), np.random.default_rng(0))
     assert judge.cost(torch.zeros(1, 2)) == 1.0
     # Nodes at the points: each pair of neighbours is apart from what does not lie between.
     assert judge.cost(torch.cat([torch.zeros(1, 2), 0.8 * points.float()])) < 1.0
@@ -60,10 +60,10 @@ def test_one_node_costs_everything_and_none_for_each_pair_little() -> None:
 def test_a_sample_comes_near_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = pool_of(sphere((2000, 3), 0.9, 0), 5)
     nodes = scattered(30, 3, 1)
-    whole = Judge(pool, np.random.default_rng(0)).cost(nodes)
+    whole = PoolJudge(pool, np.random.default_rng(0)).cost(nodes)
     for name, value in (("WHOLE", 100), ("_OTHERS", 800), ("_PAIRS", 400)):
         monkeypatch.setattr(judging, name, value)
-    sampled = [Judge(pool, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    sampled = [PoolJudge(pool, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert sampled[0].n_pairs == 2000
     costs = [one.cost(nodes) for one in sampled]
     assert costs[0] == costs[1] != costs[2]

@@ -12,7 +12,7 @@ import torch
 
 from models.contract import Arrays, Checkpoint, Progress, silent
 from models.hyperbolic import training
-from models.hyperbolic.judging import Judge
+from models.hyperbolic.judging import PoolJudge
 from models.hyperbolic.losses import Objective
 from models.hyperbolic.pools import Pools
 from models.hyperbolic.scaling import measured
@@ -34,13 +34,13 @@ EFFORT = Effort(
 )
 
 
-def leaves_and_judge() -> tuple[Sampled, Judge]:
+def leaves_and_judge() -> tuple[Sampled, PoolJudge]:
     rng = np.random.default_rng(0)
     middle = 10 * np.eye(4)[rng.integers(4, size=80)]
     rows = ArrayRows(middle + rng.normal(size=(80, 4)))
     pools = Pools(rows, measured(rows, "unit", 0.9, silent), 4, "cpu")
     pool = pools.draw(rng, 1, silent)
-    return Sampled(pools, pool, 10, 100, 1, 1), Judge(pool, rng)
+    return Sampled(pools, pool, 10, 100, 1, 1), PoolJudge(pool, rng)
 
 
 class Kept(Checkpoint):
@@ -220,7 +220,7 @@ class Learned:
 
 
 def test_leaves_may_be_learned_along_by_a_loss_of_their_own() -> None:
-    class Steady(Judge):
+    class Steady(PoolJudge):
         def __init__(self) -> None:
             self.n = 0
 
