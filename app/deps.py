@@ -17,6 +17,7 @@ from app.settings import Settings
 from app.wakes import Wakes
 from workers.datasets import Datasets
 from workers.ledger import Ledger
+from workers.parts import Parts
 from workers.stores.blobs import Blobs
 from workers.trees import Trees
 
@@ -30,6 +31,7 @@ class Service:
     redis: Redis
     ledger: Ledger
     datasets: Datasets
+    parts: Parts
     trees: Trees
     wakes: Wakes
 
@@ -134,7 +136,16 @@ async def _tree_id(
     return tree_id
 
 
+async def _upload_id(
+    upload_id: Annotated[str, Path(description="An upload.", examples=["up_" + "0" * 26])],
+) -> str:
+    if not is_id(upload_id, "up"):
+        raise not_found("upload", upload_id)
+    return upload_id
+
+
 DatasetId = Annotated[str, Depends(_dataset_id)]
+UploadId = Annotated[str, Depends(_upload_id)]
 
 
 async def _model_id(

@@ -32,9 +32,11 @@ from app.routes import (
     methods,
     models,
     nodes,
+    paths,
     predictions,
     tangles,
     trees,
+    uploads,
     views,
 )
 from app.security import Gate
@@ -43,6 +45,7 @@ from app.wakes import Wakes
 from workers.assembly import Assembly, assemble
 from workers.celery_app import sender
 from workers.ledger import Ledger
+from workers.parts import Parts
 
 _log = logging.getLogger("umbel")
 
@@ -50,6 +53,7 @@ ROUTERS = (
     health.router,
     methods.router,
     datasets.router,
+    uploads.router,
     jobs.router,
     imports.router,
     assignments.router,
@@ -62,6 +66,7 @@ ROUTERS = (
     evaluations.router,
     comparisons.router,
     models.router,
+    paths.router,
     predictions.router,
     dashboard.router,
 )
@@ -179,6 +184,7 @@ def _service(settings: Settings, parts: Assembly, wakes: Wakes) -> Service:
         redis=parts.redis,
         ledger=parts.ledger,
         datasets=parts.datasets,
+        parts=Parts(parts.blobs),
         trees=parts.trees,
         wakes=wakes,
     )

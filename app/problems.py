@@ -50,6 +50,11 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "wrong-role": (422, UNUSABLE, "Dataset 'ds_x' holds labels, not logits."),
     "wrong-shape": (422, UNUSABLE, "Input 'logits' must be a matrix."),
     "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
+    "digest-mismatch": (
+        422,
+        "Not the bytes that were meant",
+        "The part's sha256 is 9f86...; stated was 1b4f....",
+    ),
     "idempotency-mismatch": (
         422,
         "The key was used for something else",

@@ -33,6 +33,12 @@ class Settings(WorkerSettings):
     root_path: str = Field("", description="Prefix that a proxy takes off before the service.")
 
     max_upload_bytes: int = Field(8 << 30, ge=1, description="Largest dataset in one request.")
+    max_dataset_bytes: int = Field(
+        256 << 30, ge=1, description="Largest dataset uploaded in parts."
+    )
+    upload_keep_s: float = Field(
+        7 * 24 * 3600.0, gt=0, description="An upload that gets no part for so long is removed."
+    )
     max_json_bytes: int = Field(16 << 20, ge=1, description="Largest body that is JSON.")
     max_parsed_json_bytes: int = Field(
         16 << 20, ge=1, description="A larger JSON dataset is opened by a worker, not at once."

@@ -17,7 +17,13 @@ from app.problems import Refused, field_errors
 from app.schemas.jobs import JobBody, NewJob, StepBody
 from models.contract import Input, Method, Shapes
 from models.errors import UsageError
-from models.preprocess.pipeline import DOCUMENTS, ROLE, parsed, reads_documents
+from models.preprocess.pipeline import (
+    DOCUMENTS,
+    ROLE,
+    columns_are_words,
+    parsed,
+    reads_documents,
+)
 from models.registry import method
 from workers.jobs import Record, Step
 
@@ -95,11 +101,14 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
             raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["then"]}])
         taken.update({role: wanted for role, wanted in after.inputs.items() if role == "names"})
     if body.name_by is not None:
-        taken.setdefault(body.name_by, Input())
-        if body.name_by not in body.inputs:
+        worded = body.name_by == "feature_names" and DOCUMENTS in body.inputs
+        worded = worded and columns_are_words(steps)
+        if body.name_by not in body.inputs and not worded:
             _refuse_role(body.name_by, f"`name_by` needs the input {body.name_by!r}.")
-        if body.name_by == "feature_names" and ROLE not in body.inputs:
+        if body.name_by == "feature_names" and ROLE not in body.inputs and not worded:
             _refuse_role(ROLE, f"Nodes are named by terms of the input {ROLE!r}.")
+        if not worded:
+            taken.setdefault(body.name_by, Input())
     for role in body.inputs:
         if role not in taken:
             hint = ""

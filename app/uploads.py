@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from anyio import to_thread
 from fastapi import Request
 
-from app.bodies import content_length, too_large
+from app.bodies import content_length
 from app.deps import Service
 from app.problems import Refused
 from workers.datasets import Dataset
 from workers.formats import catalogue
 from workers.formats import json as json_format
 from workers.formats.facts import Facts
-from workers.jobs import now
+from workers.jobs import Request as JobRequest
+from workers.jobs import new_id, now
 
 HEAD_BYTES = 64 << 10
 """What formats are recognised by, and what holds a whole npy header."""
@@ -43,11 +44,13 @@ async def receive(service: Service, request: Request, upload: Upload) -> Dataset
     that is not read or content that is not what it says.
     """
     stated = content_length(request)
-    limit = service.settings.max_upload_bytes
-    if stated is not None and stated > limit:
-        raise too_large("A dataset in one request", limit)
-    _require_room(service, stated or 0)
-    chunks = _bounded(service, request, limit)
+    return await keep(service, upload, body(service, request), stated)
+
+
+async def keep(
+    service: Service, upload: Upload, chunks: AsyncIterator[bytes], stated: int | None
+) -> Dataset:
+    """The same of a file that comes in chunks, of `stated` bytes where that is known."""
     head, rest = await _head(chunks)
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
@@ -55,10 +58,10 @@ async def receive(service: Service, request: Request, upload: Upload) -> Dataset
     if stated is not None:
         # Refuse a broken or pickled npy before gigabytes of it are stored.
         catalogue.peek(file_format, head[:HEAD_BYTES], stated)
-    size, sha256, first = await service.datasets.receive(upload.tenant, upload.dataset_id, rest)
+    stored = await service.datasets.receive(upload.tenant, upload.dataset_id, rest)
     try:
-        facts = catalogue.peek(file_format, first, size)
-        if facts is None and file_format == "json" and size <= _parsed_at_once(service):
+        facts = catalogue.peek(file_format, stored.head, stored.length)
+        if facts is None and file_format == "json" and stored.length <= _parsed_at_once(service):
             facts = await to_thread.run_sync(_open_json, service, upload)
     except BaseException:
         await to_thread.run_sync(service.datasets.discard, upload.tenant, upload.dataset_id)
@@ -73,11 +76,45 @@ async def receive(service: Service, request: Request, upload: Upload) -> Dataset
         member=upload.member,
         shape=None if facts is None else facts.shape,
         dtype=None if facts is None else facts.dtype,
-        bytes=size,
-        sha256=sha256,
+        bytes=stored.length,
+        sha256=stored.sha256,
         created_at=now(),
         problem=None,
     )
+
+
+def make(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Make the dataset exist, and have it opened by a worker where that is needed."""
+    service.datasets.create(dataset)
+    if dataset.status != "inspecting":
+        return
+    inspection = JobRequest(
+        id=new_id("job"),
+        tenant=dataset.tenant,
+        kind="inspect",
+        method="inspect",
+        options={"dataset": dataset.id},
+        created_at=now(),
+        request_id=request_id,
+    )
+    try:
+        service.ledger.submit(inspection)
+    except BaseException:
+        service.datasets.delete(dataset.tenant, dataset.id)
+        raise
+
+
+def body(service: Service, request: Request) -> AsyncIterator[bytes]:
+    """The body of a request in chunks, bounded, as long as there is room for it.
+
+    Refused `too-large` or `full` before the first chunk where the request says its length.
+    """
+    stated = content_length(request)
+    limit = service.settings.max_upload_bytes
+    if stated is not None and stated > limit:
+        raise _past_one_request(limit)
+    require_room(service, stated or 0)
+    return _bounded(service, request, limit)
 
 
 def _parsed_at_once(service: Service) -> int:
@@ -94,10 +131,10 @@ async def _bounded(service: Service, request: Request, limit: int) -> AsyncItera
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
-            raise too_large("A dataset in one request", limit)
+            raise _past_one_request(limit)
         if size - checked >= CHECK_ROOM_EVERY:
             checked = size
-            await to_thread.run_sync(_require_room, service, 0)
+            await to_thread.run_sync(require_room, service, 0)
         if chunk:
             yield chunk
 
@@ -121,7 +158,15 @@ async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[byte
     return head, everything()
 
 
-def _require_room(service: Service, needed: int) -> None:
+def _past_one_request(limit: int) -> Refused:
+    detail = (
+        f"One request may have {limit} bytes at most; a larger file comes in parts: /v1/uploads."
+    )
+    return Refused("too-large", detail, limit=limit)
+
+
+def require_room(service: Service, needed: int) -> None:
+    """Refused `full` where the store has no room for so many bytes more."""
     free = service.blobs.free_bytes()
     if free is not None and free - service.settings.min_free_bytes < max(needed, 1):
         left = max(0, free - service.settings.min_free_bytes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, Literal
@@ -17,13 +15,11 @@ from workers.stores import layout
 from workers.stores.blobs import Blobs
 from workers.stores.index import Index
 from workers.stores.records import Records
-from workers.stores.streams import batches
+from workers.stores.streams import Stored, store
 
 CONTENT = "content"
 META = "meta.json"
 INSPECTED = "inspected.json"
-HEAD = 64 << 10
-_HASHED_AT_ONCE = 1 << 20
 
 
 class Dataset(BaseModel):
@@ -74,31 +70,12 @@ class Datasets:
         self._index = index
         self._ensure = ensure
 
-    async def receive(
-        self, tenant: str, dataset_id: str, chunks: AsyncIterator[bytes]
-    ) -> tuple[int, str, bytes]:
-        """Stream an upload's content into the store: (bytes, sha256, the first 64 KiB).
+    async def receive(self, tenant: str, dataset_id: str, chunks: AsyncIterator[bytes]) -> Stored:
+        """Stream an upload's content into the store.
 
         Nothing is left if `chunks` raises. The dataset does not exist before `create`.
         """
-        digest = hashlib.sha256()
-        head = bytearray()
-
-        async def hashed() -> AsyncIterator[bytes]:
-            # One batch is hashed by a thread while the store takes it and the next is received.
-            hashing: asyncio.Future[None] | None = None
-            async for batch in batches(chunks, _HASHED_AT_ONCE):
-                if len(head) < HEAD:
-                    head.extend(batch[: HEAD - len(head)])
-                if hashing is not None:
-                    await hashing
-                hashing = asyncio.ensure_future(asyncio.to_thread(digest.update, batch))
-                yield batch
-            if hashing is not None:
-                await hashing
-
-        size = await self._blobs.put_stream(layout.dataset(tenant, dataset_id, CONTENT), hashed())
-        return size, digest.hexdigest(), bytes(head)
+        return await store(self._blobs, self.content_key(tenant, dataset_id), chunks)
 
     def create(self, dataset: Dataset) -> None:
         """Make it exist (meta.json, create-only, then the list). On failure nothing remains."""

@@ -55,6 +55,9 @@ class Done:
     warnings: list[str] = field(default_factory=list)
 
 
+TERMS = "feature_names"
+"""The input that names the columns; where they are words of documents it need not be given."""
+
 CrewOf = Callable[[Method[Any], Data, Params, "Share"], Crew]
 """Who computes the pieces of a method's fit."""
 
@@ -99,6 +102,9 @@ def run_plan(
             warnings.extend(notes)
             for pipeline in prepared:
                 metrics.update(pipeline.explained)
+            if TERMS in used.inputs and TERMS not in values:
+                words = prepared[0].words
+                values = values if words is None else {**values, TERMS: words}
         inputs = inputs if number else values
         data = Data(values if number == len(steps) - 1 else unnamed(values))
         checked = used.Params.model_validate(step.params)

@@ -25,7 +25,17 @@ from workers import comparing, results
 from workers.checkpoints import FOLDER, Kept
 from workers.crew import Board, Crew
 from workers.errors import Problem, problem_of
-from workers.fitting import Plan, Share, apply_to, curves_of, prepared_for, run_plan, unnamed
+from workers.fitting import (
+    TERMS,
+    Done,
+    Plan,
+    Share,
+    apply_to,
+    curves_of,
+    prepared_for,
+    run_plan,
+    unnamed,
+)
 from workers.jobs import Advance, Request, sibling
 from workers.replicating import Replicates, Support
 from workers.sources import Source, many_of, of_role, tree_of, values_of
@@ -113,7 +123,7 @@ def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:
         warnings = [*warnings, *notes]
 
     if request.name_by is not None:
-        tree = _named(tree, given, request.name_by)
+        tree = _named(tree, _naming(given, done), request.name_by)
     report(Advance(fraction=0.99, stage="writing"))
     if fitted.state is not None:
         results.save_state(fitted.state, spec.folder)
@@ -148,6 +158,14 @@ def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
     taken = method(spec.request.method).inputs
     named = spec.request.name_by
     return {role: one for role, one in given.items() if role != named or role in taken}, given
+
+
+def _naming(given: Mapping[str, Value], done: Done) -> Mapping[str, Value]:
+    """The inputs that the tree can be named by: of documents, too, their words and counts."""
+    words = done.prepared[0].words if done.prepared else None
+    if words is None or TERMS in given:
+        return given
+    return {**given, ROLE: done.inputs[ROLE], TERMS: words}
 
 
 def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:

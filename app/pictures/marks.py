@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.lettering import markup
+from app.pictures.lettering import FAMILY, markup
 from app.pictures.palette import Style
 
 
@@ -19,6 +20,22 @@ def number(value: float) -> str:
 
 def points(*values: float) -> str:
     return " ".join(number(value) for value in values)
+
+
+def page(wide: float, high: float, described: str, style: Style, lines: Iterable[str]) -> str:
+    """A whole picture: `lines` on paper."""
+    size = number(wide), number(high)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
+            f'viewBox="0 0 {size[0]} {size[1]}" role="img" aria-label="{markup(described)}" '
+            f'font-family="{FAMILY}">',
+            f'<rect width="{size[0]}" height="{size[1]}" fill="{style.paper}"/>',
+            *lines,
+            "</svg>",
+            "",
+        ]
+    )
 
 
 @dataclass(slots=True)

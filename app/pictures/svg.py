@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from app.pictures import circular, icicle, rectangular
-from app.pictures.lettering import FAMILY, clip, markup, width
-from app.pictures.marks import Marks, number
+from app.pictures.lettering import clip, width
+from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
 from models.errors import UsageError
@@ -131,22 +131,9 @@ def _page(part: Part, px: int, height: int | None, title: str | None, shape: Sha
     if note:
         at = head + tall + foot - 17 * unit
         frame.text(px / 2, at, note, 10.5 * unit, colour=part.style.faint, anchor="middle")
-    page = number(px), number(head + tall + foot)
-    described = markup((title or "Tree")[:200]) + f", {int(part.n_leaves[0]):,} leaves"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{page[0]}" height="{page[1]}" '
-            f'viewBox="0 0 {page[0]} {page[1]}" role="img" aria-label="{described}" '
-            f'font-family="{FAMILY}">',
-            f'<rect width="{page[0]}" height="{page[1]}" fill="{part.style.paper}"/>',
-            f'<g transform="translate(0 {number(head)})">',
-            *marks.write(),
-            "</g>",
-            *frame.write(),
-            "</svg>",
-            "",
-        ]
-    )
+    described = (title or "Tree")[:200] + f", {int(part.n_leaves[0]):,} leaves"
+    moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
+    return page(px, head + tall + foot, described, part.style, (*moved, *frame.write()))
 
 
 Entry = tuple[str, str, str, float]

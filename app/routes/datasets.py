@@ -15,10 +15,9 @@ from app.paging import LINK_HEADER, Cursor, Limit, address, link_next
 from app.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Role
 from app.schemas.pages import Page
-from app.uploads import Upload, receive
+from app.uploads import Upload, make, receive
 from workers.datasets import Dataset
-from workers.jobs import Request as JobRequest
-from workers.jobs import new_id, now
+from workers.jobs import new_id
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
@@ -82,7 +81,8 @@ async def create_dataset(
         Query(max_length=1000, description="Which array of a file with several, or which field."),
     ] = None,
 ) -> Response:
-    """The body is the file itself. It is streamed to the store, so it may be large.
+    """The body is the file itself. It is streamed to the store, so it may be large; what is too
+    large for one request comes in parts (`/v1/uploads`).
 
     npy and small JSON are `ready` at once; all else is `inspecting` until a worker has opened it,
     then `ready` or `invalid` with the problem. Documents come as JSON lines (UTF-8, a line at most
@@ -94,18 +94,18 @@ async def create_dataset(
         service, request, Upload(tenant, dataset_id, name, role, member, media_type)
     )
 
-    async def make() -> Response:
-        await to_thread.run_sync(_make, service, dataset, request_id)
-        return _created(request, dataset)
+    async def made() -> Response:
+        await to_thread.run_sync(make, service, dataset, request_id)
+        return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
         earlier = await to_thread.run_sync(service.datasets.get, tenant, earlier_id)
-        return None if earlier is None else _created(request, earlier)
+        return None if earlier is None else created(request, earlier)
 
     fingerprint = f"{request.url.query}\n{media_type}\n{dataset.sha256}".encode()
     kept = False
     try:
-        response = await once.answer(dataset_id, fingerprint, make, again)
+        response = await once.answer(dataset_id, fingerprint, made, again)
         kept = "idempotent-replayed" not in response.headers
         return response
     finally:
@@ -245,28 +245,8 @@ async def _find(service: Service, tenant: str, dataset_id: str) -> Dataset:
     return found
 
 
-def _make(service: Service, dataset: Dataset, request_id: str) -> None:
-    """Make the dataset exist, and have it opened by a worker where that is needed."""
-    service.datasets.create(dataset)
-    if dataset.status != "inspecting":
-        return
-    inspection = JobRequest(
-        id=new_id("job"),
-        tenant=dataset.tenant,
-        kind="inspect",
-        method="inspect",
-        options={"dataset": dataset.id},
-        created_at=now(),
-        request_id=request_id,
-    )
-    try:
-        service.ledger.submit(inspection)
-    except BaseException:
-        service.datasets.delete(dataset.tenant, dataset.id)
-        raise
-
-
-def _created(request: Request, dataset: Dataset) -> Response:
+def created(request: Request, dataset: Dataset) -> Response:
+    """201 with its address."""
     return answer(
         request,
         DatasetBody.of(dataset),

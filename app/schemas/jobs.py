@@ -113,7 +113,8 @@ class NewJob(BaseModel):
     name_by: Literal["labels", "feature_names"] | None = Field(
         None,
         description="Name the tree's nodes by an input given beside the method's own: `labels`, "
-        "the largest class with its share; `feature_names`, the terms that tell most of them.",
+        "the largest class with its share; `feature_names`, the terms that tell most of them (of "
+        "documents their words, where `preprocess` begins with 'words' and keeps the columns).",
     )
     name: Name = None
 

@@ -69,6 +69,13 @@ class Pipeline:
         return bool(self.steps) and isinstance(self.steps[0], Words)
 
     @property
+    def words(self) -> list[str] | None:
+        """What the columns count; None where they are no words of documents."""
+        if not self.reads_documents or not all(step.keeps_columns for step in self.steps):
+            return None
+        return Words.words(self.learned[0])
+
+    @property
     def n_columns(self) -> int:
         n = self.n_features
         for step in self.steps:
@@ -114,6 +121,11 @@ def parsed(asked: Sequence[Any]) -> list[Step]:
 def reads_documents(asked: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps make features of documents."""
     return bool(asked) and asked[0].get("step") == "words"
+
+
+def columns_are_words(asked: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps make features of documents whose columns stand for words."""
+    return reads_documents(asked) and all(step.keeps_columns for step in parsed(asked))
 
 
 def fit(

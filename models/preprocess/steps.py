@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,10 @@ MOST_COLUMNS = 8192
 
 
 class _Step(BaseModel):
+    """keeps_columns : whether each column stays what it was, in its place."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
+    keeps_columns: ClassVar[bool] = True
 
     @abstractmethod
     def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
@@ -73,8 +76,13 @@ class Words(_Step):
         words = np.frombuffer("\n".join(found.words).encode(), dtype=np.uint8)
         return {"words": words}, ()
 
+    @staticmethod
+    def words(learned: Arrays) -> list[str]:
+        """The words of the columns."""
+        return learned["words"].tobytes().decode().split("\n")
+
     def apply(self, rows: Any, learned: Arrays) -> Matrix:
-        words = learned["words"].tobytes().decode().split("\n")
+        words = self.words(learned)
         read = reader(self.stop_words, self.stemming)
         return of_documents(numbered(_documents([rows]), words, read=read), len(words))
 
@@ -222,6 +230,8 @@ class L2(_Step):
 
 
 class _Projection(_Step):
+    keeps_columns: ClassVar = False
+
     """`explained` is the share of the variance, or of the sum of squares, that is kept."""
 
     n: int = Field(ge=1, le=10_000, description="Number of components.")

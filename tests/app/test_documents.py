@@ -121,6 +121,44 @@ def test_documents_become_features_by_their_words(
     assert "give the input 'documents'" in refused.json()["detail"]
 
 
+def test_clusters_of_documents_are_named_by_their_words(working: Working) -> None:
+    """By a method that takes names of columns, and by `name_by` for any other."""
+    inputs, cosine = {"documents": TEXTS}, [*WORDS, {"step": "l2"}]
+    own = fit(working, "vmf", inputs, params={"n_clusters": 6}, preprocess=cosine)
+    told = fit(
+        working,
+        "kmeans",
+        inputs,
+        params={"n_clusters": 6},
+        preprocess=cosine,
+        name_by="feature_names",
+    )
+    for tree in (own, told):
+        texts = [text.split() for text in TEXTS]
+        answer = working.client.get(f"/v1/trees/{tree['id']}/assignments").json()
+        node_of = {one["id"]: one["node"] for one in answer["clusters"]}
+        own_node = np.array([node_of[cluster] for cluster in answer["assignments"]])
+        for node in tree["nodes"][1:]:
+            terms = node["name"].split(", ")
+            inside = own_node == node["id"]
+            for term in terms:
+                found = np.array([term in text for text in texts])
+                # A term is named where it is more frequent than in the other clusters.
+                assert found[inside].mean() > found[~inside].mean(), (node, term)
+
+
+def test_columns_that_are_no_words_name_nothing(working: Working) -> None:
+    body = {
+        "method": "kmeans",
+        "inputs": {"documents": TEXTS},
+        "preprocess": [*WORDS, {"step": "svd", "n": 3}],
+        "name_by": "feature_names",
+    }
+    answer = working.client.post("/v1/jobs", json=body)
+    assert answer.status_code == 422
+    assert "`name_by` needs the input 'feature_names'" in answer.json()["detail"]
+
+
 def test_documents_need_words_first(working: Working) -> None:
     for inputs, preprocess, said in (
         ({"documents": TEXTS}, [], "takes no input 'documents'"),

@@ -14,7 +14,7 @@ from openapi_spec_validator import validate
 from app import openapi
 from tests.app.conftest import Api
 
-NOT_BUILT = ("uploads", "webhook")
+NOT_BUILT = ("webhook",)
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,10 @@ import pytest
 from models.errors import UsageError
 from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
-from workers.datasets import HEAD, Dataset
+from workers.datasets import Dataset
 from workers.errors import StoreUnavailable
 from workers.jobs import new_id, now
+from workers.stores.streams import HEAD, Stored
 
 
 def dataset(dataset_id: str | None = None, **changed: Any) -> Dataset:
@@ -47,7 +48,7 @@ async def stream(content: bytes, size: int) -> AsyncIterator[bytes]:
 def test_receive(assembly: Assembly, length: int, piece: int) -> None:
     content = os.urandom(length)
     got = asyncio.run(assembly.datasets.receive("ada", "ds_1", stream(content, piece)))
-    assert got == (length, hashlib.sha256(content).hexdigest(), content[:HEAD])
+    assert got == Stored(length, hashlib.sha256(content).hexdigest(), content[:HEAD])
     key = assembly.datasets.content_key("ada", "ds_1")
     assert assembly.blobs.get(key) == content
     assert assembly.datasets.get("ada", "ds_1") is None

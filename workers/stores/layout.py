@@ -3,6 +3,10 @@
 datasets/<tenant>/<ds>/content       the bytes as uploaded
 datasets/<tenant>/<ds>/meta.json     written last, makes the dataset exist
 datasets/<tenant>/<ds>/inspected.json  what a worker found in it
+uploads/<tenant>/<up>/upload.json    what the parts will be; makes the upload exist
+uploads/<tenant>/<up>/dataset.json   what was made of it (create-only)
+uploads/<tenant>/<up>/bytes/<number>.<stamp>  of one part
+uploads/<tenant>/<up>/parts/<number>.<stamp>.<length>.<sha256>  empty; makes the part exist
 jobs/<tenant>/<job>/request.json     what was asked (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
@@ -20,6 +24,10 @@ CHECKPOINTS = "checkpoints/"
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:
     return f"datasets/{tenant}/{dataset_id}/{part}"
+
+
+def upload(tenant: str, upload_id: str = "", part: str = "") -> str:
+    return f"uploads/{tenant}/{upload_id}/{part}" if upload_id else f"uploads/{tenant}/"
 
 
 def job(tenant: str, job_id: str, part: str = "") -> str:

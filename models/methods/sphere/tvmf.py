@@ -10,8 +10,10 @@ as are followed from one period to both ends, whichever is better.
 Rows go to their likeliest cluster by the posterior predictive of their own period; clusters are
 ordered by size. The model has the path of each: `psi` and `gamma` (periods, K, ...) with means and
 how sure they are, `weights` (periods, K), `drift` (periods - 1, K), the degrees that its mean turns
-from one period to the next; the latter two also in its facts, up to 20,000 numbers each. The tree's
-column `drift` is the angle between first and last mean. New rows with stamps belong to the period
+from one period to the next; the latter two also in its facts, up to 20,000 numbers each.
+`from_first` (periods, K) are the degrees from the first mean, and where features have names `told`
+are those that tell the cluster in each period (`models.vmf.telling`). The tree's column `drift` is
+the angle between first and last mean. New rows with stamps belong to the period
 of theirs: between two distinct ones the earlier, before the first the first; after the last, and
 without stamps, means are looked ahead by the walk's steps. Likelihoods, rows held out, in-sample or
 not, names as by `bvmf`.
@@ -33,6 +35,7 @@ import scipy.sparse as sp
 from pydantic import Field
 
 from models.contract import (
+    Arrays,
     Fitted,
     Input,
     Method,
@@ -73,6 +76,7 @@ from models.vmf.room import require_room
 from models.vmf.runs import Restarts
 from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
 from models.vmf.serving import answer, ordered
+from models.vmf.telling import telling
 from models.vmf.temporal import Ascent, Paths, Temporal
 from models.vmf.timed import TimedRows
 
@@ -314,7 +318,7 @@ def _fitted(
         means=means,
         log_weights=log_weights,
         nodes={**{name: np.append(whole, one) for name, one in nodes.items()}, "drift": turned},
-        arrays={**arrays, **periods.arrays()},
+        arrays={**arrays, **periods.arrays(), **_told(data, arrays)},
         facts=facts,
         metrics={
             "objective": best.objective[-1],
@@ -341,6 +345,7 @@ def _arrays(posterior: Paths) -> dict[str, npt.NDArray[Any]]:
         "gamma": posterior.gamma,
         "weights": posterior.walk.weights,
         "drift": _angle(posterior.psi[:-1], posterior.psi[1:]),
+        "from_first": _angle(posterior.psi, posterior.psi[:1]),
         "kappa": kappas.mean,
         "kappa_low": kappas.low,
         "kappa_high": kappas.high,
@@ -348,6 +353,12 @@ def _arrays(posterior: Paths) -> dict[str, npt.NDArray[Any]]:
         "log_sd": kappas.log_sd,
         "mu0": posterior.priors.mu0,
     }
+
+
+def _told(data: Data, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """What tells the clusters in each period, where features have names."""
+    names = term_names(data, arrays["psi"].shape[2])
+    return {} if names is None else telling(arrays["psi"], arrays["weights"], names)
 
 
 def _angle(one: Float, other: Float) -> Float:

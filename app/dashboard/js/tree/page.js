@@ -10,6 +10,7 @@ import { finder } from "./finder.js";
 import { locate } from "./locate.js";
 import { mirror, told } from "./mirror.js";
 import { nodePanel } from "./node_panel.js";
+import { pathsPanel } from "./paths_panel.js";
 import { crumbs, nameOf, tip } from "./pointing.js";
 import { INNER } from "./scene.js";
 import { drawing, shapesBar } from "./shapes_bar.js";
@@ -201,6 +202,8 @@ function build(root, { view, api, router, stage, signal }) {
         looked.root === 0 &&
         ` · ${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}`;
       replace(facts, job || (head.method === "import" ? "imported" : head.method), whole);
+      const moved = pathsPanel(view, { api, method: head.method });
+      if (moved) root.append(moved);
     },
     /** The first picture is there: the rest. */
     async begin() {

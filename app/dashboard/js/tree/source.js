@@ -34,6 +34,8 @@ export function source(api, tree, signal) {
         quiet: Boolean(cursor),
       }),
     featuresPath: `${base}/features.csv`,
+    pathsPath: (suffix, values) =>
+      `/v1/models/${tree.replace(/^tr_/, "md_")}/paths.${suffix}${query(values)}`,
     membersPath: (node, labels) => `${base}/nodes/${node}/members.csv${query({ labels })}`,
     search: (text, { cursor, signal: own } = {}) =>
       get(`${base}/search${query({ q: text, limit: 20, cursor })}`, {

@@ -1,0 +1,61 @@
+"""What a picture of clusters over time shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+Float = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What is drawn: T periods, S of the model's clusters.
+
+    labels : of the periods, times if `dated`. n_rows : (T,). names : of the S clusters, out of the
+    model's `n_clusters`. weight, drift, from_first : (T, S) shares, degrees since the period before
+    (the first row is not looked at) and since the first.
+    """
+
+    labels: list[str]
+    dated: bool
+    n_rows: list[int]
+    names: list[str]
+    n_clusters: int
+    weight: Float
+    drift: Float
+    from_first: Float
+
+    def first(self, most: int) -> Moving:
+        """Only the first clusters."""
+        return replace(
+            self,
+            names=self.names[:most],
+            weight=self.weight[:, :most],
+            drift=self.drift[:, :most],
+            from_first=self.from_first[:, :most],
+        )
+
+    def every(self, n: int) -> Moving:
+        """`n` neighbouring periods as one: its weights their mean, its turn the largest of them."""
+        start = np.arange(0, len(self.labels), n)
+        many = np.diff(np.append(start, len(self.labels)))
+        drift = np.fmax.reduceat(self.drift, start, axis=0)
+        # Turns among the first ones have no period before them to stand behind.
+        drift[1:2] = np.fmax(drift[1:2], drift[:1])
+        return replace(
+            self,
+            labels=self.labels[::n],
+            n_rows=np.add.reduceat(self.n_rows, start).tolist(),
+            weight=np.add.reduceat(self.weight, start, axis=0) / many[:, None],
+            drift=drift,
+            from_first=self.from_first[np.append(start[1:], len(self.labels)) - 1],
+        )
+
+    @property
+    def rest(self) -> str:
+        """What is said of the clusters that are not among the S; "" where there are none."""
+        rest = self.n_clusters - len(self.names)
+        return f"{rest:,} other{'s' if rest > 1 else ''}" if rest else ""

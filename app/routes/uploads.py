@@ -1,0 +1,369 @@
+"""Datasets uploaded in parts: each checked by its sha256, in any order, again after a cut."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+
+from app import uploads
+from app.bodies import StrictRoute, too_large
+from app.deps import OnceDep, RequestId, Service, ServiceDep, Tenant, UploadId
+from app.etags import answer
+from app.paging import address
+from app.problems import Refused, not_found, responses
+from app.routes.datasets import created
+from app.schemas.datasets import EXAMPLE as DATASET
+from app.schemas.datasets import DatasetBody, Role
+from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
+from workers.datasets import Dataset
+from workers.errors import AlreadyThere, Missing
+from workers.jobs import new_id, now
+from workers.parts import MOST_PARTS, Part, Upload
+
+router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=StrictRoute)
+
+_DIGEST = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):\s*(?:,|$)")
+_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+
+
+@router.post(
+    "",
+    operation_id="create_upload",
+    summary="Begin an upload in parts",
+    status_code=201,
+    response_model=UploadBody,
+    responses={
+        201: {
+            "headers": _LOCATION,
+            "content": {"application/json": {"example": {**EXAMPLE, "parts": [], "bytes": 0}}},
+        },
+        **responses(
+            "unauthenticated",
+            "forbidden",
+            "conflict",
+            "invalid-request",
+            "idempotency-mismatch",
+            "unavailable",
+            "full",
+        ),
+    },
+)
+async def create_upload(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    once: OnceDep,
+    name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
+    role: Annotated[Role | None, Query(description="What it is meant for: a hint.")] = None,
+    member: Annotated[
+        str | None,
+        Query(max_length=1000, description="Which array of a file with several, or which field."),
+    ] = None,
+    media_type: Annotated[
+        str | None,
+        Query(max_length=200, description="What it is; without it that is told by its content."),
+    ] = None,
+) -> Response:
+    """For files past one request, or where lines are cut: send parts, then complete it.
+
+    An upload that gets no part for seven days (`UMBEL_UPLOAD_KEEP_S`) is removed.
+    """
+    uploads.require_room(service, 0)
+    upload = Upload(
+        id=new_id("up"),
+        tenant=tenant,
+        name=name,
+        role=role,
+        member=member,
+        media_type=media_type,
+        created_at=now(),
+    )
+
+    async def make() -> Response:
+        before = datetime.now(UTC) - timedelta(seconds=service.settings.upload_keep_s)
+        await to_thread.run_sync(service.parts.forget, tenant, before)
+        await to_thread.run_sync(service.parts.create, upload)
+        return begun(upload)
+
+    async def again(earlier_id: str) -> Response | None:
+        earlier = await to_thread.run_sync(service.parts.get, tenant, earlier_id)
+        return None if earlier is None else begun(earlier)
+
+    def begun(found: Upload) -> Response:
+        where = {"Location": address(request, f"/v1/uploads/{found.id}")}
+        return answer(request, UploadBody.of(found), status=201, headers=where)
+
+    return await once.answer(upload.id, request.url.query.encode(), make, again)
+
+
+@router.get(
+    "/{upload_id}",
+    operation_id="get_upload",
+    summary="Which parts are there",
+    response_model=UploadBody,
+    responses={
+        200: {"content": {"application/json": {"example": EXAMPLE}}},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def get_upload(
+    request: Request, service: ServiceDep, tenant: Tenant, upload_id: UploadId
+) -> Response:
+    """After a cut: what need not be sent again. Once it is complete there is the dataset."""
+    upload = await _find(service, tenant, upload_id)
+    parts = await to_thread.run_sync(service.parts.list, upload)
+    made = await to_thread.run_sync(service.parts.made, upload)
+    return answer(request, UploadBody.of(upload, parts, made))
+
+
+@router.put(
+    "/{upload_id}/parts/{number}",
+    operation_id="put_part",
+    summary="Send a part",
+    status_code=204,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/octet-stream": {
+                    "schema": {"type": "string", "format": "binary"},
+                    "example": "x,y\n0.5,1.5\n",
+                }
+            },
+        }
+    },
+    responses={
+        204: {
+            "description": "It is there, in the place of any part of this number before.",
+            "headers": {
+                "ETag": {"description": "Its sha256, quoted.", "schema": {"type": "string"}}
+            },
+        },
+        **responses(
+            "malformed",
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "too-large",
+            "digest-mismatch",
+            "empty",
+            "invalid-request",
+            "unavailable",
+            "full",
+        ),
+    },
+)
+async def put_part(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    upload_id: UploadId,
+    number: Annotated[
+        int, Path(ge=0, lt=MOST_PARTS, description="0 or 1 is the first.", examples=[1])
+    ],
+    sha256: Annotated[Sha256 | None, Query(description="Of the part, in hexadecimal.")] = None,
+    content_digest: Annotated[
+        str | None, Header(description="The same as of RFC 9530: `sha-256=:<base64>:`.")
+    ] = None,
+) -> Response:
+    """Parts come in any order, several at a time, and again. Bytes whose hash is not the stated one
+    are refused and leave the part as it was."""
+    wanted = _wanted(sha256, content_digest)
+    upload = await _find(service, tenant, upload_id)
+    if await to_thread.run_sync(service.parts.made, upload) is not None:
+        raise Refused("conflict", "The upload is complete; begin another one.")
+    part = await service.parts.receive(upload, number, uploads.body(service, request))
+    refused = None
+    if not part.bytes:
+        refused = Refused("empty", f"Part {number} is empty.")
+    elif wanted is not None and part.sha256 != wanted:
+        detail = (
+            f"The sha256 of part {number} is {part.sha256}; stated was {wanted}. Send it again."
+        )
+        refused = Refused("digest-mismatch", detail)
+    if refused is not None:
+        await to_thread.run_sync(service.parts.drop, upload, part)
+        raise refused
+    if not await to_thread.run_sync(service.parts.add, upload, part):
+        raise not_found("upload", upload_id)
+    return Response(status_code=204, headers={"ETag": f'"{part.sha256}"'})
+
+
+@router.post(
+    "/{upload_id}/complete",
+    operation_id="complete_upload",
+    summary="Make a dataset of the parts",
+    status_code=201,
+    response_model=DatasetBody,
+    responses={
+        201: {"headers": _LOCATION, "content": {"application/json": {"example": DATASET}}},
+        **responses(
+            "malformed",
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "too-large",
+            "unsupported-format",
+            "digest-mismatch",
+            "invalid-request",
+            "unusable-input",
+            "unavailable",
+            "full",
+        ),
+    },
+)
+async def complete_upload(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    request_id: RequestId,
+    upload_id: UploadId,
+    body: CompleteBody | None = None,
+) -> Response:
+    """The parts, by number and without a gap, are the file. Asked again, the answer is the same.
+
+    Where this is refused the parts stay, so that what is wrong can be sent again.
+    """
+    asked = body or CompleteBody()
+    upload = await _find(service, tenant, upload_id)
+    made = await to_thread.run_sync(_known, service, upload)
+    if made is None:
+        made = await _put_together(service, upload, asked)
+    await to_thread.run_sync(_make, service, made, request_id)
+    await to_thread.run_sync(service.parts.clear, upload)
+    return created(request, made)
+
+
+@router.delete(
+    "/{upload_id}",
+    operation_id="delete_upload",
+    summary="Give an upload up",
+    status_code=204,
+    responses={
+        204: {"description": "It is gone with its parts."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def delete_upload(service: ServiceDep, tenant: Tenant, upload_id: UploadId) -> Response:
+    """A dataset that was made of it stays."""
+    await _find(service, tenant, upload_id)
+    await to_thread.run_sync(service.parts.delete, tenant, upload_id)
+    return Response(status_code=204)
+
+
+async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
+    found = await to_thread.run_sync(service.parts.get, tenant, upload_id)
+    if found is None:
+        raise not_found("upload", upload_id)
+    return found
+
+
+async def _put_together(service: Service, upload: Upload, asked: CompleteBody) -> Dataset:
+    """The dataset, its bytes stored; whichever of several requests at once is the first."""
+    parts = await to_thread.run_sync(service.parts.list, upload)
+    _require_whole(parts, asked.parts)
+    size = sum(part.bytes for part in parts)
+    if size > service.settings.max_dataset_bytes:
+        raise too_large("A dataset", service.settings.max_dataset_bytes)
+    uploads.require_room(service, size)
+    one = uploads.Upload(
+        upload.tenant, new_id("ds"), upload.name, upload.role, upload.member, upload.media_type
+    )
+    try:
+        chunks = _from_thread(service.parts.read(upload, parts))
+        dataset = await uploads.keep(service, one, chunks, size)
+    except Missing:
+        made = await to_thread.run_sync(service.parts.made, upload)
+        if made is None:
+            detail = "A part was sent again meanwhile; complete the upload once more."
+            raise Refused("conflict", detail) from None
+        return made
+    refused = None
+    if asked.sha256 is not None and dataset.sha256 != asked.sha256.lower():
+        stated = asked.sha256.lower()
+        detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
+        refused = Refused("digest-mismatch", detail)
+        made = None
+    else:
+        made = await to_thread.run_sync(service.parts.complete, upload, dataset)
+    if made is None or made.id != dataset.id:
+        await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
+    if made is None:
+        assert refused is not None
+        raise refused
+    return made
+
+
+def _known(service: Service, upload: Upload) -> Dataset | None:
+    """What an earlier request made of it. Refused `not-found` where that was deleted since."""
+    made = service.parts.made(upload)
+    if made is None or service.datasets.get(made.tenant, made.id) is not None:
+        return made
+    if service.blobs.size(service.datasets.content_key(made.tenant, made.id)) is not None:
+        return made
+    if not service.parts.list(upload):
+        raise not_found("dataset", made.id)
+    service.parts.reopen(upload)
+    return None
+
+
+def _make(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Make it exist, unless it does."""
+    if service.datasets.get(dataset.tenant, dataset.id) is None:
+        with suppress(AlreadyThere):
+            uploads.make(service, dataset, request_id)
+
+
+def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
+    """The stated hash of a part. Refused `malformed` for a header that cannot be read."""
+    if sha256 is not None:
+        return sha256.lower()
+    if content_digest is None:
+        return None
+    found = _DIGEST.search(content_digest)
+    try:
+        digest = b"" if found is None else base64.b64decode(found[1], validate=True)
+    except binascii.Error:
+        digest = b""
+    if len(digest) != 32:
+        raise Refused(
+            "malformed", "Content-Digest has no sha256; send `sha-256=:<base64 of 32 bytes>:`."
+        )
+    return digest.hex()
+
+
+def _require_whole(parts: Sequence[Part], stated: Sequence[StatedPart] | None) -> None:
+    """Refused `conflict`, naming the numbers, where a part is missing, too many or another one."""
+    there = {part.number: part.sha256 for part in parts}
+    if not there:
+        raise Refused("conflict", "No part has been sent.")
+    if stated is not None:
+        wanted = {one.number: one.sha256 for one in stated}
+        _refuse_numbers(sorted(wanted.keys() - there.keys()), "not been sent")
+        _refuse_numbers(sorted(there.keys() - wanted.keys()), "been sent but are not stated")
+        other = [n for n, own in wanted.items() if own is not None and own.lower() != there[n]]
+        _refuse_numbers(sorted(other), "another sha256 than is stated")
+    first, last = min(1, min(there)), max(there)
+    _refuse_numbers([n for n in range(first, last) if n not in there], "not been sent")
+
+
+def _refuse_numbers(numbers: Sequence[int], why: str) -> None:
+    if numbers:
+        shown = ", ".join(map(str, numbers[:20])) + (", ..." if len(numbers) > 20 else "")
+        raise Refused("conflict", f"Parts have {why}: {shown}.", parts=list(numbers[:1000]))
+
+
+async def _from_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """What blocks is done in a thread."""
+    while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+        yield piece
