@@ -57,7 +57,7 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 	$(BIN)/python -m bench
 
 bench-quality: $(VENV)/.bench  ## how good the trees are on real sets with known classes
-	$(BIN)/python -m bench quality purity margins sphere tasks
+	$(BIN)/python -m bench quality purity margins sphere calibration tasks
 
 openapi: setup  ## write openapi/openapi.json from the code
 	$(BIN)/umbel openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json

@@ -12,9 +12,9 @@ from bench.report import Report
 
 TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
-    *("quality", "purity", "margins", "sphere", "tasks"),
+    *("quality", "purity", "margins", "sphere", "calibration", "tasks"),
 )
-_NAMED = frozenset({"hyperbolic", "quality", "purity", "margins", "sphere", "tasks"})
+_NAMED = frozenset({"hyperbolic", "quality", "purity", "margins", "sphere", "calibration", "tasks"})
 """Tables that are made only when they are named."""
 
 

@@ -101,6 +101,16 @@ class Concentrations:
         return cls(**dict(zip(_COLUMNS, table, strict=True)), m=m, sigma=sigma)
 
     @property
+    def intervals(self) -> dict[str, Float]:
+        """Columns of a tree: the mean of each kappa and the ends of its interval."""
+        return {"kappa": self.mean, "kappa_low": self.low, "kappa_high": self.high}
+
+    @property
+    def served(self) -> dict[str, Float]:
+        """Arrays of a model."""
+        return {**self.intervals, "log_mean": self.log_mean, "log_sd": self.log_sd}
+
+    @property
     def log_sd(self) -> Float:
         """Standard deviation of log kappa."""
         return np.asarray(np.sqrt(np.maximum(0.0, self.log_square - self.log_mean**2)))

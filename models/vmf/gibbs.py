@@ -29,6 +29,7 @@ from models.partitions.points import Float, Int
 from models.vmf.concentrations import Concentrations
 from models.vmf.passes import Passes, Sums, log_joint
 from models.vmf.priors import Priors
+from models.vmf.proportions import Dirichlet
 from models.vmf.variational import Posterior
 
 STEPS = 10
@@ -111,7 +112,7 @@ class Chain:
             self.priors.sigma,
         )
         rho = self.priors.alpha + self.size / n_kept
-        return Posterior(rho, psi, np.minimum(gamma, MOST_GAMMA), kappas, self.priors)
+        return Posterior(Dirichlet(rho), psi, np.minimum(gamma, MOST_GAMMA), kappas, self.priors)
 
 
 _ARRAYS = (
@@ -198,14 +199,15 @@ class Gibbs:
         field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
         gamma = np.sqrt(np.einsum("kd,kd->k", field, field))
         trace = np.append(chain.trace, self.log_density(size, log_kappa, gamma, priors))
-        direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
-        means = bessel.ratio(field.shape[1], gamma)[:, None] * direction
         after = replace(
             chain, cluster=cluster, log_kappa=log_kappa, turn=chain.turn + 1, trace=trace
         )
-        if chain.turn < self.burn_in:
-            return self._learned(after, size, means)
-        return self._kept(after, size, means)
+        if chain.turn >= self.burn_in:
+            return self._kept(after, size, _means(field, gamma))
+        after = replace(after, reference=cluster.copy())
+        if not self.empirical or len(size) == 1:
+            return after
+        return self._learned(after, size, _means(field, gamma))
 
     def step(
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
@@ -300,18 +302,14 @@ class Gibbs:
         found = gammaln(n_clusters * alpha) - gammaln(n_clusters * alpha + size.sum())
         found += float((gammaln(alpha + size) - gammaln(alpha)).sum())
         found += float((size * log_c(n_features, np.exp(log_kappa))).sum())
-        found += n_clusters * float(bessel.log_c(n_features, priors.c0))
-        found -= float(log_c(n_features, gamma).sum())
+        of_means = log_c(n_features, np.append(gamma, priors.c0))
+        found += float(n_clusters * of_means[-1] - of_means[:-1].sum())
         off = (log_kappa - priors.m) / priors.sigma
         found -= float((0.5 * off * off + np.log(priors.sigma)).sum())
         return float(found - 0.5 * n_clusters * np.log(2.0 * np.pi))
 
     def _learned(self, chain: Chain, size: Float, means: Float) -> Chain:
-        """A sweep of the burn-in: empirical Bayes, and the reference so far."""
-        chain = replace(chain, reference=chain.cluster.copy())
-        n_clusters = len(size)
-        if not self.empirical or n_clusters == 1:
-            return chain
+        """A sweep of the burn-in: empirical Bayes."""
         rho = chain.priors.alpha + size
         log_weights = digamma(rho) - digamma(rho.sum())
         numbers = [chain.log_kappa.mean(), (chain.log_kappa**2).mean(), log_weights.mean()]
@@ -322,12 +320,14 @@ class Gibbs:
         priors = (
             chain.priors.of_kappa(float(learned[0]), float(learned[1]))
             .of_means(learned[3:], self.max_kappa)
-            .of_weights(float(learned[2]), n_clusters)
+            .of_weights(float(learned[2]), len(size))
         )
         return replace(chain, learned=learned, priors=priors)
 
     def _kept(self, chain: Chain, size: Float, means: Float) -> Chain:
         """A sweep that counts, its clusters in the order of the reference's."""
+        from models.vmf.constants import log_c
+
         n_clusters = len(size)
         fitted = self.counted > 0
         both = chain.reference[fitted] * n_clusters + chain.cluster[fitted]
@@ -338,6 +338,12 @@ class Gibbs:
             chain,
             size=chain.size + size[order],
             means=chain.means + means[order],
-            log_c=chain.log_c + bessel.log_c(means.shape[1], np.exp(log_kappa)),
+            log_c=chain.log_c + log_c(means.shape[1], np.exp(log_kappa)),
             draws=np.concatenate([chain.draws, log_kappa[None]]),
         )
+
+
+def _means(field: Float, gamma: Float) -> Float:
+    """(K, D) E[mu_k] given the rest, vMF along `field` with its length `gamma`."""
+    direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
+    return np.asarray(bessel.ratio(field.shape[1], gamma)[:, None] * direction)

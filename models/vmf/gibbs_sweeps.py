@@ -1,8 +1,9 @@
 """The loops of Gibbs sampling, compiled by numba.
 
 State of a cluster t: v_t = kappa_t S_t + C0 mu0, column t of `field` (D, K); `square` its squared
-length, `whole` log C_D of its length, `size` its rows; `single` is log C_D(kappa_t). All rows are
-of length 1.
+length, `whole` log C_D of its length, `size` its rows; `single` is log C_D(kappa_t). A row's
+length is taken as it is: what it is off 1 by, rounded to single precision or to some decimals,
+counts times kappa^2 where a cluster is left without a row.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from models.vmf.constants import log_constant
 
 
 @njit(cache=True, nogil=True)
-def _pick(own, dots, kappa, size, single, square, whole, alpha, u, known, parts):
-    """The new cluster of a row that is in `own`; `dots` are its products with the fields.
+def _pick(own, dots, norm, kappa, size, single, square, whole, alpha, u, known, parts):
+    """The new cluster of a row that is in `own`; `dots` are its products with the fields, `norm`
+    its squared length.
 
     P(z = t) proportional to (alpha + n_t) C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), the row
     itself taken out of its cluster first (thesis, the last line of 5.3.2, its x_i added for each
@@ -25,7 +27,7 @@ def _pick(own, dots, kappa, size, single, square, whole, alpha, u, known, parts)
     """
     n_clusters = kappa.size
     k = kappa[own]
-    less = max(0.0, square[own] - 2.0 * k * dots[own] + k * k)
+    less = max(0.0, square[own] - 2.0 * k * dots[own] + k * k * norm)
     less_whole = log_constant(math.sqrt(less), known)
     high = -np.inf
     for t in range(n_clusters):
@@ -33,7 +35,7 @@ def _pick(own, dots, kappa, size, single, square, whole, alpha, u, known, parts)
             with_row, base, n = whole[t], less_whole, size[t] - 1.0
         else:
             k = kappa[t]
-            length = math.sqrt(max(0.0, square[t] + 2.0 * k * dots[t] + k * k))
+            length = math.sqrt(max(0.0, square[t] + 2.0 * k * dots[t] + k * k * norm))
             with_row, base, n = log_constant(length, known), whole[t], size[t]
         parts[t] = math.log(alpha + n) + single[t] + base - with_row
         high = max(high, parts[t])
@@ -48,14 +50,14 @@ def _pick(own, dots, kappa, size, single, square, whole, alpha, u, known, parts)
 
 
 @njit(cache=True, nogil=True)
-def _move(own, new, dots, kappa, size, square, whole, known):
+def _move(own, new, dots, norm, kappa, size, square, whole, known):
     """Sizes and lengths after a row has gone from one cluster to another."""
     k = kappa[own]
-    square[own] = max(0.0, square[own] - 2.0 * k * dots[own] + k * k)
+    square[own] = max(0.0, square[own] - 2.0 * k * dots[own] + k * k * norm)
     whole[own] = log_constant(math.sqrt(square[own]), known)
     size[own] -= 1.0
     k = kappa[new]
-    square[new] = max(0.0, square[new] + 2.0 * k * dots[new] + k * k)
+    square[new] = max(0.0, square[new] + 2.0 * k * dots[new] + k * k * norm)
     whole[new] = log_constant(math.sqrt(square[new]), known)
     size[new] += 1.0
 
@@ -71,19 +73,21 @@ def sweep(rows, at, cluster, kappa, field, size, single, square, whole, alpha, u
         row = rows[i]
         for t in range(n_clusters):
             dots[t] = 0.0
+        norm = 0.0
         for d in range(n_features):
             x, own_field = np.float64(row[d]), field[d]
+            norm += x * x
             for t in range(n_clusters):
                 dots[t] += x * own_field[t]
         own = cluster[i]
         new = _pick(
-            own, dots, kappa, size, single, square, whole, alpha, uniform[turn], known, parts
+            own, dots, norm, kappa, size, single, square, whole, alpha, uniform[turn], known, parts
         )
         if new == own:
             continue
         moved += 1
         cluster[i] = new
-        _move(own, new, dots, kappa, size, square, whole, known)
+        _move(own, new, dots, norm, kappa, size, square, whole, known)
         for d in range(n_features):
             x = np.float64(row[d])
             field[d, own] -= kappa[own] * x
@@ -104,19 +108,21 @@ def sweep_sparse(
         i = at[turn]
         for t in range(n_clusters):
             dots[t] = 0.0
+        norm = 0.0
         for place in range(start[i], start[i + 1]):
             x, own_field = np.float64(data[place]), field[column[place]]
+            norm += x * x
             for t in range(n_clusters):
                 dots[t] += x * own_field[t]
         own = cluster[i]
         new = _pick(
-            own, dots, kappa, size, single, square, whole, alpha, uniform[turn], known, parts
+            own, dots, norm, kappa, size, single, square, whole, alpha, uniform[turn], known, parts
         )
         if new == own:
             continue
         moved += 1
         cluster[i] = new
-        _move(own, new, dots, kappa, size, square, whole, known)
+        _move(own, new, dots, norm, kappa, size, square, whole, known)
         for place in range(start[i], start[i + 1]):
             x, d = np.float64(data[place]), column[place]
             field[d, own] -= kappa[own] * x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -48,5 +48,45 @@ MaxIter = Annotated[int, Field(ge=1, le=100_000, description="Most iterations of
 Tol = Annotated[
     float,
     Field(ge=0, le=1, description="A run ends when the lower bound rises by no more for each row."),
+]
+BatchSize = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        le=10_000_000,
+        description=(
+            "Rows of a batch, about, after each of which the parameters are updated, for data "
+            "larger than memory: 1,000 to 10,000 do. 'max_iter' then counts passes over the rows, "
+            "before one that measures. Default: all rows for each update."
+        ),
+    ),
+]
+Delay = Annotated[
+    float,
+    Field(
+        ge=1,
+        le=1e9,
+        description=(
+            "With 'batch_size': the step of batch t = 0, 1, ... is (delay + t)^-forgetting; the "
+            "larger, the less the first batches count."
+        ),
+    ),
+]
+Forgetting = Annotated[
+    float,
+    Field(
+        gt=0.5,
+        le=1,
+        description="With 'batch_size': the smaller, the sooner earlier batches are forgotten.",
+    ),
+]
+Device = Annotated[
+    Literal["cpu", "cuda"],
+    Field(
+        description=(
+            "Where passes over the rows are computed: on the processor, or, of dense rows, on a "
+            "GPU."
+        ),
+    ),
 ]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="Seed of the random generator.")]

@@ -6,7 +6,7 @@ expectation. A pass gives what the next parameters follow from.
 
 Rows are read by blocks and nothing of the size N K is kept. Products are in the rows' precision
 while that is enough (`SINGLE_UP_TO`), sums over blocks in double. Cost: for dense rows two products
-N D K, for sparse ones two of their stored values with K, and about 2 ns for each exponential.
+N D K, for sparse ones two of their stored values with K, and about 1 ns for each posterior.
 Memory: a block, and sums K D of 8 bytes for each share of the rows (`SHARES` at most, 128 MiB).
 """
 
@@ -126,7 +126,7 @@ class Passes:
             total += part
             progress(done / n_shares, "fitting")
         evidence += work.shift
-        return Sums(size, total if work.upright else np.ascontiguousarray(total.T), evidence)
+        return Sums(size, total if work.upright else _turned(total, total.dtype), evidence)
 
 
 class _Work:
@@ -135,12 +135,12 @@ class _Work:
     def __init__(
         self, points: UnitRows, weights: Float, offsets: Float, counted: Float, hard: bool
     ) -> None:
-        kind = points.kind if _longest(weights) <= SINGLE_UP_TO else np.dtype(np.float64)
+        kind = precision(points, weights)
         self.points, self.hard, self.kind = points, hard, kind
         # Sums over sparse rows are made, as (D, K), where weights are picked.
         self.upright = hard or not points.sparse
         # (D, K), since sparse rows pick rows of it and BLAS does not mind.
-        self.weights = np.ascontiguousarray(weights.T, dtype=kind)
+        self.weights = _turned(weights, kind)
         self.shift = float(offsets.max())
         self.offsets = (offsets - self.shift).astype(kind)
         self.counted = counted.astype(kind)
@@ -156,6 +156,7 @@ class _Work:
             slices = [slice(slices[0].start, slices[-1].stop)]
         longest = max(one.stop - one.start for one in slices)
         room = np.empty((0 if self.hard else longest, n_clusters), dtype=self.kind)
+        sums = np.empty((0 if self.points.sparse else n_clusters, n_features), dtype=self.kind)
         for rows in slices:
             block = _as(self.points.block(rows), self.kind)
             counted, there = self.counted[rows], evidence[rows]
@@ -164,14 +165,12 @@ class _Work:
                 continue
             joint = room[: rows.stop - rows.start]
             self._products(block, joint)
-            sweeps.lower(joint, self.offsets, there)
-            np.exp(joint, out=joint)
-            sweeps.share(joint, counted, size, there)
+            sweeps.posteriors(joint, self.offsets, counted, size, there)
             if isinstance(block, sp.csr_array):
                 turned = sp.csc_array(block)
                 sweeps.gather(turned.indptr, turned.indices, turned.data, joint, total)
             else:
-                total += joint.T @ block
+                total += np.dot(joint.T, block, out=sums)
         return size, total
 
     def _assign(
@@ -205,12 +204,18 @@ class _Work:
             np.matmul(block, self.weights, out=joint)
 
 
+def precision(points: UnitRows, weights: Float) -> np.dtype[Any]:
+    """In which rows are multiplied by these weights."""
+    longest = float(np.sqrt(np.einsum("kd,kd->k", weights, weights).max()))
+    return points.kind if longest <= SINGLE_UP_TO else np.dtype(np.float64)
+
+
 def log_joint(points: UnitRows, weights: Float, offsets: Float) -> Float:
     """(n_points, K) offset_k + weight_k . x in double precision, by blocks. O(N D K)."""
     from models.vmf import sweeps
 
     out = np.empty((points.shape[0], len(weights)))
-    turned = np.ascontiguousarray(weights.T)
+    turned = _turned(weights, np.dtype(np.float64))
     for rows in points.slices(len(weights)):
         block = _as(points.block(rows), np.dtype(np.float64))
         if isinstance(block, sp.csr_array):
@@ -235,5 +240,9 @@ def _as(block: Matrix, kind: np.dtype[Any]) -> Matrix:
     return block if block.dtype == kind else block.astype(kind)
 
 
-def _longest(weights: Float) -> float:
-    return float(np.sqrt(np.einsum("kd,kd->k", weights, weights).max()))
+def _turned(matrix: Float, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    from models.vmf import sweeps
+
+    out = np.empty(matrix.shape[::-1], dtype=kind)
+    sweeps.turn(matrix, out)
+    return out

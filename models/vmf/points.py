@@ -26,7 +26,7 @@ HELD_BYTES = 1 << 30
 _VALUES = 1 << 17
 """Of a block of dense rows, or of what a caller makes of them: both stay in a core's cache."""
 
-_SPARSE_VALUES = 1 << 19
+_SPARSE_VALUES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """The priors of the Bayesian mixture and their empirical Bayes.
 
-pi ~ Dirichlet(alpha, ..., alpha); mu_k ~ vMF(mu0, C0); log kappa_k ~ N(m, sigma^2).
+pi ~ Dirichlet(alpha, ..., alpha), or by sticks broken with alpha (`models.vmf.sticks`); mu_k ~
+vMF(mu0, C0); log kappa_k ~ N(m, sigma^2).
 
 Source: the thesis, section 5.3 and 5.3.1.3. Each estimate here is the maximum of the lower bound in
 its parameters, given expectations; C0 by the exact inverse of the Bessel ratio.

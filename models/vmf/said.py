@@ -8,12 +8,11 @@ FEW_FEATURES = 20
 """Below which the bounding scheme shrinks kappa too much to go unsaid."""
 
 
-def said_of_end(ended: bool, max_iter: int) -> tuple[str, ...]:
+def said_of_end(ended: bool, max_iter: int, by_batches: bool = False) -> tuple[str, ...]:
     if ended:
         return ()
-    return (
-        f"The best run was stopped after max_iter = {max_iter} iterations, before it converged.",
-    )
+    unit = "epochs" if by_batches else "iterations"
+    return (f"The best run was stopped after max_iter = {max_iter} {unit}, before it converged.",)
 
 
 def said_of_bounding(inference: str, n_features: int) -> tuple[str, ...]:
@@ -21,7 +20,8 @@ def said_of_bounding(inference: str, n_features: int) -> tuple[str, ...]:
         return ()
     return (
         f"With {n_features} features the bound of 'variational-bounding' makes concentrations too "
-        f"small by about one part in {n_features - 1}; 'variational-sampling' does not.",
+        f"small by one part in {n_features - 1}, those of wide clusters by up to two in "
+        f"{n_features}; 'variational-sampling' does not.",
     )
 
 

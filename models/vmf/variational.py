@@ -1,10 +1,11 @@
 """Variational inference for the Bayesian mixture of vMF distributions.
 
-q(pi) = Dirichlet(rho), q(mu_k) = vMF(psi_k, gamma_k), q(z_i) = Categorical(lambda_i), q(kappa_k) as
-`models.vmf.concentrations` says. Coordinate ascent of the lower bound (thesis 5.1): one pass gives
-lambda and what it sums to, then rho, psi and gamma with q(kappa), and the priors by empirical Bayes
-each go to their maximum, so the bound never falls but for rounding. E_q[mu_k] = A_D(gamma_k) psi_k
-(the thesis prints mu_k for psi_k), and the entropy of q(kappa) is added (printed: subtracted).
+q(pi) = Dirichlet(rho), or of `models.vmf.sticks`; q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
+Categorical(lambda_i), q(kappa_k) as `models.vmf.concentrations` says. Coordinate ascent of the
+lower bound (thesis 5.1): one pass gives lambda and what it sums to, then q(pi), psi and gamma with
+q(kappa), and the priors by empirical Bayes each go to their maximum, so the bound never falls but
+for rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for psi_k), and the entropy of
+q(kappa) is added (printed: subtracted).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import digamma
 
 from models.contract import Arrays, Progress
 from models.numerics import bessel
@@ -24,7 +24,8 @@ from models.vmf.ascent import Ladder
 from models.vmf.concentrations import Concentrations, Form, renewed
 from models.vmf.mixture import Mixture, Shape, maximize
 from models.vmf.passes import Passes, Sums
-from models.vmf.priors import Priors, dirichlet_divergence, vmf_divergence
+from models.vmf.priors import Priors, vmf_divergence
+from models.vmf.proportions import Dirichlet, Proportions, Weighing
 
 TURNS = 2
 """Updates of q(mu) and q(kappa) in turn after each pass."""
@@ -34,10 +35,10 @@ TURNS = 2
 class Posterior:
     """q of all but the assignments, and the priors.
 
-    rho (K,); psi (K, D) unit vectors; gamma (K,).
+    proportions : q(pi). psi (K, D) unit vectors; gamma (K,).
     """
 
-    rho: Float
+    proportions: Proportions
     psi: Float
     gamma: Float
     kappas: Concentrations
@@ -55,7 +56,7 @@ class Posterior:
     @property
     def log_weights(self) -> Float:
         """(K,) E[log pi_k]."""
-        return np.asarray(digamma(self.rho) - digamma(self.rho.sum()))
+        return self.proportions.log_means
 
     @property
     def weights(self) -> Float:
@@ -72,33 +73,30 @@ class Posterior:
         priors = self.priors
         of_means = vmf_divergence(self.psi, self.gamma, priors.mu0, priors.c0)
         of_kappas = self.kappas.divergence_from(priors)
-        return (
-            dirichlet_divergence(self.rho, priors.alpha)
-            + float(of_means.sum())
-            + float(of_kappas.sum())
-        )
+        return self.proportions.divergence(priors) + float(of_means.sum()) + float(of_kappas.sum())
 
     def arrays(self, prefix: str = "") -> dict[str, Float]:
-        own = {"rho": self.rho, "psi": self.psi, "gamma": self.gamma}
         return {
-            **{prefix + name: array for name, array in own.items()},
+            **self.proportions.arrays(prefix),
+            f"{prefix}psi": self.psi,
+            f"{prefix}gamma": self.gamma,
             **self.kappas.arrays(prefix),
             **self.priors.arrays(prefix),
         }
 
     @classmethod
-    def of(cls, arrays: Arrays, prefix: str = "") -> Posterior:
-        rho, psi, gamma = (
-            np.asarray(arrays[prefix + name], dtype=np.float64) for name in ("rho", "psi", "gamma")
+    def of(cls, weighing: Weighing, arrays: Arrays, prefix: str = "") -> Posterior:
+        psi, gamma = (
+            np.asarray(arrays[prefix + name], dtype=np.float64) for name in ("psi", "gamma")
         )
         kappas, priors = Concentrations.of(arrays, prefix), Priors.of(arrays, prefix)
-        return cls(rho, psi, gamma, kappas, priors)
+        return cls(weighing.of(arrays, prefix), psi, gamma, kappas, priors)
 
-    def reordered(self, order: Int) -> Posterior:
-        """With component `order[k]` as component k."""
+    def kept(self, order: Int) -> Posterior:
+        """With component `order[k]` as component k, those left out not there."""
         return replace(
             self,
-            rho=self.rho[order],
+            proportions=self.proportions.kept(order),
             psi=self.psi[order],
             gamma=self.gamma[order],
             kappas=self.kappas.reordered(order),
@@ -114,7 +112,7 @@ class Variational:
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
     form : of q(kappa). priors : to begin with. empirical : whether they are
-    estimated. tol : in nats a row.
+    estimated. tol : in nats a row. weighing : the kind of q(pi).
     """
 
     passes: Passes
@@ -125,6 +123,7 @@ class Variational:
     max_kappa: float
     max_iter: int
     tol: float
+    weighing: Weighing = Dirichlet
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
         """The posterior where each row belongs to the nearest seed, kappa at its likeliest."""
@@ -137,11 +136,15 @@ class Variational:
             priors = replace(priors.of_means(found.means.mean(axis=0), self.max_kappa), m=m)
         start = Concentrations.at(kappa, n_features, priors)
         psi, gamma = found.means, sums.size * kappa
-        posterior = Posterior(priors.alpha + sums.size, psi, gamma, start, priors)
+        proportions = self.weighing.first(sums.size, priors)
+        posterior = Posterior(proportions, psi, gamma, start, priors)
         return ascent.Ascent(self._updated(posterior, sums, first=True))
 
     def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
-        return ascent.restored(Posterior.of, arrays, prefix)
+        def read(arrays: Arrays, prefix: str) -> Posterior:
+            return Posterior.of(self.weighing, arrays, prefix)
+
+        return ascent.restored(read, arrays, prefix)
 
     def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
         """Until the bound rises by no more than `tol` for each row."""
@@ -156,8 +159,26 @@ class Variational:
 
     def _updated(self, before: Posterior, sums: Sums, *, first: bool = False) -> Posterior:
         """Every factor at its maximum given the assignments, and the priors at theirs."""
-        priors, kappas, psi, gamma = before.priors, before.kappas, before.psi, before.gamma
-        n_features = before.n_features
+        psi, gamma, kappas = self._components(
+            before.psi, before.kappas, before.priors, sums, first=first
+        )
+        proportions, priors = before.proportions, before.priors
+        # With one cluster there is nothing to tell priors of clusters by.
+        if not self.empirical or len(psi) == 1:
+            return Posterior(proportions.given(sums.size, priors), psi, gamma, kappas, priors)
+        proportions, priors = proportions.learned(sums.size, priors)
+        after = Posterior(proportions, psi, gamma, kappas, priors)
+        log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
+        mean = after.means.mean(axis=0)
+        learned = priors.of_kappa(log_mean, log_square).of_means(mean, self.max_kappa)
+        return replace(after, priors=learned)
+
+    def _components(
+        self, psi: Float, kappas: Concentrations, priors: Priors, sums: Sums, *, first: bool = False
+    ) -> tuple[Float, Float, Concentrations]:
+        """psi, gamma and q(kappa) at their maximum given the assignments, from q(kappa) on."""
+        n_features = psi.shape[1]
+        gamma = np.zeros(len(psi))
         for turn in range(TURNS):
             total = kappas.mean[:, None] * sums.total + priors.c0 * priors.mu0
             gamma = np.sqrt(np.einsum("kd,kd->k", total, total))
@@ -166,18 +187,9 @@ class Variational:
             )
             along = bessel.ratio(n_features, gamma) * np.einsum("kd,kd->k", sums.total, psi)
             known = None if first and turn == 0 else kappas
-            kappas = renewed(self.form, sums.size, along, n_features, priors, known, self.max_kappa)
-        after = Posterior(priors.alpha + sums.size, psi, gamma, kappas, priors)
-        return replace(after, priors=self._estimated(after)) if self.empirical else after
-
-    def _estimated(self, posterior: Posterior) -> Priors:
-        """Empirical Bayes; with one cluster there is nothing to tell priors of clusters by."""
-        if len(posterior.rho) == 1:
-            return posterior.priors
-        kappas, n_clusters = posterior.kappas, len(posterior.rho)
-        log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
-        return (
-            posterior.priors.of_kappa(log_mean, log_square)
-            .of_means(posterior.means.mean(axis=0), self.max_kappa)
-            .of_weights(float(posterior.log_weights.mean()), n_clusters)
-        )
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                # Trials of the search for q(kappa) may lie anywhere.
+                kappas = renewed(
+                    self.form, sums.size, along, n_features, priors, known, self.max_kappa
+                )
+        return psi, gamma, kappas

@@ -274,7 +274,7 @@ def _fitted(
         asked.names(hierarchy, data.names(), [one or None for one in made]),
         hierarchy.leaves[cluster],
         monotone=asked.monotone,
-        extra={"kappa": kappas.mean, "kappa_low": kappas.low, "kappa_high": kappas.high},
+        extra=kappas.intervals,
     )
     leaf_kappa = kappas.mean[hierarchy.leaves]
     return answer_of_tree(
@@ -323,11 +323,7 @@ def _arrays(posterior: Branches) -> dict[str, Float | Int]:
         "rho": rho,
         "psi": posterior.psi,
         "gamma": posterior.gamma,
-        "kappa": kappas.mean,
-        "kappa_low": kappas.low,
-        "kappa_high": kappas.high,
-        "log_mean": kappas.log_mean,
-        "log_sd": kappas.log_sd,
+        **kappas.served,
         "mu0": posterior.priors.mu0,
     }
 

@@ -293,7 +293,7 @@ def _fitted(
     whole = together(Mixture(log_weights, means, kappas.mean), params.max_kappa)
     ends = arrays["weights"][[0, -1], :, None] * posterior.psi[[0, -1]]
     turned = np.append(_angle(*unit(ends.sum(axis=1))), _angle(posterior.psi[0], posterior.psi[-1]))
-    nodes = {"kappa": kappas.mean, "kappa_low": kappas.low, "kappa_high": kappas.high}
+    nodes = kappas.intervals
     # `out` is in the order of periods, the answer in that of the rows.
     own = np.repeat(np.arange(periods.n), n_rows)
     fitted_rows = np.bincount(own[~out], minlength=periods.n)
@@ -346,11 +346,7 @@ def _arrays(posterior: Paths) -> dict[str, npt.NDArray[Any]]:
         "weights": posterior.walk.weights,
         "drift": _angle(posterior.psi[:-1], posterior.psi[1:]),
         "from_first": _angle(posterior.psi, posterior.psi[:1]),
-        "kappa": kappas.mean,
-        "kappa_low": kappas.low,
-        "kappa_high": kappas.high,
-        "log_mean": kappas.log_mean,
-        "log_sd": kappas.log_sd,
+        **kappas.served,
         "mu0": posterior.priors.mu0,
     }
 

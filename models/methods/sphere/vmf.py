@@ -8,6 +8,11 @@ objective never falls, and the updates are exact: kappa is Newton's inverse of t
 its closed approximation (`models.numerics.bessel`). The logits are log p(k | x). Clusters are
 ordered by size, largest first, those of one size by their means' coordinates.
 
+By batches ('batch_size'), for data larger than memory, EM is stepwise (`models.vmf.stochastic`,
+which says when a run ends): rows in a random order, read in runs, update the mixture after each
+batch; a last pass measures the likelihood that runs are compared by. The curve
+`objective_estimate_by_epoch` has estimates of it, each by a mixture that moved on.
+
 With `held_out` a random share of the rows is kept out of the fit and their likelihood measured. A
 row, new or fitted, is in-sample where its log-likelihood reaches the quantile 1 - `level` of that
 of the rows held out (of the fitted rows, where none are: a little too strict then). The number of
@@ -16,12 +21,13 @@ clusters is given, or chosen by the lowest BIC or the highest held-out likelihoo
 Source: Banerjee, Dhillon, Ghosh and Sra (2005); Gopal, "Large-scale Structured Learning" (2014),
 section 5.2, whose pi_k is printed upside down. Cost: for each iteration two products of N D K,
 sparse rows of their stored values times K; rows are read in blocks, from a file where they lie in
-one, single precision ones multiplied in single and summed in double precision. Memory: 8 N K
-bytes for the logits, 8 N, and K D sums at most 17 times.
+one, single precision ones multiplied in single and summed in double precision. Dense rows may lie
+on a GPU ('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and K D sums at most 17 times.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal, cast
 
 import numpy as np
@@ -34,15 +40,29 @@ from models.partitions.counts import Mask, check_held_out, held_out, term_names
 from models.partitions.placing import bytes_of_logits, placed
 from models.partitions.points import Float, require_distinct, require_width
 from models.tree.tree import Tree
+from models.vmf import device
+from models.vmf.batches import bytes_of_batches
+from models.vmf.by_batches import SampledRestarts, by_epoch, stepwise
 from models.vmf.choosing import choose_climb
 from models.vmf.em import EM, Climb
 from models.vmf.inside import Inside
 from models.vmf.mixture import Mixture, Shape, together
-from models.vmf.parameters import HeldOut, Level, MaxIter, Seed
-from models.vmf.passes import SHARES, Passes
+from models.vmf.parameters import (
+    BatchSize,
+    Delay,
+    Device,
+    Forgetting,
+    HeldOut,
+    Level,
+    MaxIter,
+    Seed,
+)
+from models.vmf.passes import SHARES
 from models.vmf.points import UnitRows
 from models.vmf.runs import Restarts
+from models.vmf.said import said_of_end
 from models.vmf.serving import answer, ordered
+from models.vmf.stochastic import Steps
 
 
 class VMFParams(Count):
@@ -78,6 +98,10 @@ class VMFParams(Count):
         le=1,
         description="A run ends when the mean log-likelihood of a row rises by no more.",
     )
+    batch_size: BatchSize = None
+    delay: Delay = 10.0
+    forgetting: Forgetting = 0.7
+    device: Device = "cpu"
     seed: Seed = 0
 
 
@@ -113,10 +137,12 @@ class VMF(Method[VMFParams]):
             return 0
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.most * n_features)
-        return bytes_of_logits(shapes, params.most) + 24 * n_points + sums
+        batches = bytes_of_batches(shapes, params.batch_size)
+        return bytes_of_logits(shapes, params.most) + 24 * n_points + sums + batches
 
     def _check(self, data: Data, params: VMFParams) -> None:
         points = UnitRows.of(data)
+        device.require(params.device, points)
         check_held_out(cast(Matrix, points.values), params, params.held_out)
         check_count(data, params)
         term_names(data, points.shape[1])
@@ -131,10 +157,13 @@ class VMF(Method[VMFParams]):
         shape = Shape(params.kappa, params.max_kappa, hard and params.kappa == "shared")
         counted = (~out).astype(np.float64)
         within = share(run.progress, 0.05, 0.9)
-        with Passes(points, run.threads) as passes:
+        with device.passes(points, run.threads, params.device) as passes:
             way = EM(passes, counted, shape, hard, params.max_iter, params.tol)
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
+            if params.batch_size is not None:
+                way = stepwise(way, Steps(params.batch_size, params.delay, params.forgetting))
+                restarts = SampledRestarts(restarts, params.most, run.rng)
             if params.choose is None:
                 choice = Choice.given(params.n_clusters)
                 best = restarts.best(way, params.n_clusters, within)
@@ -178,7 +207,7 @@ def _fitted(
     cluster, order = ordered(logits, best.mixture.means)
     mixture = best.mixture.reordered(order)
     fitted = evidence[~out]
-    return answer(
+    found = answer(
         data,
         cluster,
         logits,
@@ -199,16 +228,14 @@ def _fitted(
         choice=choice,
         warnings=_said(best, params),
     )
+    if params.batch_size is None:
+        return found
+    return replace(found, curves={**found.curves, **by_epoch(best.objective)})
 
 
 def _said(best: Climb, params: VMFParams) -> list[str]:
     """What is odd about a run."""
-    found = []
-    if not best.ended:
-        found.append(
-            f"The best run was stopped after max_iter = {params.max_iter} iterations, before it "
-            "converged."
-        )
+    found = [*said_of_end(best.ended, params.max_iter, params.batch_size is not None)]
     if best.reseeded:
         found.append(
             f"{best.reseeded} cluster(s) lost all their points on the way and were given a new "

@@ -157,6 +157,37 @@ def test_identical_and_opposite_points_give_no_nan(inference: str, empirical: bo
         assert fitted.metrics["kappa_max"] <= 2e6
 
 
+@pytest.mark.parametrize("inference", INFERENCES[:2])
+@pytest.mark.parametrize("empirical", [True, False])
+def test_batches_come_to_the_same_posterior(inference: str, empirical: bool) -> None:
+    features, own, _ = mixture((500, 300, 200), 25, [40.0, 80.0, 160.0], seed=4, upright=True)
+    params = {"n_clusters": 3, "inference": inference, "empirical_bayes": empirical}
+    whole, found = fit(features, **params), fit(features, **params, batch_size=200)
+    assert (found.tree.leaf_of_point - 1 == own).all()
+    assert found.warnings == ()
+    for name in ("psi", "kappa", "rho", "log_sd"):
+        assert found.model.arrays[name] == pytest.approx(
+            whole.model.arrays[name], rel=0.02, abs=1e-3
+        )
+    for name in ("c0", "kappa_median", "kappa_sigma", "objective"):
+        assert found.metrics[name] == pytest.approx(whole.metrics[name], rel=0.02)
+    estimates = found.curves["objective_estimate_by_epoch"]
+    assert len(estimates) == found.metrics["n_iter"] - 1
+
+
+def test_the_process_by_batches_is_warned_of() -> None:
+    features = mixture((200, 150), 10, 80.0, upright=True)[0]
+    fitted = fit(features, n_clusters=5, weights="stick-breaking", batch_size=50)
+    assert 2 <= fitted.tree.n_leaves <= 5
+    assert any("are not merged" in said for said in fitted.warnings)
+
+
+def test_gibbs_takes_no_batches() -> None:
+    with pytest.raises(UsageError, match="leave out 'batch_size'") as caught:
+        fit(np.eye(4), n_clusters=2, inference="gibbs", batch_size=2)
+    assert caught.value.where == {"parameter": "batch_size"}
+
+
 def test_one_cluster_says_nothing_of_priors() -> None:
     fitted = fit(mixture((40,), 5, 30.0)[0], n_clusters=1, c0=2.0, kappa_median=7.0)
     assert fitted.metrics["c0"] == 2.0
@@ -190,3 +221,58 @@ def test_unusable_input_is_named(features: np.ndarray, params: dict[str, Any], c
 def test_what_would_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters"):
         METHOD.check_size({"features": (10**6, 4)}, BVMFParams(n_clusters=1000), 1 << 30)
+
+
+STICKS = {"weights": "stick-breaking", "max_iter": 200}
+
+
+@pytest.mark.parametrize("inference", INFERENCES[:2])
+@pytest.mark.parametrize("kind", ["float64", "sparse"])
+def test_the_number_of_clusters_is_found(inference: str, kind: str) -> None:
+    features, own, _ = mixture((90, 70, 50), 25, [40.0, 60.0, 80.0], seed=4, upright=True)
+    given: Any = sp.csr_array(features) if kind == "sparse" else features
+    fitted = fit(given, n_clusters=9, inference=inference, held_out=0.1, **STICKS)
+    assert (fitted.tree.leaf_of_point - 1 == own).all()
+    assert fitted.metrics["n_clusters"] == 3.0
+    assert fitted.curves == {"lower_bound": [(3, fitted.metrics["objective"])]}
+    assert fitted.warnings == ()
+    # Nothing is served of the six that are empty.
+    assert fitted.tree.n_leaves == fitted.logits.shape[1] == 3
+    arrays = fitted.model.arrays
+    assert {len(arrays[name]) for name in ("log_weights", "psi", "gamma", "kappa")} == {3}
+    assert np.exp(arrays["log_weights"]).sum() == pytest.approx(1.0)
+    assert np.exp(fitted.logits).sum(axis=1) == pytest.approx(1.0)
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": given}))
+    assert (placed.leaf == fitted.tree.leaf_of_point).all()
+    assert METHOD.logits(fitted.model, Data({"features": given})) == pytest.approx(fitted.logits)
+
+
+def test_every_cluster_found_holds_rows() -> None:
+    for seed in range(2):
+        features = mixture((25, 15, 8, 4), 6, 8.0, seed=seed)[0]
+        fitted = fit(features, n_clusters=8, seed=seed, **STICKS, tol=1e-3)
+        held = np.bincount(fitted.tree.leaf_of_point, minlength=fitted.tree.n_nodes)
+        assert (held[fitted.tree.leaves] > 0).all()
+        assert fitted.metrics["n_clusters"] == fitted.tree.n_leaves < 8
+
+
+def test_one_may_be_found_and_all_in_use_are_warned_of() -> None:
+    alike = mixture((80,), 10, 20.0)[0]
+    fitted = fit(alike, n_clusters=5, **STICKS)
+    assert fitted.metrics["n_clusters"] == 1.0
+    assert not any("ask for more" in said for said in fitted.warnings)
+    apart = mixture((40, 40, 40), 10, 60.0, upright=True)[0]
+    assert "All 2 clusters" in " ".join(fit(apart, n_clusters=2, **STICKS).warnings)
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"names": ["a", "b", "c", "d"]}, "wrong-input"),
+        ({"inference": "gibbs"}, "wrong-parameter"),
+    ],
+)
+def test_what_needs_a_given_number_of_clusters_is_refused(params: Any, code: str) -> None:
+    with pytest.raises(UsageError, match="stick-breaking") as caught:
+        fit(np.eye(6), n_clusters=4, **STICKS, **params)
+    assert caught.value.code == code

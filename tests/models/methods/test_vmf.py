@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from pydantic import ValidationError
 from scipy.special import ive, logsumexp
 
 from models import registry
@@ -218,6 +219,46 @@ def test_unusable_input_is_named(
         fit(sp.csr_array(features) if sparse else features, **params)
     assert caught.value.code == code
     assert part in caught.value.detail
+
+
+@pytest.mark.parametrize("kind", ["float32", "sparse", "rows"])
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_batches_come_to_the_same_clusters(assignment: str, kind: str) -> None:
+    features, own, _ = mixture((500, 300, 200), 12, 60.0, seed=4, upright=True)
+    given: Any = features.astype(np.float32)
+    if kind == "sparse":
+        given = sp.csr_array(features)
+    elif kind == "rows":
+        given = ArrayRows(given)
+    params = {"n_clusters": 3, "n_init": 2, "assignment": assignment, "held_out": 0.1}
+    whole, found = fit(given, **params), fit(given, **params, batch_size=100)
+    assert (found.tree.leaf_of_point - 1 == own).all()
+    assert found.warnings == ()
+    mean = whole.metrics["log_likelihood"] / 900
+    assert found.metrics["log_likelihood"] / 900 == pytest.approx(mean, abs=1e-3)
+    estimates = found.curves["objective_estimate_by_epoch"]
+    assert [epoch for epoch, _ in estimates] == list(range(1, int(found.metrics["n_iter"])))
+    assert estimates[-1][1] / 900 == pytest.approx(mean, abs=0.3)
+    assert "objective_estimate_by_epoch" not in whole.curves
+
+
+@pytest.mark.parametrize(("choose", "out"), [("bic", 0.0), ("held-out", 0.3)])
+def test_the_number_of_clusters_is_found_by_batches(choose: str, out: float) -> None:
+    features = mixture((180, 160, 140, 120), 6, 60.0, seed=8, upright=True)[0]
+    fitted = fit(
+        features, choose=choose, min_clusters=3, max_clusters=6, held_out=out, n_init=2,
+        batch_size=80,
+    )  # fmt: skip
+    assert fitted.tree.n_leaves == 4
+    assert len(fitted.curves["objective_estimate_by_epoch"]) > 1
+
+
+def test_batches_that_were_stopped_are_warned_of() -> None:
+    features = uniform(300, 5, np.random.default_rng(0))
+    fitted = fit(features, n_clusters=5, n_init=1, max_iter=1, batch_size=50)
+    assert any("max_iter = 1 epochs" in said for said in fitted.warnings)
+    with pytest.raises(ValidationError):
+        VMFParams(batch_size=0)
 
 
 def test_names_must_be_as_many_as_columns() -> None:

@@ -214,7 +214,7 @@ def test_a_flat_hierarchy_is_the_bayesian_mixture() -> None:
     assert sorted(match.tolist()) == [0, 1, 2]
     assert root.psi[1:] == pytest.approx(flat.psi[match], abs=1e-6)
     assert root.gamma[1:] == pytest.approx(flat.gamma[match], rel=1e-6)
-    assert root.rho == pytest.approx(flat.rho[match], rel=1e-6)
+    assert root.rho == pytest.approx(flat.proportions.rho[match], rel=1e-6)
     assert root.kappas.mean[1:] == pytest.approx(flat.kappas.mean[match], rel=1e-6)
 
 

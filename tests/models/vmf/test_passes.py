@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba import njit
 from scipy.special import logsumexp
 
 from models.contract import silent
 from models.data import Data
 from models.rows import ArrayRows
 from models.vmf import passes as module
+from models.vmf import sweeps
 from models.vmf.passes import Passes, Sums, log_joint
 from models.vmf.points import UnitRows
 from tests.models.vmf.drawn import mixture
@@ -80,6 +82,43 @@ def test_threads_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     one, other = expect(points(kind), 1), expect(points(kind), 3)
     for name in ("size", "total", "evidence"):
         assert (getattr(one, name) == getattr(other, name)).all()
+
+
+@pytest.mark.parametrize(("kind", "lowest", "near"), [("f4", -87.0, 2e-7), ("f8", -708.0, 1e-15)])
+def test_exponentials(kind: str, lowest: float, near: float) -> None:
+    @njit
+    def all_of(x: np.ndarray) -> np.ndarray:
+        out = np.empty_like(x)
+        for i in range(x.size):
+            out[i] = sweeps.exponential(x[i])
+        return out
+
+    close = np.linspace(-2.0, 0.0, 100_001)
+    x = np.concatenate([np.linspace(lowest, 0.0, 200_001)[1:], close]).astype(kind)
+    assert all_of(x) == pytest.approx(np.exp(x.astype(np.longdouble)).astype(float), rel=near)
+    assert all_of(np.array([0.0], kind))[0] == 1.0
+    assert (all_of(np.array([1.001 * lowest, -3e4, -1e9], kind)) == 0.0).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (40, 33), (3, 300)])
+def test_transposed(shape: tuple[int, int]) -> None:
+    matrix, out = RNG.normal(size=shape), np.empty(shape[::-1], dtype=np.float32)
+    sweeps.turn(matrix, out)
+    assert (out == matrix.T.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 16, 100])
+def test_clusters_of_any_number(n_clusters: int) -> None:
+    # Loops in vector code have an end that is none.
+    given = points("float32")
+    weights = RNG.normal(size=(n_clusters, D)) * 8
+    joint = dense(given) @ weights.T
+    part = np.exp(joint - logsumexp(joint, axis=1)[:, None])
+    with Passes(given) as passes:
+        soft = passes.expect(weights, np.zeros(n_clusters), np.ones(N), silent)
+        hard = passes.expect(weights, np.zeros(n_clusters), np.ones(N), silent, hard=True)
+    assert soft.size == pytest.approx(part.sum(axis=0), rel=2e-5)
+    assert (hard.size == np.bincount(joint.argmax(axis=1), minlength=n_clusters)).all()
 
 
 def test_sums_that_take_much_room_are_made_in_fewer_shares(monkeypatch: pytest.MonkeyPatch) -> None:

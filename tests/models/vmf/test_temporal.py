@@ -213,7 +213,7 @@ def test_one_period_is_the_bayesian_mixture() -> None:
     assert ours.psi[0] == pytest.approx(flat.psi[match], abs=1e-3)
     assert ours.gamma[0] == pytest.approx(flat.gamma[match], rel=0.01)
     assert ours.kappas.mean == pytest.approx(flat.kappas.mean[match], rel=0.01)
-    assert ours.walk.weights[0] == pytest.approx(flat.rho[match] / flat.rho.sum(), abs=0.01)
+    assert ours.walk.weights[0] == pytest.approx(flat.proportions.means[match], abs=0.01)
 
 
 def test_clusters_that_may_not_move_are_those_of_all_time() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import gammaln, logsumexp
 
 from models.contract import silent
 from models.data import Data
@@ -65,15 +65,16 @@ def test_the_bound_by_its_definition(form: Any) -> None:
     found = run(features, 2, form, True, max_iter=5)
     q = found.posterior
     given_priors, kappas, n_features = q.priors, q.kappas, 6
-    log_pi = digamma(q.rho) - digamma(q.rho.sum())
+    log_pi = q.log_weights
     mean_mu = bessel.ratio(n_features, q.gamma)[:, None] * q.psi
     joint = log_pi + kappas.log_c + (features @ mean_mu.T) * kappas.mean
     part = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     value = (part * (kappas.log_c + (features @ mean_mu.T) * kappas.mean)).sum()
     value += (part * log_pi).sum() - (part * np.log(part)).sum()
     alpha = given_priors.alpha
+    rho = q.proportions.rho
     value += gammaln(2 * alpha) - 2 * gammaln(alpha) + ((alpha - 1) * log_pi).sum()
-    value -= gammaln(q.rho.sum()) - gammaln(q.rho).sum() + ((q.rho - 1) * log_pi).sum()
+    value -= gammaln(rho.sum()) - gammaln(rho).sum() + ((rho - 1) * log_pi).sum()
     value += (bessel.log_c(6, given_priors.c0) + given_priors.c0 * mean_mu @ given_priors.mu0).sum()
     own = np.einsum("kd,kd->k", q.psi, mean_mu)
     value -= (bessel.log_c(6, q.gamma) + q.gamma * own).sum()
@@ -89,7 +90,7 @@ def test_the_bounds_lie_below_the_evidence_in_their_order(n_features: int) -> No
     grid = run(features, 2, "grid", False, max_iter=200)
     bound = run(features, 2, "bound", False, max_iter=200)
     assert bound.objective[-1] < grid.objective[-1] < evidence
-    assert grid.posterior.rho.sum() == pytest.approx(5 + 2 * 1.2, rel=1e-9)
+    assert grid.posterior.proportions.rho.sum() == pytest.approx(5 + 2 * 1.2, rel=1e-9)
     # Labels alone lose about log 2!, which a mean field does not see.
     assert evidence - grid.objective[-1] < 4.0
 
@@ -102,7 +103,7 @@ def test_clusters_and_priors_are_recovered() -> None:
     assert sorted(match.tolist()) == [0, 1, 2, 3]
     for cluster, at in enumerate(match):
         assert q.kappas.low[at] * 0.93 < kappa[cluster] < q.kappas.high[at] * 1.07
-        assert q.rho[at] == pytest.approx((own == cluster).sum(), abs=12)
+        assert q.proportions.rho[at] == pytest.approx((own == cluster).sum(), abs=12)
     assert np.exp(q.priors.m) == pytest.approx(np.exp(np.log(kappa).mean()), rel=0.1)
     assert q.priors.sigma == pytest.approx(np.log(kappa).std(), rel=0.3)
     # At right angles their mean is of length 1/2.

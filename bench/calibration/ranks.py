@@ -1,0 +1,271 @@
+"""Simulation-based calibration of the Gibbs sampler of the Bayesian mixture of vMF distributions.
+
+Parameters are drawn from the priors, rows from those, and a chain that knows the priors runs on the
+rows. If it draws from the posterior, the rank of a true value among its draws is uniform, for any
+function of parameters and rows. Labels have no order, so the functions here are blind to it; means
+and weights, which the chain has integrated out, are drawn from their exact conditionals.
+
+Source: Talts et al., "Validating Bayesian Inference Algorithms with Simulation-Based Calibration"
+(2018), algorithm 2; functions of the rows as well, after Modrak et al. (2023); the envelope of the
+empirical distribution: Sailynoja, Buerkner and Vehtari (2022), section 2. Cost of a seed: the
+sweeps of one chain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy import stats
+from scipy.special import xlogy
+
+from models.contract import silent
+from models.data import Data
+from models.numerics.sphere import draw_vmf
+from models.vmf.constants import log_c
+from models.vmf.gibbs import Chain, Gibbs
+from models.vmf.passes import Passes
+from models.vmf.points import UnitRows
+from models.vmf.priors import Priors
+from models.vmf.runs import Restarts
+
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+N_BINS = 8
+"""Of ranks, for the test by chi-squared."""
+
+N_NULL = 20_000
+"""Draws of uniform ranks by which the envelope's p is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that is not seen: weights, log_kappa (K,), means (K, D), cluster (n_points,)."""
+
+    weights: Float
+    log_kappa: Float
+    means: Float
+    cluster: Int
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is drawn from: so many rows of so many clusters under `priors`.
+
+    sparse : whether the chain is given sparse rows. n_out : rows more that it is given, not to
+    count.
+    """
+
+    n_points: int
+    n_clusters: int
+    priors: Priors
+    sparse: bool = False
+    n_out: int = 0
+
+    @property
+    def n_features(self) -> int:
+        return len(self.priors.mu0)
+
+    def drawn(self, rng: np.random.Generator) -> tuple[State, Float]:
+        """A truth, and the rows drawn from it."""
+        p, n_clusters = self.priors, self.n_clusters
+        weights = rng.dirichlet(np.full(n_clusters, p.alpha))
+        log_kappa = rng.normal(p.m, p.sigma, n_clusters)
+        means = draw_vmf(np.tile(p.mu0, (n_clusters, 1)), p.c0, rng)
+        cluster = rng.choice(n_clusters, self.n_points, p=weights)
+        rows = draw_vmf(means[cluster], np.exp(log_kappa)[cluster], rng)
+        return State(weights, log_kappa, means, cluster), rows
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long a chain is: sweeps thrown away, then `n_draws` draws, `thin` sweeps apart."""
+
+    burn_in: int
+    n_draws: int
+    thin: int
+
+
+Maker: TypeAlias = Callable[[Passes, Float, World, Plan], Gibbs]
+
+
+def sampler(passes: Passes, counted: Float, world: World, plan: Plan) -> Gibbs:
+    """The sampler as it is, with the priors known."""
+    n_samples = plan.n_draws * plan.thin
+    return Gibbs(passes, counted, world.priors, False, 1e9, plan.burn_in, n_samples)
+
+
+def blind(rows: Float, state: State, priors: Priors) -> dict[str, float]:
+    """Functions of parameters and rows that do not change with the clusters' order."""
+    n_clusters, n_features = state.means.shape
+    kappa, own = np.exp(state.log_kappa), state.cluster
+    size = np.bincount(own, minlength=n_clusters).astype(np.float64)
+    total = np.zeros((n_clusters, n_features))
+    np.add.at(total, own, rows)
+    share = size / size.sum()
+    offsets = np.log(state.weights) + log_c(n_features, kappa)
+    joint = offsets + rows @ (kappa[:, None] * state.means).T
+    cosines = (state.means @ state.means.T)[np.triu_indices(n_clusters, 1)]
+    off = (state.log_kappa - priors.m) / priors.sigma
+    towards = state.means @ priors.mu0
+    log_prior = float(
+        ((priors.alpha - 1.0) * np.log(state.weights) + priors.c0 * towards - 0.5 * off**2).sum()
+    )
+    return {
+        "pairs together": float((size * (size - 1.0)).sum()),
+        "largest cluster": float(size.max()),
+        "entropy of sizes": -float(xlogy(share, share).sum()),
+        "entropy of weights": -float(xlogy(state.weights, state.weights).sum()),
+        "log kappa over rows": float(share @ state.log_kappa),
+        "log kappa over clusters": float(state.log_kappa.mean()),
+        "least log kappa": float(state.log_kappa.min()),
+        "greatest log kappa": float(state.log_kappa.max()),
+        "spread of log kappa": float(state.log_kappa.std()),
+        "resultant lengths": float(np.linalg.norm(total, axis=1).sum()),
+        "|sum n_k mu_k|": float(np.linalg.norm(size @ state.means)),
+        "mean mu_k . mu0": float(towards.mean()),
+        "closest means": float(cosines.max()) if n_clusters > 1 else 0.0,
+        "log joint density": float(joint[np.arange(len(own)), own].sum()) + log_prior,
+        "log likelihood": float(np.logaddexp.reduce(joint, axis=1).sum()),
+    }
+
+
+def completed(chain: Chain, rows: Float, priors: Priors, rng: np.random.Generator) -> State:
+    """A chain's state, with weights and means drawn from their conditionals given it."""
+    n_clusters = len(chain.log_kappa)
+    own = chain.cluster[: len(rows)]
+    size = np.bincount(own, minlength=n_clusters)
+    total = np.zeros((n_clusters, rows.shape[1]))
+    np.add.at(total, own, rows)
+    field = np.exp(chain.log_kappa)[:, None] * total + priors.c0 * priors.mu0
+    gamma = np.linalg.norm(field, axis=1)
+    psi = field / np.where(gamma > 0, gamma, 1.0)[:, None]
+    psi[gamma == 0] = priors.mu0
+    weights = rng.dirichlet(priors.alpha + size)
+    return State(weights, chain.log_kappa, draw_vmf(psi, gamma, rng), own)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Of one seed, by statistic: the rank of the true value among the draws, equal ones in any
+    order; and the correlation of a draw with the next (nan where draws are all the same)."""
+
+    rank: dict[str, int]
+    lag: dict[str, float]
+
+
+def ranked(world: World, plan: Plan, seed: int, maker: Maker = sampler) -> Ranked:
+    """One seed: a truth, its rows, a chain from k-means++ seeds as the method starts it."""
+    rng = np.random.default_rng([2018, seed])
+    truth, rows = world.drawn(rng)
+    # Rows that do not count lie elsewhere, so that they would show if they did.
+    extra = draw_vmf(np.tile(-world.priors.mu0, (world.n_out, 1)), 50.0, rng)
+    given: Any = np.concatenate([rows, extra])
+    counted = np.repeat([1.0, 0.0], [len(rows), len(extra)])
+    features = sp.csr_array(given) if world.sparse else given
+    drawn: list[dict[str, float]] = []
+
+    def keep(chain: Chain) -> None:
+        after = chain.turn - plan.burn_in
+        if after > 0 and after % plan.thin == 0:
+            state = completed(chain, rows, world.priors, rng)
+            drawn.append(blind(rows, state, world.priors))
+
+    with Passes(UnitRows.of(Data({"features": features}))) as passes:
+        way = maker(passes, counted, world, plan)
+        runs = Restarts(passes, counted, 1, seed)
+        within = runs.rows(world.n_clusters, rng)
+        start = way.start(*runs.seeded(world.n_clusters, within, seed), seed)
+        way.climb(start, silent, keep)
+    rank, lag = {}, {}
+    for name, value in blind(rows, truth, world.priors).items():
+        column = np.array([one[name] for one in drawn])
+        # The same sum in another order differs by rounding.
+        same = np.isclose(column, value, rtol=1e-12, atol=1e-12)
+        below = int(((column < value) & ~same).sum())
+        rank[name] = below + int(rng.integers(int(same.sum()) + 1))
+        off = column - column.mean()
+        square = float(off @ off)
+        varied = square > 1e-20 * float(column @ column)
+        lag[name] = float(off[1:] @ off[:-1]) / square if varied else math.nan
+    return Ranked(rank, lag)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Of one statistic: p of its ranks being uniform by either test, and the mean correlation of a
+    draw with the next (0 where draws never vary)."""
+
+    statistic: str
+    chi_squared: float
+    envelope: float
+    lag: float
+
+    @property
+    def least(self) -> float:
+        return min(self.chi_squared, self.envelope)
+
+
+def calibrated(
+    world: World, plan: Plan, n_seeds: int, maker: Maker = sampler, n_bins: int = N_BINS
+) -> list[Calibrated]:
+    """Every statistic over so many seeds; n_bins divides n_draws + 1."""
+    found = [ranked(world, plan, seed, maker) for seed in range(n_seeds)]
+    tested = []
+    for name in found[0].rank:
+        ranks = np.array([one.rank[name] for one in found])
+        lags = np.array([one.lag[name] for one in found])
+        tested.append(
+            Calibrated(
+                name,
+                chi_squared(ranks, plan.n_draws, n_bins),
+                envelope(ranks, plan.n_draws),
+                float(lags[np.isfinite(lags)].sum() / max(1, np.isfinite(lags).sum())),
+            )
+        )
+    return tested
+
+
+def chi_squared(ranks: Int, n_draws: int, n_bins: int = N_BINS) -> float:
+    """p of ranks 0 to n_draws being uniform, by counts in bins; n_bins divides n_draws + 1."""
+    counts = np.bincount(ranks * n_bins // (n_draws + 1), minlength=n_bins)
+    return float(stats.chisquare(counts).pvalue)
+
+
+def envelope(ranks: Int, n_draws: int) -> float:
+    """p of ranks 0 to n_draws being uniform, by the least likely value of their empirical
+    distribution function: its own p, two-sided, against the least of uniform ranks'."""
+    counts = np.bincount(ranks, minlength=n_draws + 1)
+    null = _null(len(ranks), n_draws)
+    return float((np.searchsorted(null, _least(counts[None]), side="right")[0] + 1) / (N_NULL + 1))
+
+
+@lru_cache(maxsize=8)
+def _null(n: int, n_draws: int) -> Float:
+    """What `_least` is of n uniform ranks, ascending."""
+    flat = np.full(n_draws + 1, 1.0 / (n_draws + 1))
+    return np.sort(_least(np.random.default_rng(0).multinomial(n, flat, size=N_NULL)))
+
+
+def _least(counts: Int) -> Float:
+    """(n,) of each row of counts by rank the least p of its sums up to a rank."""
+    n_ranks = counts.shape[1]
+    own = _two_sided(int(counts[0].sum()), n_ranks)
+    return np.asarray(own[np.cumsum(counts, axis=1)[:, :-1], np.arange(n_ranks - 1)].min(axis=1))
+
+
+@lru_cache(maxsize=8)
+def _two_sided(n: int, n_ranks: int) -> Float:
+    """(n + 1, n_ranks - 1) p of so many of n uniform ranks lying up to each but the last."""
+    level = np.arange(1, n_ranks) / n_ranks
+    below = stats.binom.cdf(np.arange(n + 1)[:, None], n, level)
+    above = stats.binom.sf(np.arange(-1, n)[:, None], n, level)
+    # Equal ones are to stay so.
+    return np.asarray(np.round(np.minimum(2.0 * np.minimum(below, above), 1.0), 12))
