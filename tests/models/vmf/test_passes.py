@@ -95,7 +95,7 @@ def test_exponentials(kind: str, lowest: float, near: float) -> None:
 
     close = np.linspace(-2.0, 0.0, 100_001)
     x = np.concatenate([np.linspace(lowest, 0.0, 200_001)[1:], close]).astype(kind)
-    assert all_of(x) == pytest.approx(np.exp(x.astype(np.longdouble)).astype(float), rel=near)
+    np.testing.assert_allclose(all_of(x), np.exp(x.astype(np.longdouble)), rtol=near)
     assert all_of(np.array([0.0], kind))[0] == 1.0
     assert (all_of(np.array([1.001 * lowest, -3e4, -1e9], kind)) == 0.0).all()
 
