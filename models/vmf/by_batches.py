@@ -141,6 +141,7 @@ class SampledRestarts(Restarts):
         """like : the runs asked for. most : clusters that there may be."""
         passes, counted = like.passes, like.counted
         Restarts.__init__(self, passes, counted, like.n_init, like.seed, like.checkpoint)
+        self.halving = like.halving
         points = passes.points
         room = POOL_BYTES // (points.shape[1] * points.kind.itemsize)
         wanted = max(SEEDING_ROWS, SEEDING_EACH * most)

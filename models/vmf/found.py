@@ -25,14 +25,15 @@ def check_found(data: Data) -> None:
         )
 
 
-def occupied(posterior: Posterior, cluster: Int, objective: float) -> tuple[Posterior, Choice]:
+def occupied(
+    posterior: Posterior, cluster: Int, objective: float, most: int
+) -> tuple[Posterior, Choice]:
     """The posterior of the clusters that hold rows alone, and their number.
 
     A cluster is empty where it is the likeliest one of no row, fitted or held out, however much of
     rows' posteriors it has; its weight goes to the others in proportion. cluster : (n_points,)
-    each row's likeliest. objective : the lower bound.
+    each row's likeliest. objective : the lower bound. most : clusters that there might have been.
     """
-    most = len(posterior.psi)
     there = np.unique(cluster)
     n_clusters, notes = len(there), []
     if n_clusters == most > 1:
@@ -43,10 +44,10 @@ def occupied(posterior: Posterior, cluster: Int, objective: float) -> tuple[Post
     lost = 1.0 - float(posterior.proportions.means[there].sum())
     if lost > LEAST_SAID:
         notes.append(
-            f"{most - n_clusters} cluster(s) that are the likeliest of no row were left out, with "
-            f"{100.0 * lost:.1f}% of the weight."
+            f"{len(posterior.psi) - n_clusters} cluster(s) that are the likeliest of no row were "
+            f"left out, with {100.0 * lost:.1f}% of the weight."
         )
-    if n_clusters < most:
+    if n_clusters < len(posterior.psi):
         posterior = posterior.kept(there)
     value = (float(objective),)
     return posterior, Choice("lower_bound", n_clusters, (n_clusters,), value, None, tuple(notes))

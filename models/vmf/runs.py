@@ -60,6 +60,8 @@ class Restarts:
     kept : what else is kept in each checkpoint.
     means : of given rows, the number of the run and a generator the means that it starts from,
         (n_clusters, D) unit vectors; k-means++ seeds by cosine if None.
+    halving : whether every second run has fewer clusters, half as many, a quarter and so on: where
+        all may be in use, the way down from too many is not always found.
     """
 
     passes: Passes
@@ -69,6 +71,7 @@ class Restarts:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     kept: Arrays = field(default_factory=dict)
     means: Callable[[Matrix, int, np.random.Generator], Float] | None = None
+    halving: bool = False
 
     def best(self, way: Way[C], n_clusters: int, progress: Progress) -> C:
         """The run that ends highest; it goes on from a checkpoint of as many clusters."""
@@ -85,7 +88,7 @@ class Restarts:
             within = share(progress, run / self.n_init, (run + 1) / self.n_init, said)
             within(0.0, "fitting")
             if under_way is None:
-                seeded = self.seeded(n_clusters, rows, seeds[run], run)
+                seeded = self.seeded(self._n_seeds(n_clusters, run), rows, seeds[run], run)
                 under_way = way.start(*seeded, seeds[run])
             saved = {"now": np.array([n_clusters, run]), **self.kept}
             if best is not None:
@@ -100,6 +103,11 @@ class Restarts:
                 best = one
         assert best is not None
         return best
+
+    def _n_seeds(self, n_clusters: int, run: int) -> int:
+        if not self.halving or not run % 2:
+            return n_clusters
+        return min(n_clusters, max(2, n_clusters >> (run + 1) // 2))
 
     def rows(self, n_clusters: int, rng: np.random.Generator) -> Int:
         """Ascending numbers of the rows that seeds are drawn from."""

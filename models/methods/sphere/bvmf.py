@@ -19,7 +19,8 @@ intervals seldom hold it.
 
 The number of clusters is given, or found: with weights 'stick-breaking' pi follows a Dirichlet
 process of concentration alpha, of which `n_clusters` clusters are looked at (`models.vmf.sticks`),
-and merges take the ascent out of optima with too many (`models.vmf.merging`). Only clusters that
+and merges take the ascent out of optima with too many (`models.vmf.merging`); every second run
+begins with fewer: half, a quarter, and so on. Only clusters that
 are the likeliest one of some row are served; all others are empty, and neither tree, model nor
 logits have them. Clusters that overlap much are found as fewer, rows of no such mixture as many.
 
@@ -255,6 +256,7 @@ class BVMF(Method[BVMFParams]):
             counted = (~out).astype(np.float64)
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
+            restarts.halving = params.weights == "stick-breaking"
             priors = _priors(passes, counted, params)
             best: Ascent | None = None
             if params.inference == "gibbs":
@@ -273,7 +275,7 @@ class BVMF(Method[BVMFParams]):
         choice = Choice.given(params.n_clusters)
         if params.weights == "stick-breaking":
             likeliest = served.placed(points, served.kept(posterior), run.threads)[0].argmax(axis=1)
-            posterior, choice = occupied(posterior, likeliest, objective)
+            posterior, choice = occupied(posterior, likeliest, objective, params.n_clusters)
         metrics = {"objective": objective}
         if best is not None:
             metrics["n_iter"] = float(len(best.objective))

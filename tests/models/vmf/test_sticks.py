@@ -14,6 +14,7 @@ from scipy.special import digamma, gammaln, logsumexp
 
 from models.contract import silent
 from models.data import Data
+from models.methods.sphere.bvmf import BVMF
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.vmf.found import occupied
@@ -287,7 +288,7 @@ def test_clusters_without_rows_are_left_out_and_the_rest_keep_their_proportions(
     q = run(features, 4, "grid", True, kind=Variational).posterior
     means = q.proportions.means
     cluster = np.repeat([0, 2, 3], [5, 4, 3])
-    served, choice = occupied(q, cluster, -12.0)
+    served, choice = occupied(q, cluster, -12.0, 4)
     assert (served.psi == q.psi[[0, 2, 3]]).all()
     expected = means[[0, 2, 3]] / means[[0, 2, 3]].sum()
     assert served.proportions.means == pytest.approx(expected, rel=1e-12)
@@ -297,6 +298,32 @@ def test_clusters_without_rows_are_left_out_and_the_rest_keep_their_proportions(
         f"1 cluster(s) that are the likeliest of no row were left out, with {100 * means[1]:.1f}%"
         in (choice.warnings[0])
     )
-    everyone, choice = occupied(q, np.arange(4), -12.0)
+    everyone, choice = occupied(q, np.arange(4), -12.0, 4)
     assert everyone is q
     assert "ask for more" in choice.warnings[0]
+    # Of a run that had fewer to begin with.
+    assert not occupied(q, np.arange(4), -12.0, 8)[1].warnings
+
+
+def test_every_second_run_has_fewer_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, started = mixture((30, 25), 8, 20.0, seed=2)[0], []
+    seeded = Restarts.seeded
+
+    def counting(self: Restarts, n_clusters: int, *rest: Any) -> Any:
+        started.append(n_clusters)
+        return seeded(self, n_clusters, *rest)
+
+    monkeypatch.setattr(Restarts, "seeded", counting)
+    params = {"n_clusters": 12, "weights": "stick-breaking", "n_init": 7, "max_iter": 2}
+    used = BVMF()
+    used.fit(Data({"features": features}), used.Params(**params))
+    assert started == [12, 6, 12, 3, 12, 2, 12]
+
+
+def test_as_many_clusters_as_points_are_no_way_out() -> None:
+    """Where each point begins as a cluster, concentrations run off and hold it there."""
+    features = uniform(40, 5, np.random.default_rng(0))
+    used = BVMF()
+    params = {"n_clusters": 40, "weights": "stick-breaking", "n_init": 2, "max_iter": 60}
+    found = used.fit(Data({"features": features}), used.Params(**params))
+    assert found.tree.n_leaves < 20
