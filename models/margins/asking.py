@@ -41,7 +41,9 @@ class MarginParams(Params):
         ge=0,
         le=1,
         description=(
-            "Fewest points of a cluster, as a share of an even one; rounded down, at least one."
+            "Fewest points of a cluster, as a share of an even one; rounded down, at least one. "
+            "Lower it where groups of uneven size lie clearly apart; where they do not, the widest "
+            "margin may then be one that cuts off a few points."
         ),
     )
     max_balance: float = Field(

@@ -79,6 +79,15 @@ class Placed:
     probability: Float
     margin: Float
 
+    @property
+    def smallest(self) -> Float:
+        """(n,) the smallest margin on each path."""
+        if not self.leaf.size:
+            return np.empty(0)
+        # The root has none.
+        least: Float = np.fmin.reduceat(self.margin, self.start[:-1])
+        return least
+
 
 def place(model: Model, tree: Tree, points: Array) -> Placed:
     """Points from the root down to their leaves. O(N K P) a level."""

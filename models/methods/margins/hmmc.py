@@ -140,13 +140,15 @@ class HMMC(Method[HMMCParams]):
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Down the tree by the splits' own rule."""
+        """Down the tree by the splits' own rule; `margin` is each row's smallest on its path."""
         features = data.dense("features")
         require_width(features, model.arrays["weights"].shape[2])
         require_finite(features, "features")
         require_moderate(features)
         placed = place(model, tree, features)
-        return Predictions(placed.leaf, placed.start, placed.node, placed.probability)
+        return Predictions(
+            placed.leaf, placed.start, placed.node, placed.probability, {"margin": placed.smallest}
+        )
 
 
 def regularizer_of(params: HMMCParams) -> Regularizer:

@@ -138,21 +138,20 @@ class MMC(Method[MMCParams]):
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest logit, with its probability."""
-        cluster, logits = self._placed(model, data)
-        return placed(tree, cluster, logits)
+        """Leaf of the largest logit, with its probability and each row's `margin`."""
+        cluster, logits, margin = self._placed(model, data)
+        return replace(placed(tree, cluster, logits), columns={"margin": margin})
 
     def _logits(self, model: Model, data: Data) -> Float:
         return self._placed(model, data)[1]
 
-    def _placed(self, model: Model, data: Data) -> tuple[Int, Float]:
+    def _placed(self, model: Model, data: Data) -> tuple[Int, Float, Float]:
         features = data.dense("features")
         require_width(features, model.arrays["weights"].shape[1])
         require_finite(features, "features")
         require_moderate(features)
         rule = Rule(*(model.arrays[name] for name in ("weights", "intercept", "price")))
-        cluster, logits, _ = rule.place(features)
-        return cluster, logits
+        return rule.place(features)
 
 
 def regularizer_of(params: MMCParams) -> Regularizer:

@@ -10,6 +10,7 @@ import pytest
 
 from models.contract import Arrays, Checkpoint, silent
 from models.errors import Cancelled, UsageError
+from models.margins import growing
 from models.margins.alternating import Terms
 from models.margins.growing import grow
 from models.margins.grown import Grown, Limits
@@ -89,6 +90,20 @@ def test_each_step_splits_the_leaf_with_the_highest_score(k: int) -> None:
             above[child] = over.and_of(split.weights[number])
     for node, here in inside.items():
         assert (found.leaf_of_point[here] == node).all()
+
+
+def test_each_leaf_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def counted(nodes: Any, *rest: Any) -> Any:
+        tried.extend(node.seed[1] for node in nodes)
+        return split_all(nodes, *rest)
+
+    monkeypatch.setattr(growing, "split_all", counted)
+    found = grown(points(), Limits(8, 2, None))
+    assert len(tried) == len(set(tried))
+    last = set(found.children(int(found.step.argmax())))
+    assert set(tried) == set(range(found.parent.size)) - last
 
 
 def test_the_balance_of_each_split() -> None:

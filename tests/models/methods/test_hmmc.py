@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from models import registry
 from models.contract import Fitted
@@ -138,6 +139,7 @@ def test_fitted_points_are_predicted_where_they_lie(k: int, intercept: bool) -> 
     assert (fitted.points["margin"] < 0).any(), "the case is of use"
     found = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
     assert (found.leaf == fitted.tree.leaf_of_point).all()
+    np.testing.assert_allclose(found.columns["margin"], fitted.points["margin"], atol=1e-9)
 
 
 def test_new_points_go_down_by_each_splits_rule() -> None:
@@ -162,6 +164,14 @@ def test_new_points_go_down_by_each_splits_rule() -> None:
             node = int(np.flatnonzero(tree.parent == node)[step])
             at += 1
         assert found.leaf[row] == node
+
+
+def test_points_that_coincide_and_are_parted_are_warned_of() -> None:
+    """Five of one place and one of another: three in each cluster."""
+    points = np.repeat([[0.0, 0.0], [1.0, 1.0]], [5, 1], axis=0)
+    fitted = fit(points, max_leaves=2, alpha=0.001)
+    assert sorted(fitted.tree.size[1:]) == [2, 4]
+    assert fitted.warnings[0].startswith("At 1 place(s) points that coincide lie in different")
 
 
 def test_planted_leaves_hold_for_new_points() -> None:
@@ -232,6 +242,12 @@ def test_unusable_input_is_named(
         fit(features, **params)
     assert caught.value.code == code
     assert part in caught.value.detail
+
+
+@pytest.mark.parametrize("bounds", [{"min_balance": 1.1}, {"max_balance": 0.9}])
+def test_bounds_that_no_clusters_meet_are_refused(bounds: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(bounds))):
+        METHOD.Params(**bounds)
 
 
 def test_names_of_another_number_are_refused() -> None:

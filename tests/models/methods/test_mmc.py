@@ -85,6 +85,7 @@ def test_the_soft_assignment_agrees_with_the_clusters() -> None:
     np.testing.assert_array_equal(found.leaf, fitted.tree.leaf_of_point)
     largest = np.exp(fitted.logits.max(axis=1))
     np.testing.assert_allclose(found.probability[1::2], largest)
+    np.testing.assert_allclose(found.columns["margin"], fitted.points["margin"], atol=1e-9)
 
 
 def test_clusters_are_named_and_explained() -> None:
