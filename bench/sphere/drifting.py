@@ -1,0 +1,85 @@
+"""Likelihood of the next period's rows where clusters move: figure 5.3 of the thesis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench import Size
+from bench.report import Report
+from bench.sphere.fitting import fitted, shown
+from bench.sphere.orders import Scores
+from models.data import Data
+from models.methods.sphere import bvmf, tvmf, vmf
+from models.numerics.sphere import draw_vmf, uniform
+
+MOVING: dict[Size, tuple[int, int, int]] = {
+    "quick": (4, 100, 5),
+    "default": (8, 200, 10),
+    "full": (12, 300, 30),
+}
+"""Periods, rows in each and clusters of what is drawn."""
+
+STEPS = (150.0, 600.0, 4000.0)
+"""C0 of what is drawn: from quick clusters to slow ones."""
+
+MODELS = {"vMFmix": vmf.verdicts, "B-vMFmix": bvmf.verdicts, "T-vMFmix": tvmf.verdicts}
+
+
+def table(report: Report, scores: Scores, size: Size, seeds: int) -> None:
+    """Mean log-likelihood of each period's rows by models of all before, less that by vMFmix."""
+    for c0 in STEPS:
+        n_clusters = MOVING[size][2]
+        runs = [_ahead(c0, seed, size) for seed in range(seeds)]
+        for model in MODELS:
+            means = [float(np.mean(run[model])) for run, _ in runs]
+            scores.add(f"moving, C0 = {c0:g}", "log-likelihood", model, means, n_clusters)
+        for model in ("B-vMFmix", "T-vMFmix"):
+            above = [np.subtract(run[model], run["vMFmix"]) for run, _ in runs]
+            report.row(
+                "sphere",
+                what=f"next period of moving clusters: {model}",
+                c0=c0,
+                clusters=n_clusters,
+                periods=MOVING[size][0],
+                seeds=seeds,
+                above_vmf=shown([float(one.mean()) for one in above]),
+                least=float(np.min(above)),
+                cpu_s=shown([taken[model] for _, taken in runs]),
+            )
+
+
+def _ahead(c0: float, seed: int, size: Size) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """By model the likelihood of each period from the third on, and CPU seconds in all."""
+    n_periods, n_rows, n_clusters = MOVING[size]
+    features, period = _moving(n_periods, n_rows, n_clusters, c0, seed)
+    found: dict[str, list[float]] = {model: [] for model in MODELS}
+    taken = dict.fromkeys(MODELS, 0.0)
+    for now in range(2, n_periods):
+        before, new = period < now, Data({"features": features[period == now]})
+        for model, verdicts in MODELS.items():
+            timed = model == "T-vMFmix"
+            inputs = {"timestamps": period[before]} if timed else {}
+            given: dict[str, Any] = {"n_clusters": n_clusters, **({"c0": c0} if timed else {})}
+            one, seconds = fitted(model, features[before], seed, inputs, **given)
+            assert one.model is not None
+            found[model].append(float(verdicts(one.model, new)["log_likelihood"].mean()))
+            taken[model] += seconds
+    return found, taken
+
+
+def _moving(
+    n_periods: int, n_rows: int, n_clusters: int, c0: float, seed: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Rows of clusters that move and whose weights change, and the period of each."""
+    rng = np.random.default_rng(seed)
+    n_features, kappa, sd = 50, 200.0, 0.3
+    means, eta = uniform(n_clusters, n_features, rng), rng.standard_normal(n_clusters)
+    rows = []
+    for _ in range(n_periods):
+        weights = np.exp(eta) / np.exp(eta).sum()
+        rows.append(draw_vmf(means[rng.choice(n_clusters, n_rows, p=weights)], kappa, rng))
+        means, eta = draw_vmf(means, c0, rng), eta + sd * rng.standard_normal(n_clusters)
+    return np.concatenate(rows), np.repeat(np.arange(n_periods), n_rows)

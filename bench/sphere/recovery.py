@@ -1,0 +1,72 @@
+"""How well classes are recovered, at their number and at 20: tables 5.2 and 5.3 of the thesis."""
+
+from __future__ import annotations
+
+from bench import Size
+from bench.report import Report
+from bench.sphere.fitting import fitted, shown
+from bench.sphere.orders import Scores
+from bench.sphere.sets import Known, Labels
+from models.contract import Fitted
+from models.data import Matrix
+
+N_CLUSTERS = 20
+"""As in the thesis."""
+
+OF_ROWS = ("B-vMFmix", "vMFmix", "vMFmix, own kappa", "spherical k-means", "k-means", "GM")
+OF_COUNTS = ("MM", "LDA")
+OF_TF = ("vMFmix", "k-means")
+
+
+def table(report: Report, scores: Scores, known: Known, size: Size, seeds: int) -> None:
+    """NMI and ARI of every model; counts for the models of counts."""
+    at = {N_CLUSTERS} if size == "quick" else {known.n_classes, N_CLUSTERS}
+    for n_clusters in sorted(at):
+        for model in OF_ROWS:
+            if model == "GM" and known.counts is not None and size != "full":
+                # It needs the zeros too and takes ten times as long as any other.
+                continue
+            _recovered(report, scores, known, known.features, model, model, n_clusters, seeds)
+        if known.counts is not None:
+            for model in OF_COUNTS:
+                _recovered(report, scores, known, known.counts, model, model, n_clusters, seeds)
+        if known.tf is not None:
+            for model in OF_TF:
+                called = f"{model} by tf"
+                _recovered(report, scores, known, known.tf, model, called, n_clusters, seeds)
+
+
+def _recovered(
+    report: Report,
+    scores: Scores,
+    known: Known,
+    features: Matrix,
+    model: str,
+    called: str,
+    n_clusters: int,
+    seeds: int,
+) -> None:
+    runs = [fitted(model, features, seed, n_clusters=n_clusters) for seed in range(seeds)]
+    nmi, ari = zip(*(_agreement(known.labels, found) for found, _ in runs), strict=True)
+    for measure, values in (("nmi", nmi), ("ari", ari)):
+        scores.add(known.name, measure, called, values, n_clusters)
+    report.row(
+        "sphere",
+        what=f"{known.name}: {called}",
+        clusters=n_clusters,
+        classes=known.n_classes,
+        seeds=seeds,
+        nmi=shown(nmi),
+        ari=shown(ari),
+        cpu_s=shown([taken for _, taken in runs]),
+    )
+
+
+def _agreement(labels: Labels, found: Fitted) -> tuple[float, float]:
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    own = found.tree.leaf_of_point
+    return (
+        float(normalized_mutual_info_score(labels, own)),
+        float(adjusted_rand_score(labels, own)),
+    )
