@@ -58,7 +58,7 @@ def _browser_path() -> str:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """One browser for all tests."""
     path = _browser_path()
@@ -70,14 +70,14 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One service for all tests that do it no harm; not started where there is no browser."""
     with running(tmp_path_factory.mktemp("dashboard") / "data") as service:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api(service: Service) -> Api:
     """What the tests say to that service without the page."""
     return Api(service.client, workers=2)
@@ -167,7 +167,7 @@ class Pages:
         page.context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pages(chromium: Browser) -> Pages:
     return Pages(chromium)
 
@@ -212,7 +212,7 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
 Axe = Callable[..., None]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def axe() -> Axe:
     """`axe(page)`: no violation of WCAG 2.2 A and AA or of axe's best practices.
 
@@ -240,7 +240,7 @@ def axe() -> Axe:
     return check
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def blobs(api: Api) -> dict[str, Any]:
     """Two datasets of 60 points in three far apart groups, and a finished job on them."""
     rng = np.random.default_rng(0)

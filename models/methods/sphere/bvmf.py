@@ -17,9 +17,9 @@ dimensions small clusters lose rows to large ones (log weight 0.6 too low at D =
 cluster's mean resultant length: half at D = 3, 14% at D = 10, 3% at D = 50, so below D = 50 its
 intervals seldom hold it.
 
-Each cluster has a concentration of its own, which raises likelihood, of new rows too, by making wide
-clusters beside narrow ones; known classes come back better with one for all, as `vmf` has it, on
-most sets of texts and embeddings tried (`bench.sphere`).
+Each cluster has a concentration of its own, which raises likelihood, of new rows too, by wide
+clusters beside narrow ones; on most sets of texts and embeddings tried, known classes come back
+better with one for all, as `vmf` has it (`bench.sphere`).
 
 The number of clusters is given, or found: with weights 'stick-breaking' pi follows a Dirichlet
 process of concentration alpha, of which `n_clusters` clusters are looked at (`models.vmf.sticks`),
