@@ -13,7 +13,7 @@ from app.deps import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.etags import answer
 from app.paging import LINK_HEADER, Cursor, Limit, address, link_next
 from app.problems import not_found, responses
-from app.schemas.datasets import EXAMPLE, DatasetBody, Role
+from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
 from app.schemas.pages import Page
 from app.uploads import Upload, make, receive
 from workers.datasets import Dataset
@@ -74,12 +74,9 @@ async def create_dataset(
     tenant: Tenant,
     request_id: RequestId,
     once: OnceDep,
-    name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
-    role: Annotated[Role | None, Query(description="What it is meant for: a hint.")] = None,
-    member: Annotated[
-        str | None,
-        Query(max_length=1000, description="Which array of a file with several, or which field."),
-    ] = None,
+    name: Name = None,
+    role: Hint = None,
+    member: Member = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large; what is too
     large for one request comes in parts (`/v1/uploads`).

@@ -21,7 +21,7 @@ from app.paging import address
 from app.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET
-from app.schemas.datasets import DatasetBody, Role
+from app.schemas.datasets import DatasetBody, Hint, Member, Name
 from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
 from workers.datasets import Dataset
 from workers.errors import AlreadyThere, Missing
@@ -61,12 +61,9 @@ async def create_upload(
     service: ServiceDep,
     tenant: Tenant,
     once: OnceDep,
-    name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
-    role: Annotated[Role | None, Query(description="What it is meant for: a hint.")] = None,
-    member: Annotated[
-        str | None,
-        Query(max_length=1000, description="Which array of a file with several, or which field."),
-    ] = None,
+    name: Name = None,
+    role: Hint = None,
+    member: Member = None,
     media_type: Annotated[
         str | None,
         Query(max_length=200, description="What it is; without it that is told by its content."),

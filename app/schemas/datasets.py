@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from workers.datasets import Dataset
@@ -19,6 +20,14 @@ Role = Literal[
     "targets",
     "graph",
 ]
+
+Name = Annotated[str | None, Query(max_length=1000, description="Any text.")]
+Hint = Annotated[Role | None, Query(description="What it is meant for: a hint.")]
+Member = Annotated[
+    str | None,
+    Query(max_length=1000, description="Which array of a file with several, or which field."),
+]
+"""What the query of an upload says of it."""
 
 EXAMPLE: dict[str, Any] = {
     "id": "ds_01kamjx5w0n5zr4v8cqe2t7h3f",

@@ -10,6 +10,7 @@ the same numbers each time, and those of the processor but for rounding. Cost: t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,9 +78,14 @@ class DevicePasses(Passes):
         self._keep()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._kept, self._slots = None, []
-        super().__exit__(*error)  # type: ignore[arg-type]
+        super().__exit__(kind, error, trace)
 
     def over(self, points: UnitRows) -> Passes:
         """The same device over other rows, which are brought there in each pass."""
