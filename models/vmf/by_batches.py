@@ -149,6 +149,10 @@ class SampledRestarts(Restarts):
         sample = Batches(points, counted, n_rows).sample(n_rows, rng)
         self._sample = Restarts(passes.over(sample), np.ones(sample.shape[0]), 1, 0)
 
+    def at_once(self, n_clusters: int) -> int:
+        """One: each has a pool of rows."""
+        return 1
+
     def rows(self, n_clusters: int, rng: np.random.Generator) -> Int:
         """Numbers of rows of the sample."""
         return self._sample.rows(n_clusters, rng)

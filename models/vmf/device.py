@@ -89,9 +89,14 @@ class DevicePasses(Passes):
 
     def over(self, points: UnitRows) -> Passes:
         """The same device over other rows, which are brought there in each pass."""
-        found = DevicePasses(points, self._threads, str(self._place), 0)
-        found._pool = self._pool
+        found = DevicePasses(points, place=str(self._place), room=0)
+        found._threads = self._threads
         return found
+
+    @property
+    def at_once(self) -> int:
+        """One: a pass keeps the device busy."""
+        return 1
 
     def expect(
         self,
@@ -202,7 +207,7 @@ class DevicePasses(Passes):
             block.numpy()[:] = self.points.block(rows)
             return block
 
-        coming = self._pool.submit(read, 0)
+        coming = self._threads.pool.submit(read, 0)
         for turn, rows in enumerate(slices):
             block = coming.result()
             there = block.to(self._place, non_blocking=True) if on_gpu else block
@@ -210,7 +215,7 @@ class DevicePasses(Passes):
             if event is not None:
                 event.record(torch.cuda.current_stream(self._place))
             if turn + 1 < len(slices):
-                coming = self._pool.submit(read, turn + 1)
+                coming = self._threads.pool.submit(read, turn + 1)
             yield rows, there
 
 

@@ -12,10 +12,10 @@ Memory: a block, and sums K D of 8 bytes for each share of the rows (`SHARES` at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import TracebackType
 from typing import Any
@@ -53,6 +53,15 @@ class Sums:
     evidence: Float
 
 
+@dataclass(slots=True)
+class Threads:
+    """Which passes share; `users` make them at the same time, each in a thread of its own."""
+
+    n: int
+    users: int = 1
+    pool: ThreadPoolExecutor = field(init=False)
+
+
 class Passes:
     """Passes over the same rows; a context manager, since it holds threads.
 
@@ -61,14 +70,14 @@ class Passes:
 
     def __init__(self, points: UnitRows, threads: int = 1) -> None:
         self.points = points
-        self._threads = threads if points.near else 1
+        self._threads = Threads(threads if points.near else 1)
         self._stack = ExitStack()
 
     def __enter__(self) -> Passes:
         from threadpoolctl import threadpool_limits
 
         self._stack.enter_context(threadpool_limits(1, "blas"))
-        self._pool = self._stack.enter_context(ThreadPoolExecutor(self._threads))
+        self._threads.pool = self._stack.enter_context(ThreadPoolExecutor(self._threads.n))
         return self
 
     def __exit__(
@@ -77,14 +86,34 @@ class Passes:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._threads.pool.shutdown(cancel_futures=True)
         self._stack.__exit__(kind, error, trace)
 
     def over(self, points: UnitRows) -> Passes:
         """The same threads over other rows."""
-        found = Passes(points, self._threads)
-        found._pool = self._pool
+        found = Passes(points)
+        found._threads = self._threads
         return found
+
+    @property
+    def at_once(self) -> int:
+        """How many passes may be made at the same time, each in a thread of its own."""
+        return self._threads.n
+
+    @contextmanager
+    def shared(self) -> Iterator[Callable[[int], None]]:
+        """Gives what is told how many make passes at the same time.
+
+        Where they keep all threads busy, each works in its own; what it finds is the same.
+        """
+
+        def told(users: int) -> None:
+            self._threads.users = users
+
+        try:
+            yield told
+        finally:
+            self._threads.users = 1
 
     def expect(
         self,
@@ -110,14 +139,12 @@ class Passes:
         cuts = np.linspace(0, len(slices), n_shares + 1).astype(int).tolist()
         evidence = np.empty(n_points)
         parts: Iterator[tuple[Float, Float]]
-        if n_shares == 1:
-            # Of few rows; another thread would cost more than it saves.
-            parts = iter([work.share(slices, evidence)])
+        shares = [slices[start:stop] for start, stop in pairwise(cuts)]
+        if n_shares == 1 or self._threads.users >= self._threads.n:
+            # Of few rows another thread would cost more than it saves.
+            parts = (work.share(one, evidence) for one in shares)
         else:
-            jobs = [
-                self._pool.submit(work.share, slices[start:stop], evidence)
-                for start, stop in pairwise(cuts)
-            ]
+            jobs = [self._threads.pool.submit(work.share, one, evidence) for one in shares]
             parts = (job.result() for job in jobs)
         size, total = next(parts)
         progress(1 / n_shares, "fitting")

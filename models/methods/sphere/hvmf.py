@@ -68,7 +68,7 @@ from models.vmf.points import UnitRows
 from models.vmf.predictive import log_predictive
 from models.vmf.priors import Priors
 from models.vmf.room import require_room
-from models.vmf.runs import Restarts
+from models.vmf.runs import EACH, Restarts, bytes_beside
 from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
 from models.vmf.serving import answer_of_tree, placed_below
 from models.vmf.terms import top_features_below
@@ -164,7 +164,7 @@ class HVMF(Method[HVMFParams]):
             return 0
         # More leaves than points are refused, with a clearer word.
         n_leaves = min(params.branching**params.height, shapes["features"][0])
-        return _bytes(shapes, n_leaves, 2 * n_leaves)
+        return _bytes(shapes, params.n_init, n_leaves, 2 * n_leaves)
 
     def _check(self, data: Data, params: HVMFParams) -> None:
         points, asked = UnitRows.of(data), _asked(data, params)
@@ -174,7 +174,8 @@ class HVMF(Method[HVMFParams]):
         asked.require_points(n_fitted, "point(s) left by 'held_out'")
         if asked.given is not None:
             n_nodes = asked.given.n_nodes
-            require_room(self.id, _bytes(data.shapes(), asked.n_leaves, n_nodes), self.advice)
+            needed = _bytes(data.shapes(), params.n_init, asked.n_leaves, n_nodes)
+            require_room(self.id, needed, self.advice)
         data.leaf_names(asked.n_leaves, "leaf of the hierarchy")
         term_names(data, points.shape[1])
         points.require_unit()
@@ -207,6 +208,7 @@ class HVMF(Method[HVMFParams]):
 
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint, means=means)
+            restarts.n_means = hierarchy.n_nodes
             best = restarts.best(way, hierarchy.leaves.size, share(run.progress, 0.05, 0.9))
         run.progress(0.9, "assigning points")
         return _fitted(data, points, best, out, params, run.threads)
@@ -249,10 +251,11 @@ def _asked(data: Data, params: HVMFParams) -> Asked:
     return Asked.of(data, params.height, params.branching)
 
 
-def _bytes(shapes: Shapes, n_leaves: int, n_nodes: int) -> int:
+def _bytes(shapes: Shapes, n_init: int, n_leaves: int, n_nodes: int) -> int:
     n_points, n_features = shapes["features"]
     sums = min(1 << 27, 8 * SHARES * n_leaves * n_features)
-    return 8 * n_points * n_leaves + 48 * n_points + sums + 80 * n_nodes * n_features
+    runs = EACH * n_nodes * n_features + bytes_beside(n_init, n_nodes * n_features)
+    return 8 * n_points * n_leaves + 48 * n_points + sums + runs
 
 
 def _fitted(

@@ -73,7 +73,7 @@ from models.vmf.points import UnitRows
 from models.vmf.predictive import log_predictive_in_time
 from models.vmf.priors import Priors
 from models.vmf.room import require_room
-from models.vmf.runs import Restarts
+from models.vmf.runs import EACH, Restarts, bytes_beside
 from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
 from models.vmf.serving import answer, ordered
 from models.vmf.telling import telling
@@ -182,7 +182,7 @@ class TVMF(Method[TVMFParams]):
             return 0
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.n_clusters * n_features)
-        paths = 80 * (params.n_periods or 1) * params.n_clusters * n_features
+        paths = _bytes_of_paths(params, params.n_periods or 1, n_features)
         return bytes_of_logits(shapes, params.n_clusters) + 64 * n_points + sums + paths
 
     def _check(self, data: Data, params: TVMFParams) -> None:
@@ -222,6 +222,7 @@ class TVMF(Method[TVMFParams]):
             )
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
+            restarts.n_means = periods.n * params.n_clusters
             best = restarts.best(way, params.n_clusters, share(run.progress, 0.05, 0.9))
         run.progress(0.9, "assigning points")
         return _fitted(data, timed, periods, best, out, params, run.threads)
@@ -253,8 +254,13 @@ def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
         if isinstance(points.values, sp.csr_array)
         else n_points * (n_features * points.kind.itemsize)
     )
-    paths = 80 * n_periods * params.n_clusters * n_features
+    paths = _bytes_of_paths(params, n_periods, n_features)
     require_room(TVMF.id, own + 8 * n_points * params.n_clusters + paths, TVMF.advice)
+
+
+def _bytes_of_paths(params: TVMFParams, n_periods: int, n_features: int) -> int:
+    n_values = n_periods * params.n_clusters * n_features
+    return EACH * n_values + bytes_beside(params.n_init, n_values)
 
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:

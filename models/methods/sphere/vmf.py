@@ -59,7 +59,7 @@ from models.vmf.parameters import (
 )
 from models.vmf.passes import SHARES
 from models.vmf.points import UnitRows
-from models.vmf.runs import Restarts
+from models.vmf.runs import Restarts, bytes_beside
 from models.vmf.said import said_of_end
 from models.vmf.serving import answer, ordered
 from models.vmf.stochastic import Steps
@@ -138,7 +138,8 @@ class VMF(Method[VMFParams]):
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.most * n_features)
         batches = bytes_of_batches(shapes, params.batch_size)
-        return bytes_of_logits(shapes, params.most) + 24 * n_points + sums + batches
+        beside = bytes_beside(params.n_init, params.most * n_features)
+        return bytes_of_logits(shapes, params.most) + 24 * n_points + sums + batches + beside
 
     def _check(self, data: Data, params: VMFParams) -> None:
         points = UnitRows.of(data)

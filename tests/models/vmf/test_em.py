@@ -183,9 +183,10 @@ class Kept(Checkpoint):
 
 
 @pytest.mark.parametrize("stop", [1, 4, 9])
-def test_a_fit_goes_on_from_its_checkpoint(stop: int) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_fit_goes_on_from_its_checkpoint(stop: int, threads: int) -> None:
     features = mixture((50, 50, 50), 4, 5.0)[0]
-    with Passes(unit_rows(features)) as passes:
+    with Passes(unit_rows(features), threads) as passes:
         way = em(passes, Shape("own", 1e6), max_iter=6)
         whole = best(way, 3, 3)
         cut = Kept(stop)
