@@ -5,21 +5,26 @@ import { number } from "./format.js";
 
 const WIDTH = 360;
 const HEIGHT = 180;
-const LEFT = 48;
+const LEFT = 62;
 const RIGHT = 12;
 const TOP = 12;
 const BOTTOM = 30;
 
-/** A line through [x, y] points. `across` and `up` say what the axes are. */
-export function lineChart({ title, points, across, up = "" }) {
+/**
+ * A line through [x, y] points. `across` and `up` say what the axes are; `errors`: [x, standard
+ * error of y], drawn up and down from the points.
+ */
+export function lineChart({ title, points, across, up = "", errors = [] }) {
   const drawn = points.filter(([, y]) => Number.isFinite(y));
+  const errorAt = new Map(errors.filter(([, size]) => Number.isFinite(size)));
+  const around = (x, y) => [y - (errorAt.get(x) ?? 0), y + (errorAt.get(x) ?? 0)];
   const xs = scale(
     drawn.map(([x]) => x),
     LEFT,
     WIDTH - RIGHT,
   );
   const ys = scale(
-    drawn.map(([, y]) => y),
+    drawn.flatMap(([x, y]) => around(x, y)),
     HEIGHT - BOTTOM,
     TOP,
   );
@@ -61,6 +66,12 @@ export function lineChart({ title, points, across, up = "" }) {
       across,
     ),
     svg("path", { class: "line", d: line }),
+    drawn
+      .filter(([x]) => errorAt.has(x))
+      .map(([x, y]) => {
+        const [low, high] = around(x, y).map(ys.at);
+        return svg("line", { class: "error", x1: xs.at(x), x2: xs.at(x), y1: low, y2: high });
+      }),
     drawn.length > 0 &&
       drawn.length <= 60 &&
       drawn.map(([x, y]) => svg("circle", { class: "dot", cx: xs.at(x), cy: ys.at(y), r: 2.2 })),
@@ -88,6 +99,7 @@ export function lineChart({ title, points, across, up = "" }) {
               {},
               el("th", { scope: "col", class: "numeric" }, across),
               el("th", { scope: "col", class: "numeric" }, "value"),
+              errorAt.size > 0 && el("th", { scope: "col", class: "numeric" }, "standard error"),
             ),
           ),
           el(
@@ -101,6 +113,8 @@ export function lineChart({ title, points, across, up = "" }) {
                   {},
                   el("td", { class: "numeric" }, number(x)),
                   el("td", { class: "numeric" }, number(y)),
+                  errorAt.size > 0 &&
+                    el("td", { class: "numeric" }, number(errorAt.get(x) ?? null)),
                 ),
               ),
           ),

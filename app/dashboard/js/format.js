@@ -10,13 +10,15 @@ export const count = (value) => plain.format(value);
 export const plural = (value, one, many = `${one}s`) =>
   `${count(value)} ${value === 1 ? one : many}`;
 
-/** A number to four digits that say something. */
+/** A number to four digits that say something; from 10,000 on without a fraction. */
 export function number(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return plain.format(value);
   const size = Math.abs(value);
+  // No zeros in the place of digits that are known: 1,723,804 and not 1,724,000.
+  if (size >= 1e4 && size < 1e9) return plain.format(value);
   return size !== 0 && (size < 1e-4 || size >= 1e9) ? value.toExponential(3) : short.format(value);
 }
 

@@ -28,6 +28,12 @@ const FAMILIES = {
     "Flat clusters",
     "A partition, as a tree of depth one; most give logits, so that a hierarchy can follow.",
   ],
+  sphere: [
+    "Clusters of directions",
+    "Embeddings and texts whose rows have length 1: mixtures on the sphere, with likelihoods of new rows.",
+  ],
+  hyperbolic: ["Hyperbolic space", "Trees by gradient steps in the Poincaré ball."],
+  margins: ["Large margins", "Clusters that linear classifiers tell apart well."],
   tasks: [
     "Tasks that learn from each other",
     "Regressors or classifiers of several tasks, and a tree of the tasks.",
@@ -142,8 +148,9 @@ const rank = (family) => (ORDER.indexOf(family) + ORDER.length + 1) % (ORDER.len
 function aboutText(one) {
   const plain = one.description.replaceAll(/ \(`[^`]*`\)/g, "").replaceAll("`", "");
   const cut = plain.indexOf(": ");
+  const most = Math.max(50, one.title.length + 1);
   const named =
-    cut > 0 && cut < 50 && plain.toLowerCase().startsWith(one.title.toLowerCase().slice(0, 4));
+    cut > 0 && cut < most && plain.toLowerCase().startsWith(one.title.toLowerCase().slice(0, 4));
   return named ? plain[cut + 2].toUpperCase() + plain.slice(cut + 3) : plain;
 }
 

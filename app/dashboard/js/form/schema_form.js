@@ -23,7 +23,27 @@ const NAMES = {
   reg_covar: "Covariance floor",
   choose: "Choose the number by",
   n: "Components",
+  n_periods: "Periods",
+  n_samples: "Sweeps kept",
+  burn_in: "Sweeps thrown away",
+  kappa: "Concentration κ",
+  max_kappa: "Largest concentration",
+  kappa_median: "Median of the concentrations",
+  kappa_sigma: "Spread of log concentrations",
+  empirical_bayes: "Estimate the priors",
+  held_out: "Share held out",
+  level: "Level of in-sample",
+  first_c0: "C0 of the first period",
+  weight_sd: "Step of log weights",
 };
+
+/** What is seldom changed: it is folded away where a method has many parameters. */
+const FINE = new Set([
+  ...["seed", "max_iter", "tol", "device", "processes", "level"],
+  ...["batch_size", "delay", "forgetting", "burn_in", "n_samples"],
+  ...["empirical_bayes", "max_kappa", "kappa_median", "kappa_sigma", "first_c0", "weight_sd"],
+]);
+const MANY = 12;
 
 /** "learning_rate" -> "Learning rate". */
 export const readable = (name) =>
@@ -45,11 +65,28 @@ export function schemaForm(schema, { values = {}, onchange, skip = [] } = {}) {
       part(name, simplified(property, schema.$defs), values[name], onchange),
     );
   const needed = new Set(schema.required ?? []);
-  const element = el(
-    "div",
-    { class: "grid params" },
-    parts.map((one) => one.row),
-  );
+  const fine = parts.length > MANY ? parts.filter((one) => FINE.has(one.name)) : [];
+  const grid = (some) =>
+    el(
+      "div",
+      { class: "grid params" },
+      some.map((one) => one.row),
+    );
+  const fold =
+    fine.length > 0 &&
+    el(
+      "details",
+      { class: "more", open: fine.some((one) => values[one.name] !== undefined) },
+      el("summary", {}, `Fine tuning: ${fine.length} that seldom need a change`),
+      grid(fine),
+    );
+  const element = fold
+    ? el("div", { class: "stack" }, grid(parts.filter((one) => !fine.includes(one))), fold)
+    : grid(parts);
+  // What is wrong is seen.
+  const unfold = (one) => {
+    if (fold && fine.includes(one)) fold.open = true;
+  };
   const byName = new Map(parts.map((one) => [one.name, one]));
   return {
     element,
@@ -62,14 +99,17 @@ export function schemaForm(schema, { values = {}, onchange, skip = [] } = {}) {
         const missing = value === undefined && needed.has(one.name);
         const wrong = error ?? (missing ? "This is required." : null);
         one.row.wrong(wrong);
-        if (wrong) errors[one.name] = wrong;
-        else if (value !== undefined && !same(value, one.initial)) found[one.name] = value;
+        if (wrong) {
+          errors[one.name] = wrong;
+          unfold(one);
+        } else if (value !== undefined && !same(value, one.initial)) found[one.name] = value;
       }
       return { values: found, errors };
     },
     wrong(name, text) {
       const one = byName.get(name);
       one?.row.wrong(text);
+      if (text) unfold(one);
       return one?.row;
     },
     clear() {

@@ -4,7 +4,7 @@
 import { get } from "../api.js";
 import { button, el, field, replace, select } from "../dom.js";
 import { methods } from "./methods.js";
-import { schemaForm } from "./schema_form.js";
+import { explained, schemaForm } from "./schema_form.js";
 
 let document_ = null;
 
@@ -21,6 +21,7 @@ async function schemas() {
 }
 
 const STEPS = {
+  words: "Count the words of documents",
   tfidf: "Weigh terms (tf-idf)",
   standardize: "Standardise columns",
   l2: "Bring rows to length 1",
@@ -29,7 +30,7 @@ const STEPS = {
 };
 
 /**
- * -> {element, read() -> {fields, errors: [{pointer, text}]}, wrong(pointer, text)}
+ * -> {element, read() -> {fields, errors: [{pointer, text}]}, wrong(pointer, text), begin(steps)}
  * `fields`: those of `preprocess`, `then`, `support`, `name_by` that are asked for.
  */
 export async function extrasForm(method, { values = {}, onchange, only } = {}) {
@@ -51,6 +52,7 @@ export async function extrasForm(method, { values = {}, onchange, only } = {}) {
       { class: "stack extras" },
       parts.map((part) => part.element),
     ),
+    begin: (steps) => parts.find((part) => part.name === "preprocess")?.begin(steps),
     isUsed: () => parts.some((part) => part.read().value !== undefined),
     read() {
       const fields = {};
@@ -120,7 +122,11 @@ function preprocessPart(known, given, onchange) {
               },
             }),
           ),
-          el("p", { class: "field-help" }, schemaOf(one.step).description?.split("\n\n")[0]),
+          el(
+            "p",
+            { class: "field-help" },
+            explained(schemaOf(one.step).description?.split("\n\n")[0]),
+          ),
           !one.form.isEmpty && one.form.element,
         ),
       ),
@@ -135,6 +141,13 @@ function preprocessPart(known, given, onchange) {
   return {
     name: "preprocess",
     element,
+    /** Put the steps `wanted` before all others. */
+    begin(wanted) {
+      const first = wanted.map((step) => steps.find((one) => one.step === step) ?? make(step, {}));
+      steps = [...first, ...steps.filter((one) => !first.includes(one))].slice(0, 8);
+      draw();
+      onchange?.();
+    },
     read() {
       const errors = [];
       const value = steps.map((one, at) => {

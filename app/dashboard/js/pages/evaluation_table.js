@@ -1,6 +1,7 @@
 // Evaluations side by side: a column each, a row for each metric.
 
 import { saveBlob } from "../api.js";
+import { csvOf } from "../csv.js";
 import { button, el, said } from "../dom.js";
 import { number } from "../format.js";
 
@@ -118,18 +119,10 @@ function metricRow(id, metric, columns) {
   );
 }
 
-/** A cell of CSV; what a spreadsheet would take for a formula gets an apostrophe before it. */
-export function cell(value) {
-  const text = value === null || value === undefined ? "" : String(value);
-  const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
 function saveCsv(columns, ids) {
   const lines = [
     ["metric", ...columns.map((one) => `${one.name} against ${one.against}`)],
     ...ids.map((id) => [id, ...columns.map((one) => one.metrics[id])]),
   ];
-  const text = lines.map((line) => line.map(cell).join(",")).join("\r\n");
-  saveBlob(new Blob([`${text}\r\n`], { type: "text/csv" }), "evaluations.csv");
+  saveBlob(csvOf(lines), "evaluations.csv");
 }

@@ -90,7 +90,12 @@ export async function mount(root, { router, id }) {
 
   const drawEnd = () => {
     drawHead();
-    replace(body, outcome(job, router, signal), asked(job, method, router));
+    replace(
+      body,
+      outcome(job, router, signal),
+      mended(job, method, router),
+      asked(job, method, router),
+    );
   };
 
   const watch = async () => {
@@ -200,6 +205,21 @@ function again(job, method) {
   );
   const params = method ? changedParams(method.params, job.params) : job.params;
   return toAddress({ method: job.method, name: job.name, inputs, params, extras });
+}
+
+/** Rows that should have length 1 can be brought to it: the same run with that step before it. */
+function mended(job, method, router) {
+  if (job.kind !== "fit" || !job.error?.type?.endsWith("/not-unit")) return null;
+  const preprocess = [...job.preprocess, { step: "l2" }];
+  return el(
+    "p",
+    {},
+    el(
+      "a",
+      { class: "button primary", href: router.href("/", again({ ...job, preprocess }, method)) },
+      "Bring the rows to length 1 and run again",
+    ),
+  );
 }
 
 // --- what was asked ------------------------------------------------------------------------------

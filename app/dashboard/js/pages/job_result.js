@@ -1,10 +1,10 @@
 // What came of a job: tree, metrics, curves, or why there is nothing.
 
 import { aborted, download, raw } from "../api.js";
-import { lineChart } from "../charts.js";
-import { button, el, menu, notes, problemBox, replace, table, toast } from "../dom.js";
-import { readable } from "../form/schema_form.js";
-import { number } from "../format.js";
+import { button, el, menu, notes, problemBox, replace, toast } from "../dom.js";
+import { clustersCard } from "./clusters_card.js";
+import { curvesCard, metricsCard } from "./figures.js";
+import { placed, placingCard } from "./placing.js";
 
 /** The parts that show the end of a job. */
 export function outcome(job, router, signal) {
@@ -18,13 +18,16 @@ export function outcome(job, router, signal) {
     );
   }
   const result = job.result ?? {};
+  const isFit = job.kind === "fit" && result.tree;
   return [
     notes(job.warnings),
     result.tree && treeCard(job, result, router, signal),
     job.kind === "compare" && comparisonLink(job, router),
-    job.kind === "evaluate" && evaluated(result),
-    job.kind === "predict" && predicted(job),
-    el("div", { class: "halves" }, metricsCard(result.metrics), curvesCard(result.curves)),
+    job.kind === "evaluate" && metricsCard(result.evaluation?.metrics),
+    job.kind === "predict" && placed(job, { router, signal }),
+    isFit && clustersCard(job, { router, signal }),
+    el("div", { class: "halves" }, metricsCard(result.metrics, job), curvesCard(result.curves)),
+    isFit && result.model && placingCard(job, { router, signal }),
   ];
 }
 
@@ -100,10 +103,18 @@ function treeCard(job, result, router, signal) {
   );
 }
 
-/** A small picture, drawn by the service; without one the page does as well. */
-async function showPreview(place, treeId, signal) {
+/** A small picture in the page's colours, drawn by the service; without one the page does as well. */
+function showPreview(place, treeId, signal) {
+  const draw = () => drawPreview(place, treeId, signal);
+  addEventListener("themechange", draw, { signal });
+  draw();
+}
+
+async function drawPreview(place, treeId, signal) {
+  const { theme } = document.documentElement.dataset;
   try {
-    const response = await raw(`/v1/trees/${treeId}.svg?px=440`, { signal, quiet: true });
+    const path = `/v1/trees/${treeId}.svg?px=440&theme=${theme}`;
+    const response = await raw(path, { signal, quiet: true });
     const address = URL.createObjectURL(await response.blob());
     const picture = el("img", { src: address, alt: "", class: "preview-picture" });
     picture.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
@@ -120,75 +131,5 @@ function comparisonLink(job, router) {
     "section",
     { class: "card" },
     el("a", { class: "button primary", href: router.href(`/comparisons/${id}`) }, "Open the table"),
-  );
-}
-
-function predicted(job) {
-  const path = `/v1/jobs/${job.id}/predictions`;
-  return el(
-    "section",
-    { class: "card row" },
-    button("Download as CSV", {
-      iconName: "download",
-      onclick: () => download(path, `${job.id}.csv`, { accept: "text/csv" }),
-    }),
-    button("Download as JSON", {
-      iconName: "download",
-      onclick: () => download(path, `${job.id}.json`, { accept: "application/json" }),
-    }),
-  );
-}
-
-function metricsCard(metrics) {
-  const rows = Object.entries(metrics ?? {});
-  if (!rows.length) return null;
-  return el(
-    "section",
-    { class: "card", "aria-labelledby": "metrics-title" },
-    el("h2", { id: "metrics-title" }, "Metrics"),
-    table({
-      caption: "Values of the metrics",
-      columns: [
-        {
-          label: "Metric",
-          head: true,
-          cell: ([name]) => [readable(name), " ", el("code", { class: "quiet" }, name)],
-        },
-        {
-          label: "Value",
-          numeric: true,
-          cell: ([, value]) => el("span", { title: String(value) }, number(value)),
-        },
-      ],
-      rows,
-    }),
-  );
-}
-
-function evaluated(result) {
-  return metricsCard(result.evaluation?.metrics);
-}
-
-/** Curves of a fit's progress; others run over numbers of clusters. */
-const BY_STEP = new Set(["objective", "loss", "cost"]);
-
-function curvesCard(curves) {
-  const found = Object.entries(curves ?? {}).filter(([, points]) => points.length > 1);
-  if (!found.length) return null;
-  return el(
-    "section",
-    { class: "card", "aria-labelledby": "curves-title" },
-    el("h2", { id: "curves-title" }, "Curves"),
-    el(
-      "div",
-      { class: "charts" },
-      found.map(([name, points]) =>
-        lineChart({
-          title: readable(name),
-          points,
-          across: BY_STEP.has(name) ? "iteration" : "number of clusters",
-        }),
-      ),
-    ),
   );
 }

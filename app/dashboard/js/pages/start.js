@@ -10,6 +10,8 @@ import { extrasForm } from "../form/steps.js";
 import { uploads } from "../uploads.js";
 
 const EXTRAS = ["preprocess", "then", "support", "name_by"];
+/** What makes features of documents. */
+const FROM_DOCUMENTS = ["words", "tfidf", "l2"];
 const OUTER = new Set(["method", "name", ...EXTRAS]);
 
 export async function mount(root, { router, params }) {
@@ -65,6 +67,7 @@ export async function mount(root, { router, params }) {
     datasets = [dataset, ...datasets.filter((one) => one.id !== dataset.id)];
     const chosen = {};
     const role = use || dataset.role;
+    if (role === "documents" && !state.inputs.features) form?.fromDocuments();
     if (
       role &&
       state.inputs[role] === undefined &&
@@ -92,6 +95,7 @@ export async function mount(root, { router, params }) {
     form = made;
     settings.hidden = false;
     replace(settings, stepTitle(3, "Settings", "settings-title"), form.element, runBar(method));
+    if (state.inputs.documents && !state.inputs.features) form.fromDocuments();
     remember();
   }
 
@@ -157,14 +161,22 @@ function stepTitle(number, text, id) {
 /** The inputs, parameters and extras of a method, as one form. */
 async function settingsForm(method, state, datasets, onchange) {
   const place = el("div", { class: "stack" });
+  const mayRead = "features" in method.inputs && !("documents" in method.inputs);
   let inputs = null;
+  let isFromDocuments = false;
   const extras = await extrasForm(method, {
     values: state.extras,
     onchange: (what) => {
-      if (what === "name_by") drawInputs();
+      if (what === "name_by" || readsDocuments() !== isFromDocuments) drawInputs();
       onchange();
     },
   });
+  const readsDocuments = () => mayRead && extras.read().fields.preprocess?.[0]?.step === "words";
+  const fromDocuments = () => {
+    if (!mayRead || readsDocuments()) return;
+    extras.begin(FROM_DOCUMENTS);
+    more.open = true;
+  };
   const params = schemaForm(method.params, { values: state.params, onchange });
   const name = el("input", {
     type: "text",
@@ -183,20 +195,35 @@ async function settingsForm(method, state, datasets, onchange) {
 
   function drawInputs() {
     const values = inputs ? { ...state.inputs, ...inputs.read().inputs } : state.inputs;
-    const roles = { ...method.inputs };
+    isFromDocuments = readsDocuments();
+    const named = (role) => (isFromDocuments && role === "features" ? "documents" : role);
+    const roles = Object.fromEntries(
+      Object.entries(method.inputs).map(([role, wanted]) =>
+        named(role) === role ? [role, wanted] : ["documents", { ...wanted, ...DOCUMENTS }],
+      ),
+    );
     const by = extras.read().fields.name_by;
     if (by && !(by in roles)) {
       roles[by] = { required: true, many: false, description: "Names the nodes of the tree." };
     }
     inputs = inputsForm(roles, {
-      oneOf: method.one_of,
+      oneOf: method.one_of.map(named),
       values,
       datasets: datasets(),
       method: method.id,
       onchange,
     });
     for (const role of inputs.roles) inputs.wrong(role, null);
-    replace(place, inputs.element);
+    replace(
+      place,
+      inputs.element,
+      mayRead &&
+        !isFromDocuments &&
+        documentsOffer(() => {
+          fromDocuments();
+          place.querySelector("select[name=documents]").focus();
+        }),
+    );
   }
   drawInputs();
 
@@ -213,6 +240,7 @@ async function settingsForm(method, state, datasets, onchange) {
     get roles() {
       return inputs.roles;
     },
+    fromDocuments,
     refresh: (next, chosen) => inputs.refresh(next, chosen),
     /** What stands in the form now, right or wrong. */
     draft() {
@@ -266,6 +294,21 @@ async function settingsForm(method, state, datasets, onchange) {
     },
   };
 }
+
+const DOCUMENTS = { many: false, description: "One text per point; its words become features." };
+
+/** Texts in place of features, where the method takes none itself. */
+const documentsOffer = (onclick) =>
+  el(
+    "div",
+    { class: "row" },
+    button("Begin with documents", { kind: "small", iconName: "file", onclick }),
+    el(
+      "span",
+      { class: "field-help" },
+      "Their words are counted, weighed by tf-idf and become rows of length 1.",
+    ),
+  );
 
 function focusOn(row) {
   const control = row.querySelector("input, select, textarea, button") ?? row;

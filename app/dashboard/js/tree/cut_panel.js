@@ -221,13 +221,18 @@ export function cutPanel(view, { api, onproblem }) {
     }
     mark();
     if (!looked.cut) {
-      const first = best(levels) ?? {
-        k: Math.min(leaves(), 12, Math.max(2, Math.round(Math.sqrt(leaves() / 2)))),
-      };
+      const first = best(levels) ?? { k: fallback() };
       // What nobody has chosen does not stand in the address.
       view.suggestedCut = cutText({ k: first.k });
       choose({ k: first.k });
     }
+  };
+
+  /** Where nothing is suggested: a few clusters, and not the whole as the only one. */
+  const fallback = () => {
+    const few = Math.min(leaves(), 12, Math.max(2, Math.round(Math.sqrt(leaves() / 2))));
+    const isWhole = own && cutHere(own, { k: few }).n_clusters === 1;
+    return (isWhole && own.counts.find((clusters) => clusters > 1)) || few;
   };
 
   const mark = () => {

@@ -4,7 +4,7 @@ import { button, el, problemBox, replace, said, toast, unique, waiting } from ".
 import { count, number, plural } from "../format.js";
 import { byLabels, colourOfLabel } from "./coloring.js";
 import { members } from "./members.js";
-import { fact, isPlain, listOf, plainly, tellsFeatures, words } from "./values.js";
+import { fact, isPlain, listOf, plainly, spread, tellsFeatures, words } from "./values.js";
 
 const KNOWN = new Set([
   "id",
@@ -23,6 +23,10 @@ const KNOWN = new Set([
 ]);
 const CHILDREN = 12;
 const BARS = 8;
+
+/** Whether `name` is an end of the interval of another value. */
+const endsInterval = (node, name) =>
+  ["_low", "_high"].some((end) => name.endsWith(end) && name.slice(0, -end.length) in node);
 
 /**
  * @param {object} view the TreeView
@@ -113,8 +117,17 @@ export function nodePanel(view, { api, actions, go }) {
         fact("Depth", count(node.depth)),
         fact("Id", el("code", {}, String(node.id))),
         Object.entries(node)
-          .filter(([name, value]) => !KNOWN.has(name) && isPlain(value))
-          .map(([name, value]) => fact(words(name), plainly(value))),
+          .filter(
+            ([name, value]) => !KNOWN.has(name) && isPlain(value) && !endsInterval(node, name),
+          )
+          .map(([name, value]) =>
+            fact(
+              words(name),
+              `${name}_low` in node
+                ? spread(value, node[`${name}_low`], node[`${name}_high`])
+                : plainly(value),
+            ),
+          ),
       ),
       node.labels && mixOf(node.labels),
       Object.entries(node)

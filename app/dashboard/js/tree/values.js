@@ -23,6 +23,12 @@ export const plainly = (value) =>
         : "no"
       : said(value);
 
+/** A number with the ends of its interval: "213.3, 95% from 210.2 to 216.3". */
+export const spread = (value, low, high) =>
+  low < high
+    ? [number(value), el("span", { class: "quiet" }, ` · 95% ${number(low)} to ${number(high)}`)]
+    : number(value);
+
 /** A list or an object that a method gave, whatever it holds. */
 export function listOf(value) {
   const entries = Array.isArray(value) ? value.map((one, at) => [at, one]) : Object.entries(value);
@@ -86,7 +92,10 @@ function featureTable(items) {
   );
   return table({
     caption: "Features, the most telling first",
-    columns: [{ label: "Feature", head: true, cell: (one) => said(String(named(one))) }, ...columns],
+    columns: [
+      { label: "Feature", head: true, cell: (one) => said(String(named(one))) },
+      ...columns,
+    ],
     rows: items,
   });
 }
