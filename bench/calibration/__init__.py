@@ -15,8 +15,9 @@ import numpy as np
 
 from bench import Size
 from bench.calibration.coverage import How, judged, mixed_up
-from bench.calibration.ranks import Maker, Plan, World, calibrated, sampler
+from bench.calibration.ranks import Maker, calibrated, sampler
 from bench.calibration.slips import slips
+from bench.calibration.worlds import Plan, World
 from bench.report import Report
 from models.vmf.priors import Priors
 
@@ -36,6 +37,18 @@ WORLDS: dict[str, tuple[World, Plan]] = {
     "80 x 50 rows, K = 3, sparse": (
         World(80, 3, priors(50, 2.0, 5.0, 60.0, 0.5), sparse=True, n_out=10),
         Plan(200, 39, 8),
+    ),
+    "24 x 3 rows, K = 3, one kappa": (
+        World(24, 3, priors(3, 1.5, 2.0, 8.0, 0.7), spread="shared"),
+        Plan(150, 39, 8),
+    ),
+    "24 x 3 rows, K to 6": (
+        World(24, 6, priors(3, 1.0, 1.0, 8.0, 0.7), process=True),
+        Plan(150, 39, 10),
+    ),
+    "30 x 10 rows, K to 5, one kappa, sparse": (
+        World(30, 5, priors(10, 1.0, 2.0, 25.0, 0.5), True, 5, "shared", True),
+        Plan(150, 39, 10),
     ),
 }
 """Few rows, so that much is uncertain and chains mix."""

@@ -20,13 +20,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, polygamma
 from scipy.stats import beta
 
-from bench.calibration.ranks import Float, Int, State, World
+from bench.calibration.worlds import Float, Int, State, World
 from models.contract import silent
 from models.data import Data
 from models.numerics import bessel
 from models.numerics.sphere import draw_cosines, draw_vmf
+from models.vmf.chain import Chain
 from models.vmf.concentrations import Form
-from models.vmf.gibbs import Chain, Gibbs
+from models.vmf.gibbs import Gibbs
 from models.vmf.passes import Passes, log_joint
 from models.vmf.points import UnitRows
 from models.vmf.runs import Restarts

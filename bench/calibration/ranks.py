@@ -20,23 +20,22 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy import stats
 from scipy.special import xlogy
 
+from bench.calibration.worlds import Float, Int, Plan, State, World
 from models.contract import silent
 from models.data import Data
 from models.numerics.sphere import draw_vmf
+from models.vmf.chain import Chain
 from models.vmf.constants import log_c
-from models.vmf.gibbs import Chain, Gibbs
+from models.vmf.gibbs import Gibbs
 from models.vmf.passes import Passes
 from models.vmf.points import UnitRows
 from models.vmf.priors import Priors
+from models.vmf.process import Process, ProcessChain
 from models.vmf.runs import Restarts
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 N_BINS = 8
 """Of ranks, for the test by chi-squared."""
@@ -45,61 +44,14 @@ N_NULL = 20_000
 """Draws of uniform ranks by which the envelope's p is found."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """All that is not seen: weights, log_kappa (K,), means (K, D), cluster (n_points,)."""
-
-    weights: Float
-    log_kappa: Float
-    means: Float
-    cluster: Int
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What is drawn from: so many rows of so many clusters under `priors`.
-
-    sparse : whether the chain is given sparse rows. n_out : rows more that it is given, not to
-    count.
-    """
-
-    n_points: int
-    n_clusters: int
-    priors: Priors
-    sparse: bool = False
-    n_out: int = 0
-
-    @property
-    def n_features(self) -> int:
-        return len(self.priors.mu0)
-
-    def drawn(self, rng: np.random.Generator) -> tuple[State, Float]:
-        """A truth, and the rows drawn from it."""
-        p, n_clusters = self.priors, self.n_clusters
-        weights = rng.dirichlet(np.full(n_clusters, p.alpha))
-        log_kappa = rng.normal(p.m, p.sigma, n_clusters)
-        means = draw_vmf(np.tile(p.mu0, (n_clusters, 1)), p.c0, rng)
-        cluster = rng.choice(n_clusters, self.n_points, p=weights)
-        rows = draw_vmf(means[cluster], np.exp(log_kappa)[cluster], rng)
-        return State(weights, log_kappa, means, cluster), rows
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How long a chain is: sweeps thrown away, then `n_draws` draws, `thin` sweeps apart."""
-
-    burn_in: int
-    n_draws: int
-    thin: int
-
-
 Maker: TypeAlias = Callable[[Passes, Float, World, Plan], Gibbs]
 
 
 def sampler(passes: Passes, counted: Float, world: World, plan: Plan) -> Gibbs:
     """The sampler as it is, with the priors known."""
     n_samples = plan.n_draws * plan.thin
-    return Gibbs(passes, counted, world.priors, False, 1e9, plan.burn_in, n_samples)
+    given = (passes, counted, world.priors, False, 1e9, plan.burn_in, n_samples, world.spread)
+    return Process(*given, most=world.n_clusters) if world.process else Gibbs(*given)
 
 
 def blind(rows: Float, state: State, priors: Priors) -> dict[str, float]:
@@ -119,6 +71,7 @@ def blind(rows: Float, state: State, priors: Priors) -> dict[str, float]:
         ((priors.alpha - 1.0) * np.log(state.weights) + priors.c0 * towards - 0.5 * off**2).sum()
     )
     return {
+        "clusters with rows": float((size > 0).sum()),
         "pairs together": float((size * (size - 1.0)).sum()),
         "largest cluster": float(size.max()),
         "entropy of sizes": -float(xlogy(share, share).sum()),
@@ -139,17 +92,20 @@ def blind(rows: Float, state: State, priors: Priors) -> dict[str, float]:
 
 def completed(chain: Chain, rows: Float, priors: Priors, rng: np.random.Generator) -> State:
     """A chain's state, with weights and means drawn from their conditionals given it."""
-    n_clusters = len(chain.log_kappa)
-    own = chain.cluster[: len(rows)]
+    own, log_kappa, alpha = chain.cluster[: len(rows)], chain.log_kappa, priors.alpha
+    if isinstance(chain, ProcessChain):
+        there, own = np.unique(own, return_inverse=True)
+        log_kappa, alpha = log_kappa[there], 0.0
+    n_clusters = len(log_kappa)
     size = np.bincount(own, minlength=n_clusters)
     total = np.zeros((n_clusters, rows.shape[1]))
     np.add.at(total, own, rows)
-    field = np.exp(chain.log_kappa)[:, None] * total + priors.c0 * priors.mu0
+    field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
     gamma = np.linalg.norm(field, axis=1)
     psi = field / np.where(gamma > 0, gamma, 1.0)[:, None]
     psi[gamma == 0] = priors.mu0
-    weights = rng.dirichlet(priors.alpha + size)
-    return State(weights, chain.log_kappa, draw_vmf(psi, gamma, rng), own)
+    weights = rng.dirichlet(alpha + size)
+    return State(weights, log_kappa, draw_vmf(psi, gamma, rng), own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bench.calibration.ranks import Float, Int, Maker, Plan, World, sampler
+from bench.calibration.ranks import Maker, sampler
+from bench.calibration.worlds import Float, Int, Plan, World
 from models.vmf.constants import log_c
 from models.vmf.gibbs import Gibbs
 from models.vmf.passes import Passes

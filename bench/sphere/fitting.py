@@ -17,6 +17,7 @@ from models.registry import method
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "B-vMFmix": ("bvmf", {}),
     "B-vMFmix, bounding": ("bvmf", {"inference": "variational-bounding"}),
+    "B-vMFmix, one kappa": ("bvmf", {"kappa": "shared"}),
     "vMFmix": ("vmf", {}),
     "vMFmix, own kappa": ("vmf", {"kappa": "own"}),
     "spherical k-means": ("vmf", {"assignment": "hard"}),

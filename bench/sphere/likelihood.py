@@ -25,7 +25,10 @@ HIERARCHIES: dict[Size, tuple[tuple[int, int], ...]] = {
 }
 """Height and branching, as in the thesis."""
 
-FLAT = ("B-vMFmix", "B-vMFmix, bounding", "vMFmix", "vMFmix, own kappa")
+FLAT = (
+    *("B-vMFmix", "B-vMFmix, one kappa", "B-vMFmix, bounding"),
+    *("vMFmix", "vMFmix, own kappa"),
+)
 _BESIDE = ("B-vMFmix", "vMFmix")
 """Flat models of as many clusters as a hierarchy has leaves."""
 

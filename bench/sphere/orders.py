@@ -41,6 +41,8 @@ ORDERS = (
     Order("figures 5.1, 5.3", _LIKELIHOOD, "B-vMFmix", "vMFmix"),
     *(Order("figure 5.2", _LIKELIHOOD, "H-vMFmix", one) for one in ("B-vMFmix", "vMFmix")),
     *(Order("figure 5.3", _LIKELIHOOD, "T-vMFmix", one) for one in ("B-vMFmix", "vMFmix")),
+    Order("one kappa", (*_RECOVERY, *_LIKELIHOOD), "B-vMFmix, one kappa", "B-vMFmix"),
+    Order("one kappa", (*_RECOVERY, *_LIKELIHOOD), "B-vMFmix, one kappa", "vMFmix"),
     Order("table 5.4", ("accuracy", "auc"), "B-vMFmix", "vMFmix"),
     Order("table 5.5", _LIKELIHOOD, "B-vMFmix", "B-vMFmix, bounding"),
 )

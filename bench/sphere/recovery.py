@@ -13,7 +13,10 @@ from models.data import Matrix
 N_CLUSTERS = 20
 """As in the thesis."""
 
-OF_ROWS = ("B-vMFmix", "vMFmix", "vMFmix, own kappa", "spherical k-means", "k-means", "GM")
+OF_ROWS = (
+    *("B-vMFmix", "B-vMFmix, one kappa", "vMFmix", "vMFmix, own kappa"),
+    *("spherical k-means", "k-means", "GM"),
+)
 OF_COUNTS = ("MM", "LDA")
 OF_TF = ("vMFmix", "k-means")
 

@@ -1,7 +1,8 @@
 """Posteriors of the concentrations given the rest, in the two forms of the thesis.
 
 Given n_k rows and s_k = sum_i lambda_ik x_i . E[mu_k], the mean-field optimum is q(kappa_k)
-proportional to exp(n_k log C_D(kappa) + s_k kappa) times the log-normal prior (equation 5.7).
+proportional to exp(n_k log C_D(kappa) + s_k kappa) times the log-normal prior (equation 5.7). Of
+one kappa that all clusters share it is the same of the sums of n_k and of s_k.
 
 `by_grid` takes its expectations by the trapezoidal rule in log kappa, so the lower bound stays one;
 the thesis's MCMC draws from the same distribution and loses it. `by_bound` (5.3.1.2) takes
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,6 +27,7 @@ from scipy.special import ndtri
 from models.contract import Arrays
 from models.numerics import bessel
 from models.partitions.points import Float, Int
+from models.vmf.bounding import LEAST_LOG, NODE_WEIGHTS, NODES, bounded_log_c, highest
 from models.vmf.priors import Priors
 
 Form = Literal["grid", "bound"]
@@ -36,21 +38,14 @@ ZOOM, FINE = 33, 257
 DROP = 45.0
 """What lies so many nats below the top is left out."""
 
-NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
-NODE_WEIGHTS = _NODE_WEIGHTS / math.sqrt(2.0 * math.pi)
-
 _ENDS = (0.025, 0.975)
-
-LEAST_LOG = -35.0
-"""Of kappa."""
-
 
 _COLUMNS = ("mean", "log_c", "log_mean", "log_square", "divergence", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class Concentrations:
-    """Of each cluster, (K,) each.
+    """Of each cluster, (K,) each; or (1,) each of one kappa that all clusters share.
 
     mean, log_c, log_mean, log_square : E[kappa], E[log C_D(kappa)] (or of its bound),
     E[log kappa], E[(log kappa)^2].
@@ -85,7 +80,9 @@ class Concentrations:
         return self.divergence + surprise(priors.m, priors.sigma) - surprise(self.m, self.sigma)
 
     def reordered(self, order: Int) -> Concentrations:
-        """With cluster `order[k]` as cluster k."""
+        """With cluster `order[k]` as cluster k; one for all stays."""
+        if len(self.mean) == 1:
+            return self
         return replace(self, **{name: getattr(self, name)[order] for name in _COLUMNS})
 
     def arrays(self, prefix: str = "") -> dict[str, Float]:
@@ -99,6 +96,12 @@ class Concentrations:
         m, sigma = arrays[f"{prefix}made_with"].tolist()
         table = np.asarray(arrays[f"{prefix}concentrations"], dtype=np.float64)
         return cls(**dict(zip(_COLUMNS, table, strict=True)), m=m, sigma=sigma)
+
+    def each(self, n_clusters: int) -> Concentrations:
+        """(K,) whether shared or not."""
+        if len(self.mean) > 1:
+            return self
+        return replace(self, **{name: getattr(self, name).repeat(n_clusters) for name in _COLUMNS})
 
     @property
     def intervals(self) -> dict[str, Float]:
@@ -184,45 +187,10 @@ def by_bound(
 ) -> Concentrations:
     """The best log-normal under the bound of log I_v, from `before` on, or from the prior's mode.
 
-    Two numbers a cluster by L-BFGS with exact gradients; what it gives is never worse than
-    `before`.
+    What it gives is never worse than `before`.
     """
-    from scipy.optimize import minimize
-
-    v = bessel.order_of(n_features)
-    if before is None:
-        # Where the bounded likelihood is highest, kappa / (v + sqrt(v^2 + kappa^2)) being r.
-        r = np.divide(along, size, out=np.zeros_like(along), where=size > 1e-12)
-        peak = 2.0 * v * np.clip(r, 0.0, 1.0 - 1e-12) / (1.0 - np.clip(r, 0.0, 1.0 - 1e-12) ** 2)
-        a = np.where(peak > 0, np.log(np.where(peak > 0, peak, 1.0)), priors.m)
-    else:
-        a = before.log_mean
-    most = math.log(max_kappa)
-    a = np.clip(a, LEAST_LOG, most)
-    kappa = np.exp(a)
-    s = np.sqrt(v * v + kappa * kappa)
-    scale = 1.0 / np.sqrt(size * kappa * kappa * v / (s * (s + v)) + priors.sigma**-2)
-    b = scale if before is None else np.maximum(before.log_sd, 1e-8)
-
-    def negative(z: Float) -> tuple[float, Float]:
-        shift, stretch = z.reshape(2, -1)
-        value, by_a, by_b = _lower(
-            a + shift * scale, b * np.exp(stretch), size, along, n_features, priors
-        )
-        by_stretch = by_b * b * np.exp(stretch)
-        return -float(value.sum()), -np.concatenate([by_a * scale, by_stretch])
-
-    found = minimize(
-        negative,
-        np.zeros(2 * len(size)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-50.0, min(50.0, gap)) for gap in ((most - a) / scale).tolist()]
-        + [(-4.0, 4.0)] * len(size),
-        options={"maxiter": 200, "ftol": 1e-13, "gtol": 1e-7},
-    )
-    shift, stretch = found.x.reshape(2, -1)
-    a, b = a + shift * scale, b * np.exp(stretch)
+    known = None if before is None else (before.log_mean, before.log_sd)
+    a, b = highest(size, along, n_features, priors, known, max_kappa)
     kappa = np.exp(a[:, None] + b[:, None] * NODES)
     square = b * b + (a - priors.m) ** 2
     divergence = np.log(priors.sigma / b) + 0.5 * square / priors.sigma**2 - 0.5
@@ -238,33 +206,6 @@ def by_bound(
         priors.m,
         priors.sigma,
     )
-
-
-def bounded_log_c(n_features: int, kappa: Any) -> Float:
-    """A lower bound of log C_D(kappa), by the upper bound of log I_v; equal at 0."""
-    v = bessel.order_of(n_features)
-    s = np.sqrt(v * v + kappa * kappa)
-    # At 0 the uniform density's; log1p and s - v keep what is left from cancelling.
-    grown = kappa * kappa / (s + v) if v else kappa
-    lead = v * np.log1p(0.5 * grown / v) if v else 0.0
-    return np.asarray(bessel.log_uniform(n_features) + lead - grown)
-
-
-def _lower(
-    a: Float, b: Float, size: Float, along: Float, n_features: int, priors: Priors
-) -> tuple[Float, Float, Float]:
-    """(K,) each: the bound's part of log-normal q(kappa) = exp N(a, b^2), its slopes in a and b."""
-    v = bessel.order_of(n_features)
-    kappa = np.exp(a[:, None] + b[:, None] * NODES)
-    gain = size[:, None] * bounded_log_c(n_features, kappa) + along[:, None] * kappa
-    value = gain @ NODE_WEIGHTS
-    steep = kappa / (v + np.sqrt(v * v + kappa * kappa))
-    rise = kappa * (along[:, None] - size[:, None] * steep)
-    off = (a - priors.m) / priors.sigma**2
-    value += np.log(b / priors.sigma) - 0.5 * (b / priors.sigma) ** 2
-    value -= 0.5 * (a - priors.m) * off
-    by_b = (rise * NODES) @ NODE_WEIGHTS + 1.0 / b - b / priors.sigma**2
-    return value, rise @ NODE_WEIGHTS - off, by_b
 
 
 def _peaks(size: Float, along: Float, n_features: int, priors: Priors) -> tuple[Float, Float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from models.data import Data
@@ -9,6 +11,8 @@ from models.errors import UsageError
 from models.partitions.choosing import Choice
 from models.partitions.points import Int
 from models.vmf.variational import Posterior
+
+_ENDS = (0.025, 0.975)
 
 LEAST_SAID = 0.01
 """Share of the weight from which on it is said that clusters were left out."""
@@ -51,3 +55,26 @@ def occupied(
         posterior = posterior.kept(there)
     value = (float(objective),)
     return posterior, Choice("lower_bound", n_clusters, (n_clusters,), value, None, tuple(notes))
+
+
+def visited(choice: Choice, numbers: Int, most: int) -> tuple[Choice, dict[str, float]]:
+    """The choice with the posterior of the number of clusters as its curve, and as metrics the ends
+    of that number's 95% credible interval.
+
+    numbers : (n_sweeps,) of a chain. most : clusters that there might have been.
+    """
+    low, high = (int(end) for end in np.quantile(numbers, _ENDS, method="inverted_cdf"))
+    first, last = (int(end) for end in (numbers.min(), numbers.max()))
+    tried = tuple(range(min(first, choice.n_clusters), max(last, choice.n_clusters) + 1))
+    share = tuple(float((numbers == number).mean()) for number in tried)
+    notes = choice.warnings
+    if high == most > max(1, choice.n_clusters):
+        notes = (
+            *notes,
+            f"All {most} clusters that 'n_clusters' allows hold rows in {100 * share[-1]:.0f}% of "
+            "the sweeps, so there may be more; ask for more.",
+        )
+    found = replace(
+        choice, criterion="n_clusters_probability", candidates=tried, value=share, warnings=notes
+    )
+    return found, {"n_clusters_low": float(low), "n_clusters_high": float(high)}

@@ -1,8 +1,9 @@
 """Collapsed Gibbs sampling of the Bayesian mixture of vMF distributions.
 
 Means and weights are integrated out; a sweep draws the cluster of every row, in turn, and then each
-log kappa by some steps of Metropolis (thesis, section 5.3.2, with two things put right: in its last
-line x_i is added for each candidate, and a walk in log kappa needs the factor kappa' / kappa).
+log kappa, or the one that clusters share, by some steps of Metropolis (thesis, section 5.3.2, with
+two things put right: in its last line x_i is added for each candidate, and a walk in log kappa
+needs the factor kappa' / kappa).
 Empirical Bayes, during the burn-in only: each prior parameter maximises the mean over sweeps of its
 expected log density (Casella, "Empirical Bayes Gibbs sampling", 2001), older sweeps weighing less.
 
@@ -18,114 +19,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln
 
-from models.contract import Arrays, Progress
+from models.contract import Arrays, Progress, silent
 from models.numerics import bessel
 from models.partitions.points import Float, Int
-from models.vmf.concentrations import Concentrations
+from models.vmf.chain import Chain
+from models.vmf.mixture import Spread
 from models.vmf.passes import Passes, Sums, log_joint
 from models.vmf.priors import Priors
-from models.vmf.proportions import Dirichlet
 from models.vmf.variational import Posterior
 
 STEPS = 10
 """Of Metropolis for each log kappa in a sweep."""
-
-MOST_GAMMA = 1e12
-
-_ENDS = (0.025, 0.975)
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A chain as far as it is.
-
-    cluster : (n_points,) of each row. log_kappa : (K,). turn : sweeps done. seed : of its draws.
-    learned : what empirical Bayes goes by: means over clusters of log kappa, its square,
-    E[log pi_k] and E[mu_k], (3 + D,).
-    reference : (n_points,) the clusters that those of later sweeps are matched to.
-    size, means, log_c : over the sweeps kept sums of n_k, E[mu_k] and log C_D(kappa_k).
-    draws : (n_kept, K) log kappa of each. trace : the log joint density after each sweep.
-    """
-
-    cluster: Int
-    log_kappa: Float
-    priors: Priors
-    seed: int
-    turn: int
-    learned: Float
-    reference: Int
-    size: Float
-    means: Float
-    log_c: Float
-    draws: Float
-    trace: Float
-
-    @property
-    def objective(self) -> tuple[float, ...]:
-        """The mean log joint density of the sweeps kept."""
-        kept = self.trace[len(self.trace) - len(self.draws) :]
-        return (float(kept.mean()) if kept.size else -np.inf,)
-
-    def arrays(self, prefix: str) -> dict[str, npt.NDArray[np.float64]]:
-        own = {name: getattr(self, name) for name in _ARRAYS}
-        return {
-            **{prefix + name: array for name, array in own.items()},
-            **self.priors.arrays(prefix),
-            f"{prefix}counts": np.array([self.seed, self.turn]),
-        }
-
-    @classmethod
-    def of(cls, arrays: Arrays, prefix: str) -> Chain | None:
-        if f"{prefix}cluster" not in arrays:
-            return None
-        seed, turn = arrays[f"{prefix}counts"].tolist()
-        own = {name: np.array(arrays[prefix + name]) for name in _ARRAYS}
-        return cls(priors=Priors.of(arrays, prefix), seed=int(seed), turn=int(turn), **own)
-
-    def posterior(self) -> Posterior:
-        """The moments over the sweeps kept, in the form of a variational posterior.
-
-        q(mu_k) is the vMF with the posterior mean of mu_k.
-        """
-        n_kept, n_features = len(self.draws), self.means.shape[1]
-        means = self.means / n_kept
-        length = np.sqrt(np.einsum("kd,kd->k", means, means))
-        there = length > 0
-        psi = np.where(there[:, None], means / np.where(there, length, 1.0)[:, None], 0.0)
-        psi[~there] = self.priors.mu0
-        gamma = bessel.concentration(n_features, np.minimum(length, 1.0))
-        low, high = np.quantile(np.exp(self.draws), _ENDS, axis=0)
-        kappas = Concentrations(
-            np.exp(self.draws).mean(axis=0),
-            self.log_c / n_kept,
-            self.draws.mean(axis=0),
-            (self.draws**2).mean(axis=0),
-            np.zeros(len(low)),
-            low,
-            high,
-            self.priors.m,
-            self.priors.sigma,
-        )
-        rho = self.priors.alpha + self.size / n_kept
-        return Posterior(Dirichlet(rho), psi, np.minimum(gamma, MOST_GAMMA), kappas, self.priors)
-
-
-_ARRAYS = (
-    "cluster",
-    "log_kappa",
-    "learned",
-    "reference",
-    "size",
-    "means",
-    "log_c",
-    "draws",
-    "trace",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +43,8 @@ class Gibbs:
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
     priors : to begin with. empirical : whether they are estimated.
     burn_in, n_samples : sweeps before and while moments are taken.
+    spread : whether clusters have a kappa each or share one; of one no sigma is estimated
+    (`Priors.of_one_kappa`).
     """
 
     passes: Passes
@@ -144,6 +54,11 @@ class Gibbs:
     max_kappa: float
     burn_in: int
     n_samples: int
+    spread: Spread = "own"
+
+    def n_seeds(self, n_clusters: int) -> int:
+        """From how many a run starts."""
+        return n_clusters
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Chain:
         """Each row in the cluster of the nearest seed."""
@@ -161,6 +76,7 @@ class Gibbs:
     def chain(self, cluster: Int, log_kappa: Float, priors: Priors, seed: int) -> Chain:
         """A chain that begins so."""
         n_clusters, n_features = len(log_kappa), self.passes.points.shape[1]
+        n_kappas = 1 if self.spread == "shared" else n_clusters
         return Chain(
             cluster=cluster.astype(np.int64),
             log_kappa=log_kappa.astype(np.float64),
@@ -171,10 +87,14 @@ class Gibbs:
             reference=cluster.astype(np.int64),
             size=np.zeros(n_clusters),
             means=np.zeros((n_clusters, n_features)),
-            log_c=np.zeros(n_clusters),
-            draws=np.zeros((0, n_clusters)),
+            log_c=np.zeros(n_kappas),
+            draws=np.zeros((0, n_kappas)),
             trace=np.zeros(0),
         )
+
+    def posterior(self, chain: Chain, progress: Progress = silent) -> Posterior:
+        """What is served of a chain that has ended."""
+        return chain.posterior()
 
     def restored(self, arrays: Arrays, prefix: str) -> Chain | None:
         return Chain.of(arrays, prefix)
@@ -198,16 +118,16 @@ class Gibbs:
         size, total = self.step(cluster, log_kappa, priors, rng)
         field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
         gamma = np.sqrt(np.einsum("kd,kd->k", field, field))
-        trace = np.append(chain.trace, self.log_density(size, log_kappa, gamma, priors))
+        trace = np.append(chain.trace, self.log_density(size, total, log_kappa, priors))
         after = replace(
             chain, cluster=cluster, log_kappa=log_kappa, turn=chain.turn + 1, trace=trace
         )
         if chain.turn >= self.burn_in:
-            return self._kept(after, size, _means(field, gamma))
+            return self._kept(after, size, expected_means(field, gamma))
         after = replace(after, reference=cluster.copy())
         if not self.empirical or len(size) == 1:
             return after
-        return self._learned(after, size, _means(field, gamma))
+        return self._learned(after, size, expected_means(field, gamma))
 
     def step(
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
@@ -236,18 +156,23 @@ class Gibbs:
             log_c(n_features, kappa),
             square,
             log_c(n_features, np.sqrt(square)),
-            priors.alpha,
+            self._prior(priors),
         )
+        known = table(n_features)
         for rows in self.passes.points.slices():
             block = self.passes.points.block(rows)
             at = np.flatnonzero(self.counted[rows] > 0)
             uniform, own = rng.random(len(at)), cluster[rows]
-            known = table(n_features)
+            free = np.full(len(at), -1)
             if isinstance(block, sp.csr_array):
                 arrays = (block.indptr, block.indices, block.data)
-                gibbs_sweeps.sweep_sparse(*arrays, at, own, *state, uniform, known)
+                gibbs_sweeps.sweep_sparse(*arrays, at, own, *state, uniform, free, known)
             else:
-                gibbs_sweeps.sweep(block, at, own, *state, uniform, known)
+                gibbs_sweeps.sweep(block, at, own, *state, uniform, free, known)
+
+    def _prior(self, priors: Priors) -> tuple[float, float]:
+        """As `gibbs_sweeps.sweep` takes it."""
+        return priors.alpha, 0.0
 
     def _sums(self, cluster: Int, n_clusters: int) -> tuple[Float, Float]:
         """Rows of each cluster that count: their number and their sum."""
@@ -277,9 +202,12 @@ class Gibbs:
         from models.vmf.constants import table
 
         n_features = total.shape[1]
-        shape = (STEPS, len(log_kappa))
-        gibbs_sweeps.walk(
-            log_kappa,
+        shared = self.spread == "shared"
+        at = log_kappa[:1].copy() if shared else log_kappa
+        shape = (STEPS, len(at))
+        walk = gibbs_sweeps.walk_together if shared else gibbs_sweeps.walk
+        walk(
+            at,
             size,
             np.einsum("kd,kd->k", total, total),
             total @ priors.mu0,
@@ -292,8 +220,9 @@ class Gibbs:
             rng.standard_exponential(shape),
             table(n_features),
         )
+        log_kappa[:] = at
 
-    def log_density(self, size: Float, log_kappa: Float, gamma: Float, priors: Priors) -> float:
+    def log_density(self, size: Float, total: Float, log_kappa: Float, priors: Priors) -> float:
         """log p(X, z, log kappa | priors), means and weights integrated out."""
         from models.vmf.constants import log_c
 
@@ -302,11 +231,12 @@ class Gibbs:
         found = gammaln(n_clusters * alpha) - gammaln(n_clusters * alpha + size.sum())
         found += float((gammaln(alpha + size) - gammaln(alpha)).sum())
         found += float((size * log_c(n_features, np.exp(log_kappa))).sum())
+        field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
+        gamma = np.sqrt(np.einsum("kd,kd->k", field, field))
         of_means = log_c(n_features, np.append(gamma, priors.c0))
         found += float(n_clusters * of_means[-1] - of_means[:-1].sum())
-        off = (log_kappa - priors.m) / priors.sigma
-        found -= float((0.5 * off * off + np.log(priors.sigma)).sum())
-        return float(found - 0.5 * n_clusters * np.log(2.0 * np.pi))
+        drawn = log_kappa[:1] if self.spread == "shared" else log_kappa
+        return float(found + priors.log_densities(drawn).sum())
 
     def _learned(self, chain: Chain, size: Float, means: Float) -> Chain:
         """A sweep of the burn-in: empirical Bayes."""
@@ -317,23 +247,21 @@ class Gibbs:
         # The last half of the burn-in is averaged.
         gain = 1.0 / max(1.0, chain.turn - 0.5 * self.burn_in)
         learned = chain.learned + gain * (now - chain.learned)
-        priors = (
-            chain.priors.of_kappa(float(learned[0]), float(learned[1]))
-            .of_means(learned[3:], self.max_kappa)
-            .of_weights(float(learned[2]), len(size))
-        )
+        log_mean, log_square, of_weights = learned[:3].tolist()
+        if self.spread == "shared":
+            priors = chain.priors.of_one_kappa(log_mean)
+        else:
+            priors = chain.priors.of_kappa(log_mean, log_square)
+        priors = priors.of_means(learned[3:], self.max_kappa).of_weights(of_weights, len(size))
         return replace(chain, learned=learned, priors=priors)
 
     def _kept(self, chain: Chain, size: Float, means: Float) -> Chain:
         """A sweep that counts, its clusters in the order of the reference's."""
         from models.vmf.constants import log_c
 
-        n_clusters = len(size)
         fitted = self.counted > 0
-        both = chain.reference[fitted] * n_clusters + chain.cluster[fitted]
-        shared = np.bincount(both, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
-        _, order = linear_sum_assignment(-shared)
-        log_kappa = chain.log_kappa[order]
+        order, _ = matched(chain.reference[fitted], chain.cluster[fitted], len(size))
+        log_kappa = chain.log_kappa[order][: chain.draws.shape[1]]
         return replace(
             chain,
             size=chain.size + size[order],
@@ -343,7 +271,16 @@ class Gibbs:
         )
 
 
-def _means(field: Float, gamma: Float) -> Float:
+def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
+    """(K,) of each of the reference's clusters the one that shares most rows with it, each taken
+    once, and how many it shares."""
+    both = np.bincount(reference * n_clusters + cluster, minlength=n_clusters**2)
+    shared = both.reshape(n_clusters, n_clusters)
+    own, order = linear_sum_assignment(-shared)
+    return order, shared[own, order]
+
+
+def expected_means(field: Float, gamma: Float) -> Float:
     """(K, D) E[mu_k] given the rest, vMF along `field` with its length `gamma`."""
     direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
     return np.asarray(bessel.ratio(field.shape[1], gamma)[:, None] * direction)

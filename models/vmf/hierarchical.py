@@ -74,6 +74,15 @@ class Branches:
         """(K,) what is added: E[log pi_k] + E[log C_D(kappa_k)]."""
         return self.log_weights + self.kappas.log_c[self.hierarchy.leaves]
 
+    @property
+    def shares(self) -> Float:
+        """(T,) E[pi] of the leaves, of an inner node that of all leaves below it."""
+        found = np.zeros(self.hierarchy.n_nodes)
+        found[self.hierarchy.leaves] = self.rho / self.rho.sum()
+        for _, inner, below in reversed(self.hierarchy.steps):
+            found[inner] = below @ found
+        return found
+
     def divergence(self) -> float:
         """KL(q || prior) of all but the assignments: what the bound is below the evidence's sum."""
         priors, means, kappas = self.priors, self.means, self.kappas

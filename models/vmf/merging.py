@@ -4,8 +4,10 @@ Rows cut in two by a pair of clusters keep each other there, though the bound is
 one (Hughes and Sudderth, "Memoized Online Variational Inference for Dirichlet Process Mixture
 Models", 2013, section 4). Where a run has ended, each pair's change of the bound is exact: all
 factors at their optimum for the pair's posteriors added up, less what the entropy of the
-assignments loses. Disjoint pairs that raise it merge, and the ascent goes on, until none does; so
-the bound never falls. Where none does by itself, the best few are tried with some iterations after.
+assignments loses. (A kappa that all clusters share is held meanwhile, so that changes of several
+pairs add up; the update that follows only raises the bound.) Disjoint pairs that raise it merge,
+and the ascent goes on, until none does; so the bound never falls. Where none does by itself, the
+best few are tried with some iterations after.
 
 Cost: of a round two passes over the rows, grids for the pairs (each cluster's `PARTNERS` most alike
 ones), 8 N K bytes; rounds are few.
@@ -26,7 +28,7 @@ from models.partitions.points import Float, Int
 from models.vmf import ascent
 from models.vmf.passes import Sums, log_joint
 from models.vmf.priors import vmf_divergence
-from models.vmf.variational import Ascent, Posterior, Variational
+from models.vmf.variational import Ascent, Posterior, Variational, directions
 
 PARTNERS = 10
 """Of each cluster those most like it are looked at."""
@@ -149,15 +151,19 @@ class Merging(Variational):
 
     def _parts(self, before: Posterior, sums: Sums, begun: Int) -> Float:
         """(K,) what each cluster has of the bound besides its weight, at its optimum for `sums`,
-        from that of cluster `begun[k]` on."""
-        psi, gamma, kappas = self._components(
-            before.psi[begun], before.kappas.reordered(begun), before.priors, sums
-        )
+        from that of cluster `begun[k]` on; q of a shared kappa, of which all have a part, stays."""
+        psi, kappas = before.psi[begun], before.kappas.reordered(begun)
+        shared = self.spread == "shared"
+        if shared:
+            psi, gamma = directions(psi, kappas, before.priors, sums)
+        else:
+            psi, gamma, kappas = self._components(psi, kappas, before.priors, sums)
         means = bessel.ratio(psi.shape[1], gamma)[:, None] * psi
         likely = sums.size * kappas.log_c + kappas.mean * np.einsum("kd,kd->k", means, sums.total)
         priors = before.priors
         divergence = vmf_divergence(psi, gamma, priors.mu0, priors.c0)
-        return np.asarray(likely - divergence - kappas.divergence_from(priors))
+        own = 0.0 if shared else kappas.divergence_from(priors)
+        return np.asarray(likely - divergence - own)
 
 
 @dataclass(frozen=True, slots=True)

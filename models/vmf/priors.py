@@ -1,7 +1,7 @@
 """The priors of the Bayesian mixture and their empirical Bayes.
 
 pi ~ Dirichlet(alpha, ..., alpha), or by sticks broken with alpha (`models.vmf.sticks`); mu_k ~
-vMF(mu0, C0); log kappa_k ~ N(m, sigma^2).
+vMF(mu0, C0); log kappa_k ~ N(m, sigma^2), of each cluster or of one kappa for all.
 
 Source: the thesis, section 5.3 and 5.3.1.3. Each estimate here is the maximum of the lower bound in
 its parameters, given expectations; C0 by the exact inverse of the Bessel ratio.
@@ -45,12 +45,25 @@ class Priors:
         alpha, c0, m, sigma = arrays[f"{prefix}priors"].tolist()
         return cls(alpha, np.asarray(arrays[f"{prefix}mu0"], dtype=np.float64), c0, m, sigma)
 
+    def log_densities(self, log_kappa: Float) -> Float:
+        """Of log kappa."""
+        off = (log_kappa - self.m) / self.sigma
+        return np.asarray(-0.5 * off * off - math.log(self.sigma) - 0.5 * math.log(2.0 * math.pi))
+
     def of_kappa(self, log_mean: float, log_square: float) -> Priors:
         """m and sigma by the clusters' mean E[log kappa_k] and mean E[(log kappa_k)^2]."""
         variance = max(0.0, log_square - log_mean**2)
         # Never below what it was by the upper limit alone, so that the lower bound does not fall.
         sigma = min(max(LEAST_SIGMA, math.sqrt(variance)), max(MOST_SIGMA, self.sigma))
         return replace(self, m=log_mean, sigma=sigma)
+
+    def of_one_kappa(self, log_mean: float) -> Priors:
+        """m by the E[log kappa] of one kappa for all clusters.
+
+        sigma stays: nothing tells how far from its median a single draw may be, and the bound has
+        its maximum at the least sigma that there is.
+        """
+        return replace(self, m=log_mean)
 
     def of_means(self, mean: Float, max_kappa: float) -> Priors:
         """mu0 and C0 by the clusters' mean E[mu_k], (D,)."""

@@ -34,9 +34,10 @@ EACH = 80
 """Bytes of a run, for each value of its means."""
 
 
-def bytes_beside(n_init: int, n_values: int) -> int:
-    """What runs beside the first take at most; `n_values` have the means of one."""
-    return min(TOGETHER_BYTES, (n_init - 1) * EACH * n_values)
+def bytes_beside(n_init: int, n_values: int, keeps: int = 0) -> int:
+    """What runs beside the first take at most; `n_values` have the means of one, which keeps so
+    many bytes besides."""
+    return min(TOGETHER_BYTES, (n_init - 1) * (EACH * n_values + keeps))
 
 
 class Climb(Protocol):
@@ -81,7 +82,8 @@ class Restarts:
     kept : what else is kept in each checkpoint.
     means : of given rows, the number of the run and a generator the means that it starts from,
         (n_clusters, D) unit vectors; k-means++ seeds by cosine if None.
-    n_means : of a run; as many as clusters if None.
+    n_means : of a run; as many as clusters if None. keeps : bytes of a run, besides what goes with
+        its means.
     halving : whether every second run has fewer clusters, half as many, a quarter and so on: where
         all may be in use, the way down from too many is not always found.
     """
@@ -94,6 +96,7 @@ class Restarts:
     kept: Arrays = field(default_factory=dict)
     means: Callable[[Matrix, int, np.random.Generator], Float] | None = None
     n_means: int | None = None
+    keeps: int = 0
     halving: bool = False
 
     def best(self, way: Way[C], n_clusters: int, progress: Progress) -> C:
@@ -122,7 +125,7 @@ class Restarts:
     def at_once(self, n_clusters: int) -> int:
         """How many run at the same time."""
         n_values = (self.n_means or n_clusters) * self.passes.points.shape[1]
-        return min(self.passes.at_once, 1 + TOGETHER_BYTES // (EACH * n_values))
+        return min(self.passes.at_once, 1 + TOGETHER_BYTES // (EACH * n_values + self.keeps))
 
     def _all(
         self, go: Callable[[int], None], runs: list[int], at_once: int, stop: Callable[[], None]

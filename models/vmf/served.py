@@ -14,7 +14,7 @@ from models.vmf.variational import Ascent, Posterior
 
 def kept(posterior: Posterior) -> dict[str, Float]:
     """A model's arrays."""
-    kappas = posterior.kappas
+    kappas = posterior.kappas.each(len(posterior.psi))
     return {
         "log_weights": np.log(posterior.proportions.means),
         **posterior.proportions.arrays(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -52,15 +53,17 @@ def answer(
 ) -> Fitted:
     """A partition with its model; all in the clusters' order.
 
-    evidence : (n_points,) log-likelihoods. out : the rows held out. means, log_weights : what
-    names clusters where features have names. nodes : columns of the tree, (K + 1,), the root first.
+    evidence : (n_points,) log-likelihoods. out : the rows held out. means : name clusters, with
+    `log_weights`, where features have names. nodes : columns of the tree beside `weight`, (K + 1,),
+    the root first.
     """
     n_clusters, n_features = means.shape
     names = term_names(data, n_features)
     top = None if names is None else top_features(means, log_weights, names)
     called = cluster_names(data, n_clusters, top)
+    weight = np.append(1.0, np.exp(log_weights))
     return answer_of_tree(
-        from_partition(cluster, n_clusters, names=called, extra=nodes),
+        from_partition(cluster, n_clusters, names=called, extra={"weight": weight, **nodes}),
         logits,
         evidence,
         out,
@@ -100,6 +103,11 @@ def answer_of_tree(
         points=inside.columns(evidence),
         warnings=tuple(warnings),
     )
+
+
+def judged(found: Predictions, model: Model, evidence: Float) -> Predictions:
+    """Rows that were placed, with what their log-likelihoods say (`Inside.columns`)."""
+    return replace(found, columns=Inside.kept(model.arrays, model.facts).columns(evidence))
 
 
 def placed_below(tree: Tree, logits: Float) -> Predictions:

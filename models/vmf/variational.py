@@ -1,7 +1,8 @@
 """Variational inference for the Bayesian mixture of vMF distributions.
 
 q(pi) = Dirichlet(rho), or of `models.vmf.sticks`; q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
-Categorical(lambda_i), q(kappa_k) as `models.vmf.concentrations` says. Coordinate ascent of the
+Categorical(lambda_i), q(kappa_k), or that of one kappa for all clusters, as
+`models.vmf.concentrations` says. Coordinate ascent of the
 lower bound (thesis 5.1): one pass gives lambda and what it sums to, then q(pi), psi and gamma with
 q(kappa), and the priors by empirical Bayes each go to their maximum, so the bound never falls but
 for rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for psi_k), and the entropy of
@@ -22,7 +23,7 @@ from models.partitions.points import Float, Int
 from models.vmf import ascent
 from models.vmf.ascent import Ladder
 from models.vmf.concentrations import Concentrations, Form, renewed
-from models.vmf.mixture import Mixture, Shape, maximize
+from models.vmf.mixture import Mixture, Shape, Spread, maximize
 from models.vmf.passes import Passes, Sums
 from models.vmf.priors import Priors, vmf_divergence
 from models.vmf.proportions import Dirichlet, Proportions, Weighing
@@ -112,7 +113,8 @@ class Variational:
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
     form : of q(kappa). priors : to begin with. empirical : whether they are
-    estimated. tol : in nats a row. weighing : the kind of q(pi).
+    estimated. tol : in nats a row. weighing : the kind of q(pi). spread : whether clusters have a
+    kappa each or share one; of one no sigma is estimated (`Priors.of_one_kappa`).
     """
 
     passes: Passes
@@ -124,6 +126,7 @@ class Variational:
     max_iter: int
     tol: float
     weighing: Weighing = Dirichlet
+    spread: Spread = "own"
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
         """The posterior where each row belongs to the nearest seed, kappa at its likeliest."""
@@ -134,7 +137,9 @@ class Variational:
         if self.empirical and n_clusters > 1:
             m = float(np.log(np.maximum(kappa[0], 1e-12)))
             priors = replace(priors.of_means(found.means.mean(axis=0), self.max_kappa), m=m)
-        start = Concentrations.at(kappa, n_features, priors)
+        start = Concentrations.at(
+            kappa[:1] if self.spread == "shared" else kappa, n_features, priors
+        )
         psi, gamma = found.means, sums.size * kappa
         proportions = self.weighing.first(sums.size, priors)
         posterior = Posterior(proportions, psi, gamma, start, priors)
@@ -169,27 +174,37 @@ class Variational:
         proportions, priors = proportions.learned(sums.size, priors)
         after = Posterior(proportions, psi, gamma, kappas, priors)
         log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
-        mean = after.means.mean(axis=0)
-        learned = priors.of_kappa(log_mean, log_square).of_means(mean, self.max_kappa)
-        return replace(after, priors=learned)
+        if self.spread == "shared":
+            learned = priors.of_one_kappa(log_mean)
+        else:
+            learned = priors.of_kappa(log_mean, log_square)
+        return replace(after, priors=learned.of_means(after.means.mean(axis=0), self.max_kappa))
 
     def _components(
         self, psi: Float, kappas: Concentrations, priors: Priors, sums: Sums, *, first: bool = False
     ) -> tuple[Float, Float, Concentrations]:
         """psi, gamma and q(kappa) at their maximum given the assignments, from q(kappa) on."""
-        n_features = psi.shape[1]
+        n_features, shared = psi.shape[1], self.spread == "shared"
         gamma = np.zeros(len(psi))
         for turn in range(TURNS):
-            total = kappas.mean[:, None] * sums.total + priors.c0 * priors.mu0
-            gamma = np.sqrt(np.einsum("kd,kd->k", total, total))
-            psi = np.where(
-                gamma[:, None] > 0, total / np.where(gamma > 0, gamma, 1.0)[:, None], psi
-            )
+            psi, gamma = directions(psi, kappas, priors, sums)
+            size = sums.size
             along = bessel.ratio(n_features, gamma) * np.einsum("kd,kd->k", sums.total, psi)
+            if shared:
+                size, along = size.sum(keepdims=True), along.sum(keepdims=True)
             known = None if first and turn == 0 else kappas
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 # Trials of the search for q(kappa) may lie anywhere.
-                kappas = renewed(
-                    self.form, sums.size, along, n_features, priors, known, self.max_kappa
-                )
+                kappas = renewed(self.form, size, along, n_features, priors, known, self.max_kappa)
         return psi, gamma, kappas
+
+
+def directions(
+    psi: Float, kappas: Concentrations, priors: Priors, sums: Sums
+) -> tuple[Float, Float]:
+    """psi and gamma at their maximum given the assignments and q(kappa); psi stays where gamma
+    is 0."""
+    total = kappas.mean[:, None] * sums.total + priors.c0 * priors.mu0
+    gamma = np.sqrt(np.einsum("kd,kd->k", total, total))
+    there = gamma > 0
+    return np.where(there[:, None], total / np.where(there, gamma, 1.0)[:, None], psi), gamma

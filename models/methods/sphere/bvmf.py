@@ -9,24 +9,33 @@ sampling, exact in the long run (`models.vmf.variational`, `.concentrations`, `.
 Bayes sets every prior parameter.
 
 How far to trust them, priors known, 400 rows in 4 clusters, D from 3 to 200 (`bench.calibration`):
-`gibbs` is calibrated, its 95% intervals hold kappa 86 to 95 times in 100. `variational-sampling` is
-nearly so where clusters are apart (81 to 96); where one row in six could be another cluster's, its
-standard deviations are 2 to 3 times too small, its intervals hold kappa 35 to 76 times, and in many
-dimensions small clusters lose rows to large ones (log weight 0.6 too low at D = 200).
+`gibbs` is calibrated (so it is with either form of `weights` and of `kappa`), its 95% intervals
+hold kappa 86 to 95 times in 100. `variational-sampling` is nearly so where clusters are apart (81
+to 96); where one row in six could be another cluster's, its standard deviations are 2 to 3 times
+too small, its intervals hold kappa 35 to 76 times, and in many dimensions small clusters lose rows
+to large ones (log weight 0.6 too low at D = 200).
 `variational-bounding` besides makes kappa too small by the factor (D - 2) / (D - r^2), r being a
 cluster's mean resultant length: half at D = 3, 14% at D = 10, 3% at D = 50, so below D = 50 its
 intervals seldom hold it.
 
-Each cluster has a concentration of its own, which raises likelihood, of new rows too, by wide
-clusters beside narrow ones; on most sets of texts and embeddings tried, known classes come back
-better with one for all, as `vmf` has it (`bench.sphere`).
+Each cluster has a concentration of its own, the thesis's model; with `kappa: "shared"` there is one
+for all, in every form, as `vmf` has it by default. Of one number empirical Bayes sets m, at E[log
+kappa]; sigma stays as given, since a single draw says nothing of the spread it came from and the
+bound is highest at the least sigma there is. Own ones raise likelihood, of new rows too, by wide
+clusters beside narrow ones, while known classes come back better with one for all on most sets of
+texts and embeddings tried (`bench.sphere`).
 
 The number of clusters is given, or found: with weights 'stick-breaking' pi follows a Dirichlet
-process of concentration alpha, of which `n_clusters` clusters are looked at (`models.vmf.sticks`),
-and merges take the ascent out of optima with too many (`models.vmf.merging`); every second run
-begins with fewer: half, a quarter, and so on. Only clusters that
-are the likeliest one of some row are served; all others are empty, and neither tree, model nor
-logits have them. Clusters that overlap much are found as fewer, rows of no such mixture as many.
+process of concentration alpha, of which `n_clusters` clusters are looked at. The variational forms
+(`models.vmf.sticks`) have merges that take the ascent out of optima with too many
+(`models.vmf.merging`), Gibbs sampling (`models.vmf.process`) has moves that split and merge; every
+second run begins with fewer: half, a quarter, and so on. Only clusters that are the likeliest one
+of some row are served; all others are empty, and neither tree, model nor logits have them. Clusters
+that overlap much are found as fewer, rows of no such mixture as many. A chain tells the posterior
+of their number too, as the curve `n_clusters_probability` and its 95% credible interval
+`n_clusters_low` to `n_clusters_high`, which count rows that lie far out and have clusters of their
+own; served is the likeliest partition of the commonest number, but for clusters that, on average
+over sweeps, are the likeliest of no row.
 
 By batches ('batch_size'), for data larger than memory, both variational inferences are stochastic
 (`models.vmf.stochastic`, which says when a run ends): rows in a random order, read in runs, update
@@ -42,147 +51,39 @@ Source: Gopal, "Large-scale Structured Learning" (2014), section 5.3; Gopal and 
 Mises-Fisher Clustering Models" (2014). Deviations: the inverse Bessel ratio and log I_v are exact;
 equation 5.8 has its integral put right; 5.10's delta method, which is no bound, is a quadrature;
 q(mu_k)'s mean is A_D(gamma_k) psi_k, the entropy of q(kappa) is added. Cost: an iteration as of
-`vmf` and some ms; a sweep of Gibbs as `models.vmf.gibbs` says. Memory as of `vmf`.
+`vmf` and some ms; a sweep of Gibbs as `models.vmf.gibbs` says. Memory as of `vmf`, and of a chain
+whose number of clusters is found the clusters of every row in the sweeps kept, 500 at most.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, cast
 
 import numpy as np
-from pydantic import Field
 
-from models.contract import (
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-)
+from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.data import Data, Matrix
-from models.errors import UsageError
-from models.partitions.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
+from models.partitions.choosing import Choice, Count, check_count, share
 from models.partitions.counts import Mask, check_held_out, held_out, term_names
 from models.partitions.placing import bytes_of_logits, placed
 from models.partitions.points import Float, require_distinct, require_width
 from models.tree.tree import Tree
 from models.vmf import device, served
 from models.vmf.batches import bytes_of_batches
+from models.vmf.bayesian import BVMFParams, bytes_of_chains, check_asked, gibbs, variational
 from models.vmf.by_batches import SampledRestarts, by_epoch, stochastic
-from models.vmf.found import check_found, occupied
-from models.vmf.gibbs import Gibbs
+from models.vmf.chain import Chain
+from models.vmf.found import occupied, visited
 from models.vmf.inside import Inside
-from models.vmf.merging import Merging
 from models.vmf.mixture import Mixture, together
-from models.vmf.parameters import (
-    BatchSize,
-    Delay,
-    Device,
-    Forgetting,
-    HeldOut,
-    KappaMedian,
-    KappaSigma,
-    Level,
-    MaxIter,
-    MaxKappa,
-    Seed,
-    Tol,
-)
-from models.vmf.passes import SHARES, Passes, direction
+from models.vmf.passes import SHARES
 from models.vmf.points import UnitRows
-from models.vmf.priors import Priors
-from models.vmf.proportions import Dirichlet, Weighing
-from models.vmf.runs import Restarts
-from models.vmf.serving import answer, ordered
-from models.vmf.sticks import Sticks
+from models.vmf.process import ProcessChain
+from models.vmf.runs import Restarts, bytes_beside
+from models.vmf.serving import answer, judged, ordered
 from models.vmf.stochastic import Steps
-from models.vmf.variational import Ascent, Posterior, Variational
-
-
-class BVMFParams(Params):
-    n_clusters: int = Field(
-        8,
-        ge=1,
-        le=MOST_CLUSTERS,
-        description="Number of clusters; the most there may be, with weights 'stick-breaking'.",
-    )
-    weights: Literal["dirichlet", "stick-breaking"] = Field(
-        "dirichlet",
-        description=(
-            "Prior of the clusters' weights: 'dirichlet' for 'n_clusters' clusters, or "
-            "'stick-breaking', a Dirichlet process by which their number is found."
-        ),
-    )
-    inference: Literal["variational-sampling", "variational-bounding", "gibbs"] = Field(
-        "variational-sampling",
-        description=(
-            "How the posterior is found: 'variational-sampling' with the exact distribution of "
-            "each concentration given the rest, 'variational-bounding' with a log-normal one and "
-            "a bound, 'gibbs' by collapsed Gibbs sampling."
-        ),
-    )
-    empirical_bayes: bool = Field(
-        True,
-        description=(
-            "Whether the priors are estimated; 'alpha' and 'kappa_sigma' are where that starts."
-        ),
-    )
-    alpha: float = Field(
-        1.0,
-        ge=1e-3,
-        le=1e3,
-        description=(
-            "Of the weights' prior: each cluster's parameter of the Dirichlet distribution, or "
-            "the Dirichlet process's concentration, the more the more clusters."
-        ),
-    )
-    c0: float = Field(
-        1.0,
-        ge=0,
-        le=1e6,
-        description=(
-            "Concentration of the clusters' means around the direction of all rows; without "
-            "'empirical_bayes'."
-        ),
-    )
-    kappa_median: KappaMedian = 100.0
-    kappa_sigma: KappaSigma = 1.0
-    max_kappa: MaxKappa = 1e6
-    burn_in: int = Field(
-        300, ge=0, le=1_000_000, description="Sweeps of Gibbs sampling that are thrown away."
-    )
-    n_samples: int = Field(
-        200, ge=1, le=1_000_000, description="Sweeps of Gibbs sampling that are kept."
-    )
-    held_out: HeldOut = 0.0
-    level: Level = 0.95
-    n_init: int = Field(
-        5,
-        ge=1,
-        le=1000,
-        description=(
-            "Number of runs from different seeds; the one with the highest bound, or of Gibbs "
-            "chains the highest mean joint density, serves."
-        ),
-    )
-    max_iter: MaxIter = 200
-    tol: Tol = 1e-4
-    batch_size: BatchSize = None
-    delay: Delay = 10.0
-    forgetting: Forgetting = 0.7
-    device: Device = "cpu"
-    seed: Seed = 0
-
-
-_WEIGHTS: dict[str, tuple[type[Variational], Weighing]] = {
-    "dirichlet": (Variational, Dirichlet),
-    "stick-breaking": (Merging, Sticks),
-}
+from models.vmf.variational import Ascent, Posterior
 
 
 class BVMF(Method[BVMFParams]):
@@ -213,43 +114,20 @@ class BVMF(Method[BVMFParams]):
             return 0
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.n_clusters * n_features)
-        kept = 8 * params.n_samples * params.n_clusters if params.inference == "gibbs" else 0
-        kept += bytes_of_batches(shapes, params.batch_size)
-        return bytes_of_logits(shapes, params.n_clusters) + 48 * n_points + sums + kept
+        chain = bytes_of_chains(n_points, params)
+        runs = chain + bytes_beside(params.n_init, params.n_clusters * n_features, chain)
+        runs += bytes_of_batches(shapes, params.batch_size)
+        return bytes_of_logits(shapes, params.n_clusters) + 48 * n_points + sums + runs
 
     def _check(self, data: Data, params: BVMFParams) -> None:
         points, count = UnitRows.of(data), Count(n_clusters=params.n_clusters)
         device.require(params.device, points)
-        if params.batch_size is not None and params.inference == "gibbs":
-            raise UsageError(
-                "Parameter 'batch_size' is given, but 'inference' = 'gibbs' draws every row in "
-                "turn: leave out 'batch_size', or use 'variational-sampling' or "
-                "'variational-bounding'.",
-                code="wrong-parameter",
-                parameter="batch_size",
-            )
-        if params.device == "cuda" and params.inference == "gibbs":
-            raise UsageError(
-                "Parameter 'device' is 'cuda', but 'inference' = 'gibbs' draws one row after "
-                "another, on the processor: use 'device': 'cpu', or another inference.",
-                code="wrong-parameter",
-                parameter="device",
-            )
         check_held_out(cast(Matrix, points.values), count, params.held_out)
         check_count(data, count)
         term_names(data, points.shape[1])
         points.require_unit()
         require_distinct(points.values, params.n_clusters)
-        if params.weights == "stick-breaking":
-            check_found(data)
-            if params.inference == "gibbs":
-                raise UsageError(
-                    "Parameter 'inference' is 'gibbs', which samples a given number of clusters; "
-                    "with 'weights' = 'stick-breaking' it must be 'variational-sampling' or "
-                    "'variational-bounding'.",
-                    code="wrong-parameter",
-                    parameter="inference",
-                )
+        check_asked(data, params)
 
     def _fit(self, data: Data, params: BVMFParams, run: Run) -> Fitted:
         run.progress(0.0, "reading")
@@ -261,14 +139,16 @@ class BVMF(Method[BVMFParams]):
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
             restarts.halving = params.weights == "stick-breaking"
-            priors = _priors(passes, counted, params)
+            restarts.keeps = bytes_of_chains(points.shape[0], params)
             best: Ascent | None = None
+            chain: Chain | None = None
             if params.inference == "gibbs":
-                sampler = _gibbs(passes, counted, priors, params)
-                chain = restarts.best(sampler, params.n_clusters, within)
-                posterior, objective = chain.posterior(), chain.objective[-1]
+                sampler = gibbs(passes, counted, params)
+                chain = restarts.best(sampler, sampler.n_seeds(params.n_clusters), within)
+                posterior = sampler.posterior(chain, share(run.progress, 0.9, 0.9))
+                objective = chain.objective[-1]
             else:
-                way = _variational(passes, counted, priors, params)
+                way = variational(passes, counted, params)
                 if params.batch_size is not None:
                     steps = Steps(params.batch_size, params.delay, params.forgetting)
                     way = stochastic(way, steps)
@@ -281,6 +161,9 @@ class BVMF(Method[BVMFParams]):
             likeliest = served.placed(points, served.kept(posterior), run.threads)[0].argmax(axis=1)
             posterior, choice = occupied(posterior, likeliest, objective, params.n_clusters)
         metrics = {"objective": objective}
+        if isinstance(chain, ProcessChain):
+            choice, ends = visited(choice, chain.numbers, params.n_clusters)
+            metrics.update(ends)
         if best is not None:
             metrics["n_iter"] = float(len(best.objective))
         notes = served.said_of(
@@ -303,9 +186,9 @@ class BVMF(Method[BVMFParams]):
         return replace(found, curves={**found.curves, **by_epoch(best.objective)})
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest posterior, with it as probability."""
-        logits = self._logits(model, data)
-        return placed(tree, logits.argmax(axis=1), logits)
+        """Leaf of the largest posterior, with it as probability; in or out of the sample."""
+        logits, evidence = _new_rows(model, data)
+        return judged(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]
@@ -324,39 +207,6 @@ def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
     return served.placed(points, model.arrays, 1)
 
 
-def _priors(passes: Passes, counted: Float, params: BVMFParams) -> Priors:
-    """As given, around the direction of all rows that count."""
-    m = float(np.log(params.kappa_median))
-    return Priors(params.alpha, direction(passes.points, counted), params.c0, m, params.kappa_sigma)
-
-
-def _gibbs(passes: Passes, counted: Float, priors: Priors, params: BVMFParams) -> Gibbs:
-    return Gibbs(
-        passes,
-        counted,
-        priors,
-        params.empirical_bayes,
-        params.max_kappa,
-        params.burn_in,
-        params.n_samples,
-    )
-
-
-def _variational(passes: Passes, counted: Float, priors: Priors, params: BVMFParams) -> Variational:
-    kind, weighing = _WEIGHTS[params.weights]
-    return kind(
-        passes,
-        counted,
-        "grid" if params.inference == "variational-sampling" else "bound",
-        priors,
-        params.empirical_bayes,
-        params.max_kappa,
-        params.max_iter,
-        params.tol,
-        weighing,
-    )
-
-
 def _fitted(
     data: Data,
     points: UnitRows,
@@ -371,7 +221,8 @@ def _fitted(
     logits, evidence = served.placed(points, served.kept(found), threads)
     cluster, order = ordered(logits, found.psi)
     posterior = found.kept(order)
-    arrays, kappas, priors = served.kept(posterior), posterior.kappas, posterior.priors
+    arrays, priors = served.kept(posterior), posterior.priors
+    kappas = posterior.kappas.each(len(order))
     whole = together(Mixture(arrays["log_weights"], posterior.psi, kappas.mean), params.max_kappa)
     nodes = kappas.intervals
     return answer(
@@ -385,7 +236,7 @@ def _fitted(
         log_weights=arrays["log_weights"],
         nodes={name: np.append(whole, column) for name, column in nodes.items()},
         arrays=arrays,
-        facts={"inference": params.inference},
+        facts={"inference": params.inference, "kappa": params.kappa},
         metrics={
             **metrics,
             "kappa_min": float(kappas.mean.min()),

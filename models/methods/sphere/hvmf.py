@@ -70,7 +70,7 @@ from models.vmf.priors import Priors
 from models.vmf.room import require_room
 from models.vmf.runs import EACH, Restarts, bytes_beside
 from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
-from models.vmf.serving import answer_of_tree, placed_below
+from models.vmf.serving import answer_of_tree, judged, placed_below
 from models.vmf.terms import top_features_below
 
 
@@ -214,8 +214,10 @@ class HVMF(Method[HVMFParams]):
         return _fitted(data, points, best, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The likeliest leaf; a node's probability is that of all leaves under it."""
-        return placed_below(tree, self._logits(model, data))
+        """The likeliest leaf; a node's probability is that of all leaves under it. In or out of
+        the sample."""
+        logits, evidence = _new_rows(model, data)
+        return judged(placed_below(tree, logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]
@@ -277,7 +279,7 @@ def _fitted(
         asked.names(hierarchy, data.names(), [one or None for one in made]),
         hierarchy.leaves[cluster],
         monotone=asked.monotone,
-        extra=kappas.intervals,
+        extra={"weight": posterior.shares, **kappas.intervals},
     )
     leaf_kappa = kappas.mean[hierarchy.leaves]
     return answer_of_tree(

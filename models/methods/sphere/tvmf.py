@@ -75,7 +75,7 @@ from models.vmf.priors import Priors
 from models.vmf.room import require_room
 from models.vmf.runs import EACH, Restarts, bytes_beside
 from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
-from models.vmf.serving import answer, ordered
+from models.vmf.serving import answer, judged, ordered
 from models.vmf.telling import telling
 from models.vmf.temporal import Ascent, Paths, Temporal
 from models.vmf.timed import TimedRows
@@ -228,9 +228,9 @@ class TVMF(Method[TVMFParams]):
         return _fitted(data, timed, periods, best, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest posterior, with it as probability."""
-        logits = self._logits(model, data)
-        return placed(tree, logits.argmax(axis=1), logits)
+        """Leaf of the largest posterior, with it as probability; in or out of the sample."""
+        logits, evidence = _new_rows(model, data)
+        return judged(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]

@@ -61,7 +61,7 @@ from models.vmf.passes import SHARES
 from models.vmf.points import UnitRows
 from models.vmf.runs import Restarts, bytes_beside
 from models.vmf.said import said_of_end
-from models.vmf.serving import answer, ordered
+from models.vmf.serving import answer, judged, ordered
 from models.vmf.stochastic import Steps
 
 
@@ -174,9 +174,9 @@ class VMF(Method[VMFParams]):
         return _fitted(data, points, params, shape, best, choice, out)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest posterior, with it as probability."""
-        logits = self._logits(model, data)
-        return placed(tree, logits.argmax(axis=1), logits)
+        """Leaf of the largest posterior, with it as probability; in or out of the sample."""
+        logits, evidence = _posterior(model, data)
+        return judged(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _posterior(model, data)[0]

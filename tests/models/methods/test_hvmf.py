@@ -191,6 +191,22 @@ def test_new_rows_are_told_from_others() -> None:
     assert verdicts(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.08)
     far = Data({"features": uniform(2000, 10, rng)})
     assert verdicts(fitted.model, far)["in_sample"].mean() < 0.05
+    told = METHOD.predict(fitted.model, fitted.tree, far).columns
+    assert (told["in_sample"] == verdicts(fitted.model, far)["in_sample"]).all()
+
+
+def test_the_weight_of_a_node_is_that_of_the_leaves_below_it() -> None:
+    features, own = nested((200, 150, 150, 100), 10, seed=1)
+    tree = fit(features, height=2, branching=2).tree
+    weight = tree.extra["weight"]
+    assert weight[0] == pytest.approx(1.0)
+    assert sorted(weight[tree.leaves]) == pytest.approx(
+        sorted(np.bincount(own) / len(own)), abs=0.02
+    )
+    for node in range(tree.n_nodes):
+        below = np.flatnonzero(tree.parent == node)
+        if below.size:
+            assert weight[below].sum() == pytest.approx(weight[node])
 
 
 def test_a_hierarchy_is_likelier_out_of_sample_than_flat_clusters() -> None:

@@ -132,6 +132,10 @@ def test_new_rows_are_placed_and_told_from_others() -> None:
     probability = np.exp(METHOD.logits(fitted.model, data)).max(axis=1)
     assert found.probability.reshape(-1, 2)[:, 1] == pytest.approx(probability)
     inside = verdicts(fitted.model, data)
+    assert {name: column.tolist() for name, column in found.columns.items()} == {
+        name: column.tolist() for name, column in inside.items()
+    }
+    assert fitted.tree.extra["weight"][1:].sum() == pytest.approx(1.0)
     assert inside["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
     assert verdicts(fitted.model, Data({"features": far}))["in_sample"].mean() < 0.05
     assert set(inside) == set(fitted.points)

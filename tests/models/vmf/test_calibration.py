@@ -7,8 +7,9 @@ import pytest
 
 from bench.calibration import SMALL, WORLDS, priors
 from bench.calibration.coverage import judged
-from bench.calibration.ranks import Maker, Plan, World, calibrated, chi_squared, envelope, sampler
+from bench.calibration.ranks import Maker, calibrated, chi_squared, envelope, sampler
 from bench.calibration.slips import Literal, slips
+from bench.calibration.worlds import Plan, World
 from models.data import Data
 from models.numerics import bessel
 from models.vmf.passes import Passes
@@ -23,7 +24,7 @@ LEVEL = 0.01
 def least(world: World, plan: Plan, n_seeds: int, maker: Maker, n_bins: int) -> float:
     """The least p over statistics and tests, times their number."""
     found = calibrated(world, plan, n_seeds, maker, n_bins)
-    assert len(found) == 15
+    assert len(found) == 16
     # Draws are far enough apart to count as independent.
     assert maker is not sampler or max(one.lag for one in found) < 0.2
     return 2 * len(found) * min(one.least for one in found)

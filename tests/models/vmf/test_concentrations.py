@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from models.numerics import bessel
-from models.vmf import concentrations as module
-from models.vmf.concentrations import Concentrations, bounded_log_c, by_bound, by_grid
+from models.vmf import bounding
+from models.vmf.bounding import bounded_log_c
+from models.vmf.concentrations import Concentrations, by_bound, by_grid
 from models.vmf.priors import Priors
 
 SIZE = np.array([0.0, 0.5, 3.0, 400.0, 1e5])
@@ -101,11 +102,11 @@ def test_slopes_of_the_bounding_scheme() -> None:
     n_features, given = 12, priors(12)
     along = SIZE * bessel.ratio(n_features, KAPPA)
     a, b = np.log(KAPPA) + 0.1, np.full(5, 0.2)
-    _, by_a, by_b = module._lower(a, b, SIZE, along, n_features, given)
+    _, by_a, by_b = bounding.lower(a, b, SIZE, along, n_features, given)
     step = 1e-6
     for slope, da, db in ((by_a, step, 0.0), (by_b, 0.0, step)):
-        up = module._lower(a + da, b + db, SIZE, along, n_features, given)[0]
-        down = module._lower(a - da, b - db, SIZE, along, n_features, given)[0]
+        up = bounding.lower(a + da, b + db, SIZE, along, n_features, given)[0]
+        down = bounding.lower(a - da, b - db, SIZE, along, n_features, given)[0]
         assert slope == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-3)
 
 
@@ -121,9 +122,9 @@ def test_the_bounding_scheme_is_at_its_best_and_below_the_exact_one(n_features: 
     again = by_bound(SIZE, along, n_features, given, found)
     assert value(again) == pytest.approx(value(found), rel=1e-9, abs=1e-5)
     a, b = found.log_mean, found.log_sd
-    best = module._lower(a, b, SIZE, along, n_features, given)[0]
+    best = bounding.lower(a, b, SIZE, along, n_features, given)[0]
     for da, db in ((0.05, 1.0), (-0.05, 1.0), (0.0, 1.05), (0.0, 0.95)):
-        other = module._lower(a + da * b, b * db, SIZE, along, n_features, given)[0]
+        other = bounding.lower(a + da * b, b * db, SIZE, along, n_features, given)[0]
         assert (other <= best + 1e-9 * np.abs(best)).all()
     exact = by_grid(SIZE, along, n_features, given)
     assert (value(found) <= value(exact) + 1e-6 * np.abs(value(exact))).all()
