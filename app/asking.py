@@ -36,6 +36,7 @@ REFUSALS = (
     "unusable-input",
     "idempotency-mismatch",
     "unavailable",
+    "full",
 )
 """The problems that work on a tree may be answered with, for the document."""
 

@@ -122,9 +122,12 @@ def _refusal(body: bytes, message: str) -> Refused:
     if "number out of range" in message:
         return Refused("invalid-request", f"The body has a number that is too large: {message}.")
     try:
-        json.loads(body)
+        # As text: of bytes it would also take UTF-16 and a byte order mark.
+        json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return Refused("malformed", f"The body is not JSON that can be read: {message}.")
+    if "recursion limit" in message:
+        return Refused("malformed", f"The body is nested too deep to be read: {message}.")
     return Refused(
         "invalid-request",
         "The body has NaN, Infinity or half of a surrogate pair, which JSON cannot carry: "

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import ValidationError
+
 DEFAULT_PORT = 8000
 
 
@@ -72,6 +74,9 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     try:
         return serve(arguments.host, arguments.port, arguments.data_dir, arguments.workers)
+    except ValidationError as error:
+        print(_wrong_settings(error), file=sys.stderr)
+        return 2
     except (Refused, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -80,10 +85,23 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _api(arguments: argparse.Namespace) -> int:
     import uvicorn
 
+    from app.security import keys
     from app.settings import Settings
     from workers import logs
 
-    logs.configure(Settings().log_level)
+    try:
+        settings = Settings()
+        keys(settings)
+    except ValidationError as error:
+        print(_wrong_settings(error), file=sys.stderr)
+        return 2
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if not settings.redis_url or not settings.store_url:
+        print("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set.", file=sys.stderr)
+        return 2
+    logs.configure(settings.log_level)
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
@@ -140,18 +158,23 @@ def _keys_new(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _wrong_settings(error: ValidationError) -> str:
+    """What is wrong with the environment, a variable a line."""
+    return "\n".join(
+        f"UMBEL_{'_'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()
+    )
+
+
 def _port(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 65535:
-        raise argparse.ArgumentTypeError("a port lies between 0 and 65535")
-    return value
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError("a port is a number between 0 and 65535")
+    return int(text)
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("a whole number, at least 1")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -38,14 +38,20 @@ from app.routes import (
     trees,
     uploads,
     views,
+    webhooks,
 )
 from app.security import Gate
 from app.settings import Settings
 from app.wakes import Wakes
 from workers.assembly import Assembly, assemble
 from workers.celery_app import sender
+from workers.errors import TransientError
 from workers.ledger import Ledger
 from workers.parts import Parts
+from workers.webhooks.sender import Sender
+
+_SENDING_S = 1.0
+"""How long webhooks that are being sent hold up the end of the process."""
 
 _log = logging.getLogger("umbel")
 
@@ -55,6 +61,7 @@ ROUTERS = (
     datasets.router,
     uploads.router,
     jobs.router,
+    webhooks.router,
     imports.router,
     assignments.router,
     trees.router,
@@ -72,6 +79,10 @@ ROUTERS = (
 )
 
 EXPOSED = [
+    "Accept-Ranges",
+    "Allow",
+    "Content-Disposition",
+    "Content-Range",
     "ETag",
     "Idempotent-Replayed",
     "Link",
@@ -148,6 +159,8 @@ async def _lifespan(
     wakes = Wakes(settings.redis_url, settings.key_prefix)
     app.state.service = _service(settings, parts, wakes)
     figures.watch(parts.ledger)
+    sender = Sender(parts.ledger.webhooks, settings)
+    sender.start()
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
         asyncio.create_task(wakes.listen(), name="wakes"),
@@ -159,6 +172,7 @@ async def _lifespan(
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        await to_thread.run_sync(sender.stop, _SENDING_S)
         await to_thread.run_sync(parts.redis.close)
 
 
@@ -198,6 +212,8 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
     while True:
         try:
             await to_thread.run_sync(ledger.sweep)
+        except TransientError as error:
+            _log.warning("the sweeper will try again: %s", error)
         except Exception:
             _log.exception("the sweeper will try again")
         # Many processes sweep: jitter keeps them from doing it all at the same moment.

@@ -1,4 +1,7 @@
-"""Around every request: its id, the log, the figures, safe headers, the last line of defence."""
+"""Around every request: its id, the log, the figures, safe headers, the last line of defence.
+
+HEAD is answered as GET without the content (RFC 9110), wherever there is a GET that ends.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from anyio import BrokenResourceError
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -16,7 +20,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.problems import KINDS, respond
+from app.problems import ENDLESS, KINDS, respond
 from workers.errors import TransientError, problem
 from workers.ledger import Ledger
 from workers.logs import request_id as current_request_id
@@ -67,6 +71,7 @@ class _Jobs(Collector):
             counts = self._ledger.counts()
             queued = self._ledger.queued()
             workers = self._ledger.workers_alive()
+            webhooks = self._ledger.webhooks.counts()
         except TransientError:
             up.add_metric([], 0)
             yield up
@@ -81,6 +86,12 @@ class _Jobs(Collector):
         for queue, count in queued.items():
             queues.add_metric([queue], count)
         yield queues
+        stand = GaugeMetricFamily(
+            "umbel_webhooks", "Jobs with a webhook, by where that stands.", labels=["status"]
+        )
+        for status, count in webhooks.items():
+            stand.add_metric([status], count)
+        yield stand
         yield GaugeMetricFamily("umbel_workers", "Worker processes alive.", value=workers)
 
     def describe(self) -> Iterable[Metric]:
@@ -106,6 +117,11 @@ class Observed:
         token = current_request_id.set(request_id)
         started = time.perf_counter()
         status = 0
+        method = scope["method"]
+        bare = method == "HEAD" and not scope["path"].endswith(ENDLESS)
+        if bare:
+            # A copy: the server's own says HEAD, so that it sends Content-Length as it is.
+            scope = {**scope, "method": "GET"}
 
         async def send_on(message: Message) -> None:
             nonlocal status
@@ -115,13 +131,17 @@ class Observed:
                 headers["X-Request-ID"] = request_id
                 for name, value in SAFE_HEADERS.items():
                     headers.setdefault(name, value)
+            elif bare and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
             await self.app(scope, receive, send_on)
         except ClientDisconnect:
             status = status or 499
-        except Exception:
+        except Exception as error:
+            if status and _left(error):
+                return
             _log.exception("unhandled error", extra={"path": scope["path"]})
             if status:
                 raise
@@ -134,12 +154,12 @@ class Observed:
             )
             await respond(request_id, body)(scope, receive, send_on)
         finally:
-            self._note(scope, status, time.perf_counter() - started)
+            self._note(scope, method, status, time.perf_counter() - started)
             current_request_id.reset(token)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _note(self, scope: Scope, asked: str, status: int, seconds: float) -> None:
         route = _template(scope)
-        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        method = asked if asked in _METHODS else "OTHER"
         self._figures.requests.labels(method, route, str(status)).inc()
         self._figures.seconds.labels(method, route).observe(seconds)
         _log.info(
@@ -151,6 +171,13 @@ class Observed:
                 "ms": round(seconds * 1000, 1),
             },
         )
+
+
+def _left(error: Exception) -> bool:
+    """Whether it only says that a client went away while an event was sent to it."""
+    if isinstance(error, ExceptionGroup):
+        return error.split(BrokenResourceError)[1] is None
+    return isinstance(error, BrokenResourceError)
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -25,6 +25,9 @@ from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError,
 
 MEDIA_TYPE = "application/problem+json"
 
+ENDLESS = "/events"
+"""A path that ends so takes no HEAD, as all others with a GET do: the answer lasts as its job."""
+
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
 
@@ -47,6 +50,7 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "unknown-method": (422, "There is no such method", "There is no method 'x'; there are l2h."),
     "unknown-input": (422, "There is no such input", "Input 'logits': there is no dataset 'ds_x'."),
     "wrong-input": (422, UNUSABLE, "Method 'l2h' needs the input 'logits'."),
+    "unknown-metric": (422, UNUSABLE, "There is no metric 'x'; there are nmi, ari."),
     "wrong-role": (422, UNUSABLE, "Dataset 'ds_x' holds labels, not logits."),
     "wrong-shape": (422, UNUSABLE, "Input 'logits' must be a matrix."),
     "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
@@ -188,7 +192,8 @@ def _sentence(error: Any) -> str:
 def _problem_of_validation(error: RequestValidationError) -> Problem:
     errors = error.errors()
     if any(entry["loc"][:1] == ("path",) for entry in errors):
-        return not_found("such path:", "an id in it has not the shape of one").problem
+        detail = "There is nothing at this path: an id or a number in it has not the form of one."
+        return Refused("not-found", detail).problem
     located = [
         {**entry, "loc": entry["loc"][1:] if entry["loc"][:1] == ("body",) else entry["loc"]}
         for entry in errors
@@ -220,6 +225,8 @@ def _allowed(request: Request) -> str:
             fitting = route.path
         if route.path == fitting:
             found |= route.methods
+    if "GET" in found and not path.endswith(ENDLESS):
+        found.add("HEAD")
     return ", ".join(sorted(found))
 
 

@@ -49,10 +49,15 @@ def new_key(tenant: str) -> tuple[str, str]:
 
 
 def keys(settings: Settings) -> dict[str, str]:
-    """Tenant by digest of key. ValueError for a line that is not `tenant:sha256hex`."""
+    """Tenant by digest of key. ValueError for a line that is not `tenant:sha256hex`, and for a
+    file that cannot be read."""
     lines = list(settings.api_keys)
     if settings.api_keys_file is not None:
-        for line in settings.api_keys_file.read_text("utf-8").splitlines():
+        try:
+            content = settings.api_keys_file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"UMBEL_API_KEYS_FILE cannot be read: {error}.") from None
+        for line in content.splitlines():
             text = line.partition("#")[0].strip()
             if text:
                 lines.append(text)

@@ -51,6 +51,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
     """
     settings = Settings()
     keyless = not keys(settings)
+    _ = settings.webhook_secrets  # ValueError, before anything is started
     if keyless and not _loopback(host):
         raise Refused(
             f"Without keys the service listens on this machine only, not on {host}. Make a key "

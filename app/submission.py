@@ -26,6 +26,7 @@ from models.preprocess.pipeline import (
 )
 from models.registry import method
 from workers.jobs import Record, Step
+from workers.webhooks.addresses import Guard, NotAllowed, parse
 
 REFUSALS = (
     "malformed",
@@ -133,6 +134,27 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
         if wanted.required and role not in body.inputs:
             _refuse_role(role, f"Method {used.id!r} needs the input {role!r}.")
     return first, then
+
+
+def check_webhook(service: Service, address: str | None) -> None:
+    """Refuse an address that is not public, as far as it tells without being looked up.
+
+    Raises Refused `invalid-request`.
+    """
+    if address is None:
+        return
+    try:
+        Guard(service.settings.webhook_allow).check(parse(address))
+    except NotAllowed:
+        detail = (
+            "Webhooks go to public addresses only; networks that are not public are allowed by "
+            "the setting UMBEL_WEBHOOK_ALLOW."
+        )
+        raise Refused(
+            "invalid-request",
+            f"webhook: {detail}",
+            errors=[{"detail": detail, "pointer": ["webhook"]}],
+        ) from None
 
 
 def check_size(

@@ -13,15 +13,16 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from models import memory
 from models.data import Data, doubled
 from models.errors import UsageError
+from models.exact import Exact
 from models.tree.tree import Tree
 
 
-class Params(BaseModel):
+class Params(Exact):
     """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

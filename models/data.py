@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ import scipy.sparse as sp
 from models.errors import UsageError
 from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from models.preprocess.pipeline import Pipeline
 
 Matrix: TypeAlias = "npt.NDArray[Any] | sp.csr_array"
 Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | Rows | Spaces | list[str] | Tree | Earlier"
@@ -30,6 +33,7 @@ class Earlier:
     state : what its fit kept (`Fitted.state`).
     rows : its inputs that were read by rows, and those of the jobs that it grew from itself, by
         role, oldest first; None for one that is gone.
+    prepared : how its features were prepared, a pipeline for each matrix; none where they were not.
     """
 
     method: str
@@ -37,6 +41,7 @@ class Earlier:
     tree: Tree
     state: Mapping[str, npt.NDArray[Any]]
     rows: Mapping[str, Sequence[Rows | None]]
+    prepared: tuple[Pipeline, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

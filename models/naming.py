@@ -61,7 +61,8 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
 
     features : (n_points, n_terms), not negative.
 
-    Raises UsageError for another number of terms, or a negative feature. O(nnz + clusters D).
+    Raises UsageError for another number of terms or points, or a negative feature.
+    O(nnz + clusters D).
     """
     if features.shape[1] != len(terms):
         raise UsageError(
@@ -69,6 +70,14 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
             f"{features.shape[1]} columns.",
             code="wrong-shape",
             role="feature_names",
+        )
+    if features.shape[0] != tree.n_points:
+        raise UsageError(
+            f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
+            "nodes are named by terms where there are the features of all of them, so not in a job "
+            "that goes on from an earlier one.",
+            code="wrong-length",
+            role="features",
         )
     values = np.asarray(features.data) if isinstance(features, sp.csr_array) else features
     if values.size and values.min() < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from workers import results
@@ -16,19 +17,29 @@ from workers.stores import layout
 from workers.stores.blobs import Blobs
 from workers.stores.records import Records
 from workers.trees import tree_record
+from workers.webhooks.deliveries import read_sent
 
 
 class Endings:
-    """Writes ends into the store and from there into records and lists."""
+    """Writes ends into the store and from there into records and lists.
+
+    webhook_due : called when a job that owes a webhook has ended.
+    """
 
     def __init__(
-        self, blobs: Blobs, records: Records, datasets: Datasets, settings: WorkerSettings
+        self,
+        blobs: Blobs,
+        records: Records,
+        datasets: Datasets,
+        settings: WorkerSettings,
+        webhook_due: Callable[[], None],
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
         self._settings = settings
         self._checkpoints = Checkpoints(blobs)
+        self._webhook_due = webhook_due
 
     def settle(
         self, tenant: str, job_id: str, end: End, *, quiet: bool = False
@@ -49,7 +60,13 @@ class Endings:
         if request.kind == "inspect" and not self._tell_dataset(request, end):
             erase_job(self._blobs, self._records, tenant, job_id)
             return "gone"
-        outcome = self._records.end(job_id, end, self._tree(request, end, quiet), quiet=quiet)
+        sent = None
+        if quiet and request.webhook is not None:
+            sent = read_sent(self._blobs, tenant, job_id)
+        tree = self._tree(request, end, quiet)
+        outcome = self._records.end(job_id, end, tree, quiet=quiet, sent=sent)
+        if request.webhook is not None:
+            self._webhook_due()
         self._blobs.delete(layout.open_marker(tenant, job_id))
         self._checkpoints.clear(request)
         if end.attempt > 1 and not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -14,6 +15,7 @@ from models.preprocess.pipeline import (
     ROLE,
     Pipeline,
     PreparedRows,
+    parsed,
     reads_documents,
 )
 from models.preprocess.pipeline import fit as prepare
@@ -97,7 +99,7 @@ def run_plan(
                 "logits": fitted.logits,
                 **{role: value for role, value in values.items() if role == "names"},
             }
-        elif plan.preprocess:
+        elif plan.preprocess or "base" in values:
             values, prepared, notes = prepared_for(plan, values)
             warnings.extend(notes)
             for pipeline in prepared:
@@ -126,8 +128,9 @@ def curves_of(done: Done) -> dict[str, list[tuple[int, float]]]:
     features, tree = done.inputs.get(ROLE), done.fitted.tree
     # Where leaves are tasks, rows lie at them whatever their features.
     if features is not None and tree.kind == "hierarchy" and "tasks" not in done.inputs:
-        first = features[0] if isinstance(features, tuple) else features
-        found = silhouette.curve(tree, _matrix(first))
+        matrix = _matrix(features[0] if isinstance(features, tuple) else features)
+        # A tree grown from an earlier job has that one's points, too, whose features are not here.
+        found = silhouette.curve(tree, matrix) if matrix.shape[0] == tree.n_points else []
         if found:
             curves["silhouette"] = found
     return curves
@@ -152,7 +155,15 @@ class Share:
 def prepared_for(
     plan: Plan, values: dict[str, Value]
 ) -> tuple[dict[str, Value], tuple[Pipeline, ...], list[str]]:
-    """The values with the features prepared, how, and warnings."""
+    """The values with the features prepared, how, and warnings.
+
+    With the input `base` they are prepared as its job's were: what is learned anew from new rows
+    would put them into another space than the old ones. UsageError for other steps than it had.
+    """
+    earlier = Data(values).earlier()
+    if earlier is not None:
+        _require_steps(plan.preprocess, earlier.prepared)
+        return apply_to(earlier.prepared, values), earlier.prepared, []
     seed = int(plan.params.get("seed", 0))
     if reads_documents(plan.preprocess):
         pipeline, rows, warnings = prepare(plan.preprocess, _documents(values), seed)
@@ -170,6 +181,17 @@ def prepared_for(
         notes.extend(warnings)
     found = tuple(done) if isinstance(features, tuple) else done[0]
     return {**values, ROLE: found}, tuple(pipelines), notes
+
+
+def _require_steps(asked: Sequence[Mapping[str, Any]], before: tuple[Pipeline, ...]) -> None:
+    had = [one.model_dump(mode="json") for one in before[0].steps] if before else []
+    if [one.model_dump(mode="json") for one in parsed(asked)] != had:
+        raise UsageError(
+            f"`preprocess` must be as in the job in 'base', which had {json.dumps(had)}: new rows "
+            "are prepared as its own were.",
+            code="wrong-parameter",
+            parameter="preprocess",
+        )
 
 
 def apply_to(prepared: tuple[Pipeline, ...], values: dict[str, Value]) -> dict[str, Value]:

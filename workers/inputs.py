@@ -102,13 +102,17 @@ class _Inputs:
         """An earlier job, with what is left of its inputs and of those that it grew from."""
         tenant, tree_id = self.request.tenant, sibling(job_id, "tr")
         files = dict(self.tree(role, tree_id).files)
-        state = self.trees.file(tenant, tree_id, results.STATE)
-        if state is not None:
-            files[results.STATE] = state
+        for name in (results.STATE, results.MODEL):
+            path = self.trees.file(tenant, tree_id, name)
+            if path is not None:
+                files[name] = path
         try:
             asked = read_request(self.blobs, tenant, job_id)
         except Missing as error:
             raise _deleted(role, job_id) from error
+        if asked.preprocess and results.MODEL not in files:
+            # What the steps had learned lay in it.
+            raise _deleted(role, sibling(job_id, "md"))
         before: list[Source | None] = []
         ancestor: Request | None = asked
         while ancestor is not None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from models.errors import UsageError
 from workers.endings import Endings
 from workers.errors import AlreadyThere, StoreUnavailable, TransientError
-from workers.jobs import Advance, Record, Request
+from workers.jobs import Advance, Record, Request, Webhook
 from workers.publishing import REQUEST, bare_end, read_end, write_end
 from workers.settings import WorkerSettings
 from workers.stores import layout
@@ -137,5 +137,6 @@ def _queued(request: Request, version: int) -> Record:
         created_at=request.created_at,
         started_at=None,
         finished_at=None,
+        webhook=None if request.webhook is None else Webhook(url=request.webhook),
         version=version,
     )

@@ -88,6 +88,7 @@ class Request(_Frozen):
         "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` what
         `workers.comparing.Asked` says; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
+    webhook : where to say that the job has ended; checked by `workers.webhooks.addresses.parse`.
     """
 
     id: str
@@ -103,6 +104,7 @@ class Request(_Frozen):
     name_by: Literal["labels", "feature_names"] | None = None
     name: str | None = None
     options: dict[str, Any] = {}
+    webhook: str | None = None
     created_at: str
     request_id: str = ""
     idempotency_key: str | None = None
@@ -149,6 +151,32 @@ class End(_Frozen):
     files: tuple[File, ...] = ()
 
 
+class Webhook(_Frozen):
+    """Where a job's webhook stands: `waiting` for the job's end; `pending` until it is delivered or
+    given up.
+
+    attempts : how often it was sent. next_at : when it is sent next. reason : why it failed last.
+    """
+
+    url: str
+    status: Literal["waiting", "pending", "delivered", "failed"] = "waiting"
+    attempts: int = 0
+    next_at: str | None = None
+    reason: str | None = None
+
+
+class Sent(_Frozen):
+    """What came of a webhook in the end: an object written once, create-only; the first one wins.
+
+    Until it is there the webhook of an ended job is to be sent.
+    """
+
+    status: Literal["delivered", "failed"]
+    attempts: int
+    reason: str | None = None
+    at: str
+
+
 class Record(_Frozen):
     """A job as Redis holds it: the request's visible part and where it stands."""
 
@@ -173,6 +201,7 @@ class Record(_Frozen):
     created_at: str
     started_at: str | None
     finished_at: str | None
+    webhook: Webhook | None = None
     version: int
     """Grows with every change; the job's ETag."""
 

@@ -33,6 +33,7 @@ from workers.stores.blobs import Blobs
 from workers.stores.boards import Boards
 from workers.stores.records import Records
 from workers.sweeping import Sweeper, Waiting
+from workers.webhooks.deliveries import Deliveries
 
 Send = Callable[[str, str], None]
 """send(queue, job id): puts a hint on the queue; may fail."""
@@ -46,6 +47,7 @@ class Ledger:
 
     blobs: Blobs
     pieces: Pieces
+    webhooks: Deliveries
 
     def __init__(
         self,
@@ -60,7 +62,9 @@ class Ledger:
         self._records = records
         self._settings = settings
         self._send = send
-        self._endings = Endings(blobs, records, datasets, settings)
+        self.webhooks = Deliveries(blobs, records, settings)
+        # Whoever sends sets `on_due` later.
+        self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
         self._intake = Intake(blobs, records, self._endings, settings, self._hint)
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.pieces = Pieces(blobs, records, Boards(records.client, settings), self._hint)

@@ -6,6 +6,7 @@ Starts the template of its children first, which loads while the rest of the wor
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 
 from workers import forkserver, logs
@@ -20,6 +21,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = WorkerSettings()
     if not settings.redis_url or not settings.store_url:
         parser.error("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set")
+    try:
+        _ = settings.webhook_secrets
+    except ValueError as error:
+        parser.error(str(error))
+    # Children that run jobs have no use for it.
+    os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
     forkserver.begin(settings.threads_per_job)
     logs.configure(settings.log_level)
 

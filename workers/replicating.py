@@ -12,11 +12,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from models.contract import Arrays, Crew, Piece, Progress
 from models.data import Value
 from models.errors import UsageError
+from models.exact import Exact
 from models.rows import Rows
 from models.tree.support import support
 from models.tree.tree import Tree, sizes
@@ -27,7 +28,7 @@ BY_PAIRS = ("distances", "similarity", "graph")
 """Inputs with a row and a column for each point."""
 
 
-class Support(BaseModel):
+class Support(Exact):
     """How the support of a tree's nodes is to be found."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

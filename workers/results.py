@@ -120,11 +120,24 @@ def load_model(path: Path) -> Kept:
     for number, stage in enumerate(described["stages"]):
         own = _under(f"{number}.", arrays)
         stages.append(Stage(stage["method"], stage["params"], Model(own, stage["facts"])))
-    prepared = [
+    return Kept(stages, described["inputs"], _prepared(described, arrays))
+
+
+def load_prepared(path: Path) -> tuple[Pipeline, ...]:
+    """How the features were prepared for a model's fit; none of its other arrays is read."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as source:
+        described = json.loads(source.metadata()[_FACTS])
+        names = [name for name in source.keys() if name.startswith("preprocess.")]  # noqa: SIM118
+        return _prepared(described, {name: source.get_tensor(name) for name in names})
+
+
+def _prepared(described: Mapping[str, Any], arrays: Arrays) -> tuple[Pipeline, ...]:
+    return tuple(
         Pipeline.of(one["steps"], _under(f"preprocess.{number}.", arrays), one["n_features"])
         for number, one in enumerate(described.get("preprocess", ()))
-    ]
-    return Kept(stages, described["inputs"], tuple(prepared))
+    )
 
 
 def model_header(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 import tempfile
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+_SHORTEST_SECRET = 24
 
 
 class WorkerSettings(BaseSettings):
@@ -48,7 +53,40 @@ class WorkerSettings(BaseSettings):
     checkpoint_s: float = Field(
         10.0, gt=0, description="Long fits keep what they have so often, to go on after a loss."
     )
-    log_level: str = "INFO"
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)
+    ] = "INFO"
+
+    webhook_senders: int = Field(
+        16, ge=0, description="Webhooks that one process sends at a time; 0: it sends none."
+    )
+    webhook_allow: Annotated[
+        tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...], NoDecode
+    ] = Field(
+        (),
+        description="Networks that are not public and yet may get webhooks: `10.0.0.0/8,fd00::/8`.",
+    )
+    webhook_secret: SecretStr = Field(
+        SecretStr(""),
+        description="What signing keys of webhooks are derived from: one secret, or the new and "
+        "the old one, with a space or comma between. Without it one is made and kept in the store.",
+    )
+
+    @field_validator("webhook_allow", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        return tuple(filter(None, re.split(r"[\s,]+", value))) if isinstance(value, str) else value
+
+    @property
+    def webhook_secrets(self) -> tuple[bytes, ...]:
+        """`webhook_secret` in its parts. ValueError, without them, if they will not do."""
+        found = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
+        if len(found) > 2 or any(len(one) < _SHORTEST_SECRET for one in found):
+            raise ValueError(
+                "UMBEL_WEBHOOK_SECRET has one secret, or the new and the old one, of at least "
+                f"{_SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
+            )
+        return tuple(one.encode() for one in found)
 
     @property
     def threads_per_job(self) -> int:

@@ -107,7 +107,7 @@ def _value(source: Source) -> Value:
 
 
 def _earlier(source: Source) -> Earlier:
-    state = source.files.get(results.STATE)
+    state, model = source.files.get(results.STATE), source.files.get(results.MODEL)
     arrays = {} if state is None else results.load_arrays(state)
     rows = [None if one is None else Data({one.role: _value(one)}) for one in source.before]
     roles = {one.role for one in source.before if one is not None}
@@ -117,6 +117,7 @@ def _earlier(source: Source) -> Earlier:
         tree=tree_of(source),
         state=arrays,
         rows={role: [None if one is None else one.rows(role) for one in rows] for role in roles},
+        prepared=() if model is None else results.load_prepared(model),
     )
 
 

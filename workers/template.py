@@ -48,7 +48,7 @@ _LOADED = (
 
 
 def _load() -> None:
-    logs.configure(os.environ.get("UMBEL_LOG_LEVEL", "INFO"))
+    logs.configure(LOG_LEVEL)
     for name in _LOADED:
         import_module(name)
     for package in (workers.formats, models.metrics):
@@ -69,8 +69,20 @@ _NICENESS = 5
 """Jobs compute for as long as they like, and templates load at any time; the API, Redis and
 heartbeats go first."""
 
+_SECRET = ("UMBEL_", "AWS_")
+"""How the names of variables begin that jobs have no use for: addresses and credentials of Redis
+and the store. Whatever prints or passes on its environment passes on none of them."""
+
+
+def _forget() -> None:
+    for name in [name for name in os.environ if name.startswith(_SECRET)]:
+        del os.environ[name]
+
+
 die_with_parent(int(os.environ[OWNER]))
 os.nice(_NICENESS)
+LOG_LEVEL = os.environ.get("UMBEL_LOG_LEVEL", "INFO")
+_forget()
 try:
     _load()
     BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")

@@ -26,6 +26,7 @@ from workers.processes import FolderLock, Taken
 from workers.settings import WorkerSettings
 from workers.supervisor import Supervisor
 from workers.tasks import register
+from workers.webhooks.sender import Sender
 
 _PRESENT_EVERY_S = 1.0
 _KILL_S = 1.5
@@ -52,6 +53,7 @@ class Worker:
         )
         self._filled = self._nursery.fill()
         self._parts = assemble(settings, sender(settings))
+        self._webhooks = Sender(self._parts.ledger.webhooks, settings)
         self._scratch, self._lock = _own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(
             settings,
@@ -70,6 +72,7 @@ class Worker:
         self._thread("stop", lambda: self._stop_after(stop))
         self._thread("sweep", self._sweep)
         self._thread("presence", self._presence)
+        self._webhooks.start()
         while not stop.is_set():
             self._consume()
             # Celery gives up only on what it cannot understand; the jobs must go on.
@@ -107,8 +110,11 @@ class Worker:
         stop.wait()
         self._ended.set()
         state.should_stop = 0
+        self._webhooks.close()
         self._supervisor.stop(self._settings.drain_s)
+        began = time.monotonic()
         self._supervisor.wait_idle(self._settings.drain_s + _KILL_S)
+        self._webhooks.stop(max(0.0, self._settings.drain_s - (time.monotonic() - began)))
         self._nursery.close()
         self._say_goodbye()
         self._lock.close()

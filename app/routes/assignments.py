@@ -16,6 +16,7 @@ from starlette.responses import StreamingResponse
 from app import asking, etags, forms, streaming
 from app.deps import Service, ServiceDep, Tenant, TreeId
 from app.problems import not_found, responses
+from app.routes.trees import ANYWHERE
 from app.schemas.parts import CutQuery
 from app.schemas.trees import Assignments
 from models.tree.cut import Cut, cut
@@ -127,9 +128,15 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
             "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
         },
+        "headers": {
+            "Warning": {
+                "description": "Why there are fewer clusters than `k`.",
+                "schema": {"type": "string"},
+            }
+        },
     },
     304: {"description": "The client has it."},
-    **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "invalid-request"),
+    **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
 }
 
 
@@ -194,12 +201,15 @@ async def _serve(
             raise not_found("tree", tree_id)
         return _Assigned(tree, asked, cut(tree, **asked), service.trees.points(tenant, tree_id))
 
-    def write() -> bytes | Iterator[bytes]:
+    def write() -> tuple[bytes | Iterator[bytes], str | None]:
         found = assigned()
         chunks = form.write(found)
-        return b"".join(chunks) if found.tree.n_points <= _ROWS // 4 else chunks
+        content = b"".join(chunks) if found.tree.n_points <= _ROWS // 4 else chunks
+        return content, found.cut.warning
 
-    content = await streaming.in_turn(write, streaming.turn(record, "export"))
+    content, warning = await streaming.in_turn(write, streaming.turn(record, "export"))
+    if warning:
+        headers["Warning"] = f'199 - "{warning}"'
     if isinstance(content, bytes):
         return Response(content, media_type=form.media, headers=headers)
     return StreamingResponse(streaming.pieces(content), media_type=form.media, headers=headers)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 from app import looking
 from app.deps import ServiceDep, Tenant, TreeId
 from app.problems import responses
-from app.routes.trees import DENIED, loaded
+from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import ClustersBody, ClustersQuery
 from models.tree.clusters import Clusters, clusters
 from models.tree.spans import spans
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/trees", tags=["trees"])
     operation_id="cut_tree",
     summary="The clusters of a cut",
     response_model=ClustersBody,
-    responses=responses(*DENIED, "not-found", "invalid-request"),
+    responses=responses(*ANYWHERE, "not-found", "invalid-request"),
 )
 async def cut_tree(
     service: ServiceDep,

@@ -52,7 +52,7 @@ _LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "str
             "headers": _LOCATION,
             "content": {"application/json": {"example": _WAITING}},
         },
-        **responses(*REFUSALS),
+        **responses(*REFUSALS, "unknown-metric"),
     },
 )
 async def create_comparison(
@@ -254,7 +254,7 @@ def _submit(service: Service, job: JobRequest, body: NewComparison) -> Record:
         if name not in METRICS:
             detail = f"There is no metric {name!r}; there are {', '.join(METRICS)}."
             raise Refused(
-                "invalid-request", detail, errors=[{"detail": detail, "pointer": ["metrics"]}]
+                "unknown-metric", detail, errors=[{"detail": detail, "pointer": ["metrics"]}]
             )
     runs = [_checked(number, run, body) for number, run in enumerate(body.runs)]
     unused = set(body.inputs) - {role for run in runs for role in _taken(run.method)}
@@ -267,7 +267,7 @@ def _submit(service: Service, job: JobRequest, body: NewComparison) -> Record:
     asked = Asked(
         runs=tuple(runs),
         seeds=body.seeds,
-        metrics=None if body.metrics is None else tuple(body.metrics),
+        metrics=tuple(body.metrics) if body.metrics else None,
         cut=None if body.cut is None else body.cut.model_dump(exclude_none=True),
     )
     if len(asked.pieces()) > MOST_FITS:

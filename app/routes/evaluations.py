@@ -17,6 +17,7 @@ from app.bodies import StrictRoute
 from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
 from app.inputs import resolve
 from app.problems import Refused, not_found, responses
+from app.routes.trees import ANYWHERE
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
 from app.schemas.jobs import JobBody
 from app.waiting import Prefer
@@ -166,7 +167,7 @@ FORMS: tuple[forms.Form[pa.Table], ...] = (
                 },
             },
         },
-        **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "conflict"),
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
     },
 )
 async def get_evaluated_nodes(

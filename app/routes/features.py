@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Response
 from app import forms, looking
 from app.deps import ServiceDep, Tenant, TreeId
 from app.problems import responses
-from app.routes.trees import DENIED, loaded
+from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import FeaturesBody
 from models.tree.features import Told, told
 from models.tree.tree import Tree
@@ -64,7 +64,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             }
         },
     },
-    **responses(*DENIED, "not-found", "not-acceptable"),
+    **responses(*ANYWHERE, "not-found", "not-acceptable"),
 }
 
 

@@ -69,6 +69,7 @@ def _import_body() -> dict[str, Any]:
             "unusable-input",
             "idempotency-mismatch",
             "unavailable",
+            "full",
         ),
     },
     openapi_extra=_import_body(),

@@ -18,9 +18,18 @@ from app.events import follow
 from app.inputs import resolve
 from app.paging import LINK_HEADER, Cursor, Limit, link_next
 from app.problems import not_found, responses
+from app.routes import webhooks
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
 from app.schemas.pages import Page
-from app.submission import REFUSALS, accepted, check_size, check_steps, find_method, job_address
+from app.submission import (
+    REFUSALS,
+    accepted,
+    check_size,
+    check_steps,
+    check_webhook,
+    find_method,
+    job_address,
+)
 from workers.errors import TransientError
 from workers.jobs import Record, Step, new_id, now
 from workers.jobs import Request as JobRequest
@@ -62,6 +71,7 @@ _JOB = {"application/json": {"example": EXAMPLE}}
         },
         **responses(*REFUSALS),
     },
+    callbacks=webhooks.callbacks.routes,
 )
 async def create_job(
     request: Request,
@@ -259,6 +269,7 @@ async def _find(service: Service, tenant: str, job_id: str) -> Record:
 
 def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
     """Check everything that can be checked now, then hand the job to the ledger."""
+    check_webhook(service, body.webhook)
     step, then = check_steps(body)
     given = resolve(service, job.tenant, body.inputs)
     preprocess = tuple(one.model_dump(mode="json") for one in body.preprocess)
@@ -272,6 +283,7 @@ def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
             "name_by": body.name_by,
             "support": None if body.support is None else body.support.model_dump(mode="json"),
             "then": then,
+            "webhook": body.webhook,
         }
     )
     return service.ledger.submit(whole, given.inline)

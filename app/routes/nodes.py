@@ -17,7 +17,7 @@ from app.coloring import by_labels
 from app.deps import Service, ServiceDep, Tenant, TreeId
 from app.paging import LINK_HEADER, link_next
 from app.problems import not_found, responses
-from app.routes.trees import DENIED, loaded
+from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import MembersBody, MembersQuery, NodeBody
 from app.streaming import in_turn
 from models.tree import nested, walk
@@ -53,7 +53,7 @@ _ROWS = 16_384
     operation_id="get_node",
     summary="One node",
     response_model=NodeBody,
-    responses=responses(*DENIED, "not-found", "invalid-request", "wrong-shape"),
+    responses=responses(*ANYWHERE, "not-found", "invalid-request", "wrong-shape"),
 )
 async def get_node(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, node: NodeId, labels: LabelsId = None
@@ -203,7 +203,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             }
         },
     },
-    **responses(*DENIED, "not-found", "not-acceptable", "invalid-request", "wrong-shape"),
+    **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request", "wrong-shape"),
 }
 
 FORMS: tuple[forms.Form[_Members], ...] = (

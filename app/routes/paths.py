@@ -14,7 +14,7 @@ from app.path_forms import FORMS, Wanted
 from app.paths import opened
 from app.pictures.stream import MOST_SHOWN
 from app.problems import not_found, responses
-from app.routes.trees import DENIED, loaded
+from app.routes.trees import ANYWHERE, loaded
 from app.schemas.paths import PathsBody, PathsQuery
 from app.streaming import in_turn
 from workers import results
@@ -41,7 +41,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         },
     },
     304: {"description": "The client has it."},
-    **responses(*DENIED, "not-found", "not-acceptable", "invalid-request", "unavailable"),
+    **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
 }
 
 

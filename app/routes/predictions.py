@@ -20,6 +20,7 @@ from app.bodies import StrictRoute
 from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
 from app.inputs import resolve
 from app.problems import Refused, not_found, responses
+from app.routes.trees import ANYWHERE
 from app.schemas.jobs import JobBody
 from app.schemas.predictions import PredictionRequest, Predictions
 from app.waiting import Prefer
@@ -214,7 +215,7 @@ async def predict(
     response_class=Response,
     responses={
         **PLACED,
-        **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "conflict"),
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
     },
 )
 async def get_predictions(

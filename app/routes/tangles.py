@@ -11,7 +11,7 @@ from app import looking
 from app.asking import tree_of
 from app.deps import ServiceDep, Tenant, TreeId, is_id
 from app.problems import not_found, responses
-from app.routes.trees import DENIED, loaded
+from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import TangleBody
 from app.streaming import turn
 from models.tree.tangle import Rotate, links, matched, tangle
@@ -27,7 +27,7 @@ MOST_LINKS = 20_000
     operation_id="tangle_trees",
     summary="Two trees of the same rows face to face",
     response_model=TangleBody,
-    responses=responses(*DENIED, "not-found", "invalid-request", "wrong-shape"),
+    responses=responses(*ANYWHERE, "not-found", "invalid-request", "wrong-shape"),
 )
 async def tangle_trees(
     service: ServiceDep,

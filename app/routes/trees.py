@@ -26,7 +26,20 @@ Accept = Annotated[str | None, Header(description="The form wanted; a suffix on 
 _AT_ONCE = 4096
 """Trees of up to so many nodes are written in one piece, with a Content-Length."""
 
-DENIED = ("unauthenticated", "forbidden")
+ANYWHERE = ("unauthenticated", "forbidden", "unavailable")
+"""What every request for what is kept may be answered with."""
+
+_HCLUST: dict[str, Any] = {
+    "type": "object",
+    "description": "What R's hclust holds: negative numbers in `merge` are leaves, from 1 on.",
+    "required": ["merge", "height", "order", "labels"],
+    "properties": {
+        "merge": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        "height": {"type": "array", "items": {"type": "number"}},
+        "order": {"type": "array", "items": {"type": "integer"}},
+        "labels": {"type": "array", "items": {"type": "string"}},
+    },
+}
 
 
 @router.get(
@@ -40,7 +53,7 @@ DENIED = ("unauthenticated", "forbidden")
                 "application/json": {"example": {"items": [TREE_EXAMPLE], "next_cursor": None}}
             },
         },
-        **responses(*DENIED, "invalid-request"),
+        **responses(*ANYWHERE, "invalid-request"),
     },
 )
 async def list_trees(
@@ -65,6 +78,7 @@ def _forms_documented() -> dict[int | str, dict[str, Any]]:
         for form in forms.FORMS
         if form.media != "application/json"
     }
+    content["application/vnd.umbel.hclust+json"] = {"schema": _HCLUST}
     content["text/x-nh"] = {"schema": {"type": "string"}, "example": "(rose:1.0,tulip:1.0);"}
     text = {"schema": {"type": "string"}}
     return {
@@ -78,7 +92,7 @@ def _forms_documented() -> dict[int | str, dict[str, Any]]:
             },
         },
         304: {"description": "The client has it."},
-        **responses(*DENIED, "not-found", "not-acceptable", "invalid-request"),
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
     }
 
 
@@ -201,7 +215,7 @@ def loaded(service: Service, tenant: str, tree_id: str) -> Tree:
     status_code=204,
     operation_id="delete_tree",
     summary="Remove a tree",
-    responses=responses(*DENIED, "not-found"),
+    responses=responses(*ANYWHERE, "not-found"),
 )
 async def delete_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> None:
     """Removes the tree and the model that belongs to it; the job's record stays."""

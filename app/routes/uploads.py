@@ -322,11 +322,10 @@ def _make(service: Service, dataset: Dataset, request_id: str) -> None:
 
 
 def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
-    """The stated hash of a part. Refused `malformed` for a header that cannot be read."""
-    if sha256 is not None:
-        return sha256.lower()
+    """The stated hash of a part. Refused `malformed` for a header that cannot be read,
+    `digest-mismatch` where it states another one than the query."""
     if content_digest is None:
-        return None
+        return None if sha256 is None else sha256.lower()
     found = _DIGEST.search(content_digest)
     try:
         digest = b"" if found is None else base64.b64decode(found[1], validate=True)
@@ -335,6 +334,12 @@ def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
     if len(digest) != 32:
         raise Refused(
             "malformed", "Content-Digest has no sha256; send `sha-256=:<base64 of 32 bytes>:`."
+        )
+    if sha256 is not None and sha256.lower() != digest.hex():
+        raise Refused(
+            "digest-mismatch",
+            f"Content-Digest states the sha256 {digest.hex()}, the query {sha256.lower()}; they "
+            "must be the same.",
         )
     return digest.hex()
 

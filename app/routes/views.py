@@ -16,7 +16,7 @@ from app.coloring import COLOR_BY, coloring
 from app.deps import ServiceDep, Tenant, TreeId
 from app.paging import LINK_HEADER, link_next
 from app.problems import responses
-from app.routes.trees import DENIED, loaded
+from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import Hits, Levels, View
 from app.streaming import in_turn, turn
 from models.tree.categories import Categories, shared
@@ -35,7 +35,7 @@ MOST_CATEGORIES = 1000
     operation_id="view_tree",
     summary="A part laid out for drawing",
     response_model=View,
-    responses=responses(*DENIED, "not-found", "invalid-request", "wrong-shape"),
+    responses=responses(*ANYWHERE, "not-found", "invalid-request", "wrong-shape"),
 )
 async def view_tree(
     service: ServiceDep,
@@ -110,7 +110,7 @@ def _told(tree: Tree, found: Categories) -> dict[str, Any]:
     response_model=Hits,
     responses={
         200: {"headers": LINK_HEADER},
-        **responses(*DENIED, "not-found", "invalid-request"),
+        **responses(*ANYWHERE, "not-found", "invalid-request"),
     },
 )
 async def search_tree(
@@ -163,7 +163,7 @@ async def search_tree(
     operation_id="get_levels",
     summary="The cuts that mean something",
     response_model=Levels,
-    responses=responses(*DENIED, "not-found"),
+    responses=responses(*ANYWHERE, "not-found"),
 )
 async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Response:
     """At most five cuts, each where a criterion peaks, with the criterion's curve over k.

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.evaluations import CutBody
 from app.schemas.jobs import AdvanceBody, Inputs, MethodId, Name, Params, StepBody
+from models.exact import Exact
 from models.preprocess.steps import Step
 from workers.jobs import Record, Status, sibling
 
@@ -62,7 +63,7 @@ class RunBody(BaseModel):
     then: MethodId | StepBody | None = None
 
 
-class NewComparison(BaseModel):
+class NewComparison(Exact):
     """Several methods on the same inputs."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [NEW_EXAMPLE]})
@@ -83,7 +84,9 @@ class NewComparison(BaseModel):
         "are run once.",
     )
     metrics: list[str] | None = Field(
-        None, description="Which metrics; all that the labels, else the features, allow."
+        None,
+        description="Which metrics; where none is named, all that the labels, else the features, "
+        "allow.",
     )
     cut: CutBody | None = Field(None, description="As for an evaluation.")
     name: Name = None

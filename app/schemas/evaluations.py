@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from models.exact import Exact
+
 
 class CutBody(BaseModel):
     """Which flat clusters to look at: one of the three."""
@@ -25,7 +27,7 @@ class CutBody(BaseModel):
         return self
 
 
-class EvaluationRequest(BaseModel):
+class EvaluationRequest(Exact):
     """What to measure a tree against."""
 
     model_config = ConfigDict(

@@ -4,11 +4,37 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
 
 from models.preprocess.steps import Step
 from workers.jobs import Record, Status
 from workers.replicating import Support
+from workers.shown import shown
+from workers.webhooks.addresses import LONGEST, parse
+
+
+def _webhook_address(text: str) -> str:
+    try:
+        parse(text)
+    except ValueError as error:
+        raise PydanticCustomError("webhook_address", "{why}", {"why": str(error)}) from None
+    return text
+
+
+WebhookAddress = Annotated[
+    str,
+    AfterValidator(_webhook_address),
+    WithJsonSchema({"type": "string", "format": "uri", "maxLength": LONGEST}),
+]
 
 Name = Annotated[
     str | None, Field(max_length=1000, description="Any text; stored, never interpreted.")
@@ -20,8 +46,16 @@ Params = Annotated[
     Field(description="As the method's schema in the catalogue says; what is left out has its "
           "default."),
 ]  # fmt: skip
+
+
+def _id_or_list(value: object) -> object:
+    if not isinstance(value, (str, list)):
+        raise PydanticCustomError("input_type", "Input should be an id or a list")
+    return value
+
+
 Inputs = Annotated[
-    dict[Role, str | list[Any]],
+    dict[Role, Annotated[str | list[Any], BeforeValidator(_id_or_list)]],
     Field(
         description="By role an id (`ds_...`, `tr_...`) or an inline list: of rows for a matrix, "
         "of values for labels and names; of ids where the method takes several.",
@@ -60,6 +94,7 @@ EXAMPLE: dict[str, Any] = {
     },
     "warnings": [],
     "error": None,
+    "webhook": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
     "started_at": "2026-11-21T17:00:00.008000Z",
     "finished_at": "2026-11-21T17:00:00.020000Z",
@@ -117,6 +152,29 @@ class NewJob(BaseModel):
         "documents their words, where `preprocess` begins with 'words' and keeps the columns).",
     )
     name: Name = None
+    webhook: WebhookAddress | None = Field(
+        None,
+        description="An https:// or http:// address that gets one signed POST when the job has "
+        "ended, see the callback: at least once, and again over three days while it is not "
+        "answered 2xx. No user name, password or fragment; private addresses are refused unless "
+        "the service allows them.",
+        examples=["https://example.org/hooks/umbel"],
+    )
+
+
+class WebhookBody(BaseModel):
+    """Where a job's webhook stands."""
+
+    model_config = ConfigDict(title="Webhook")
+
+    url: str
+    status: Literal["waiting", "pending", "delivered", "failed"] = Field(
+        description="`waiting` for the job's end; `pending` until it is `delivered`, or `failed`: "
+        "given up."
+    )
+    attempts: int = Field(description="How often it was sent.")
+    next_at: str | None = Field(description="When it is sent next: RFC 3339, UTC.")
+    reason: str | None = Field(description="Why it failed the last time.")
 
 
 class AdvanceBody(BaseModel):
@@ -154,25 +212,26 @@ class JobBody(BaseModel):
     )
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="A problem, where it failed.")
+    webhook: WebhookBody | None = Field(description="Null where none was asked for.")
     created_at: str = Field(description="RFC 3339, UTC.")
     started_at: str | None
     finished_at: str | None
 
     @classmethod
     def of(cls, record: Record) -> JobBody:
-        shown = record.model_dump(include=_FIELDS)
-        if record.kind == "predict" and record.result is not None:
-            # A link takes the place of what the worker says of its file.
-            shown["result"] = {
-                **record.result,
-                "predictions": f"/v1/jobs/{record.id}/predictions",
-            }
-        if record.kind == "evaluate" and "nodes" in (record.result or {}):
-            shown["result"] = {**(record.result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
-        return cls.model_validate(shown)
+        return cls.model_validate(shown(record))
 
 
-_FIELDS = set(JobBody.model_fields)
+class EndedBody(BaseModel):
+    """What a webhook carries."""
+
+    model_config = ConfigDict(title="JobEnded")
+
+    type: Literal["job.succeeded", "job.failed", "job.cancelled"]
+    timestamp: str = Field(description="When the job ended: RFC 3339, UTC.")
+    data: JobBody = Field(
+        description="The job, as `GET` gave it when it had ended; the same at every try."
+    )
 
 
 class LogBody(BaseModel):

@@ -31,6 +31,20 @@ class Prediction(BaseModel):
         None, description="What the row's target is taken to be, by methods that learn targets."
     )
     value_probability: float | None = Field(None, description="Of that, where it is a class.")
+    margin: float | None = Field(
+        None, description="How far from the nearest split on its path, by `hmmc` and `mmc`."
+    )
+    log_likelihood: float | None = Field(
+        None, description="Of the row, by mixtures on the unit sphere."
+    )
+    in_sample: float | None = Field(
+        None,
+        description="1 where the row is as likely as a share `level` of those that were fitted, or "
+        "held out where some were; 0 where it is not.",
+    )
+    in_sample_rank: float | None = Field(
+        None, description="Share of those rows that it is at least as likely as."
+    )
 
 
 class Predictions(BaseModel):

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from models.contract import Arrays
 from models.data import Matrix
 from models.errors import UsageError
+from models.exact import Whole
 from models.text.counts import of_documents
 from models.text.tokens import Stemming, StopWords, reader
 from models.text.vocabulary import numbered, vocabulary
@@ -58,10 +59,10 @@ class Words(_Step):
     """
 
     step: Literal["words"]
-    min_count: int = Field(
+    min_count: Whole = Field(
         2, ge=1, le=1_000_000_000, description="How often a word must occur to have a column."
     )
-    max_words: int = Field(
+    max_words: Whole = Field(
         50_000, ge=1, le=1_000_000, description="Most columns; the most frequent words have them."
     )
     stop_words: StopWords = Field("none", description="Words that are left out: a list, or none.")
@@ -234,7 +235,7 @@ class _Projection(_Step):
 
     """`explained` is the share of the variance, or of the sum of squares, that is kept."""
 
-    n: int = Field(ge=1, le=10_000, description="Number of components.")
+    n: Whole = Field(ge=1, le=10_000, description="Number of components.")
 
     def n_columns(self, before: int) -> int:
         return self.n

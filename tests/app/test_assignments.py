@@ -73,6 +73,10 @@ def test_a_cut_that_cannot_be_met_says_so(working: Working) -> None:
     body = get(working, wide, "/assignments?k=2").json()
     assert nodes_of(body) == [0]
     assert "not binary" in body["warnings"][0]
+    for form in ("json", "csv", "npy", "arrow"):
+        said = get(working, wide, f"/assignments.{form}?k=2").headers["warning"]
+        assert said == f'199 - "{body["warnings"][0]}"'
+        assert "warning" not in get(working, wide, f"/assignments.{form}").headers
 
 
 @pytest.mark.parametrize(

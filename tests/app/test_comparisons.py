@@ -75,6 +75,11 @@ def test_metrics_and_cut_are_chosen(working: Working) -> None:
     assert found["table"][0]["metrics"]["nmi"]["mean"] < 0.9
 
 
+def test_where_no_metric_is_named_all_are_measured(working: Working) -> None:
+    named, left = (compare(working, runs=RUNS[:1], **of).json() for of in ({"metrics": []}, {}))
+    assert list(named["table"][0]["metrics"]) == list(left["table"][0]["metrics"]) != []
+
+
 def test_without_labels_the_features_are_measured_on(working: Working) -> None:
     found = compare(working, labels=None, runs=RUNS[:2]).json()
     assert "dasgupta_cost" in found["table"][0]["metrics"]
@@ -152,11 +157,18 @@ def test_a_key_gives_the_same_comparison_again(api: Api) -> None:
         ),
         ({"runs": [{"method": "l2h"}]}, "wrong-input", ["inputs", "logits"]),
         ({"runs": [{"method": "hac", "then": "l2h"}]}, "wrong-input", ["runs", 0, "then"]),
-        ({"metrics": ["beauty"]}, "invalid-request", ["metrics"]),
+        ({"metrics": ["beauty"]}, "unknown-metric", ["metrics"]),
         ({"inputs": {"features": [[1.0]], "targets": [[1.0]]}}, "wrong-input",
          ["inputs", "targets"]),
         ({"inputs": {"features": [[1.0]], "labels": [1]}}, "wrong-input", ["inputs", "labels"]),
         ({"seeds": 0}, "invalid-request", ["seeds"]),
+        ({"seeds": True}, "invalid-request", ["seeds"]),
+        ({"seeds": "2"}, "invalid-request", ["seeds"]),
+        (
+            {"runs": [{"method": "hac", "preprocess": [{"step": "pca", "n": "2"}]}]},
+            "invalid-request",
+            ["runs", 0, "preprocess", 0, "pca", "n"],
+        ),
         ({"cut": {"k": 1, "level": 2}}, "invalid-request", ["cut"]),
     ],
 )  # fmt: skip

@@ -137,6 +137,14 @@ def test_volumes_and_networks_are_named(compose: dict[str, Any]) -> None:
     assert compose["networks"]["inside"]["internal"] is True
 
 
+def test_webhooks_are_sent_by_what_has_a_way_out(compose: dict[str, Any]) -> None:
+    for name in OURS:
+        service = services(compose)[name]
+        sends = int(service["environment"].get("UMBEL_WEBHOOK_SENDERS", 16)) > 0
+        assert sends == ("outside" in service["networks"]), name
+        assert "UMBEL_WEBHOOK_ALLOW" not in service["environment"]
+
+
 def test_the_image_takes_what_it_copies() -> None:
     ignore = (ROOT / ".dockerignore").read_text().split()
     assert ignore[0] == "*"

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Api, Live, Start, new_job, problem_of
+from workers.formats import json as json_format
 from workers.jobs import now
 from workers.stores import layout
 
@@ -146,6 +147,15 @@ def test_a_json_past_the_bound_is_left_to_a_worker(start: Start) -> None:
     api = start(max_parsed_json_bytes=10)
     answer = api.client.post("/v1/datasets", content=b"[[1, 2], [3, 4]]", headers=JSON)
     assert answer.json()["status"] == "inspecting"
+
+
+def test_a_json_that_no_worker_reads_is_refused(api: Api) -> None:
+    content = b"[1]" + b" " * json_format.MAX_JSON
+    for sent in (content, iter([content])):
+        answer = api.client.post("/v1/datasets", content=sent, headers=JSON)
+        problem = problem_of(answer, 413, "too-large")
+        assert str(json_format.MAX_JSON) in problem["detail"]
+    assert stored(api) == []
 
 
 @pytest.mark.parametrize("query", ["role=x", "role=", "name=" + "a" * 1001])

@@ -7,9 +7,12 @@ import threading
 import time
 from typing import Any
 
+import anyio
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from app.observe import Figures, Observed
 from tests.app.conftest import Api, Live, new_job
 from workers.jobs import Advance
 
@@ -124,3 +127,27 @@ def test_a_follower_that_leaves_is_let_go(live: Live) -> None:
     with httpx.stream("GET", f"{live.url}/v1/jobs/{job_id}/events", timeout=10) as answer:
         next(answer.iter_lines())
     assert httpx.get(f"{live.url}/livez").status_code == 200
+
+
+def test_one_that_leaves_while_an_event_is_sent_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def ended_by(error: Exception) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            raise error
+
+        async def ignore(_: Message) -> None: ...
+
+        async def nothing() -> Message:
+            return {"type": "http.disconnect"}
+
+        scope = {"type": "http", "method": "GET", "path": "/v1/jobs/x/events", "headers": []}
+        anyio.run(Observed(app, Figures()), scope, nothing, ignore)
+
+    # As FastAPI's task group for events says it.
+    ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError()]))
+    assert not any(record.levelname == "ERROR" for record in caplog.records)
+    with pytest.raises(ExceptionGroup):
+        ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError(), ValueError("x")]))
+    assert any(record.levelname == "ERROR" for record in caplog.records)

@@ -147,6 +147,15 @@ def test_one_of_several_inputs_is_needed(api: Api, inputs: dict[str, object]) ->
     assert body["errors"][0]["pointer"] == ["inputs", "features"]
 
 
+@pytest.mark.parametrize("given", [None, 1, {}, True])
+def test_an_input_is_an_id_or_a_list(api: Api, given: object) -> None:
+    body = problem_of(
+        api.client.post("/v1/jobs", json=new_job(inputs={"logits": given})), 422, "invalid-request"
+    )
+    assert body["errors"][0]["pointer"] == ["inputs", "logits"]
+    assert "an id or a list" in body["errors"][0]["detail"]
+
+
 @pytest.mark.parametrize(
     ("inputs", "code", "said"),
     [
@@ -183,7 +192,7 @@ def test_a_dataset_of_another_role_or_shape(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "extra", [{"preprocess": 1}, {"webhook": "https://a"}, {"x": 1}, {"name": 3}, {"params": []}]
+    "extra", [{"preprocess": 1}, {"webhooks": "https://a"}, {"x": 1}, {"name": 3}, {"params": []}]
 )
 def test_fields_that_are_not_there_are_refused(api: Api, extra: dict[str, object]) -> None:
     body = problem_of(api.client.post("/v1/jobs", json=new_job(**extra)), 422, "invalid-request")

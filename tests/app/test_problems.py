@@ -17,8 +17,10 @@ def post(api: Api, content: bytes) -> object:
 
 
 @pytest.mark.parametrize(
-    "content", [b"{", b"nope", b"\xff", b"[" * 100_000, b'{"a":' * 50_000, b"{} x", b'"\\ud8"']
-)
+    "content",
+    [b"{", b"nope", b"\xff", b"[" * 100_000, b'{"a":' * 50_000, b"{} x", b'"\\ud8"',
+     b"[" * 300 + b"]" * 300, "{}".encode("utf-16"), b"\xef\xbb\xbf{}"],
+)  # fmt: skip
 def test_what_is_not_json_is_malformed(api: Api, content: bytes) -> None:
     problem_of(post(api, content), 400, "malformed")
 
@@ -68,7 +70,7 @@ def test_paths_and_methods_that_are_not_there(api: Api) -> None:
     problem_of(api.client.get("/v1/jobs/"), 404, "not-found")
     wrong = api.client.put("/v1/jobs")
     body = problem_of(wrong, 405, "method-not-allowed")
-    assert wrong.headers["allow"] == "GET, POST"
+    assert wrong.headers["allow"] == "GET, HEAD, POST"
     assert "PUT" in body["detail"]
     assert problem_of(api.client.get("/v1/methods/x"), 404, "not-found")
 
@@ -103,6 +105,24 @@ def test_a_store_that_is_away_or_full(
     problem_of(answer, status, code)
     assert "secret" not in answer.text
     assert ("retry-after" in answer.headers) == (status == 503)
+
+
+def test_head_is_get_without_the_content(api: Api) -> None:
+    for path, status in (("/livez", 200), ("/v1/jobs", 200), ("/v1/methods/x", 404)):
+        whole, bare = api.client.get(path), api.client.head(path)
+        assert whole.status_code == bare.status_code == status
+        assert bare.content == b""
+        for name in ("content-type", "content-length"):
+            assert bare.headers[name] == whole.headers[name]
+    for path in ("/v1/comparisons", f"/v1/jobs/job_{0:026d}/events"):
+        wrong = api.client.head(path)
+        assert wrong.status_code == 405
+        assert "HEAD" not in wrong.headers["allow"]
+
+
+def test_an_id_of_no_such_form(api: Api) -> None:
+    detail = problem_of(api.client.get(f"/v1/trees/tr_{0:026d}/nodes/-1"), 404, "not-found")
+    assert "an id or a number in it" in detail["detail"]
 
 
 def test_unknown_query_parameters_are_ignored(api: Api) -> None:

@@ -113,6 +113,13 @@ def test_a_part_that_is_not_what_was_meant(api: Api) -> None:
         problem_of(sent, status, code)
     problem_of(put(api, address, 1, b""), 422, "empty")
     problem_of(put(api, address, 1, b"x", sha256="no"), 422, "invalid-request")
+    both = api.client.put(
+        f"{address}/parts/1",
+        content=b"else",
+        params={"sha256": sha256(b"else")},
+        headers={"Content-Digest": f"sha-256=:{wrong}:"},
+    )
+    problem_of(both, 422, "digest-mismatch")
     assert api.client.get(address).json() == before
     assert left(api) == keys
     right = base64.b64encode(hashlib.sha256(b"else").digest()).decode()

@@ -276,6 +276,12 @@ def test_unknown_and_out_of_range_parameters_are_refused(method: Method[Any]) ->
             refused(**{name: low - 1})
         if high is not None:
             refused(**{name: high + 1})
+        if field.get("type") in ("number", "integer"):
+            refused(**{name: True})
+            refused(**{name: str(field["default"])})
+        if field.get("type") == "boolean":
+            refused(**{name: 1})
+            refused(**{name: "yes"})
         if field.get("type") == "number":
             refused(**{name: float("nan")})
             refused(**{name: float("inf")})

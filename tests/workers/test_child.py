@@ -124,6 +124,27 @@ def test_the_template_runs_one_thread_and_no_torch(nursery: Nursery) -> None:
     child.kill()
 
 
+def test_a_job_knows_no_secrets_of_its_worker() -> None:
+    """What a child's own children are passed on."""
+    code = (
+        "import subprocess; from workers import forkserver; context = forkserver.begin(1); "
+        "child = context.Process(target=subprocess.call, args=(['env'],)); "
+        "child.start(); child.join()"
+    )
+    secrets = {"UMBEL_REDIS_URL": "redis://:sesame@h", "AWS_SECRET_ACCESS_KEY": "sesame"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **secrets},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "OPENBLAS_NUM_THREADS=1" in done.stdout
+    assert "sesame" not in done.stdout + done.stderr
+    assert "UMBEL_" not in done.stdout
+
+
 def test_a_spare_found_dead_is_replaced(nursery: Nursery, small: Spec) -> None:
     nursery.fill().result()
     os.kill(nursery._waiting[0].pid, signal.SIGKILL)

@@ -428,6 +428,60 @@ def test_new_rows_are_prepared_as_the_model_says(desk: Desk) -> None:
     assert code_of(outcome) == "wrong-shape"
 
 
+def grown(folder: Path) -> Source:
+    files = {item.name: item for item in folder.iterdir()}
+    return Source(
+        role="base",
+        kind="job",
+        path=files[results.TREE],
+        files=files,
+        method="perch",
+        params={"growable": True},
+    )
+
+
+def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(desk: Desk) -> None:
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
+    steps = ({"step": "standardize"},)
+    _, first = desk.run("fit", {"features": POINTS}, preprocess=steps, **perch)
+    # The points of the base are not among the features, so no silhouette is measured.
+    more = {"features": POINTS[2:5] + 0.01, "base": grown(first)}
+    outcome, second = desk.run("fit", more, preprocess=steps, **perch)
+    assert outcome.error is None
+    assert outcome.tree is not None
+    assert outcome.tree["n_points"] == 9
+    assert outcome.result is not None
+    assert "silhouette" not in outcome.result.get("curves", {})
+    # Row 2 of the base and row 6, made of it, are nearest to each other.
+    whole = loaded(second)
+    parent = whole.parent[whole.leaf_of_point]
+    assert [parent[row] for row in (2, 3, 4)] == [parent[row] for row in (6, 7, 8)]
+    old = {"tree": tree_of(second), "features": np.concatenate([POINTS, more["features"]])}
+    _, placed = desk.run("predict", old, method="perch", options=TREE)
+    assert [one["leaf"] for one in predicted(placed)] == whole.leaf_of_point.tolist()
+
+
+@pytest.mark.parametrize("before", [(), ({"step": "l2"},), ({"step": "standardize"},)])
+def test_a_job_that_goes_on_prepares_in_no_other_way(desk: Desk, before: Any) -> None:
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
+    _, first = desk.run("fit", {"features": POINTS + 1}, preprocess=before, **perch)
+    more = {"features": POINTS[:2] + 1, "base": grown(first)}
+    other = ({"step": "pca", "n": 2},) if before else ({"step": "l2"},)
+    for steps in (other, ()) if before else (other,):
+        outcome, _ = desk.run("fit", more, preprocess=steps, **perch)
+        assert code_of(outcome) == "wrong-parameter"
+        assert outcome.error is not None
+        assert json.dumps(list(before)) in outcome.error["detail"]
+
+
+def test_a_tree_that_grew_is_not_named_by_terms(desk: Desk) -> None:
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
+    _, first = desk.run("fit", {"features": POINTS}, **perch)
+    more = {"features": POINTS[:2], "base": grown(first), "feature_names": ["a", "b"]}
+    outcome, _ = desk.run("fit", more, name_by="feature_names", **perch)
+    assert code_of(outcome) == "wrong-length"
+
+
 def test_doubled_names_are_warned_of_once(desk: Desk) -> None:
     outcome, _ = desk.run("fit", {"logits": LOGITS, "names": ["a", "a", "b"]})
     assert len(outcome.warnings) == 1

@@ -150,7 +150,13 @@ def format_of(media_type: str | None, head: bytes) -> str:
     """
     if not head:
         raise UsageError("The file is empty.", code="empty")
-    declared = _BY_TYPE.get((media_type or "").partition(";")[0].strip().lower())
+    stated = (media_type or "").partition(";")[0].strip().lower()
+    if stated.startswith("multipart/"):
+        raise unsupported(
+            "The body is to be the file itself, not a form with the file in it: with curl "
+            f"`--data-binary @FILE` and not `-F`. {_LISTED}"
+        )
+    declared = _BY_TYPE.get(stated)
     _refuse_foreign(head)
     found = _magic(head)
     if declared is not None:
@@ -172,8 +178,11 @@ def peek(format: str, head: bytes, length: int) -> Facts | None:
     """Facts of an npy file from its first 64 KiB and its length, None for every other format.
 
     Raises UsageError: `truncated`, `invalid-file`, `unsupported-format`, `wrong-shape` (neither one
-    nor two dimensions), `empty` (no rows or no columns). Allocates nothing for the array. O(1).
+    nor two dimensions), `empty` (no rows or no columns); `too-large` for JSON past what is read.
+    Allocates nothing for the array. O(1).
     """
+    if format == "json":
+        json.require_length(length)
     return npy.peek(head, length) if format == "npy" else None
 
 

@@ -82,13 +82,18 @@ def _read(path: Path) -> bytes:
         return file.read(MAX_JSON + 1)
 
 
-def _document(data: bytes, limit: int) -> object:
-    if len(data) > limit:
+def require_length(length: int, limit: int = MAX_JSON) -> None:
+    """Raise UsageError `too-large` for a longer document."""
+    if length > limit:
         raise UsageError(
             f"The JSON is longer than {limit} bytes; send larger arrays as .npy.",
             code="too-large",
             limit=limit,
         )
+
+
+def _document(data: bytes, limit: int) -> object:
+    require_length(len(data), limit)
     if not data.strip():
         raise UsageError("The JSON document is empty.", code="empty")
     try:
@@ -171,9 +176,12 @@ def _column(value: object, role: str | None) -> npt.NDArray[Any]:
     row = next(r for r, item in enumerate(value) if type(item) not in allowed)
     if value[row] is None:
         raise roles.missing(role, row)
-    mixed = " The values must be all integers or all text." if type(value[row]) is not list else ""
+    numbers = "numbers" if role in roles.REAL else "integers"
+    mixed = f" The values must be all {numbers} or all text."
+    if type(value[row]) is list:
+        mixed = ""
     raise _wrong(
-        f"must be a list of integers or of text; row {row} (counted from 0) is "
+        f"must be a list of {numbers} or of text; row {row} (counted from 0) is "
         f"{_said(value[row])}.{mixed}",
         role,
         row=row,

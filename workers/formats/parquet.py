@@ -109,7 +109,9 @@ def _footer(path: Path) -> bytes:
 
 
 def _batches(opened: Any, columns: list[int]) -> Iterator[Any]:
-    names = [opened.schema_arrow.names[at] for at in columns]
+    # The schema is made anew each time it is asked for.
+    known = opened.schema_arrow.names
+    names = [known[at] for at in columns]
     rows = min(_BATCH_ROWS, max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns)))
     for batch in opened.iter_batches(batch_size=rows, columns=names):
         batch.validate(full=True)

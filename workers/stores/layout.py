@@ -10,16 +10,19 @@ uploads/<tenant>/<up>/parts/<number>.<stamp>.<length>.<sha256>  empty; makes the
 jobs/<tenant>/<job>/request.json     what was asked (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
+jobs/<tenant>/<job>/webhook.json     what came of its webhook (create-only; the first wins)
 open/<tenant>/<job>                  an empty marker while the job has not ended
 attempts/<tenant>/<job>/<fence>/...  what one attempt made
 pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
 checkpoints/<tenant>/<job>/<time>.<fence>  what a long fit has so far
+service/webhook-secret               what signing keys are derived from, if no setting says it
 """
 
 from __future__ import annotations
 
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
+WEBHOOK_ROOT = "service/webhook-secret"
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:

@@ -12,10 +12,22 @@ from typing import Any, Literal, cast
 import redis
 
 from workers.errors import Problem
-from workers.jobs import LISTED, Advance, Claim, End, Record, Request, Step, sibling
+from workers.jobs import (
+    LISTED,
+    Advance,
+    Claim,
+    End,
+    Record,
+    Request,
+    Sent,
+    Step,
+    Webhook,
+    sibling,
+)
 from workers.settings import WorkerSettings
 from workers.stores.cursor import decode, encode
 from workers.stores.redis import Scripts, translated
+from workers.webhooks.addresses import place_of
 
 CANCEL_S = 7.0
 """A cancelled running job that has not ended by itself after so long is ended by a sweeper."""
@@ -86,6 +98,7 @@ class Records:
                     "then",
                     "support",
                     "name_by",
+                    "webhook",
                     "created_at",
                 }
             ),
@@ -93,6 +106,7 @@ class Records:
             once,
             request.body_sha256 or "",
             _ms(idempotency_s),
+            "" if request.webhook is None else f"{request.tenant} {place_of(request.webhook)}",
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
@@ -212,11 +226,18 @@ class Records:
         return cast("Literal['gone', 'ended', 'queued', 'running']", answer)
 
     def end(
-        self, job_id: str, end: End, tree: str | None = None, *, quiet: bool = False
+        self,
+        job_id: str,
+        end: End,
+        tree: str | None = None,
+        *,
+        quiet: bool = False,
+        sent: Sent | None = None,
     ) -> Literal["gone", "ended", "ok"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
-        `quiet` leaves no events: for jobs that ended long ago.
+        `quiet` leaves no events: for jobs that ended long ago. `sent` is what came of the job's
+        webhook; without it, that is due from now on.
         """
         answer = self._scripts(
             "end",
@@ -231,6 +252,9 @@ class Records:
             0 if quiet else _ms(EVENTS_KEPT_S),
             "" if tree is None else sibling(job_id, "tr"),
             tree or "",
+            "" if sent is None else sent.status,
+            0 if sent is None else sent.attempts,
+            "" if sent is None else sent.reason or "",
         )
         return cast("Literal['gone', 'ended', 'ok']", answer)
 
@@ -348,7 +372,21 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         created_at=asked["created_at"],
         started_at=started,
         finished_at=fields.get("finished_at") or None,
+        webhook=_webhook(asked.get("webhook"), fields),
         version=int(fields["version"]),
+    )
+
+
+def _webhook(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
+    if url is None:
+        return None
+    due = fields.get("hook_due")
+    return Webhook(
+        url=url,
+        status=cast("Any", fields["hook"]),
+        attempts=int(fields["hook_attempts"]),
+        next_at=_time(f"{due}000") if due else None,
+        reason=fields.get("hook_reason") or None,
     )
 
 

@@ -101,6 +101,13 @@ def test_unknown_content_is_refused_with_what_is_accepted(content: bytes) -> Non
         assert media_type in error.detail
 
 
+@pytest.mark.parametrize("content", [b"--x\r\n\r\n1,2\r\n--x--", b"\x93NUMPY\x01\x00"])
+def test_a_form_is_no_file(content: bytes) -> None:
+    error = refused(catalogue.format_of, "multipart/form-data; boundary=x", content)
+    assert error.code == "unsupported-format"
+    assert "--data-binary" in error.detail
+
+
 def test_no_bytes_are_empty() -> None:
     assert refused(format_of, "text/csv", b"").code == "empty"
 

@@ -106,6 +106,11 @@ def test_what_is_no_column_is_named(value: Any, code: str, row: int | None) -> N
     assert error.where.get("row") == row
 
 
+@pytest.mark.parametrize(("role", "word"), [("labels", "integers"), ("targets", "numbers")])
+def test_what_a_column_takes_is_said_by_its_role(role: str, word: str) -> None:
+    assert f"a list of {word} or of text" in refused(json.check, [True], role).detail
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,14 @@ def test_several_batches_follow_each_other(stored: Stored) -> None:
         format, path = stored(parts)
         assert catalogue.inspect(format, path, None).shape == (4, 3)
         np.testing.assert_array_equal(catalogue.load(format, path, None, "features"), MATRIX)
+
+
+def test_many_columns_take_time_in_proportion(stored: Stored) -> None:
+    """Asking for the schema once a column would take 8 s for these."""
+    format, path = stored(as_table(np.ones((2, 3000))))
+    began = time.process_time()
+    assert catalogue.inspect(format, path, None).shape == (2, 3000)
+    assert time.process_time() - began < 3
 
 
 def test_a_large_table_of_many_blocks(stored: Stored) -> None:

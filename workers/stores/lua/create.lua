@@ -1,6 +1,7 @@
 #!lua
 -- Make the record of a job. ARGV: id, tenant, queue, method, kind, listed, request, resend ms,
--- idempotency key or '', sha256 of the body, ms that key is kept.
+-- idempotency key or '', sha256 of the body, ms that key is kept, whom its webhook goes to
+-- ('<tenant> <host:port>') or ''.
 -- Answers {'made', version}, {'exists'}, {'replay', id of the first job} or {'mismatch'}.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local once = ''
@@ -18,6 +19,10 @@ end
 redis.call('HSET', job_key(id), 'tenant', tenant, 'queue', queue, 'method', method, 'kind', kind,
   'listed', ARGV[7], 'request', ARGV[8], 'status', 'queued', 'attempt', 0, 'once', once,
   'progress', '{}', 'base', int(now), 'version', int(now), 'events', 0)
+if ARGV[13] ~= '' then
+  redis.call('HSET', job_key(id), 'hook_to', ARGV[13], 'hook_attempts', 0)
+  hook_is(id, nil, 'waiting')
+end
 place(id, nil, 'queued')
 redis.call('ZADD', P .. 'due', int(now + ARGV[9]), id)
 progress_event(id)

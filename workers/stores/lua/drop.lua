@@ -1,11 +1,15 @@
 #!lua flags=allow-oom
 -- Forget a job. ARGV: id, id of its tree. Answers 1 where there was one.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'once')
+local h = redis.call('HMGET', job_key(id), 'status', 'once', 'hook_to', 'hook')
 redis.call('ZREM', P .. 'due', id)
 index_drop('tree', ARGV[3])
 if not h[1] then return 0 end
 place(id, h[1], nil)
+if h[3] then
+  hook_over(id, h[3])
+  hook_is(id, h[4], nil)
+end
 if h[2] ~= '' and redis.call('HGET', h[2], 'job') == id then redis.call('DEL', h[2]) end
 redis.call('DEL', job_key(id), P .. 'events:' .. id)
 redis.call('PUBLISH', P .. 'wake:' .. id, 'deleted')

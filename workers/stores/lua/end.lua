@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- Write into the record how a job ended; the terminal object is in the store already.
 -- ARGV: id, status, attempt, started_at or '', finished_at, result, warnings, error (JSON or ''),
--- ms that events are kept (0: none), id of its tree or '', the tree's facts as JSON.
+-- ms that events are kept (0: none), id of its tree or '', the tree's facts as JSON, what came of
+-- its webhook or '' (it is due now), how often that was sent, why it failed.
 -- Answers 'gone', 'ended' (nothing changed) or 'ok'.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'tenant')
+local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook')
 local status = h[1]
 if not status then return 'gone' end
 if ended(status) then return 'ended' end
@@ -17,6 +18,15 @@ end
 redis.call('ZREM', P .. 'due', id)
 if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12]) end
 set_status(id, status, ARGV[3])
+if h[3] then
+  if ARGV[13] == '' then
+    hook_is(id, h[4], 'pending')
+    hook_later(id, h[3], now)
+  else
+    redis.call('HSET', job_key(id), 'hook_attempts', ARGV[14], 'hook_reason', ARGV[15])
+    hook_is(id, h[4], ARGV[13])
+  end
+end
 if ARGV[10] == '0' then
   redis.call('DEL', P .. 'events:' .. id)
 else

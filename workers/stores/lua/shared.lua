@@ -101,3 +101,48 @@ local function board_drop(key)
   redis.call('DEL', key, key .. ':left', key .. ':own', key .. ':done')
   return tonumber(last[2]) or now
 end
+
+-- Webhooks of jobs that have ended. A job's `hook_to` is whom its webhook goes to, '<tenant>
+-- <host:port>', and `hook` where it stands. `hooks:<to>` holds the jobs whose webhooks are to be
+-- sent there, scored by the time in ms at which that is due or, while one is being sent, its lease
+-- ends; `hooks` has every <to>, scored by when to look there. `hooks_busy:<tenant>` has what is
+-- being sent, '<host:port> <job>', scored by the end of its lease.
+local function hook_is(id, old, new)
+  if old then redis.call('HINCRBY', P .. 'hook_counts', old, -1) end
+  if new then
+    redis.call('HINCRBY', P .. 'hook_counts', new, 1)
+    redis.call('HSET', job_key(id), 'hook', new)
+    touch(id)
+  end
+end
+
+local function hook_parts(to) return string.match(to, '^(%S+) (%S+)$') end
+
+-- Look at a receiver again when its first webhook is due.
+local function hook_look(to)
+  local first = redis.call('ZRANGE', P .. 'hooks:' .. to, 0, 0, 'WITHSCORES')
+  if first[1] then redis.call('ZADD', P .. 'hooks', int(tonumber(first[2])), to)
+  else redis.call('ZREM', P .. 'hooks', to) end
+end
+
+-- Nobody sends it now.
+local function hook_free(id, to)
+  local tenant, place = hook_parts(to)
+  redis.call('HDEL', job_key(id), 'hook_token', 'hook_due')
+  redis.call('ZREM', P .. 'hooks_busy:' .. tenant, place .. ' ' .. id)
+end
+
+-- It is due at a time in ms.
+local function hook_later(id, to, at)
+  hook_free(id, to)
+  redis.call('HSET', job_key(id), 'hook_due', int(at))
+  redis.call('ZADD', P .. 'hooks:' .. to, int(at), id)
+  hook_look(to)
+end
+
+-- It is not to be sent any more.
+local function hook_over(id, to)
+  hook_free(id, to)
+  redis.call('ZREM', P .. 'hooks:' .. to, id)
+  hook_look(to)
+end

@@ -1,0 +1,41 @@
+"""What is asked for is taken as its JSON Schema has it: pydantic makes 1 of `true`, 3 of "3"."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+
+class Exact(BaseModel):
+    """A base: no number is made of `true` or of text, and no truth value of anything else."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_it_is(cls, value: object, info: ValidationInfo) -> object:
+        kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
+        if kinds & {int, float} and type(value) not in kinds:
+            return _number(value)
+        if kinds == {bool} and type(value) is not bool:
+            raise PydanticCustomError("bool_type", "Input should be true or false")
+        return value
+
+
+def _number(value: object) -> object:
+    if isinstance(value, (bool, str)):
+        raise PydanticCustomError("number_type", "Input should be a number")
+    return value
+
+
+Whole: TypeAlias = Annotated[int, BeforeValidator(_number)]
+"""The same for one field, where a model tells its kind by another (discriminated unions)."""
+
+
+def _kinds(annotation: object) -> set[object]:
+    """The types that values of an annotation may have, without None."""
+    if get_origin(annotation) is Literal:
+        return {type(one) for one in get_args(annotation)}
+    parts = get_args(annotation)
+    found = set().union(*map(_kinds, parts)) if parts else {annotation}
+    return found - {type(None)}

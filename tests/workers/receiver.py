@@ -1,0 +1,132 @@
+"""Somebody's HTTP server that gets webhooks, and answers as a test says."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Got:
+    """A request that arrived."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+    @property
+    def content(self) -> Any:
+        return json.loads(self.body)
+
+
+Behave = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Receiver:
+    """Answers each request by the next of `answers`, then with 204.
+
+    An answer is a status, (status, headers), or a function that does what it likes.
+    """
+
+    def __init__(self) -> None:
+        self.got: list[Got] = []
+        self.answers: list[int | tuple[int, dict[str, str]] | Behave] = []
+        self.over = threading.Event()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                receiver.handle(self)
+
+            do_GET = do_POST
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port: int = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/hook?token=s3cret"
+        threading.Thread(target=self._server.serve_forever, args=[0.02], daemon=True).start()
+
+    @property
+    def server(self) -> ThreadingHTTPServer:
+        return self._server
+
+    def handle(self, request: BaseHTTPRequestHandler) -> None:
+        body = request.rfile.read(int(request.headers.get("content-length", 0)))
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.got.append(Got(request.path, headers, body, time.time()))
+        answer = self.answers.pop(0) if self.answers else 204
+        if callable(answer):
+            # The sender may be gone.
+            with contextlib.suppress(OSError):
+                answer(request)
+            request.close_connection = True
+            return
+        status, more = answer if isinstance(answer, tuple) else (answer, {})
+        request.send_response(status)
+        for name, value in {"Content-Length": "0", **more}.items():
+            request.send_header(name, value)
+        request.end_headers()
+
+    def wait(self, count: int = 1, timeout_s: float = 10.0) -> list[Got]:
+        """The requests, once there are so many."""
+        until(lambda: len(self.got) >= count, timeout_s)
+        return self.got
+
+    def hang(self, _: BaseHTTPRequestHandler) -> None:
+        """Never answer."""
+        self.over.wait(30.0)
+
+    def close(self) -> None:
+        self.over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextlib.contextmanager
+def receiving() -> Iterator[Receiver]:
+    receiver = Receiver()
+    try:
+        yield receiver
+    finally:
+        receiver.close()
+
+
+def until(reached: Callable[[], object], timeout_s: float = 10.0) -> None:
+    end = time.monotonic() + timeout_s
+    while not reached():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.005)
+
+
+def verify(secret: str, got: Got, tolerance_s: float = 300.0) -> None:
+    """As a receiver does: Standard Webhooks 1.0.0, literally. AssertionError if it is not signed.
+
+    secret : `whsec_...`.
+    """
+    prefix, _, key = secret.partition("_")
+    assert prefix == "whsec"
+    assert abs(time.time() - int(got.headers["webhook-timestamp"])) < tolerance_s
+    assert "." not in got.id
+    signed = b".".join([got.id.encode(), got.headers["webhook-timestamp"].encode(), got.body])
+    digest = hmac.new(base64.b64decode(key, validate=True), signed, hashlib.sha256).digest()
+    expected = "v1," + base64.b64encode(digest).decode()
+    assert expected in got.headers["webhook-signature"].split(" ")

@@ -1,0 +1,38 @@
+#!lua flags=allow-oom
+-- Take webhooks that are due. ARGV: token, how many at most, lease ms, how many may be sent at a
+-- time to one receiver, and for one tenant. Answers rows of {id, tenant, times it was sent}.
+local taken = {}
+local left = tonumber(ARGV[3])
+local until_ms = now + ARGV[4]
+for _, to in ipairs(redis.call('ZRANGEBYSCORE', P .. 'hooks', '-inf', int(now), 'LIMIT', 0, 500)) do
+  if left == 0 then break end
+  local tenant, place = hook_parts(to)
+  local busy = P .. 'hooks_busy:' .. tenant
+  redis.call('ZREMRANGEBYSCORE', busy, '-inf', int(now))
+  local sending, here = redis.call('ZRANGE', busy, 0, -1), 0
+  for _, row in ipairs(sending) do
+    if string.sub(row, 1, #place + 1) == place .. ' ' then here = here + 1 end
+  end
+  local room = math.min(left, ARGV[5] - here, ARGV[6] - #sending)
+  local due = {}
+  if room > 0 then
+    due = redis.call('ZRANGEBYSCORE', P .. 'hooks:' .. to, '-inf', int(now), 'LIMIT', 0, room)
+  end
+  for _, id in ipairs(due) do
+    local h = redis.call('HMGET', job_key(id), 'hook', 'hook_attempts')
+    if h[1] == 'pending' then
+      redis.call('HSET', job_key(id), 'hook_token', ARGV[2])
+      redis.call('ZADD', P .. 'hooks:' .. to, int(until_ms), id)
+      redis.call('ZADD', busy, int(until_ms), place .. ' ' .. id)
+      taken[#taken + 1] = { id, tenant, tonumber(h[2]) }
+      left = left - 1
+    else
+      redis.call('ZREM', P .. 'hooks:' .. to, id)
+    end
+  end
+  hook_look(to)
+  -- One that may send no more now goes behind the others.
+  local at = redis.call('ZSCORE', P .. 'hooks', to)
+  if at and tonumber(at) <= now then redis.call('ZADD', P .. 'hooks', int(now), to) end
+end
+return taken
