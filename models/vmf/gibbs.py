@@ -142,23 +142,14 @@ class Gibbs:
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
     ) -> None:
         from models.vmf import gibbs_sweeps
-        from models.vmf.constants import log_c, table
+        from models.vmf.constants import table
 
-        n_features = self.passes.points.shape[1]
         kappa = np.exp(log_kappa)
-        size, total = self._sums(cluster, len(kappa))
-        field = np.ascontiguousarray((kappa[:, None] * total + priors.c0 * priors.mu0).T)
-        square = np.einsum("dk,dk->k", field, field)
         state = (
-            kappa,
-            field,
-            size,
-            log_c(n_features, kappa),
-            square,
-            log_c(n_features, np.sqrt(square)),
+            *fields(kappa, *self._sums(cluster, len(kappa)), priors),
             self._prior(priors),
         )
-        known = table(n_features)
+        known = table(self.passes.points.shape[1])
         for rows in self.passes.points.slices():
             block = self.passes.points.block(rows)
             at = np.flatnonzero(self.counted[rows] > 0)
@@ -278,6 +269,20 @@ def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
     shared = both.reshape(n_clusters, n_clusters)
     own, order = linear_sum_assignment(-shared)
     return order, shared[own, order]
+
+
+def fields(
+    kappa: Float, size: Float, total: Float, priors: Priors
+) -> tuple[Float, Float, Float, Float, Float, Float]:
+    """What compiled sweeps go by and keep up: kappa, (D, K) fields of the means, sizes, log C_D of
+    each kappa, the fields' squared lengths and log C_D of their lengths."""
+    from models.vmf.constants import log_c
+
+    n_features = total.shape[1]
+    field = np.ascontiguousarray((kappa[:, None] * total + priors.c0 * priors.mu0).T)
+    square = np.einsum("dk,dk->k", field, field)
+    own, of_means = log_c(n_features, kappa), log_c(n_features, np.sqrt(square))
+    return kappa, field, size, own, square, of_means
 
 
 def expected_means(field: Float, gamma: Float) -> Float:

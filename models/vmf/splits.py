@@ -25,6 +25,7 @@ from scipy.special import gammaln
 
 from models.data import Matrix
 from models.partitions.points import Float, Int
+from models.vmf.gibbs import fields
 from models.vmf.points import UnitRows
 from models.vmf.worths import Worths, log_normal
 
@@ -207,22 +208,14 @@ class Splits:
     ) -> float:
         """Rows `at` are drawn between two clusters, in place; the log probability."""
         from models.vmf import gibbs_sweeps
-        from models.vmf.constants import log_c, table
+        from models.vmf.constants import table
 
-        n_features, p = total.shape[1], self.worths.priors
-        field = np.ascontiguousarray((kappa[:, None] * total + p.c0 * p.mu0).T)
-        square = np.einsum("dk,dk->k", field, field)
         state = (
-            kappa,
-            field,
-            size,
-            log_c(n_features, kappa),
-            square,
-            log_c(n_features, np.sqrt(square)),
+            *fields(kappa, size, total, self.worths.priors),
             (0.0, 0.0),
             uniform,
             wanted,
-            table(n_features),
+            table(total.shape[1]),
         )
         if isinstance(block, sp.csr_array):
             arrays = (block.indptr, block.indices, block.data)
