@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,18 @@ def test_warnings_are_shown(open_page: Open, api: Api) -> None:
     text = page.locator("main").inner_text()
     for warning in job["warnings"]:
         assert warning in text
+
+
+def test_where_a_webhook_stands(open_page: Open, service: Service, blobs: dict[str, Any]) -> None:
+    body = {**slow(blobs, 1), "support": None, "webhook": "http://nobody.invalid/hooks"}
+    job = submit(service, body)
+    deadline = time.monotonic() + 30
+    while not service.client.get(f"/v1/jobs/{job}").json()["webhook"]["attempts"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    facts = open_page(f"/jobs/{job}").locator(".facts").inner_text()
+    assert "http://nobody.invalid/hooks" in facts
+    assert "not delivered yet, sent once, again" in facts
 
 
 def test_a_job_deleted_while_it_is_looked_at(

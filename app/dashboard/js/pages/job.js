@@ -270,6 +270,10 @@ function asked(job, method, router) {
         el("dt", {}, "Then"),
         el("dd", {}, `${job.then.method} (${shownParams(job.then.params)})`),
       ],
+      job.webhook && [
+        el("dt", {}, "Webhook"),
+        el("dd", {}, said(job.webhook.url), el("div", { class: "quiet" }, hookSaid(job.webhook))),
+      ],
       el("dt", {}, "Times"),
       el(
         "dd",
@@ -280,4 +284,19 @@ function asked(job, method, router) {
       el("dd", { class: "mono" }, job.id),
     ),
   );
+}
+
+const HOOK = {
+  waiting: "sent when the job has ended",
+  pending: "not delivered yet",
+  delivered: "delivered",
+  failed: "given up",
+};
+
+/** Where a webhook stands, in a sentence. */
+function hookSaid({ status, attempts, next_at: next, reason }) {
+  const parts = [HOOK[status]];
+  if (attempts > 0) parts.push(`sent ${attempts === 1 ? "once" : `${attempts} times`}`);
+  if (next && attempts > 0) parts.push(`again ${moment(next)}`);
+  return [parts.join(", "), status === "delivered" ? null : reason].filter(Boolean).join(". ");
 }
