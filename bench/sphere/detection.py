@@ -20,6 +20,7 @@ from models.methods.sphere import bvmf, vmf
 
 MODELS = {
     "B-vMFmix": bvmf.verdicts,
+    "B-vMFmix, one kappa": bvmf.verdicts,
     "vMFmix": vmf.verdicts,
     "vMFmix, own kappa": vmf.verdicts,
 }

@@ -28,7 +28,7 @@ class Order:
     worse: str
 
 
-_RECOVERY, _LIKELIHOOD = ("nmi", "ari"), ("log-likelihood",)
+_RECOVERY, _LIKELIHOOD, _DETECTION = ("nmi", "ari"), ("log-likelihood",), ("accuracy", "auc")
 
 ORDERS = (
     Order("table 5.2", _RECOVERY, "B-vMFmix", "vMFmix"),
@@ -41,9 +41,11 @@ ORDERS = (
     Order("figures 5.1, 5.3", _LIKELIHOOD, "B-vMFmix", "vMFmix"),
     *(Order("figure 5.2", _LIKELIHOOD, "H-vMFmix", one) for one in ("B-vMFmix", "vMFmix")),
     *(Order("figure 5.3", _LIKELIHOOD, "T-vMFmix", one) for one in ("B-vMFmix", "vMFmix")),
-    Order("one kappa", (*_RECOVERY, *_LIKELIHOOD), "B-vMFmix, one kappa", "B-vMFmix"),
-    Order("one kappa", (*_RECOVERY, *_LIKELIHOOD), "B-vMFmix, one kappa", "vMFmix"),
-    Order("table 5.4", ("accuracy", "auc"), "B-vMFmix", "vMFmix"),
+    Order("table 5.4", _DETECTION, "B-vMFmix", "vMFmix"),
+    *(
+        Order("one kappa", (*_RECOVERY, *_LIKELIHOOD, *_DETECTION), "B-vMFmix, one kappa", one)
+        for one in ("B-vMFmix", "vMFmix")
+    ),
     Order("table 5.5", _LIKELIHOOD, "B-vMFmix", "B-vMFmix, bounding"),
 )
 
