@@ -157,7 +157,7 @@ def ranked(world: World, plan: Plan, seed: int, maker: Maker = sampler) -> Ranke
 @dataclass(frozen=True, slots=True)
 class Calibrated:
     """Of one statistic: p of its ranks being uniform by either test, and the mean correlation of a
-    draw with the next (0 where draws never vary)."""
+    draw with the next over seeds, 0 for those whose draws never vary."""
 
     statistic: str
     chi_squared: float
@@ -183,7 +183,7 @@ def calibrated(
                 name,
                 chi_squared(ranks, plan.n_draws, n_bins),
                 envelope(ranks, plan.n_draws),
-                float(lags[np.isfinite(lags)].sum() / max(1, np.isfinite(lags).sum())),
+                float(np.nan_to_num(lags).mean()),
             )
         )
     return tested
