@@ -71,11 +71,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from app.serve import Refused, serve
+    from workers.settings import wrong_settings
 
     try:
         return serve(arguments.host, arguments.port, arguments.data_dir, arguments.workers)
     except ValidationError as error:
-        print(_wrong_settings(error), file=sys.stderr)
+        print(wrong_settings(error), file=sys.stderr)
         return 2
     except (Refused, ValueError) as error:
         print(error, file=sys.stderr)
@@ -88,12 +89,13 @@ def _api(arguments: argparse.Namespace) -> int:
     from app.security import keys
     from app.settings import Settings
     from workers import logs
+    from workers.settings import wrong_settings
 
     try:
         settings = Settings()
         keys(settings)
     except ValidationError as error:
-        print(_wrong_settings(error), file=sys.stderr)
+        print(wrong_settings(error), file=sys.stderr)
         return 2
     except ValueError as error:
         print(error, file=sys.stderr)
@@ -156,13 +158,6 @@ def _keys_new(arguments: argparse.Namespace) -> int:
     print(f"key (shown once, for the caller):      {key}")
     print(f"line (for UMBEL_API_KEYS or its file): {line}")
     return 0
-
-
-def _wrong_settings(error: ValidationError) -> str:
-    """What is wrong with the environment, a variable a line."""
-    return "\n".join(
-        f"UMBEL_{'_'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()
-    )
 
 
 def _port(text: str) -> int:

@@ -9,8 +9,10 @@ import argparse
 import os
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
 from workers import forkserver, logs
-from workers.settings import WorkerSettings
+from workers.settings import WorkerSettings, wrong_settings
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -18,7 +20,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="umbel worker", description="Run one worker process.")
     parser.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
     queues = parser.parse_args(argv).queues.split(",")
-    settings = WorkerSettings()
+    try:
+        settings = WorkerSettings()
+    except ValidationError as error:
+        parser.error(wrong_settings(error))
     if not settings.redis_url or not settings.store_url:
         parser.error("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set")
     try:

@@ -9,10 +9,17 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _SHORTEST_SECRET = 24
+
+
+def wrong_settings(error: ValidationError) -> str:
+    """What is wrong with the environment, a variable a line."""
+    return "\n".join(
+        f"UMBEL_{'_'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()
+    )
 
 
 class WorkerSettings(BaseSettings):

@@ -61,3 +61,15 @@ def test_a_wrong_environment(
 ) -> None:
     monkeypatch.setenv(name, value)
     assert said in refused(capsys, command, "--port", "0")
+
+
+def test_a_worker_says_what_is_wrong_with_its_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from workers.main import main as worker
+
+    monkeypatch.setenv("UMBEL_LOG_LEVEL", "loud")
+    with pytest.raises(SystemExit) as ended:
+        worker([])
+    assert ended.value.code == 2
+    assert "UMBEL_LOG_LEVEL: Input should be 'DEBUG', 'INFO'" in capsys.readouterr().err

@@ -280,3 +280,12 @@ def test_prediction_refuses_rows_it_cannot_place() -> None:
 def test_what_would_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters"):
         METHOD.check_size({"features": (10**6, 4)}, VMFParams(n_clusters=1000), 1 << 30)
+
+
+@pytest.mark.parametrize("given", [{}, {"assignment": "hard"}, {"choose": "bic"}])
+def test_runs_at_once_change_nothing(given: dict[str, Any]) -> None:
+    features = mixture((60, 50, 40), 6, 20.0)[0]
+    params = VMFParams(n_clusters=3, n_init=5, **given)
+    one, other = (METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3))
+    assert one.metrics == other.metrics
+    assert (one.logits == other.logits).all()
