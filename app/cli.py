@@ -86,7 +86,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _api(arguments: argparse.Namespace) -> int:
     import uvicorn
 
-    from app.security import keys
+    from app.http.security import keys
     from app.settings import Settings
     from workers import logs
     from workers.settings import wrong_settings
@@ -148,7 +148,7 @@ def _openapi(_: argparse.Namespace) -> int:
 
 
 def _keys_new(arguments: argparse.Namespace) -> int:
-    from app.security import new_key
+    from app.http.security import new_key
 
     try:
         key, line = new_key(arguments.tenant)

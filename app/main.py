@@ -15,9 +15,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, Response
 
-from app import openapi, problems, reference
-from app.deps import Service
-from app.observe import Figures, Observed
+from app import openapi
+from app import openapi as reference
+from app.http import problems
+from app.http.dependencies import Service
+from app.http.job_ends import Wakes
+from app.http.observability import Figures, Observed
+from app.http.security import Gate
 from app.routes import (
     assignments,
     clusters,
@@ -40,14 +44,12 @@ from app.routes import (
     views,
     webhooks,
 )
-from app.security import Gate
 from app.settings import Settings
-from app.wakes import Wakes
+from workers.artifacts.uploads import Parts
 from workers.assembly import Assembly, assemble
-from workers.celery_app import sender
+from workers.broker import sender
 from workers.errors import TransientError
-from workers.ledger import Ledger
-from workers.parts import Parts
+from workers.jobs.ledger import Ledger
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from app.security import keys
+from app.http.security import keys
 from app.settings import Settings
 from workers import processes
 from workers.embedded import EmbeddedServer

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-# As in a worker: see workers.forkserver.
+# As in a worker: see workers.child.template.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 Size = Literal["quick", "default", "full"]

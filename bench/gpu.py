@@ -20,10 +20,10 @@ import torch
 from bench import OUT, Size, synthetic
 from bench.l2h import Case
 from bench.report import Report
-from models.contract import silent
-from models.l2h import device, digest
-from models.l2h.digest import Digest
-from models.l2h.source import Source
+from models.method import silent
+from models.methods.logits.merging import pass_gpu, row_digest
+from models.methods.logits.merging.row_digest import Digest
+from models.methods.logits.merging.source import Source
 from models.rows import ArrayRows
 
 CASES: dict[Size, tuple[Case, ...]] = {
@@ -77,17 +77,20 @@ def table(report: Report, size: Size) -> None:
 def _on_device(report: Report, case: Case, source: Source) -> float:
     """Reads that the quickest way to list the rows takes."""
     x = torch.from_numpy(np.array(source.rows.read(0, case.n_points))).to("cuda")
-    n_rows = device.block_rows(source, "cuda")
-    asked = min(digest.LISTED, case.n_classes - 1), source.scale, *device.bounds(source)
+    n_rows = pass_gpu.block_rows(source, "cuda")
+    asked = min(row_digest.LISTED, case.n_classes - 1), source.scale, *pass_gpu.bounds(source)
 
-    def all_of_it(listed: Callable[..., device.Listed]) -> None:
+    def all_of_it(listed: Callable[..., pass_gpu.Listed]) -> None:
         for block in x.split(n_rows):
             listed(block, *asked)
 
     read_ms = _device_ms(lambda: x.view(-1).view(torch.int32).amax())
-    ways = {"one read": read_ms, "listing, in passes": _device_ms(lambda: all_of_it(device.listed))}
-    quickest = device.quickest(x)
-    if quickest is not device.listed:
+    ways = {
+        "one read": read_ms,
+        "listing, in passes": _device_ms(lambda: all_of_it(pass_gpu.listed)),
+    }
+    quickest = pass_gpu.quickest(x)
+    if quickest is not pass_gpu.listed:
         ways["listing, fused"] = _device_ms(lambda: all_of_it(quickest))
     for what, took in ways.items():
         report.row(
@@ -106,9 +109,9 @@ def _on_device(report: Report, case: Case, source: Source) -> float:
 
 def _whole(report: Report, case: Case, source: Source) -> None:
     n = case.n_points
-    transfer_s, _ = _wall_s(lambda: _transfer(case, device.block_rows(source, "cuda")))
-    gpu_s, gpu = _wall_s(lambda: device.scan(source, 0, n, "cuda", silent, THREADS))
-    cpu_s, cpu = _wall_s(lambda: digest.scan(source, 0, n, THREADS, silent))
+    transfer_s, _ = _wall_s(lambda: _transfer(case, pass_gpu.block_rows(source, "cuda")))
+    gpu_s, gpu = _wall_s(lambda: pass_gpu.scan(source, 0, n, "cuda", silent, THREADS))
+    cpu_s, cpu = _wall_s(lambda: row_digest.scan(source, 0, n, THREADS, silent))
     for what, wall_s, made in (
         ("transfer", transfer_s, None),
         ("scan, GPU", gpu_s, gpu),

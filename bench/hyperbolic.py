@@ -18,8 +18,8 @@ import numpy as np
 from bench import OUT, Size
 from bench.measure import measured
 from bench.report import Report
-from models.contract import Fitted, silent
 from models.data import Data
+from models.method import Fitted, silent
 from models.methods.hyperbolic.ghhc import GHHCParams
 from models.registry import method
 from models.rows import ArrayRows
@@ -111,11 +111,11 @@ def _steps(report: Report, case: Case) -> float:
     def work() -> float:
         import torch
 
-        from models.hyperbolic.descent import Descent
-        from models.hyperbolic.fitting import effort_of
-        from models.hyperbolic.pools import Pool
-        from models.hyperbolic.training import steps
-        from models.hyperbolic.triples import Sampled
+        from models.methods.hyperbolic.ball.descent import Descent
+        from models.methods.hyperbolic.ball.fit import effort_of
+        from models.methods.hyperbolic.ball.pools import Pool
+        from models.methods.hyperbolic.ball.training import steps
+        from models.methods.hyperbolic.ball.triples import Sampled
 
         torch.set_num_threads(1)
         rng = np.random.default_rng(0)

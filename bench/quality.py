@@ -2,7 +2,7 @@
 
 Every method on every set with several seeds, its defaults but for what is named; then the systems
 of the logits paper on one image set. The gHHC paper's table 1 stands beside the sets it shares. The
-runs are those of a comparison over HTTP (`workers.comparing`), one after the other.
+runs are those of a comparison over HTTP (`workers.child.comparison`), one after the other.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy.typing as npt
 from bench import Size, real_data
 from bench.report import Report
 from models.registry import methods
-from workers.comparing import Asked, Bench, Contender, compare
-from workers.crew import Crew
-from workers.jobs import Step
+from workers.child.comparison import Asked, Bench, Contender, compare
+from workers.child.crew import Crew
+from workers.model import Step
 
 METRICS = ("dendrogram_purity", "lhd", "leaf_purity", "nmi", "ari", "accuracy")
 

@@ -11,15 +11,15 @@ from functools import partial
 
 import numpy as np
 
-from app import forms
+from app.forms import tree as forms
 from app.routes import assignments
 from bench import Size
 from bench.measure import measured
 from bench.report import Report
-from models.tree import columns, cut, linkage, search, view, walk
+from models.tree import columns, cut, linkage, search, walk, window
 from models.tree.build import from_merges
 from models.tree.tree import Tree
-from workers.trees import TreeRecord
+from workers.artifacts.trees import TreeRecord
 
 LEAVES: dict[Size, int] = {"quick": 20_000, "default": 1_000_000, "full": 1_000_000}
 RUNS: dict[Size, int] = {"quick": 1, "default": 3, "full": 5}
@@ -95,7 +95,7 @@ def _outputs(tree: Tree) -> dict[str, Output]:
             if form.suffix in ("json", "nwk", "nex", "linkage.npy", "hclust.json", "arrow", "svg")
         },
         "nested .json, 10 levels": _form(forms.FORMS[0], layout="nested", depth=10),
-        "view of 20,000 nodes": _no_text(lambda t: view.view(t, max_nodes=20_000)),
+        "view of 20,000 nodes": _no_text(lambda t: window.view(t, max_nodes=20_000)),
         "part under node 1": _no_text(lambda t: walk.part(t, 1)),
         "search": _no_text(lambda t: search.find(t, "99")),
         "from a linkage": _no_text(partial(_from, linkage.to_scipy(tree))),

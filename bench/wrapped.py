@@ -18,9 +18,9 @@ import numpy as np
 from bench import Size
 from bench.measure import measured
 from bench.report import Report
-from workers.jobs import Request, now
-from workers.run import Spec, run
-from workers.sources import Source
+from workers.child.run import Spec, run
+from workers.child.sources import Source
+from workers.model import Request, now
 
 Array = np.ndarray[Any, Any]
 GOAL_S = 0.1

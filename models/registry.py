@@ -1,4 +1,6 @@
-"""Finds the methods: every module under `models.methods` that has a subclass of `Method`.
+"""Finds the methods: every file in a family's folder, `models/methods/<family>/`, is one.
+
+Folders below a family hold what its methods are made of; nothing in them is looked at.
 
 Importing a method's module must stay cheap (no torch, no scikit-learn at the top), since the API
 process reads the catalogue.
@@ -8,13 +10,15 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import models.methods
-from models.contract import Method
 from models.errors import UsageError
+from models.method import Method
 
 
 @cache
@@ -26,10 +30,7 @@ def methods() -> dict[str, Method[Any]]:
     RuntimeError : two methods with one id, or a module whose name is not its method's id.
     """
     found: dict[str, Method[Any]] = {}
-    for module_info in pkgutil.walk_packages(models.methods.__path__, "models.methods."):
-        if module_info.ispkg:
-            continue
-        module = import_module(module_info.name)
+    for module in _modules():
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if not issubclass(kind, Method) or kind.__module__ != module.__name__:
                 continue
@@ -41,6 +42,14 @@ def methods() -> dict[str, Method[Any]]:
                 raise RuntimeError(f"method {kind.id!r} lives in module {module.__name__}")
             found[kind.id] = kind()
     return dict(sorted(found.items()))
+
+
+def _modules() -> Iterator[ModuleType]:
+    for family in pkgutil.iter_modules(models.methods.__path__, "models.methods."):
+        package = import_module(family.name)
+        for module in pkgutil.iter_modules(package.__path__, f"{family.name}."):
+            if not module.ispkg:
+                yield import_module(module.name)
 
 
 def method(method_id: str) -> Method[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# As in a worker (workers.forkserver): several processes of tests share the cores.
+# As in a worker (workers.child.template): several processes of tests share the cores.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 ROOT = Path(__file__).parent.parent

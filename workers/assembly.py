@@ -8,16 +8,16 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
-from workers.datasets import Datasets
+from workers.artifacts.datasets import Datasets
+from workers.artifacts.trees import Trees
 from workers.errors import FatalError
-from workers.ledger import Ledger, Send
+from workers.jobs.ledger import Ledger, Send
 from workers.settings import WorkerSettings
-from workers.stores.blobs import Blobs
-from workers.stores.index import Index
-from workers.stores.local import LocalBlobs
-from workers.stores.records import Records
-from workers.stores.redis import connect
-from workers.trees import Trees
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.local import LocalBlobs
+from workers.stores.redis.client import connect
+from workers.stores.redis.index import Index
+from workers.stores.redis.records import Records
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def blobs_at(settings: WorkerSettings) -> Blobs:
     if address.scheme == "file" and address.netloc in ("", "localhost") and address.path:
         return LocalBlobs(Path(unquote(address.path)))
     if address.scheme == "s3" and address.netloc:
-        from workers.stores.s3 import S3Blobs
+        from workers.stores.objects.s3 import S3Blobs
 
         return S3Blobs(
             bucket=address.netloc,

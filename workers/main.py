@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from workers import forkserver, logs
+from workers import logs
+from workers.child import template
 from workers.settings import WorkerSettings, wrong_settings
 
 
@@ -32,10 +33,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(str(error))
     # Children that run jobs have no use for it.
     os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
-    forkserver.begin(settings.threads_per_job)
+    template.begin(settings.threads_per_job)
     logs.configure(settings.log_level)
 
-    from workers.celery_app import QUEUES
+    from workers.broker import QUEUES
     from workers.worker import Worker
 
     unknown = sorted(set(queues) - set(QUEUES))

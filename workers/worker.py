@@ -19,13 +19,12 @@ from pathlib import Path
 from celery.worker import state
 
 from workers.assembly import assemble
-from workers.celery_app import WakingPool, make_app, sender
-from workers.child import Limits, Nursery, trial
+from workers.broker import WakingPool, make_app, register, sender
+from workers.child.process import Limits, Nursery, trial
 from workers.errors import TransientError
 from workers.processes import FolderLock, Taken
 from workers.settings import WorkerSettings
-from workers.supervisor import Supervisor
-from workers.tasks import register
+from workers.supervisor.supervisor import Supervisor
 from workers.webhooks.sender import Sender
 
 _PRESENT_EVERY_S = 1.0

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from app.pictures.palette import Style, mix
 from models.tree.categories import Categories, shared
 from models.tree.layout import Layout, Scale, layout, readable_scale
-from models.tree.spans import spans
+from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
-from models.tree.view import fold, tip_weight
+from models.tree.window import fold, tip_weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
 from models.errors import UsageError
 from models.tree.categories import Categories
-from models.tree.spans import leaf_counts
+from models.tree.leaf_ranges import leaf_counts
 from models.tree.tree import Tree
 from models.tree.walk import require_node
 

@@ -13,12 +13,14 @@ import numpy as np
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, etags, forms, streaming
-from app.deps import Service, ServiceDep, Tenant, TreeId
-from app.problems import not_found, responses
+from app.forms import tree as forms
+from app.http import etags, streaming
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
+from app.http.problems import not_found, responses
 from app.routes.trees import ANYWHERE
 from app.schemas.parts import CutQuery
 from app.schemas.trees import Assignments
+from app.submission import tree_jobs
 from models.tree.cut import Cut, cut
 from models.tree.tree import Tree
 
@@ -188,7 +190,7 @@ async def _serve(
     form: forms.Form[_Assigned],
     query: CutQuery,
 ) -> Response:
-    record = await asking.tree_of(service, tenant, tree_id)
+    record = await tree_jobs.tree_of(service, tenant, tree_id)
     asked = query.model_dump(exclude_none=True)
     etag = etags.etag_of(f"{record.etag} assignments {form.suffix} {asked}".encode())
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "private, no-cache"}

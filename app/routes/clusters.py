@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from app import looking
-from app.deps import ServiceDep, Tenant, TreeId
-from app.problems import responses
+from app.forms import parts
+from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.http.problems import responses
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import ClustersBody, ClustersQuery
 from models.tree.clusters import Clusters, clusters
-from models.tree.spans import spans
+from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -52,12 +52,12 @@ async def cut_tree(
             "largest": int(size.max()),
             "warnings": [] if found.warning is None else [found.warning],
         }
-        yield looking.opened(head) + b', "clusters": '
+        yield parts.opened(head) + b', "clusters": '
         largest = _largest(tree, found, query.limit)
-        yield from looking.listed(looking.parted(largest, looking.ITEMS))
+        yield from parts.listed(parts.parted(largest, parts.ITEMS))
         yield b"}"
 
-    return await looking.written(counted(), await looking.look_turn(service, tenant, tree_id))
+    return await parts.written(counted(), await parts.look_turn(service, tenant, tree_id))
 
 
 def _largest(tree: Tree, found: Clusters, limit: int) -> list[dict[str, Any]]:

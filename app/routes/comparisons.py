@@ -12,20 +12,21 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Request, Response
 
-from app import forms, waiting
-from app.bodies import StrictRoute
-from app.deps import ComparisonId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.etags import answer, etag_of, matches
-from app.inputs import resolve
-from app.paging import address
-from app.problems import Refused, not_found, responses
+from app.forms import tree
+from app.http import waiting
+from app.http.bodies import StrictRoute
+from app.http.dependencies import ComparisonId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.etags import answer, etag_of, matches
+from app.http.paging import address
+from app.http.problems import Refused, not_found, responses
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.schemas.jobs import NewJob
-from app.submission import REFUSALS, check_size, check_steps, find_method
-from workers.comparing import MEASURED_ON, Asked, Contender
+from app.submission.inputs import resolve
+from app.submission.jobs import REFUSALS, check_size, check_steps, find_method
+from workers.child.comparison import MEASURED_ON, Asked, Contender
 from workers.errors import TransientError
-from workers.jobs import Record, new_id, now, sibling
-from workers.jobs import Request as JobRequest
+from workers.model import Record, new_id, now, sibling
+from workers.model import Request as JobRequest
 
 router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute)
 
@@ -118,9 +119,9 @@ def _csv(found: Comparison) -> Iterator[bytes]:
     yield text.getvalue().encode()
 
 
-FORMS: tuple[forms.Form[Comparison], ...] = (
-    forms.Form("json", "application/json", _json),
-    forms.Form("csv", "text/csv", _csv),
+FORMS: tuple[tree.Form[Comparison], ...] = (
+    tree.Form("json", "application/json", _json),
+    tree.Form("csv", "text/csv", _csv),
 )
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
@@ -156,7 +157,7 @@ async def get_comparison_as(
     suffix: Annotated[str, Path(description="json or csv.", examples=["csv"])],
 ) -> Response:
     """As without a suffix, the suffix saying which form."""
-    form = forms.by_suffix(suffix, FORMS)
+    form = tree.by_suffix(suffix, FORMS)
     return await _serve(request, service, tenant, comparison_id, form)
 
 
@@ -175,7 +176,7 @@ async def get_comparison(
     accept: Annotated[str | None, Header(description="JSON or CSV.")] = None,
 ) -> Response:
     """Where it stands; the table when it has ended. In CSV a row for each run."""
-    form = forms.by_accept(accept, FORMS)
+    form = tree.by_accept(accept, FORMS)
     return await _serve(request, service, tenant, comparison_id, form)
 
 
@@ -211,7 +212,7 @@ async def _serve(
     service: Service,
     tenant: str,
     comparison_id: str,
-    form: forms.Form[Comparison],
+    form: tree.Form[Comparison],
 ) -> Response:
     content = b"".join(form.write(Comparison.of(await _find(service, tenant, comparison_id))))
     etag = etag_of(content)

@@ -17,9 +17,9 @@ from pathlib import Path
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from app.etags import matches
-from app.paging import address
-from app.problems import Refused
+from app.http.etags import matches
+from app.http.paging import address
+from app.http.problems import Refused
 
 router = APIRouter(include_in_schema=False)
 

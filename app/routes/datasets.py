@@ -8,16 +8,16 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from app.contents import serve
-from app.deps import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.etags import answer
-from app.paging import LINK_HEADER, Cursor, Limit, address, link_next
-from app.problems import not_found, responses
+from app.http.contents import serve
+from app.http.dependencies import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.etags import answer
+from app.http.paging import LINK_HEADER, Cursor, Limit, address, link_next
+from app.http.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
 from app.schemas.pages import Page
-from app.uploads import Upload, make, receive
-from workers.datasets import Dataset
-from workers.jobs import new_id
+from app.submission.uploads import Upload, make, receive
+from workers.artifacts.datasets import Dataset
+from workers.model import new_id
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 

@@ -12,18 +12,20 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, etags, forms, streaming
-from app.bodies import StrictRoute
-from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
-from app.inputs import resolve
-from app.problems import Refused, not_found, responses
+from app.forms import tree
+from app.http import etags, streaming
+from app.http.bodies import StrictRoute
+from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
+from app.http.problems import Refused, not_found, responses
+from app.http.waiting import Prefer
 from app.routes.trees import ANYWHERE
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
 from app.schemas.jobs import JobBody
-from app.waiting import Prefer
-from workers import jobs
-from workers.jobs import Record
-from workers.node_tables import NODES
+from app.submission import tree_jobs
+from app.submission.inputs import resolve
+from workers import model
+from workers.artifacts.results import NODES
+from workers.model import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +44,7 @@ _AT_ONCE = 8_192
     response_model=Evaluation,
     responses={
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*asking.REFUSALS),
+        **responses(*tree_jobs.REFUSALS),
     },
 )
 async def evaluate_tree(
@@ -59,9 +61,9 @@ async def evaluate_tree(
     single points, at as many clusters as there are distinct labels. The answer says which.
     With `per_node` it also says where a report on every node lies.
     """
-    record = await asking.tree_of(service, tenant, tree_id)
+    record = await tree_jobs.tree_of(service, tenant, tree_id)
     inputs = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
-    job_id = jobs.new_id("job")
+    job_id = model.new_id("job")
     content = await request.body()
 
     async def make() -> Response:
@@ -70,7 +72,7 @@ async def evaluate_tree(
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)
         options["measured"] = await to_thread.run_sync(_measured, service, tenant, record.job)
-        asked_for = asking.asked(
+        asked_for = tree_jobs.asked(
             "evaluate",
             job_id,
             tenant,
@@ -81,7 +83,7 @@ async def evaluate_tree(
             inputs=given.refs,
             options=options,
         )
-        done, answer, headers = await asking.outcome(
+        done, answer, headers = await tree_jobs.outcome(
             request, service, asked_for, given.inline, prefer
         )
         return _evaluated(request, done, headers) if answer is None else answer
@@ -90,7 +92,7 @@ async def evaluate_tree(
         earlier = await to_thread.run_sync(service.ledger.get, tenant, made_id)
         if earlier is None:
             return None
-        done, answer = asking.settled(request, service, earlier)
+        done, answer = tree_jobs.settled(request, service, earlier)
         return _evaluated(request, done, {}) if answer is None else answer
 
     return await once.answer(job_id, content, make, again)
@@ -137,13 +139,13 @@ def _csv(table: pa.Table) -> Iterator[bytes]:
 def _field(value: Any) -> Any:
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return forms.cell(value) if isinstance(value, str) else value
+    return tree.cell(value) if isinstance(value, str) else value
 
 
-FORMS: tuple[forms.Form[pa.Table], ...] = (
-    forms.Form("json", "application/json", _json),
-    forms.Form("arrow", "application/vnd.apache.arrow.file", forms.arrow_chunks),
-    forms.Form("csv", "text/csv", _csv),
+FORMS: tuple[tree.Form[pa.Table], ...] = (
+    tree.Form("json", "application/json", _json),
+    tree.Form("arrow", "application/vnd.apache.arrow.file", tree.arrow_chunks),
+    tree.Form("csv", "text/csv", _csv),
 )
 
 
@@ -179,7 +181,7 @@ async def get_evaluated_nodes(
     """What an evaluation with `per_node` found of every node, once it has succeeded: purity,
     entropy, most frequent class, exemplars.
     """
-    form = forms.by_accept(accept, FORMS)
+    form = tree.by_accept(accept, FORMS)
     record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "evaluate":
         raise not_found("job of an evaluation", job_id)
@@ -202,7 +204,7 @@ def _opened(service: Service, tenant: str, job_id: str) -> pa.Table:
     """The table, mapped and not read; 404 for an evaluation that was not asked for one."""
     import pyarrow as pa
 
-    path = service.trees.file(tenant, jobs.sibling(job_id, "tr"), NODES)
+    path = service.trees.file(tenant, model.sibling(job_id, "tr"), NODES)
     if path is None:
         raise not_found("report on nodes of job", job_id)
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()

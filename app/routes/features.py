@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from app import forms, looking
-from app.deps import ServiceDep, Tenant, TreeId
-from app.problems import responses
+from app.forms import parts
+from app.forms import tree as forms
+from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.http.problems import responses
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import FeaturesBody
 from models.tree.features import Told, told
@@ -43,7 +44,7 @@ def _csv(tree: Tree) -> Iterator[bytes]:
 
 def _json(tree: Tree) -> Iterator[bytes]:
     yield b'{"items": '
-    yield from looking.listed([row._asdict() for row in part] for part in _parts(tree))
+    yield from parts.listed([row._asdict() for row in part] for part in _parts(tree))
     yield b"}"
 
 
@@ -85,11 +86,11 @@ async def get_tree_features(
     probabilities. No rows where it tells none.
     """
     form = forms.by_suffix(suffix, FORMS)
-    which = await looking.look_turn(service, tenant, tree_id)
+    which = await parts.look_turn(service, tenant, tree_id)
 
     def rows() -> Iterator[bytes]:
         yield from form.write(loaded(service, tenant, tree_id))
 
-    answer = await looking.written(rows(), which, form.media)
+    answer = await parts.written(rows(), which, form.media)
     answer.headers["Content-Disposition"] = f'attachment; filename="{tree_id}-features.{suffix}"'
     return answer

@@ -8,8 +8,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from app.deps import Service, ServiceDep
-from app.problems import Refused, responses
+from app.http.dependencies import Service, ServiceDep
+from app.http.problems import Refused, responses
 from app.schemas.health import Health
 from workers.errors import TransientError
 

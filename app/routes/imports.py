@@ -8,15 +8,16 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app import asking, etags
-from app.bodies import read_bounded
-from app.deps import OnceDep, RequestId, ServiceDep, Tenant
-from app.paging import address
-from app.problems import Refused, responses
+from app.http import etags
+from app.http.bodies import read_bounded
+from app.http.dependencies import OnceDep, RequestId, ServiceDep, Tenant
+from app.http.paging import address
+from app.http.problems import Refused, responses
+from app.http.waiting import Prefer
 from app.schemas.jobs import JobBody
 from app.schemas.trees import TREE_EXAMPLE, TreeSummary
-from app.waiting import Prefer
-from workers import jobs
+from app.submission import tree_jobs
+from workers import model
 from workers.formats.trees import FORMATS
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -95,12 +96,12 @@ async def import_tree(
         )
     limit = service.settings.max_tree_bytes
     content = await read_bounded(request, limit, "An uploaded tree")
-    job_id = jobs.new_id("job")
+    job_id = model.new_id("job")
     digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
     mark = "\n".join([digest, media, repr(name)]).encode()
 
     async def make() -> Response:
-        asked_for = asking.asked(
+        asked_for = tree_jobs.asked(
             "import",
             job_id,
             tenant,
@@ -111,7 +112,7 @@ async def import_tree(
             options={"format": FORMATS[media]},
             name=name,
         )
-        done, answer, headers = await asking.outcome(
+        done, answer, headers = await tree_jobs.outcome(
             request, service, asked_for, {"content": content}, prefer or "wait=30"
         )
         if done is None:
@@ -120,8 +121,8 @@ async def import_tree(
         return await imported(done.id, headers if prefer else {})
 
     async def imported(done_id: str, headers: dict[str, str]) -> Response:
-        tree_id = jobs.sibling(done_id, "tr")
-        record = await asking.tree_of(service, tenant, tree_id)
+        tree_id = model.sibling(done_id, "tr")
+        record = await tree_jobs.tree_of(service, tenant, tree_id)
         location = {"Location": address(request, f"/v1/trees/{tree_id}"), **headers}
         return etags.answer(request, TreeSummary.of(record), status=201, headers=location)
 
@@ -129,7 +130,7 @@ async def import_tree(
         record = await to_thread.run_sync(service.ledger.get, tenant, made_id)
         if record is None or not record.ended:
             return None
-        done, answer = asking.settled(request, service, record)
+        done, answer = tree_jobs.settled(request, service, record)
         return answer if done is None else await imported(done.id, {})
 
     return await once.answer(job_id, mark, make, again)

@@ -10,18 +10,18 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app import waiting
-from app.bodies import StrictRoute
-from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.etags import answer
-from app.events import follow
-from app.inputs import resolve
-from app.paging import LINK_HEADER, Cursor, Limit, link_next
-from app.problems import not_found, responses
+from app.http import waiting
+from app.http.bodies import StrictRoute
+from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.etags import answer
+from app.http.events import follow
+from app.http.paging import LINK_HEADER, Cursor, Limit, link_next
+from app.http.problems import not_found, responses
 from app.routes import webhooks
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
 from app.schemas.pages import Page
-from app.submission import (
+from app.submission.inputs import resolve
+from app.submission.jobs import (
     REFUSALS,
     accepted,
     check_size,
@@ -31,8 +31,8 @@ from app.submission import (
     job_address,
 )
 from workers.errors import TransientError
-from workers.jobs import Record, Step, new_id, now
-from workers.jobs import Request as JobRequest
+from workers.model import Record, Step, new_id, now
+from workers.model import Request as JobRequest
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 

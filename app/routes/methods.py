@@ -6,9 +6,9 @@ from functools import cache
 
 from fastapi import APIRouter, Request, Response
 
-from app.deps import Tenant
-from app.etags import answer
-from app.problems import not_found, responses
+from app.http.dependencies import Tenant
+from app.http.etags import answer
+from app.http.problems import not_found, responses
 from app.schemas.methods import EXAMPLE, MethodBody
 from app.schemas.pages import Page
 from models.registry import methods

@@ -7,19 +7,19 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
-from app import asking
-from app.bodies import StrictRoute
-from app.contents import serve
-from app.deps import ModelId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.etags import answer
-from app.problems import not_found, responses
+from app.http.bodies import StrictRoute
+from app.http.contents import serve
+from app.http.dependencies import ModelId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.etags import answer
+from app.http.problems import not_found, responses
+from app.http.waiting import Prefer
 from app.routes import predictions
 from app.schemas.jobs import JobBody
 from app.schemas.models import EXAMPLE, ModelBody
 from app.schemas.predictions import PredictionRequest
-from app.waiting import Prefer
-from workers import results
-from workers.jobs import sibling
+from app.submission import tree_jobs
+from workers.artifacts import results
+from workers.model import sibling
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
 
@@ -107,7 +107,7 @@ async def get_model_content(
     responses={
         **predictions.PLACED,
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*asking.REFUSALS, "not-acceptable"),
+        **responses(*tree_jobs.REFUSALS, "not-acceptable"),
     },
 )
 async def predict_with_model(

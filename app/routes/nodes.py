@@ -12,18 +12,19 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app import forms, looking
-from app.coloring import by_labels
-from app.deps import Service, ServiceDep, Tenant, TreeId
-from app.paging import LINK_HEADER, link_next
-from app.problems import not_found, responses
+from app.forms import parts
+from app.forms import tree as forms
+from app.forms.coloring import by_labels
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
+from app.http.paging import LINK_HEADER, link_next
+from app.http.problems import not_found, responses
+from app.http.streaming import in_turn
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import MembersBody, MembersQuery, NodeBody
-from app.streaming import in_turn
 from models.tree import nested, walk
 from models.tree.categories import Categories
 from models.tree.labels import mix
-from models.tree.spans import spans
+from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 from models.tree.walk import Rows
 
@@ -72,20 +73,20 @@ async def get_node(
             **{key: value for key, value in own.items() if key not in _OWN},
             "n_leaves": int(spans(tree).count[node]),
             "depth": int(tree.depth[node]),
-            "parent_node": looking.briefly(tree, path[-2:-1].tolist())[0] if node else None,
-            "ancestors": looking.briefly(tree, _nearest(path[:-1])),
+            "parent_node": parts.briefly(tree, path[-2:-1].tolist())[0] if node else None,
+            "ancestors": parts.briefly(tree, _nearest(path[:-1])),
             "child_nodes": _children(tree, below),
         }
         if labels is not None:
             found = by_labels(service, tenant, tree_id, tree, labels, "labels")
             facts["labels"] = {"dataset": labels, **_mixed(tree, found, node)}
-        yield looking.opened(facts) + b', "path": '
-        yield from looking.listed(looking.parted(path.tolist(), looking.IDS))
+        yield parts.opened(facts) + b', "path": '
+        yield from parts.listed(parts.parted(path.tolist(), parts.IDS))
         yield b', "children": '
-        yield from looking.listed(looking.parted(below.tolist(), looking.IDS))
+        yield from parts.listed(parts.parted(below.tolist(), parts.IDS))
         yield b"}"
 
-    return await looking.written(described(), await looking.look_turn(service, tenant, tree_id))
+    return await parts.written(described(), await parts.look_turn(service, tenant, tree_id))
 
 
 def _with_node(service: Service, tenant: str, tree_id: str, node: int) -> Tree:
@@ -109,7 +110,7 @@ def _children(tree: Tree, below: Rows) -> list[dict[str, Any]]:
     n_leaves = spans(tree).count[below].tolist()
     return [
         {**brief, "n_leaves": leaves}
-        for brief, leaves in zip(looking.briefly(tree, below.tolist()), n_leaves, strict=True)
+        for brief, leaves in zip(parts.briefly(tree, below.tolist()), n_leaves, strict=True)
     ]
 
 
@@ -124,7 +125,7 @@ def _mixed(tree: Tree, found: Categories, node: int) -> dict[str, Any]:
         "purity": seen.purity,
         "entropy": seen.entropy,
         "mix": [
-            {"label": looking.told(text[code].as_py()), "count": count, "share": share}
+            {"label": parts.told(text[code].as_py()), "count": count, "share": share}
             for code, count, share in seen.most
         ],
     }
@@ -265,7 +266,7 @@ async def _members(
     form: forms.Form[_Members],
     query: MembersQuery,
 ) -> Response:
-    which = await looking.look_turn(service, tenant, tree_id)
+    which = await parts.look_turn(service, tenant, tree_id)
 
     def opened() -> _Members:
         tree = _with_node(service, tenant, tree_id, node)
@@ -277,7 +278,7 @@ async def _members(
     members = await in_turn(opened, which)
     headers = {"Vary": "Accept"}
     if form.suffix == "csv":
-        answer = await looking.written(form.write(members), which, "text/csv")
+        answer = await parts.written(form.write(members), which, "text/csv")
         answer.headers.update(headers)
         return answer
     items, following = await in_turn(

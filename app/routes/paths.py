@@ -7,18 +7,19 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app import etags, forms, looking
-from app.deps import ModelId, Service, ServiceDep, Tenant
-from app.paging import LINK_HEADER, link_next
-from app.path_forms import FORMS, Wanted
-from app.paths import opened
+from app.forms import parts, tree
+from app.forms.cluster_paths import opened
+from app.forms.paths import FORMS, Wanted
+from app.http import etags
+from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
+from app.http.paging import LINK_HEADER, link_next
+from app.http.problems import not_found, responses
+from app.http.streaming import in_turn
 from app.pictures.stream import MOST_SHOWN
-from app.problems import not_found, responses
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.paths import PathsBody, PathsQuery
-from app.streaming import in_turn
-from workers import results
-from workers.jobs import sibling
+from workers.artifacts import results
+from workers.model import sibling
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
 
@@ -61,7 +62,7 @@ async def get_paths_as(
     query: Annotated[PathsQuery, Query()],
 ) -> Response:
     """As without a suffix, the suffix saying which form."""
-    form = forms.by_suffix(suffix, FORMS)
+    form = tree.by_suffix(suffix, FORMS)
     return await _serve(request, service, tenant, model_id, form, query)
 
 
@@ -87,7 +88,7 @@ async def get_paths(
     A picture has the weights as bands and below them the turns from period to period, of at most
     12 clusters; the others are one grey band. 404 for models that know no periods.
     """
-    form = forms.by_accept(accept, FORMS)
+    form = tree.by_accept(accept, FORMS)
     return await _serve(request, service, tenant, model_id, form, query)
 
 
@@ -96,7 +97,7 @@ async def _serve(
     service: Service,
     tenant: str,
     model_id: str,
-    form: forms.Form[Wanted],
+    form: tree.Form[Wanted],
     query: PathsQuery,
 ) -> Response:
     stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
@@ -107,14 +108,14 @@ async def _serve(
     etag = etags.etag_of(f"{stored.sha256} {form.suffix} {asked}".encode())
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "private, no-cache"}
     tree_id = sibling(model_id, "tr")
-    which = await looking.look_turn(service, tenant, tree_id)
+    which = await parts.look_turn(service, tenant, tree_id)
     most = MOST_SHOWN if form.media.startswith("image/") else None
     paths = await in_turn(lambda: opened(model_id, path, query.wanted, most), which)
     if etags.matches(request.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers=headers)
     wanted = await in_turn(lambda: Wanted(paths, loaded(service, tenant, tree_id), query), which)
     turn = "png" if form.suffix == "png" else which
-    answer = await looking.written(form.write(wanted), turn, form.media)
+    answer = await parts.written(form.write(wanted), turn, form.media)
     answer.headers.update(headers)
     if form.suffix == "json":
         link_next(request, answer, wanted.following)

@@ -15,17 +15,20 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, forms, streaming
-from app.bodies import StrictRoute
-from app.deps import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
-from app.inputs import resolve
-from app.problems import Refused, not_found, responses
+from app.forms import tree
+from app.http import streaming
+from app.http.bodies import StrictRoute
+from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
+from app.http.problems import Refused, not_found, responses
+from app.http.waiting import Prefer
 from app.routes.trees import ANYWHERE
 from app.schemas.jobs import JobBody
 from app.schemas.predictions import PredictionRequest, Predictions
-from app.waiting import Prefer
-from workers import jobs, results
-from workers.jobs import Record
+from app.submission import tree_jobs
+from app.submission.inputs import resolve
+from workers import model
+from workers.artifacts import results
+from workers.model import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +122,7 @@ def _csv(placed: _Placement) -> Iterator[bytes]:
 
 
 def _cell(value: object) -> str:
-    return forms.cell(value) if isinstance(value, str) else repr(value)
+    return tree.cell(value) if isinstance(value, str) else repr(value)
 
 
 def _arrow(placed: _Placement) -> Iterator[bytes]:
@@ -128,10 +131,10 @@ def _arrow(placed: _Placement) -> Iterator[bytes]:
         yield piece
 
 
-FORMS: tuple[forms.Form[_Placement], ...] = (
-    forms.Form("json", "application/json", _json),
-    forms.Form("arrow", "application/vnd.apache.arrow.file", _arrow),
-    forms.Form("csv", "text/csv", _csv),
+FORMS: tuple[tree.Form[_Placement], ...] = (
+    tree.Form("json", "application/json", _json),
+    tree.Form("arrow", "application/vnd.apache.arrow.file", _arrow),
+    tree.Form("csv", "text/csv", _csv),
 )
 
 PLACED: dict[int | str, dict[str, Any]] = {
@@ -157,7 +160,7 @@ PLACED: dict[int | str, dict[str, Any]] = {
     responses={
         **PLACED,
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*asking.REFUSALS, "not-acceptable"),
+        **responses(*tree_jobs.REFUSALS, "not-acceptable"),
     },
 )
 async def predict(
@@ -175,14 +178,14 @@ async def predict(
     and the probability of every node on it. Long ones become a job whose `result.predictions` says
     where the answer lies.
     """
-    form = forms.by_accept(accept, FORMS)
-    record = await asking.tree_of(service, tenant, tree_id)
-    job_id = jobs.new_id("job")
+    form = tree.by_accept(accept, FORMS)
+    record = await tree_jobs.tree_of(service, tenant, tree_id)
+    job_id = model.new_id("job")
     content = await request.body()
 
     async def make() -> Response:
         given = await to_thread.run_sync(resolve, service, tenant, body.inputs)
-        asked_for = asking.asked(
+        asked_for = tree_jobs.asked(
             "predict",
             job_id,
             tenant,
@@ -193,7 +196,7 @@ async def predict(
             inputs=given.refs,
             options={"tree": tree_id},
         )
-        done, answer, headers = await asking.outcome(
+        done, answer, headers = await tree_jobs.outcome(
             request, service, asked_for, given.inline, prefer
         )
         return answer or await _placed(service, done, form, headers)
@@ -202,7 +205,7 @@ async def predict(
         earlier = await to_thread.run_sync(service.ledger.get, tenant, made_id)
         if earlier is None:
             return None
-        done, answer = asking.settled(request, service, earlier)
+        done, answer = tree_jobs.settled(request, service, earlier)
         return answer or await _placed(service, done, form, {})
 
     return await once.answer(job_id, content, make, again)
@@ -222,7 +225,7 @@ async def get_predictions(
     service: ServiceDep, tenant: Tenant, job_id: JobId, accept: Accept = None
 ) -> Response:
     """What a job of predictions found, once it has succeeded."""
-    form = forms.by_accept(accept, FORMS)
+    form = tree.by_accept(accept, FORMS)
     record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "predict":
         raise not_found("job of predictions", job_id)
@@ -234,13 +237,13 @@ async def get_predictions(
 async def _placed(
     service: Service,
     done: Record | None,
-    form: forms.Form[_Placement],
+    form: tree.Form[_Placement],
     headers: dict[str, str],
 ) -> Response:
     assert done is not None
 
     def opened() -> _Placement:
-        tree_id = jobs.sibling(done.id, "tr")
+        tree_id = model.sibling(done.id, "tr")
         path = service.trees.file(done.tenant, tree_id, results.PREDICTIONS)
         if path is None:
             raise not_found("job of predictions", done.id)

@@ -7,15 +7,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from app import looking
-from app.asking import tree_of
-from app.deps import ServiceDep, Tenant, TreeId, is_id
-from app.problems import not_found, responses
+from app.forms import parts
+from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
+from app.http.problems import not_found, responses
+from app.http.streaming import turn
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import TangleBody
-from app.streaming import turn
+from app.submission.tree_jobs import tree_of
 from models.tree.tangle import Rotate, links, matched, tangle
-from models.tree.view import fold, scene
+from models.tree.window import fold, scene
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -77,11 +77,11 @@ async def tangle_trees(
             "links_left_out": len(joined.n_points[MOST_LINKS:]),
             "points_left_out": int(joined.n_points[MOST_LINKS:].sum()),
         }
-        yield looking.opened(head)
+        yield parts.opened(head)
         for side, tree, place in zip(("left", "right"), trees, places, strict=True):
             yield f', "{side}": '.encode()
             nodes = scene(tree, 0, max_nodes, scale="auto", place=place).nodes
-            yield from looking.listed(looking.parted(nodes, looking.ITEMS))
+            yield from parts.listed(parts.parted(nodes, parts.ITEMS))
         yield b', "links": '
         triples = zip(
             shown[0].node[joined.left[kept]].tolist(),
@@ -89,7 +89,7 @@ async def tangle_trees(
             joined.n_points[kept].tolist(),
             strict=True,
         )
-        yield from looking.listed(looking.parted(list(triples), looking.ITEMS))
+        yield from parts.listed(parts.parted(list(triples), parts.ITEMS))
         yield b"}"
 
-    return await looking.written(turned(), which)
+    return await parts.written(turned(), which)

@@ -10,14 +10,16 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from app import asking, etags, forms, streaming
-from app.coloring import coloring
-from app.deps import Service, ServiceDep, Tenant, TreeId, is_id
-from app.paging import LINK_HEADER, Cursor, Limit, link_next
-from app.problems import not_found, responses
+from app.forms import tree as forms
+from app.forms.coloring import coloring
+from app.http import etags, streaming
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, is_id
+from app.http.paging import LINK_HEADER, Cursor, Limit, link_next
+from app.http.problems import not_found, responses
 from app.schemas.pages import Page
 from app.schemas.parts import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
+from app.submission import tree_jobs
 from models.tree.tree import Tree
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -158,7 +160,7 @@ async def _serve(
     form: forms.Form[forms.Wanted],
     query: FormQuery,
 ) -> Response:
-    record = await asking.tree_of(service, tenant, tree_id)
+    record = await tree_jobs.tree_of(service, tenant, tree_id)
     asked = query.model_dump_json(exclude_defaults=True)
     etag = etags.etag_of(f"{record.etag} {form.suffix} {asked}".encode())
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "private, no-cache"}

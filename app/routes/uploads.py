@@ -13,20 +13,20 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from app import uploads
-from app.bodies import StrictRoute, too_large
-from app.deps import OnceDep, RequestId, Service, ServiceDep, Tenant, UploadId
-from app.etags import answer
-from app.paging import address
-from app.problems import Refused, not_found, responses
+from app.http.bodies import StrictRoute, too_large
+from app.http.dependencies import OnceDep, RequestId, Service, ServiceDep, Tenant, UploadId
+from app.http.etags import answer
+from app.http.paging import address
+from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET
 from app.schemas.datasets import DatasetBody, Hint, Member, Name
 from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
-from workers.datasets import Dataset
+from app.submission import uploads
+from workers.artifacts.datasets import Dataset
+from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 from workers.errors import AlreadyThere, Missing
-from workers.jobs import new_id, now
-from workers.parts import MOST_PARTS, Part, Upload
+from workers.model import new_id, now
 
 router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=StrictRoute)
 

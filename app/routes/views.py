@@ -10,19 +10,19 @@ from typing import Annotated, Any, Literal
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app import looking
-from app.asking import tree_of
-from app.coloring import COLOR_BY, coloring
-from app.deps import ServiceDep, Tenant, TreeId
-from app.paging import LINK_HEADER, link_next
-from app.problems import responses
+from app.forms import parts
+from app.forms.coloring import COLOR_BY, coloring
+from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.http.paging import LINK_HEADER, link_next
+from app.http.problems import responses
+from app.http.streaming import in_turn, turn
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import Hits, Levels, View
-from app.streaming import in_turn, turn
+from app.submission.tree_jobs import tree_of
 from models.tree.categories import Categories, shared
 from models.tree.tree import Tree
-from models.tree.view import Folded, scene
-from workers.jobs import sibling
+from models.tree.window import Folded, scene
+from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -84,19 +84,19 @@ async def view_tree(
         }
         if found is not None:
             head |= {"color_by": color_by, **_told(tree, found)}
-        yield looking.opened(head) + b', "nodes": '
-        yield from looking.listed(looking.parted(drawn.nodes, looking.ITEMS))
+        yield parts.opened(head) + b', "nodes": '
+        yield from parts.listed(parts.parted(drawn.nodes, parts.ITEMS))
         yield b"}"
 
-    which = await looking.look_turn(service, tenant, tree_id)
-    return await looking.written(laid_out(), which)
+    which = await parts.look_turn(service, tenant, tree_id)
+    return await parts.written(laid_out(), which)
 
 
 def _told(tree: Tree, found: Categories) -> dict[str, Any]:
     """What the categories are, those that come first."""
     return {
         "n_categories": found.n_categories,
-        "categories": [looking.told(text) for text in found.texts(tree, MOST_CATEGORIES)],
+        "categories": [parts.told(text) for text in found.texts(tree, MOST_CATEGORIES)],
         "category_sizes": found.size[:MOST_CATEGORIES].tolist(),
         "category_nodes": None if found.node is None else found.node[:MOST_CATEGORIES].tolist(),
         "warnings": list(found.warnings),
@@ -137,7 +137,7 @@ async def search_tree(
         tree = loaded(service, tenant, tree_id)
         return tree, find(tree, q, start + limit + 1)
 
-    which = await looking.look_turn(service, tenant, tree_id)
+    which = await parts.look_turn(service, tenant, tree_id)
     tree, hits = await in_turn(found, which)
     following = str(start + limit) if len(hits) > start + limit else None
 
@@ -150,10 +150,10 @@ async def search_tree(
             for node in hits[start : start + limit]
         )
         yield b'{"items": '
-        yield from looking.listed(items)
+        yield from parts.listed(items)
         yield f', "next_cursor": {json.dumps(following)}}}'.encode()
 
-    answer = await looking.written(page(), which)
+    answer = await parts.written(page(), which)
     link_next(request, answer, following)
     return answer
 
@@ -179,7 +179,7 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
     curves = {} if job is None or job.result is None else job.result.get("curves", {})
 
     def found() -> bytes:
-        from models.tree.levels import levels
+        from models.tree.suggested_cuts import levels
 
         tree = loaded(service, tenant, tree_id)
         # Other curves run over a method's own numbers, or its steps.

@@ -7,11 +7,11 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Header, Response
 
-from app.deps import ServiceDep, Tenant
-from app.problems import responses
+from app.http.dependencies import ServiceDep, Tenant
+from app.http.problems import responses
 from app.schemas.jobs import EndedBody
 from app.schemas.webhooks import SecretBody
-from workers.webhooks.keys import shown
+from workers.jobs.webhook_keys import shown
 
 router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"])
 

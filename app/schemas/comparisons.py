@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.evaluations import CutBody
 from app.schemas.jobs import AdvanceBody, Inputs, MethodId, Name, Params, StepBody
-from models.exact import Exact
+from models.parameters import Exact
 from models.preprocess.steps import Step
-from workers.jobs import Record, Status, sibling
+from workers.model import Record, Status, sibling
 
 MOST_FITS = 1000
 """Runs times seeds."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.datasets import Dataset
+from workers.artifacts.datasets import Dataset
 
 Role = Literal[
     "logits",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from models.exact import Exact
+from models.parameters import Exact
 
 
 class CutBody(BaseModel):

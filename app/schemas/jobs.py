@@ -16,9 +16,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from models.preprocess.steps import Step
-from workers.jobs import Record, Status
-from workers.replicating import Support
-from workers.shown import shown
+from workers.child.support import Support
+from workers.jobs.public import shown
+from workers.model import Record, Status
 from workers.webhooks.addresses import LONGEST, parse
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from models.contract import Method
+from models.method import Method
 
 EXAMPLE: dict[str, Any] = {
     "id": "l2h",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.trees import TreeRecord
+from workers.artifacts.trees import TreeRecord
 
 TREE_EXAMPLE: dict[str, Any] = {
     "id": "tr_01kaq3v0q8f2x7m5n9c4r6t1zd",

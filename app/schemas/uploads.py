@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.datasets import Dataset
-from workers.parts import MOST_PARTS, Part, Upload
+from workers.artifacts.datasets import Dataset
+from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$", description="In hexadecimal.")]
 Number = Annotated[int, Field(ge=0, lt=MOST_PARTS, description="Of the part; 0 or 1 is the first.")]

@@ -19,7 +19,7 @@ from bench.calibration.ranks import Maker, calibrated, sampler
 from bench.calibration.slips import slips
 from bench.calibration.worlds import Plan, World
 from bench.report import Report
-from models.vmf.priors import Priors
+from models.methods.sphere.bayes.priors import Priors
 
 _SEEDS: dict[Size, int] = {"quick": 24, "default": 200, "full": 1000}
 _FITS: dict[Size, int] = {"quick": 4, "default": 40, "full": 200}

@@ -21,17 +21,17 @@ from scipy.special import digamma, polygamma
 from scipy.stats import beta
 
 from bench.calibration.worlds import Float, Int, State, World
-from models.contract import silent
 from models.data import Data
+from models.method import silent
+from models.methods.sphere.bayes.concentrations import Form
+from models.methods.sphere.bayes.variational import Variational
+from models.methods.sphere.gibbs.chain import Chain
+from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.mixture.passes import Passes, log_joint
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_cosines, draw_vmf
-from models.vmf.chain import Chain
-from models.vmf.concentrations import Form
-from models.vmf.gibbs import Gibbs
-from models.vmf.passes import Passes, log_joint
-from models.vmf.points import UnitRows
-from models.vmf.runs import Restarts
-from models.vmf.variational import Variational
 
 How: TypeAlias = Literal["variational-sampling", "variational-bounding", "gibbs"]
 

@@ -25,17 +25,17 @@ from scipy import stats
 from scipy.special import xlogy
 
 from bench.calibration.worlds import Float, Int, Plan, State, World
-from models.contract import silent
 from models.data import Data
+from models.method import silent
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.gibbs.chain import Chain
+from models.methods.sphere.gibbs.dirichlet_process import Process, ProcessChain
+from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.mixture.loops.constants import log_c
+from models.methods.sphere.mixture.passes import Passes
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
-from models.vmf.chain import Chain
-from models.vmf.constants import log_c
-from models.vmf.gibbs import Gibbs
-from models.vmf.passes import Passes
-from models.vmf.points import UnitRows
-from models.vmf.priors import Priors
-from models.vmf.process import Process, ProcessChain
-from models.vmf.runs import Restarts
 
 N_BINS = 8
 """Of ranks, for the test by chi-squared."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from bench.calibration.ranks import Maker, sampler
 from bench.calibration.worlds import Float, Int, Plan, World
-from models.vmf.constants import log_c
-from models.vmf.gibbs import Gibbs
-from models.vmf.passes import Passes
-from models.vmf.priors import Priors
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.mixture.loops.constants import log_c
+from models.methods.sphere.mixture.passes import Passes
 
 
 def slips(priors: Priors) -> dict[str, Maker]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.mixture.mixture import Spread
 from models.numerics.sphere import draw_vmf
-from models.vmf.mixture import Spread
-from models.vmf.priors import Priors
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.contract import Fitted
 from models.data import Data, Matrix
+from models.method import Fitted
 from models.registry import method
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {

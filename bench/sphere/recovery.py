@@ -7,8 +7,8 @@ from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
 from bench.sphere.sets import Known, Labels
-from models.contract import Fitted
 from models.data import Matrix
+from models.method import Fitted
 
 N_CLUSTERS = 20
 """As in the thesis."""

@@ -16,11 +16,11 @@ import scipy.sparse as sp
 from bench import Size
 from bench.report import Report
 from bench.sphere.sets import UNIT, prepared
-from models.contract import silent
 from models.data import Data, Matrix
-from models.vmf.mixture import Mixture, Shape, maximize
-from models.vmf.passes import Passes
-from models.vmf.points import UnitRows
+from models.method import silent
+from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.passes import Passes
+from models.methods.sphere.mixture.rows import UnitRows
 
 _DENSE: dict[Size, int] = {"quick": 50_000, "default": 200_000, "full": 1_000_000}
 _SPARSE: dict[Size, int] = {"quick": 20_000, "default": 50_000, "full": 100_000}

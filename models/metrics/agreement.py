@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.metrics import flat, pair_sweeps
+from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
-from models.metrics.meets import LeafOrder, PointOrder
-from models.metrics.sight import Sight
+from models.metrics.lca_order import LeafOrder, PointOrder
+from models.metrics.loops import pairs
+from models.metrics.pair_profile import Sight
 from models.tree.parents import under
 from models.tree.tree import Tree
 
@@ -147,7 +148,7 @@ def _mean_squared_gap(
     gap = one.of(leaf, leaf, leaf) - other.of(row_leaf, row_leaf, row_leaf)
     total = float(inside @ (gap * gap))
     member = np.argsort(cells.row, kind="stable")
-    total += pair_sweeps.squared_gap(
+    total += pairs.squared_gap(
         cells.row,
         member,
         np.searchsorted(cells.row[member], np.arange(cells.row_leaf.shape[0] + 1)),

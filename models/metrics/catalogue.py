@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from models.contract import Progress, silent
 from models.data import Matrix
 from models.errors import UsageError
+from models.method import Progress, silent
 from models.metrics.against_features import AGAINST_FEATURES
 from models.metrics.against_hierarchy import AGAINST_HIERARCHY
 from models.metrics.against_labels import AGAINST_LABELS

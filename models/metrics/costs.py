@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.metrics import sweeps
 from models.metrics.estimate import Estimate, mean_of
-from models.metrics.meets import LeafOrder, PointOrder
+from models.metrics.lca_order import LeafOrder, PointOrder
+from models.metrics.loops import trees
 from models.metrics.pairs import BLOCK_VALUES, Cosine, Pairs, SparsePairs
 from models.tree.tree import Tree
 
@@ -192,8 +192,8 @@ def _sum_of_cosines(tree: Tree, cosine: Cosine, factor: Rows) -> float:
         for start in range(0, tree.n_points, step):
             part = slice(start, start + step)
             rows = cosine.unit(part, columns)
-            total += sweeps.add_points(sums, tree.leaf_of_point[part], factor, rows)
-        total += sweeps.add_children(sums, tree.parent, factor)
+            total += trees.add_points(sums, tree.leaf_of_point[part], factor, rows)
+        total += trees.add_children(sums, tree.parent, factor)
     return total / 2.0
 
 

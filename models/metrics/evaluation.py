@@ -14,10 +14,10 @@ import numpy.typing as npt
 from models.data import Matrix
 from models.errors import UsageError
 from models.metrics.flat import Contingency, contingency
-from models.metrics.given import distances_of, features_of, similarity_of
 from models.metrics.hierarchical import upper_part
+from models.metrics.inputs import distances_of, features_of, similarity_of
 from models.metrics.labels import Classes, classes_of
-from models.metrics.meets import LeafOrder, PointOrder
+from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine, Euclidean, Gaussian, Pairs, SparsePairs
 from models.metrics.truth import truth_over_points
 from models.tree.cut import Cut, cut

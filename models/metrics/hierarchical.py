@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from models.metrics import flat, sweeps
+from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.labels import Classes
-from models.metrics.meets import LeafOrder
+from models.metrics.lca_order import LeafOrder
+from models.metrics.loops import trees
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary
 
@@ -134,7 +135,7 @@ def dendrogram_purity(
 
     inside = cells.count * (cells.count - 1) // 2
     total = float((inside * (cells.count / tree.size[leaves.leaf[cells.place]])).sum())
-    total += sweeps.purity(cells.class_start, cells.count, cells.meets(leaves), tree.size)
+    total += trees.purity(cells.class_start, cells.count, cells.meets(leaves), tree.size)
     return Estimate(min(1.0, total / n_pairs))
 
 
@@ -196,7 +197,7 @@ def lhd(
         )
         return Estimate(value, error, (warning,))
 
-    total = sweeps.distance(
+    total = trees.distance(
         cells.class_start,
         cells.count,
         depth_at[cells.place],
@@ -217,7 +218,7 @@ def upper_part(tree: Tree, nodes: Rows, cluster_of_point: Rows) -> Tree:
     """
     kept = np.zeros(tree.n_nodes, dtype=bool)
     kept[nodes] = True
-    sweeps.mark_above(tree.parent, kept)
+    trees.mark_above(tree.parent, kept)
     rows = np.flatnonzero(kept)
     number = np.full(tree.n_nodes + 1, -1, dtype=np.int32)
     number[rows] = np.arange(rows.shape[0], dtype=np.int32)

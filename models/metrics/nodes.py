@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.contract import Progress, silent
 from models.data import Matrix
 from models.errors import UsageError
-from models.metrics import exemplar_sweeps, flat, node_sweeps
-from models.metrics.given import features_of
+from models.method import Progress, silent
+from models.metrics import flat
+from models.metrics.inputs import features_of
 from models.metrics.labels import classes_of
-from models.metrics.meets import LeafOrder
+from models.metrics.lca_order import LeafOrder
+from models.metrics.loops import exemplars as exemplar_sweeps
+from models.metrics.loops import nodes
 from models.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -115,9 +117,9 @@ def _classes(
     start, end = place[leaves.start], place[leaves.end]
     most, majority, n_classes = (np.empty(tree.n_nodes, dtype=np.int64) for _ in range(3))
     entropy = np.empty(tree.n_nodes, dtype=np.float64)
-    node_sweeps.class_counts(
+    nodes.class_counts(
         tree.parent,
-        node_sweeps.heavy_children(tree.parent, start, end),
+        nodes.heavy_children(tree.parent, start, end),
         start,
         end,
         cells.class_,
@@ -150,7 +152,7 @@ def _exemplars(
     chosen = np.empty((tree.n_nodes, n_exemplars), dtype=np.int64)
     n_unsure = exemplar_sweeps.nearest(
         tree.parent,
-        node_sweeps.heavy_children(tree.parent, start, end),
+        nodes.heavy_children(tree.parent, start, end),
         start,
         end,
         order,

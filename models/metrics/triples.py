@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.metrics import triple_sweeps
 from models.metrics.costs import EXACT_POINTS, triplet_cost
 from models.metrics.estimate import Estimate, mean_of
-from models.metrics.meets import LeafOrder, PointOrder
+from models.metrics.lca_order import LeafOrder, PointOrder
+from models.metrics.loops import triples
 from models.metrics.pairs import BLOCK_VALUES, Pairs, SparsePairs
 from models.tree.tree import Tree
 
@@ -65,7 +65,7 @@ def wang_wang_ratio(
     if isinstance(similarity, SparsePairs):
         least, error = _least_of_sparse(similarity, tree.n_points, rng)
     else:
-        least = triple_sweeps.least_costs(_full(similarity, tree.n_points))
+        least = triples.least_costs(_full(similarity, tree.n_points))
     if least <= 0.0:
         return Estimate(None, warnings=(NOTHING, *notes))
     value = cost / least
@@ -142,7 +142,7 @@ def _least_of_sparse(
     shared = float(both @ after)
     edges = _Edges.of(first, second, value, degree)
     if edges.n_steps <= EXACT_STEPS:
-        triangles = triple_sweeps.least_of_triangles(edges.start, edges.end, edges.value)
+        triangles = triples.least_of_triangles(edges.start, edges.end, edges.value)
         return shared - triangles, 0.0
     triangles, error = edges.sampled(rng)
     return shared - triangles, error

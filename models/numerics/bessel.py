@@ -14,7 +14,7 @@ Error below 1e-10 against mpmath, relative or, where the value is below 1, absol
 none depends on a.
 
 The functions here take arrays of NumPy, but for those with `xp`, which take tensors too;
-`models.numerics.bessel_tensors` makes of them functions of tensors with gradients.
+`models.numerics.bessel_torch` makes of them functions of tensors with gradients.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from models.tree.clusters import clusters
 from models.tree.labels import Codes, Labels, leaf_codes
-from models.tree.spans import spans
+from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
 Rows = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from models.tree.spans import spans
+from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from models.tree.spans import ordered_starts, spans
+from models.tree.leaf_ranges import ordered_starts, spans
 from models.tree.tree import Tree
-from models.tree.view import Folded
+from models.tree.window import Folded
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

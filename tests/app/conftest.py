@@ -18,12 +18,12 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from app.deps import Service
+from app.http.dependencies import Service
 from app.main import create_app
 from app.settings import Settings
 from tests.app.working import Work
 from workers.embedded import EmbeddedServer
-from workers.jobs import Advance, Claim, End, now, sibling
+from workers.model import Advance, Claim, End, now, sibling
 
 PROBLEM = "application/problem+json"
 

@@ -14,7 +14,7 @@ import yaml
 
 from app.cli import _parser
 from app.settings import Settings
-from workers.celery_app import QUEUES
+from workers.broker import QUEUES
 from workers.settings import WorkerSettings
 
 ROOT = Path(__file__).parent.parent.parent

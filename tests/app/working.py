@@ -8,12 +8,12 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from app.deps import Service
+from app.http.dependencies import Service
 from models.errors import UsageError
+from workers.child.run import Outcome, run
 from workers.errors import problem_of
-from workers.inputs import prepare
-from workers.jobs import Advance, Claim, End, now
-from workers.run import Outcome, run
+from workers.model import Advance, Claim, End, now
+from workers.supervisor.inputs import prepare
 
 
 class Work:

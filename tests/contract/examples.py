@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
-from models.contract import Fitted, Method
 from models.data import Data
+from models.method import Fitted, Method
 from models.tree.tree import Tree
 
 N_POINTS = 60

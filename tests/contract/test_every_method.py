@@ -12,9 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from models import registry
-from models.contract import Fitted, Method
 from models.data import Data
 from models.errors import Cancelled, UsageError
+from models.method import Fitted, Method
 from tests.conftest import ROOT
 from tests.contract.examples import (
     N_POINTS,

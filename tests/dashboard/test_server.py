@@ -9,9 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import openapi
+from app.http.security import new_key
 from app.main import create_app
 from app.routes.dashboard import FOLDER, MEDIA_TYPES
-from app.security import new_key
 from app.settings import Settings
 
 PLAIN = {"Accept-Encoding": "identity"}

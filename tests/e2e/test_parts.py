@@ -20,7 +20,7 @@ from models.tree.tree import Tree
 from tests.e2e.client import npy
 from tests.e2e.conftest import Service, running, until
 from tests.e2e.test_topology import Topology, topology, upload  # noqa: F401
-from workers import results
+from workers.artifacts import results
 
 KIB = 1 << 10
 PIECE_BYTES = 64 * KIB

@@ -38,7 +38,7 @@ def submit(service: Service, **params: Any) -> str:
 
 
 def others(service: Service) -> list[psutil.Process]:
-    return service.named("models.hyperbolic.following")
+    return service.named("models.methods.hyperbolic.ball.follower_process")
 
 
 def message(service: Service, job_id: str) -> str:

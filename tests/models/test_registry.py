@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import models.methods
+import models.methods.partitions
 from models import registry
 from models.errors import UsageError
 
 METHOD = """
 from typing import ClassVar
-from models.contract import Method, Params
+from models.method import Method, Params
 
 class NoParams(Params):
     pass
@@ -33,8 +33,9 @@ Add = Callable[[str, str], None]
 
 @pytest.fixture
 def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
-    """add(module, text): one more module beside the method families, for this test only."""
-    monkeypatch.setattr(models.methods, "__path__", [*models.methods.__path__, str(tmp_path)])
+    """add(module, text): one more module in a family of methods, for this test only."""
+    family = models.methods.partitions
+    monkeypatch.setattr(family, "__path__", [*family.__path__, str(tmp_path)])
     before = set(sys.modules)
 
     def write(module: str, text: str) -> None:
@@ -64,7 +65,7 @@ def test_abstract_and_imported_classes_are_no_methods(add: Add) -> None:
     before = found()
     add(
         "base_only",
-        "from models.contract import Method\n"
+        "from models.method import Method\n"
         "from models.methods.logits.l2h import L2H\n"
         "class Base(Method):\n    pass\n",
     )
@@ -79,7 +80,7 @@ def test_a_doubled_id_is_refused(add: Add) -> None:
 
 def test_a_module_of_another_name_is_refused(add: Add) -> None:
     add("alpha", METHOD.format(name="Beta", id="beta"))
-    with pytest.raises(RuntimeError, match=r"'beta' lives in module models\.methods\.alpha"):
+    with pytest.raises(RuntimeError, match=r"'beta' lives in module models\.methods\.partitions\.alpha"):
         found()
 
 

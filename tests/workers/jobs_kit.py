@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.assembly import Assembly
-from workers.jobs import Claim, End, Request, new_id, now, sibling
+from workers.model import Claim, End, Request, new_id, now, sibling
 from workers.settings import WorkerSettings
 
 Sent = list[tuple[str, str]]

@@ -11,9 +11,9 @@ from tests.workers.conftest import BUCKET
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import assemble, blobs_at
 from workers.errors import FatalError
-from workers.jobs import sibling
+from workers.model import sibling
 from workers.settings import WorkerSettings
-from workers.stores.local import LocalBlobs
+from workers.stores.objects.local import LocalBlobs
 
 
 @pytest.mark.parametrize("url", ["", "/a/folder", "file://other/folder", "http://a/b", "s3://"])

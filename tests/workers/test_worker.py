@@ -18,9 +18,9 @@ import redis
 
 from workers import processes
 from workers.assembly import Assembly, assemble
-from workers.celery_app import StrictTransport, make_app, sender
+from workers.broker import StrictTransport, make_app, sender
 from workers.embedded import EmbeddedServer
-from workers.jobs import Record, Request, new_id, now
+from workers.model import Record, Request, new_id, now
 from workers.processes import FolderLock
 from workers.settings import WorkerSettings
 from workers.worker import _own_scratch

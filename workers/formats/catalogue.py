@@ -16,7 +16,6 @@ from models.errors import UsageError
 from workers.formats import (
     arrow,
     csv,
-    csv_layout,
     json,
     jsonl,
     libsvm,
@@ -27,6 +26,7 @@ from workers.formats import (
     roles,
     safetensors,
 )
+from workers.formats import csv as csv_layout
 from workers.formats.facts import CONVERT, DEFAULT, Bounds, Facts, Member, shown, unsupported
 from workers.formats.raw import Content, Layout
 

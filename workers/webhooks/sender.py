@@ -14,13 +14,13 @@ from email.utils import parsedate_to_datetime
 from pydantic_core import to_json
 
 from workers.errors import TransientError
-from workers.jobs import Record, Sent, Webhook, now
+from workers.jobs.deliveries import Deliveries
+from workers.jobs.public import shown
+from workers.jobs.webhook_keys import sign
+from workers.model import Record, Sent, Webhook, now
 from workers.settings import WorkerSettings
-from workers.shown import shown
-from workers.stores.hooks import Taken
+from workers.stores.redis.hooks import Taken
 from workers.webhooks.addresses import Guard, parse
-from workers.webhooks.deliveries import Deliveries
-from workers.webhooks.keys import sign
 from workers.webhooks.posting import NotSent, Reply, post
 
 _H = 3600.0

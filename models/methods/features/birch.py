@@ -20,6 +20,12 @@ bounded whatever the threshold given, and the tree is that of a run with the las
 Source: Zhang, Ramakrishnan and Livny, "BIRCH: An Efficient Data Clustering Method for Very Large
 Databases" (1996); scikit-learn's Birch. Cost: O(N D branching depth) for the tree, O(N L D) for
 placing points, L leaves; memory O(L D branching) besides the points.
+
+Leaves that have a centre each: points at the nearest one, and how sure that is.
+
+The leaves are read as a mixture of Gaussians with equal weights and one shared spherical variance,
+the mean squared distance of the points to their nearest centres over D; the probability of a node
+is the mass of the leaves under it.
 """
 
 from __future__ import annotations
@@ -33,7 +39,11 @@ from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from models.contract import (
+from models.checks import refuse_clusters, require_points, require_squares, require_width
+from models.clusters.kmeans import squared_distances
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.method import (
     Fitted,
     Input,
     Method,
@@ -45,19 +55,85 @@ from models.contract import (
     Run,
     Shapes,
 )
-from models.data import Data, require_finite
-from models.errors import UsageError
-from models.features.centres import model_of, nearest_centre, place
-from models.features.points import require_points, require_squares
-from models.numerics.softmax import row_blocks
-from models.partitions.points import refuse_clusters
+from models.numerics.softmax import log_softmax, row_blocks
 from models.tree.build import from_parents, levels_below
+from models.tree.parents import places
 from models.tree.tree import Tree
-from models.tree.walk import contract_unary
+from models.tree.walk import contract_unary, paths
 
 Array = npt.NDArray[Any]
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
+
+SMALLEST_VARIANCE = 1e-12
+"""Of the shared variance, relative to the centres' own, where all points lie on their centres."""
+
+
+def nearest_centre(points: Array, centres: Float) -> tuple[Int, float]:
+    """(n_points,) the nearest centre of each point, and the sum of squared distances to them.
+
+    O(N L D) time, no (N, L) matrix.
+    """
+    found = np.empty(len(points), dtype=np.int64)
+    total = 0.0
+    for block in row_blocks(len(points), max(len(centres), points.shape[1]), 1 << 20):
+        squared = squared_distances(points[block], centres)
+        found[block] = squared.argmin(axis=1)
+        total += float(squared[np.arange(len(squared)), found[block]].sum())
+    return found, total
+
+
+def model_of(centres: Float, total: float, shape: tuple[int, ...]) -> Model:
+    """What `place` needs.
+
+    centres : (n_leaves, D) in the order of the tree's leaves. total : sum of the points' squared
+    distances to their centres. shape : of the points.
+    """
+    spread = float(centres.var(axis=0).mean()) or 1.0
+    variance = max(total / (shape[0] * shape[1]), SMALLEST_VARIANCE * spread)
+    return Model(arrays={"centers": centres, "variance": np.array([variance])})
+
+
+def place(model: Model, tree: Tree, data: Data) -> Predictions:
+    """New rows of the input 'features' at the leaf of the nearest centre."""
+    features = data.dense("features")
+    centres = model.arrays["centers"]
+    require_width(features, centres.shape[1])
+    require_finite(features, "features")
+    if features.size:
+        require_squares(features)
+    first, width = places(tree.parent, (tree.n_children == 0).astype(np.int64))
+    # Leaves from left to right: those under a node are neighbours.
+    order = np.argsort(first[tree.leaves])
+    near = np.empty(len(features), dtype=np.int64)
+    masses = []
+    for block in row_blocks(len(features), max(len(centres), features.shape[1]), 1 << 20):
+        squared = squared_distances(features[block], centres)
+        near[block] = squared.argmin(axis=1)
+        posterior = np.exp(log_softmax(squared / (-2.0 * float(model.arrays["variance"][0]))))
+        upto = np.zeros((len(posterior), len(centres) + 1))
+        np.cumsum(posterior[:, order], axis=1, out=upto[:, 1:])
+        start, node = paths(tree, tree.leaves[near[block]])
+        row = np.repeat(np.arange(len(posterior)), np.diff(start))
+        mass = upto[row, first[node] + width[node]] - upto[row, first[node]]
+        mass[start[1:] - 1] = posterior[np.arange(len(posterior)), near[block]]
+        mass[start[:-1]] = 1.0
+        masses.append(_falling(mass, start))
+    start, node = paths(tree, tree.leaves[near])
+    probability = np.concatenate([np.empty(0), *masses])
+    return Predictions(tree.leaves[near], start, node, probability)
+
+
+def _falling(mass: Float, start: Int) -> Float:
+    """Masses along paths, root first, made to fall where rounding of the sums says otherwise."""
+    length = np.diff(start)
+    for step in range(int(length.max(initial=1)) - 2, 0, -1):
+        at = start[:-1][length > step + 1] + step
+        mass[at] = np.clip(mass[at], mass[at + 1], 1.0)
+    # A root that is a leaf as well stays 1.
+    mass[start[:-1]] = 1.0
+    return mass
+
 
 FIRST_THRESHOLD = 0.1
 BATCH = 1000

@@ -16,7 +16,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import (
+from models.checks import require_distinct, require_points, require_squares
+from models.clusters.choosing import share
+from models.clusters.kmeans import Effort
+from models.data import Data, require_finite
+from models.method import (
     Fitted,
     Input,
     Method,
@@ -27,13 +31,8 @@ from models.contract import (
     Run,
     Shapes,
 )
-from models.data import Data, require_finite
-from models.features.growing import Choice
-from models.features.means import bytes_to_grow, descend, grow_by_means, model_of
-from models.features.points import require_points, require_squares
-from models.partitions.choosing import share
-from models.partitions.lloyd import Effort
-from models.partitions.points import require_distinct
+from models.methods.features.growing.frontier import Choice
+from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.tree.tree import Tree
 
 

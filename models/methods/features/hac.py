@@ -13,11 +13,11 @@ distance for 'euclidean', the mean over the graph's edges for the other metrics;
 
 Source: fastcluster (Müllner, "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines
 for R and Python", 2013), with SciPy's definitions of the linkages and metrics; along a graph
-`models.features.agglomerate`.
+`linkage.graph_linkage`.
 
 Cost: O(N^2 D) time; memory O(N D) for single linkage of features and for ward, centroid and median,
 else 4 N^2 bytes for the distances. Along the graph of k neighbours O(N k log^2 N) besides finding
-it (`models.features.neighbours`), times D where distances follow from centres; O(N (D + k)) memory.
+it (`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory.
 A run that would not fit is refused before it starts.
 """
 
@@ -29,27 +29,27 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Paper, Params, Run, Shapes
-from models.data import Data, require_finite
-from models.errors import UsageError
-from models.features.agglomerate import BY_CENTRE, EDGE_BYTES, Rule, agglomerate
-from models.features.all_pairs import (
-    EUCLIDEAN_ONLY,
-    Linkage,
-    keeps_no_distances,
-    merges_among_all,
-)
-from models.features.graph import Graph, neighbour_graph
-from models.features.neighbours import require_index
-from models.features.points import (
+from models.checks import (
     FLAT,
     as_metric,
     flat,
     require_points,
     require_squares,
 )
+from models.clusters.choosing import share
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.neighbours import require_index
+from models.method import Fitted, Input, Method, Paper, Params, Run, Shapes
+from models.methods.features.linkage.all_pairs import (
+    EUCLIDEAN_ONLY,
+    Linkage,
+    keeps_no_distances,
+    merges_among_all,
+)
+from models.methods.features.linkage.graph_linkage import BY_CENTRE, EDGE_BYTES, Rule, agglomerate
 from models.numerics.distances import Metric
-from models.partitions.choosing import share
 from models.tree.build import from_merges
 
 Float = npt.NDArray[np.float64]

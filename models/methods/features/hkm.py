@@ -2,7 +2,7 @@
 
 All leaves are split on trial and the one whose points then lie nearest to their centres on average
 is split for good ('compact', HKM), or the leaf whose points lie farthest from its centre in sum
-('scattered', HKM-D); `models.features.growing` has the rules. The tree has at most `max_leaves`
+('scattered', HKM-D); `growing.frontier` has the rules. The tree has at most `max_leaves`
 leaves; with as many as there are points it goes down to single points.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5, baselines HKM and
@@ -19,7 +19,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import (
+from models.checks import require_points, require_squares
+from models.clusters.choosing import share
+from models.clusters.kmeans import Effort
+from models.data import Data, require_finite
+from models.method import (
     Fitted,
     Input,
     Method,
@@ -30,11 +34,7 @@ from models.contract import (
     Run,
     Shapes,
 )
-from models.data import Data, require_finite
-from models.features.means import bytes_to_grow, descend, grow_by_means, model_of
-from models.features.points import require_points, require_squares
-from models.partitions.choosing import share
-from models.partitions.lloyd import Effort
+from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.tree.tree import Tree
 
 

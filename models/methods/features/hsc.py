@@ -1,9 +1,9 @@
 """Hierarchical spectral clustering (HSC): a tree grown from the root, each node split by spectral
-clustering on its own graph of nearest neighbours (`models.features.spectral`).
+clustering on its own graph of nearest neighbours (`growing.spectral`).
 
 All leaves are split on trial and the one whose points then lie nearest to the means of their
 clusters on average is split for good ('compact', HSC), or the leaf whose points lie farthest from
-their mean in sum ('scattered', HSC-D); `models.features.growing` has the rules. The tree has at
+their mean in sum ('scattered', HSC-D); `growing.frontier` has the rules. The tree has at
 most `max_leaves` leaves.
 
 A new point goes where the nearest of the fitted points lies; the model keeps them.
@@ -13,7 +13,7 @@ HSC-D; Ng, Jordan and Weiss, "On Spectral Clustering" (2001). Deviations: 'max_l
 passed, where the paper stops once the limit is; a graph in more parts than a split makes is split
 by its parts.
 
-Cost: of the root that of finding its neighbours (`models.features.neighbours`: O(N^2 D), less past
+Cost: of the root that of finding its neighbours (`models.graphs.neighbours`: O(N^2 D), less past
 10,000 points) and a few eigenvectors of a sparse matrix; less below. Memory O(N (D + k)).
 """
 
@@ -23,7 +23,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import (
+from models.checks import require_points, require_squares
+from models.clusters.choosing import share
+from models.clusters.kmeans import Effort
+from models.data import Data, require_finite
+from models.method import (
     Fitted,
     Input,
     Method,
@@ -34,13 +38,8 @@ from models.contract import (
     Run,
     Shapes,
 )
-from models.data import Data, require_finite
-from models.features.growing import grow, in_steps
-from models.features.nearby import place_nearby
-from models.features.points import require_points, require_squares
-from models.features.spectral import Spectral
-from models.partitions.choosing import share
-from models.partitions.lloyd import Effort
+from models.methods.features.growing.frontier import grow, in_steps
+from models.methods.features.growing.spectral import Spectral, place_nearby
 from models.tree.tree import Tree
 
 

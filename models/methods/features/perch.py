@@ -22,7 +22,7 @@ Source: Kobren, Monath, Krishnamurthy and McCallum, "A Hierarchical Algorithm fo
 Clustering" (2017), sections 3 to 5. The definition of masking there asks for one point of the
 subtree that is nearer to one of the aunt than to one of the sibling, which on data without such
 clusters makes chains; the authors' program asks for all, by bounds, and so does this, but exactly.
-Its bounds, from the corners of boxes, do not hold beyond one column; `models.perch.distances` has
+Its bounds, from the corners of boxes, do not hold beyond one column; `boxes.loops.distances` has
 ones that do.
 
 Cost: the nearest of the points so far for each one. Bounding boxes rule out most of them where
@@ -30,6 +30,8 @@ clusters lie apart or columns are few; where they do not, all are looked at: N^2
 multiplications, about 0.5 s for 10,000 points of 64 columns, 35 s for 100,000, 7 s for 10,000 of
 1,280, on one core; more threads share it. Memory: 3 N D values in single or double precision (N D
 and 4 L D with `max_leaves` L) and about 200 bytes a point; the model keeps N D.
+
+In which order points come, whatever order their rows are in.
 """
 
 from __future__ import annotations
@@ -41,20 +43,53 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.checks import require_points, require_squares, require_width
+from models.clusters.choosing import share
 from models.data import Data, Earlier, require_finite
 from models.errors import UsageError
-from models.features.points import require_points, require_squares
-from models.partitions.choosing import share
-from models.partitions.points import require_width
-from models.perch.order import canonical, gathered, precision
+from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.numerics.softmax import row_blocks
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 Int = npt.NDArray[np.int64]
 
+
+def canonical(points: npt.NDArray[Any]) -> Int:
+    """(n_points,) rows sorted by a 64-bit sum of their bits: by what they hold, not where they are.
+
+    Equal rows, and different ones of one sum (about one pair in 2^64), keep the order they have.
+    Reads blocks of rows. O(N (D + log N)).
+    """
+    n_points, n_columns = points.shape
+    sums = np.empty(n_points, dtype=np.uint64)
+    odd = np.random.default_rng(0).integers(2**63, size=n_columns, dtype=np.uint64) * 2 + 1
+    for block in row_blocks(n_points, n_columns, 1 << 20):
+        # Adding 0 makes -0.0 equal 0.0 in bits too.
+        bits = (points[block].astype(np.float64) + 0.0).view(np.uint64)
+        bits ^= bits >> np.uint64(32)
+        sums[block] = (bits * odd).sum(axis=1)
+    return np.argsort(sums, kind="stable")
+
+
+def precision(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """float32 where that holds all values of the type, else float64."""
+    small = dtype.itemsize <= 2 and dtype.kind in "iuf"
+    return np.float32 if small or dtype.kind == "b" or dtype == np.float32 else np.float64
+
+
+def gathered(points: npt.NDArray[Any], order: Int) -> npt.NDArray[Any]:
+    """`points[order]` in its `precision`, read once, by blocks."""
+    found = np.empty(points.shape, dtype=precision(points.dtype))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    for block in row_blocks(len(points), points.shape[1], 1 << 20):
+        found[place[block]] = points[block]
+    return found
+
+
 TRIES, LOOKS, BOUNDS, AGAIN = 64, 32, 64, 1.1
-"""How hard rotations are looked for, see `models.perch.rotating.Rule`."""
+"""How hard rotations are looked for, see `boxes.loops.rotation.Rule`."""
 
 
 class PerchParams(Params):
@@ -140,10 +175,15 @@ class Perch(Method[PerchParams]):
 
     def _fit(self, data: Data, params: PerchParams, run: Run) -> Fitted:
         # Compiled code: loaded by what computes, not by what reads the catalogue.
-        from models.perch import state
-        from models.perch.layout import N_BALANCED, N_LEAVES, N_MASKED, N_OPEN
-        from models.perch.rotating import Rule
-        from models.perch.tree import tree_of
+        from models.methods.features.boxes import state
+        from models.methods.features.boxes.loops.layout import (
+            N_BALANCED,
+            N_LEAVES,
+            N_MASKED,
+            N_OPEN,
+        )
+        from models.methods.features.boxes.loops.rotation import Rule
+        from models.methods.features.boxes.tree import tree_of
 
         features = data.dense("features")
         run.progress(0.0, "reading points")
@@ -189,7 +229,7 @@ class Perch(Method[PerchParams]):
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point, of equally near ones the one that came first. That decides it:
         every probability is 1."""
-        from models.perch import state
+        from models.methods.features.boxes import state
 
         features = data.dense("features")
         points = model.arrays["points"]

@@ -16,7 +16,7 @@ Source: Monath et al., "Scalable Hierarchical Agglomerative Clustering" (2021), 
 algorithm 1, on the graph of neighbours as in section 5. With `n_rounds: 1` it is affinity
 clustering: Bateni et al., "Affinity Clustering: Hierarchical Clustering at Scale" (2017).
 
-Cost: that of the neighbours (`models.features.neighbours`), then O(N k) a round at first, less as
+Cost: that of the neighbours (`models.graphs.neighbours`), then O(N k) a round at first, less as
 clusters grow. Memory about 9 N D + 70 N k bytes.
 """
 
@@ -31,13 +31,13 @@ from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from models.contract import Fitted, Input, Method, Paper, Params, Progress, Run, Shapes
+from models.checks import require_points, require_squares
+from models.clusters.choosing import share
 from models.data import Data, require_finite
-from models.features.graph import Graph, neighbour_graph
-from models.features.neighbours import require_index
-from models.features.points import require_points, require_squares
+from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.neighbours import require_index
+from models.method import Fitted, Input, Method, Paper, Params, Progress, Run, Shapes
 from models.numerics.distances import Metric
-from models.partitions.choosing import share
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

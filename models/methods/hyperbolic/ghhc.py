@@ -2,7 +2,7 @@
 
 The nodes of a tree are points of the ball, those near its centre high in the tree; points of the
 data lie further out. Every point and node has as its parent the nearest node that lies nearer to
-the centre (`models.hyperbolic.decoding`). Nodes start as an agglomerative tree over some of the
+the centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the
 points (`.seeding`), the best of `n_init` draws; then they are moved on triples of a point, one of
 its neighbours and another point, so that the first two come together deeper in the tree than with
 the third (`.losses`), in turn with steps that draw nodes to their parents and apart in norm. The
@@ -25,7 +25,7 @@ tree is kept ('keep': "last"), a temperature below 1, means over a batch for sum
 
 Cost: O(B M D) a step for B = `batch_size` and M = `n_internal`, whatever the number of points N;
 the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000
-nodes); neighbours as `models.features.neighbours` for at most 131,072 points at a time, by an
+nodes); neighbours as `models.graphs.neighbours` for at most 131,072 points at a time, by an
 approximate index for more than 10,000 (`.pools`). Memory: those points in float32 four times, about
 100 B M values, and M^2 bytes for the seeds' tree; the rest is read by rows. `python -m bench
 hyperbolic` measures both.
@@ -38,7 +38,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import (
+from models.checks import require_columns, require_rows, require_width
+from models.data import Data, Earlier
+from models.device import computing, require
+from models.errors import UsageError
+from models.method import (
     Fitted,
     Input,
     Method,
@@ -49,10 +53,6 @@ from models.contract import (
     Run,
     Shapes,
 )
-from models.data import Data, Earlier
-from models.errors import UsageError
-from models.labelling.device import computing, require
-from models.partitions.points import require_columns, require_points, require_width
 from models.tree.tree import Tree
 
 
@@ -192,9 +192,9 @@ class GHHC(Method[GHHCParams]):
     example: ClassVar = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
-        from models.hyperbolic.pools import bytes_held
-        from models.hyperbolic.ranks import BYTES
-        from models.hyperbolic.seeding import n_seeds
+        from models.methods.hyperbolic.ball.pools import bytes_held
+        from models.methods.hyperbolic.ball.process_group import BYTES
+        from models.methods.hyperbolic.ball.seeding import n_seeds
 
         if len(shapes.get("features", ())) != 2:
             return 0
@@ -212,7 +212,7 @@ class GHHC(Method[GHHCParams]):
         _check_processes(params)
         rows = data.rows("features")
         require_columns(rows)
-        require_points(rows, params.n_internal, "n_internal")
+        require_rows(rows, params.n_internal, "n_internal")
         earlier = data.earlier()
         if earlier is not None:
             _check_base(earlier, data, params)
@@ -220,14 +220,14 @@ class GHHC(Method[GHHCParams]):
     def _fit(self, data: Data, params: GHHCParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.hyperbolic.fitting import fitted
+        from models.methods.hyperbolic.ball.fit import fitted
 
         with threadpool_limits(run.threads), computing(run.threads):
             return fitted(data, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the parent by eq. 4; of a node the probability of the leaves under it."""
-        from models.hyperbolic.placing import place
+        from models.methods.hyperbolic.ball.placing import place
 
         return place(model, tree, data.rows("features"))
 

@@ -1,10 +1,10 @@
 """gHHC with GloVe: vectors of words and a tree over the words, learned together.
 
 GloVe finds vectors whose products are the logarithms of how often words occur near each other
-(`models.glove.vectors`). About their mean and scaled they are points of the Poincaré ball; nodes of
+(`words.vectors`). About their mean and scaled they are points of the Poincaré ball; nodes of
 a tree start among them as for `ghhc`. Then nodes move by the tree's loss (eq. 15 and 17), and words
 by it and by GloVe's loss at once (eq. 21), contexts and biases by GloVe's alone
-(`models.glove.words`). Each word is a leaf; words that select one node are side by side below it.
+(`words.words_torch`). Each word is a leaf; words that select one node are side by side below it.
 From documents, co-occurrences are counted first, two words d apart, `window` at most, counting
 1 / d (`models.text`). The model has the vectors: `words`, the points of the ball, `contexts`,
 `bias`, `context_bias`, in the order of the words, and `embedding`, the nodes.
@@ -27,8 +27,11 @@ from typing import Any, ClassVar, Literal
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
-from models.contract import (
+from models import method
+from models.data import Data
+from models.device import computing, require
+from models.errors import UsageError
+from models.method import (
     Fitted,
     Input,
     Method,
@@ -39,9 +42,6 @@ from models.contract import (
     Run,
     Shapes,
 )
-from models.data import Data
-from models.errors import UsageError
-from models.labelling.device import computing, require
 from models.methods.hyperbolic.ghhc import GHHCParams
 from models.tree.tree import Tree
 
@@ -192,7 +192,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
     }
 
     def _memory(self, shapes: Shapes, params: GHHCGloveParams) -> int:
-        from models.hyperbolic.seeding import n_seeds
+        from models.methods.hyperbolic.ball.seeding import n_seeds
 
         n_words, stored = params.max_words, 0
         if "pairs" in shapes:
@@ -229,9 +229,8 @@ class GHHCGlove(Method[GHHCGloveParams]):
     def _fit(self, data: Data, params: GHHCGloveParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.glove.fitting import fitted
-        from models.glove.pairs import checked
-        from models.glove.reading import read
+        from models.methods.hyperbolic.words.fit import fitted, read
+        from models.methods.hyperbolic.words.pairs import checked
 
         facts: dict[str, Any] = {}
         warnings: tuple[str, ...] = ()
@@ -242,13 +241,13 @@ class GHHCGlove(Method[GHHCGloveParams]):
         else:
             counts = checked(data.matrix("graph"), "graph")
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
-        self.check_size({"pairs": (counts.nnz,)}, params, memory.left())
+        self.check_size({"pairs": (counts.nnz,)}, params, method.left())
         with threadpool_limits(run.threads), computing(run.threads):
             return fitted(counts, names, params, run, facts, warnings)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the word that explains counts best, or is nearest to a document's words."""
-        from models.glove.placing import place, place_documents
+        from models.methods.hyperbolic.words.placing import place, place_documents
 
         if "graph" in data:
             return place(model, tree, data.matrix("graph"), "graph")
@@ -270,8 +269,8 @@ def _documents(data: Data) -> list[str]:
 
 
 def _counted(documents: list[str], model: Model) -> sp.csr_array:
-    from models.text.counts import of_documents
-    from models.text.vocabulary import numbered
+    from models.documents.counts import of_documents
+    from models.documents.vocabulary import numbered
 
     words = model.facts["vocabulary"]
     return of_documents(numbered(documents, words), len(words))

@@ -2,7 +2,7 @@
 
 Every point is a leaf in the ball. How deep two leaves part is the distance from the origin to their
 lowest common ancestor, the point of the geodesic between them nearest to it
-(`models.hyphc.ancestors`). Of three leaves the two that part deepest are merged first, which
+(`leaves.ancestors`). Of three leaves the two that part deepest are merged first, which
 Dasgupta's cost asks for their similarities; with a softmax over the three depths that cost has
 gradients (`.objective`), which leaves are moved along on triples drawn at random (`.triples`,
 `.training`). The tree is decoded from the leaves greedily: the deepest pair merges first
@@ -29,11 +29,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.checks import require_points, require_squares
 from models.data import Data, require_finite
+from models.device import computing, require
 from models.errors import UsageError
-from models.features.points import require_points, require_squares
-from models.labelling.device import computing, require
+from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
 from models.tree.tree import Tree
 
 
@@ -173,7 +173,7 @@ class HypHC(Method[HypHCParams]):
         data.leaf_names(len(values), "point")
         require_finite(values, role)
         if role == "similarity":
-            from models.hyphc.similarity import require_symmetric
+            from models.methods.hyperbolic.leaves.similarity import require_symmetric
 
             require_symmetric(values)
         else:
@@ -182,13 +182,13 @@ class HypHC(Method[HypHCParams]):
     def _fit(self, data: Data, params: HypHCParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.hyphc.fitting import fitted
+        from models.methods.hyperbolic.leaves.fit import fitted
 
         with threadpool_limits(run.threads), computing(run.threads):
             return fitted(data, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the most similar point; of a node the probability of the leaves under it."""
-        from models.hyphc.placing import place
+        from models.methods.hyperbolic.leaves.placing import place
 
         return place(model, tree, data)

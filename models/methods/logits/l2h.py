@@ -5,8 +5,8 @@ are given to their best class outside G*, and G* is merged with the group that t
 confidently.
 
 Source: Palumbo et al., "From Logits to Hierarchies: Hierarchical Clustering made Simple" (2025),
-section 3, algorithm 1, the code of appendix A, the score of appendix B.2. `models.l2h.reference` is
-the definition in float64, with the rules for what the paper leaves open; `models.l2h.engine` comes
+section 3, algorithm 1, the code of appendix A, the score of appendix B.2. `merging.reference` is
+the definition in float64, with the rules for what the paper leaves open; `merging.engine` comes
 to the same merges faster.
 
 Cost: one pass over the (N, K) logits, O(N K), then a row is read about once more; O(K^2) besides.
@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import (
+from models.data import Data, Earlier, listed
+from models.errors import UsageError
+from models.method import (
     Arrays,
     Fitted,
     Input,
@@ -34,18 +36,16 @@ from models.contract import (
     Progress,
     Run,
 )
-from models.data import Data, Earlier, listed
-from models.errors import UsageError
-from models.l2h.reference import Merges, exponentials
-from models.l2h.source import Source
+from models.methods.logits.merging.reference import Merges, exponentials
+from models.methods.logits.merging.source import Source
 from models.numerics.softmax import row_blocks
 from models.tree.build import from_merges
-from models.tree.levels import MOST_CLUSTERS
+from models.tree.suggested_cuts import MOST_CLUSTERS
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 if TYPE_CHECKING:
-    from models.l2h.engine import Seen
+    from models.methods.logits.merging.engine import Seen
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
@@ -173,8 +173,8 @@ class L2H(Method[L2HParams]):
 
     def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
         # Compiled code: loaded by what computes, not by what reads the catalogue.
-        from models.l2h import growth, modularity
-        from models.l2h.merging import Merger
+        from models.methods.logits.merging import modularity, resume
+        from models.methods.logits.merging.merging import Merger
 
         names = _names(data, params)
         run.progress(0.0, "reading logits")
@@ -219,7 +219,7 @@ class L2H(Method[L2HParams]):
                 "n_undecided_merges": float(guessed),
             },
             curves={"modularity": evidence} if evidence else {},
-            state=growth.packed(seen, merger.learned) if params.growable else None,
+            state=resume.packed(seen, merger.learned) if params.growable else None,
             warnings=(
                 *_empty_warnings(names, size, merges.without_points),
                 *_guess_warnings(guessed, seen, data),
@@ -230,7 +230,7 @@ class L2H(Method[L2HParams]):
     def _piece(
         self, data: Data, params: L2HParams, piece: Piece, progress: Progress, threads: int
     ) -> Arrays:
-        from models.l2h import engine
+        from models.methods.logits.merging import engine
 
         within = _share(progress, 0.0, 0.6)
         return engine.piece(_source(data, params), piece, threads, within, params.device)
@@ -288,20 +288,20 @@ def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
 def _source(data: Data, params: L2HParams) -> Source:
     rows, earlier = data.rows("logits"), data.earlier()
     if earlier is not None:
-        from models.l2h import growth
+        from models.methods.logits.merging import resume
 
-        rows = growth.stacked(earlier, rows)
+        rows = resume.stacked(earlier, rows)
     return Source(rows, params.input, params.temperature)
 
 
 def _seen(data: Data, params: L2HParams, run: Run) -> Seen:
-    from models.l2h import engine, growth, topk
+    from models.methods.logits.merging import engine, resume, topk
 
     source, earlier = _source(data, params), data.earlier()
     if "top_classes" in data:
         return topk.read(source, data.dense("top_classes"), _n_classes(data, params))
     if earlier is not None:
-        return growth.read(earlier, source, run.crew)
+        return resume.read(earlier, source, run.crew)
     return engine.read(source, run.crew)
 
 

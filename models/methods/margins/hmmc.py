@@ -2,15 +2,15 @@
 large margins, with features that the split's clusters share and its ancestors do not use.
 
 A split minimises alpha G + beta E + the mean squared hinge over weights and clusters in turn
-(`models.margins.objective`, `.alternating`): G, the group sparsity, selects features for all
+(`splitting.objective`, `.alternating`): G, the group sparsity, selects features for all
 clusters of a split; E, the exclusive sparsity, keeps it off those of its ancestors. All leaves are
 split on trial and the one with the highest splitting score is split for good
-(`models.margins.growing`). `regularizer` has the paper's variants too: 'group' (HMMC-G),
+(`splitting.growth`). `regularizer` has the paper's variants too: 'group' (HMMC-G),
 'exclusive' (HMMC-E), 'l1' (HMMC-1), 'l2' (HMMC-2).
 
 Each node says why: the features that tell its clusters apart, the share of weights that are 0, the
-overlap with its ancestors (`models.margins.explaining`). New points go down by the rule that placed
-the fitted ones (`models.margins.placing`). Of each point `margin` is the smallest on its path, and
+overlap with its ancestors (`splitting.explanation`). New points go down by the rule that placed
+the fitted ones (`splitting.placing`). Of each point `margin` is the smallest on its path, and
 below 0 where the bounds on sizes kept it from the cluster that it scores highest in.
 
 Source: Zhou, Hwang, Schmidt, Sigal and Mori, "Hierarchical Maximum-Margin Clustering" (2015),
@@ -31,9 +31,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.checks import require_width
+from models.clusters.choosing import share
+from models.clusters.counts import term_names
 from models.data import Data, require_finite
-from models.margins.asking import (
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.margins.splitting.explanation import columns, metrics
+from models.methods.margins.splitting.growth import grow
+from models.methods.margins.splitting.inputs import (
     MarginParams,
     alone_and_quiet,
     bytes_to_split,
@@ -42,15 +47,10 @@ from models.margins.asking import (
     said_of_parted,
     said_of_rounds,
 )
-from models.margins.explaining import columns, metrics
-from models.margins.growing import grow
-from models.margins.grown import Grown, Limits
-from models.margins.objective import Kind, Regularizer
-from models.margins.placing import place
-from models.margins.split import stacked
-from models.partitions.choosing import share
-from models.partitions.counts import term_names
-from models.partitions.points import require_width
+from models.methods.margins.splitting.objective import Kind, Regularizer
+from models.methods.margins.splitting.placing import place
+from models.methods.margins.splitting.result import Grown, Limits
+from models.methods.margins.splitting.split import stacked
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

@@ -1,12 +1,12 @@
 """Maximum-margin clustering (MMC): a partition into clusters of bounded size by large margins.
 
 One split of all points into `n_clusters`, as a node of `hmmc` is split: weights and clusters in
-turn lower alpha times the regularizer plus the mean squared hinge (`models.margins.objective`,
+turn lower alpha times the regularizer plus the mean squared hinge (`splitting.objective`,
 `.alternating`), from several starts. Clusters are ordered by size, largest first, those of one size
 by their weights. Of each point `margin` is by how much its score in its cluster exceeds the best
 other one, below 0 where the bounds on sizes kept it from that one.
 
-The logits are log softmax(-(cost + price) / K), see `models.margins.placing`; new points go to the
+The logits are log softmax(-(cost + price) / K), see `splitting.placing`; new points go to the
 largest.
 
 Source: Xu, Neufeld, Larson and Schuurmans, "Maximum Margin Clustering" (2004), for several clusters
@@ -15,7 +15,7 @@ and with bounds on their sizes as in Zhou, Lan, Vahdat and Mori, "Latent Maximum
 without its exclusive term, since nothing is above the root.
 
 Cost: O(N K (P + K)) for each of the tens to hundreds of steps, O(N K log N) and more for a flow
-(`models.numerics.flow`). Memory: the features twice, in double precision, and 24 N K bytes.
+(`models.numerics.transport`). Memory: the features twice, in double precision, and 24 N K bytes.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.checks import require_width
+from models.clusters.choosing import share
+from models.clusters.counts import term_names
+from models.clusters.placing import by_size, placed, reorder
 from models.data import Data, require_finite
-from models.margins.asking import (
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.margins.splitting.explanation import metrics, node_features
+from models.methods.margins.splitting.inputs import (
     MarginParams,
     alone_and_quiet,
     bytes_to_split,
@@ -39,14 +44,9 @@ from models.margins.asking import (
     said_of_parted,
     said_of_rounds,
 )
-from models.margins.explaining import metrics, node_features
-from models.margins.objective import Above, Regularizer
-from models.margins.placing import Rule
-from models.margins.split import Node, Split, split_all
-from models.partitions.choosing import share
-from models.partitions.counts import term_names
-from models.partitions.placing import by_size, placed, reorder
-from models.partitions.points import require_width
+from models.methods.margins.splitting.objective import Above, Regularizer
+from models.methods.margins.splitting.placing import Rule
+from models.methods.margins.splitting.split import Node, Split, split_all
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

@@ -7,7 +7,7 @@ are ordered by size, largest first, those of one size by their means' coordinate
 The number of clusters is given, or chosen by the lowest BIC or the highest mean silhouette.
 
 Source: Dempster, Laird and Rubin (1977); scikit-learn's GaussianMixture. Densities are computed
-anew in double precision (`models.partitions.gaussians`), for new points as for old ones. Cost:
+anew in double precision (`mixtures.gaussian`), for new points as for old ones. Cost:
 O(N K D^2) time for each iteration with full and tied covariances, else O(N K D), plus K D^3;
 memory some copies of the features and 8 N K bytes a few times.
 """
@@ -19,12 +19,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.data import Data, require_finite
-from models.partitions.choosing import Choice, Count, check_count, share
-from models.partitions.em import Gaussian, best_mixture, choose_mixture
-from models.partitions.gaussians import Covariance, Gaussians
-from models.partitions.placing import (
+from models.checks import (
+    Float,
+    as_floats,
+    refuse_clusters,
+    require_columns,
+    require_distinct,
+    require_row_squares,
+    require_rows,
+    require_width,
+)
+from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.placing import (
     by_size,
     bytes_of_logits,
     normalize,
@@ -33,15 +39,14 @@ from models.partitions.placing import (
     reorder,
     said_of_empty,
 )
-from models.partitions.points import (
-    Float,
-    as_floats,
-    refuse_clusters,
-    require_columns,
-    require_distinct,
-    require_points,
-    require_squares,
-    require_width,
+from models.data import Data, require_finite
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.partitions.mixtures.gaussian import (
+    Covariance,
+    Gaussian,
+    Gaussians,
+    best_mixture,
+    choose_mixture,
 )
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -113,12 +118,12 @@ class GMM(Method[GMMParams]):
     def _check(self, data: Data, params: GMMParams) -> None:
         features = data.dense("features")
         require_columns(features)
-        require_points(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.said_in)
         if len(features) < 2:
             refuse_clusters(params.fewest, 1, "point, which has no variance", params.said_in)
         check_count(data, params)
         require_finite(features, "features")
-        require_squares(features, len(features))
+        require_row_squares(features, len(features))
         require_distinct(features, params.fewest, params.said_in)
 
     def _fit(self, data: Data, params: GMMParams, run: Run) -> Fitted:

@@ -5,10 +5,10 @@ by size, largest first, those of one size by their centres' coordinates, so thei
 depend on the order of the rows.
 
 Soft assignment: the clusters are read as a mixture of Gaussians with equal weights and one shared
-spherical variance (`models.partitions.spherical`), so the largest logit is the nearest centre.
+spherical variance (`models.clusters.kmeans`), so the largest logit is the nearest centre.
 
 The number of clusters is given, or chosen: by the lowest BIC, the highest mean silhouette, or the
-gap statistic (`models.partitions.spherical.bic`, `.silhouette`, `.gap`).
+gap statistic (`models.clusters.kmeans.bic`, `.silhouette`, `.gap`).
 
 Source: Lloyd (1982); Arthur and Vassilvitskii, "k-means++: The Advantages of Careful Seeding"
 (2007); scikit-learn's KMeans. Cost: O(N K D) time for each iteration of each run; memory one copy
@@ -22,22 +22,21 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.data import Data, require_finite
-from models.partitions.by_criterion import choose_number, require_dense_for_gap
-from models.partitions.choosing import Choice, Count, check_count, share
-from models.partitions.lloyd import Effort, best_run, said_of_end
-from models.partitions.placing import bytes_of_logits, placed, said_of_empty
-from models.partitions.points import (
+from models.checks import (
     Float,
     Int,
     require_columns,
     require_distinct,
-    require_points,
-    require_squares,
+    require_row_squares,
+    require_rows,
     require_width,
 )
-from models.partitions.spherical import nearest, spherical
+from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
+from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.data import Data, require_finite
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -94,11 +93,11 @@ class KMeans(Method[KMeansParams]):
     def _check(self, data: Data, params: KMeansParams) -> None:
         features = data.matrix("features")
         require_columns(features)
-        require_points(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.said_in)
         check_count(data, params)
         require_dense_for_gap(data, params)
         require_finite(features, "features")
-        require_squares(features, features.shape[0])
+        require_row_squares(features, features.shape[0])
         require_distinct(features, params.fewest, params.said_in)
 
     def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:

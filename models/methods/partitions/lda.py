@@ -23,9 +23,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
-from models.data import Data, Matrix
-from models.partitions.choosing import (
+from models.checks import (
+    Float,
+    as_floats,
+    require_columns,
+    require_distinct,
+    require_width,
+)
+from models.clusters.choosing import (
     Choice,
     Count,
     candidates,
@@ -34,7 +39,7 @@ from models.partitions.choosing import (
     parts,
     share,
 )
-from models.partitions.counts import (
+from models.clusters.counts import (
     Mask,
     check_held_out,
     cluster_names,
@@ -46,15 +51,10 @@ from models.partitions.counts import (
     totals,
     zero_rows,
 )
-from models.partitions.placing import by_size, bytes_of_logits, placed, said_of_empty
-from models.partitions.points import (
-    Float,
-    as_floats,
-    require_columns,
-    require_distinct,
-    require_width,
-)
-from models.partitions.topics import (
+from models.clusters.placing import by_size, bytes_of_logits, placed, said_of_empty
+from models.data import Data, Matrix
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.methods.partitions.mixtures.topics import (
     Effort,
     Topics,
     best_topics,

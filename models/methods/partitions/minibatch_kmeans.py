@@ -5,11 +5,11 @@ then they are moved by batches that together hold each row once a pass, until a 
 lowers the inertia of the sample. The features are read by rows. Clusters are ordered, and the soft
 assignment is made, as by `kmeans`.
 
-The number of clusters is given, or chosen as by `kmeans` (`models.partitions.by_criterion`), by
+The number of clusters is given, or chosen as by `kmeans` (`means.by_criterion`), by
 k-means on the sample.
 
 Source: Sculley, "Web-scale k-means clustering" (2010); scikit-learn's MiniBatchKMeans. Batches are
-drawn without replacement from pools of rows (`models.partitions.batches`), so that a file is read
+drawn without replacement from pools of rows (`means.batches`), so that a file is read
 in stretches. Cost: O(N K D) time for each pass; memory one pool (32 M values, or the features
 where they are fewer), the sample and 8 N K bytes for the logits.
 """
@@ -22,14 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
-from models.data import Data, Matrix, require_finite
-from models.partitions.batches import sample, shuffled
-from models.partitions.by_criterion import choose_number, require_dense_for_gap
-from models.partitions.choosing import Choice, Count, check_count, share
-from models.partitions.lloyd import Effort
-from models.partitions.placing import bytes_of_logits, placed, said_of_empty
-from models.partitions.points import (
+from models.checks import (
     Float,
     Int,
     Points,
@@ -37,11 +30,17 @@ from models.partitions.points import (
     by_rows,
     require_columns,
     require_distinct,
-    require_points,
-    require_squares,
+    require_row_squares,
+    require_rows,
     require_width,
 )
-from models.partitions.spherical import nearest, spherical, total
+from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.kmeans import Effort, nearest, spherical, total
+from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.data import Data, Matrix, require_finite
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.methods.partitions.means.batches import sample, shuffled
+from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -121,12 +120,12 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     def _check(self, data: Data, params: MiniBatchKMeansParams) -> None:
         features = by_rows(data)
         require_columns(features)
-        require_points(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.said_in)
         check_count(data, params)
         require_dense_for_gap(data, params)
         if isinstance(features, sp.csr_array):
             require_finite(features, "features")
-            require_squares(features, features.shape[0])
+            require_row_squares(features, features.shape[0])
         require_distinct(features, params.fewest, params.said_in)
 
     def _fit(self, data: Data, params: MiniBatchKMeansParams, run: Run) -> Fitted:

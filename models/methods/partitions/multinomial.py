@@ -1,7 +1,7 @@
 """Mixture of multinomials: a partition of rows of counts, texts by their terms say, by EM.
 
 Each cluster is one distribution over the columns, smoothed by a Dirichlet prior; EM climbs to a
-mode of the posterior (`models.partitions.multinomials`), the best of `n_init` runs from k-means++
+mode of the posterior (`mixtures.multinomial`), the best of `n_init` runs from k-means++
 seeds. The logits are the log responsibilities; a row lies in the cluster with the largest one.
 Clusters are ordered by size, largest first, those of one size by their distributions.
 
@@ -24,9 +24,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
-from models.data import Data, Matrix
-from models.partitions.choosing import (
+from models.checks import (
+    Float,
+    require_columns,
+    require_distinct,
+    require_width,
+)
+from models.clusters.choosing import (
     Choice,
     Count,
     candidates,
@@ -36,7 +40,7 @@ from models.partitions.choosing import (
     parts,
     share,
 )
-from models.partitions.counts import (
+from models.clusters.counts import (
     Mask,
     check_held_out,
     cluster_names,
@@ -49,8 +53,7 @@ from models.partitions.counts import (
     totals,
     zero_rows,
 )
-from models.partitions.multinomials import Climb, Effort, Multinomials, best_climb
-from models.partitions.placing import (
+from models.clusters.placing import (
     by_size,
     bytes_of_logits,
     normalize,
@@ -59,12 +62,9 @@ from models.partitions.placing import (
     reorder,
     said_of_empty,
 )
-from models.partitions.points import (
-    Float,
-    require_columns,
-    require_distinct,
-    require_width,
-)
+from models.data import Data, Matrix
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.methods.partitions.mixtures.multinomial import Climb, Effort, Multinomials, best_climb
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

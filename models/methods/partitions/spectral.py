@@ -2,9 +2,9 @@
 
 The graph joins each point to its nearest neighbours ('knn': half an edge for each of the two that
 is among the other's nearest), or all points by exp(-gamma d^2) ('rbf'), or is given as a matrix of
-similarities. Its eigenvectors are those of the normalized cut (`models.partitions.spectra`). The
+similarities. Its eigenvectors are those of the normalized cut (`models.graphs.spectra`). The
 coordinates of a point, fitted or new, are the mean of the eigenvectors over the fitted points
-weighted by its affinity to them (`models.partitions.affinity`); a new point of a 'similarity' comes
+weighted by its affinity to them (`means.affinity`); a new point of a 'similarity' comes
 with its similarities to all fitted points. k-means runs on the coordinates, and the soft assignment
 is made there as by `kmeans`.
 
@@ -27,32 +27,31 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.data import Data, require_finite
-from models.errors import UsageError
-from models.partitions.choosing import Choice, Count, check_count, highest, parts, share
-from models.partitions.graphs import (
-    Graph,
-    check_similarity,
-    coordinates,
-    of_features,
-    of_similarity,
-)
-from models.partitions.lloyd import Effort, best_run, said_of_end
-from models.partitions.placing import placed, said_of_empty
-from models.partitions.points import (
+from models.checks import (
     Float,
     Int,
     as_floats,
     refuse_clusters,
     require_columns,
     require_distinct,
-    require_points,
-    require_squares,
+    require_row_squares,
+    require_rows,
 )
-from models.partitions.silhouette import silhouettes
-from models.partitions.spectra import Spectrum
-from models.partitions.spherical import nearest, spherical
+from models.clusters.choosing import Choice, Count, check_count, highest, parts, share
+from models.clusters.criteria import silhouettes
+from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
+from models.clusters.placing import placed, said_of_empty
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.graphs.spectra import Spectrum
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.partitions.means.affinity import (
+    Graph,
+    check_similarity,
+    coordinates,
+    of_features,
+    of_similarity,
+)
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -154,9 +153,9 @@ class Spectral(Method[SpectralParams]):
             return
         features = data.dense("features")
         require_columns(features)
-        require_points(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.said_in)
         require_finite(features, "features")
-        require_squares(features, len(features))
+        require_row_squares(features, len(features))
         require_distinct(features, params.fewest, params.said_in)
 
     def _fit(self, data: Data, params: SpectralParams, run: Run) -> Fitted:

@@ -3,7 +3,7 @@
 Several linear heads with softmax are taught on pairs of a point and one of its `k_neighbors`
 nearest neighbours by cosine: the clusters that a head gives to both are to tell as much of each
 other as they can. Each head learns from its own moving average, its teacher; the equations are in
-`models.labelling.distillation`. The head with the lowest loss over the last pass serves, by its
+`heads.distillation`. The head with the lowest loss over the last pass serves, by its
 teacher: logits are the logarithms of the teacher's probabilities, in float64. Clusters are ordered
 by size, largest first.
 
@@ -28,17 +28,17 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.checks import Float
+from models.clusters.choosing import share
+from models.clusters.placing import bytes_of_logits, placed, said_of_empty
 from models.data import Data
+from models.device import computing, require
 from models.errors import UsageError
-from models.labelling.device import computing, require
-from models.labelling.distillation import Effort, train
-from models.labelling.labels import labelled, placed_by
-from models.labelling.pairs import TILE, neighbours
-from models.labelling.source import Source, bytes_held, require_spaces
-from models.partitions.choosing import share
-from models.partitions.placing import bytes_of_logits, placed, said_of_empty
-from models.partitions.points import Float
+from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.methods.partitions.heads.distillation import Effort, train
+from models.methods.partitions.heads.labels import labelled, placed_by
+from models.methods.partitions.heads.pairs import TILE, neighbours
+from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

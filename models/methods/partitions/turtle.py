@@ -4,7 +4,7 @@ A labelling gives each point a probability for each cluster, the mean over space
 a linear head. It is good if plain linear classifiers, one in each space, learn it in a few steps
 and agree with it; the heads are moved to where they do, with the entropy of the clusters' sizes
 rewarded by `gamma`, so that not all points end in one. Of `n_init` runs the one serves whose labels
-linear classifiers predict best for points they were not shown (`models.labelling.validation`).
+linear classifiers predict best for points they were not shown (`heads.validation`).
 
 Features are taken as they come: a step moves the score of a point by its length times the sum of
 the point's absolute values at most. The defaults are for hundreds of columns with values around 1;
@@ -13,7 +13,7 @@ few columns or small values need longer steps, columns of very different scale '
 clusters are ordered by size, largest first.
 
 Source: Gadetsky, Jiang and Brbic, "Let Go of Your Labels with Unsupervised Transfer" (ICML 2024),
-eq. 9 and 12, defaults of the authors' program; the equations in `models.labelling.bilevel`. There
+eq. 9 and 12, defaults of the authors' program; the equations in `heads.bilevel`. There
 the runs differ in their parameters, here in their seeds.
 
 Cost: `n_init` times `max_iter` steps of 4 (inner_iter + 1) B D K multiplications and additions, B
@@ -31,17 +31,17 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.checks import Float
+from models.clusters.choosing import share
+from models.clusters.placing import bytes_of_logits, placed, said_of_empty
 from models.data import Data
+from models.device import computing, require
 from models.errors import UsageError
-from models.labelling.bilevel import Effort, Found, train
-from models.labelling.device import computing, require
-from models.labelling.labels import labelled, placed_by
-from models.labelling.source import Source, bytes_held, require_spaces
-from models.labelling.validation import accuracy
-from models.partitions.choosing import share
-from models.partitions.placing import bytes_of_logits, placed, said_of_empty
-from models.partitions.points import Float
+from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.methods.partitions.heads.bilevel import Effort, Found, train
+from models.methods.partitions.heads.labels import labelled, placed_by
+from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
+from models.methods.partitions.heads.validation import accuracy
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

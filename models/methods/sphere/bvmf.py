@@ -5,7 +5,7 @@ its cluster's vMF. Three ways to the posterior: `variational-sampling`, coordina
 mean-field optimum of each kappa (its expectations by a grid in log kappa instead of draws, so the
 lower bound stays one and never falls); `variational-bounding`, a log-normal kappa and an upper
 bound of the Bessel function, which shrinks kappa in few dimensions; `gibbs`, collapsed Gibbs
-sampling, exact in the long run (`models.vmf.variational`, `.concentrations`, `.gibbs`). Empirical
+sampling, exact in the long run (`bayes.variational`, `.concentrations`, `.gibbs`). Empirical
 Bayes sets every prior parameter.
 
 How far to trust them, priors known, 400 rows in 4 clusters, D from 3 to 200 (`bench.calibration`):
@@ -27,8 +27,8 @@ texts and embeddings tried (`bench.sphere`).
 
 The number of clusters is given, or found: with weights 'stick-breaking' pi follows a Dirichlet
 process of concentration alpha, of which `n_clusters` clusters are looked at. The variational forms
-(`models.vmf.sticks`) have merges that take the ascent out of optima with too many
-(`models.vmf.merging`), Gibbs sampling (`models.vmf.process`) has moves that split and merge; every
+(`bayes.proportions`) have merges that take the ascent out of optima with too many
+(`bayes.merging`), Gibbs sampling (`gibbs.dirichlet_process`) has moves that split and merge; every
 second run begins with fewer: half, a quarter, and so on. Only clusters that are the likeliest one
 of some row are served; all others are empty, and neither tree, model nor logits have them. Clusters
 that overlap much are found as fewer, rows of no such mixture as many. A chain tells the posterior
@@ -38,20 +38,20 @@ own; served is the likeliest partition of the commonest number, but for clusters
 over sweeps, are the likeliest of no row.
 
 By batches ('batch_size'), for data larger than memory, both variational inferences are stochastic
-(`models.vmf.stochastic`, which says when a run ends): rows in a random order, read in runs, update
+(`em.batches`, which says when a run ends): rows in a random order, read in runs, update
 the posterior after each batch; a last pass measures the bound that runs are compared by. The curve
 `objective_estimate_by_epoch` has estimates of it, each by a posterior that moved on.
 
 What is served is the posterior predictive: the logits are log p(k | x), a row's log-likelihood is
 log p(x) with means integrated out exactly and concentrations by quadrature
-(`models.vmf.predictive`). The tree has kappa's posterior mean and 95% interval. Clusters, held-out
+(`bayes.predictive`). The tree has kappa's posterior mean and 95% interval. Clusters, held-out
 rows, in-sample or not, names: as by `vmf`.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.3; Gopal and Yang, "Von
 Mises-Fisher Clustering Models" (2014). Deviations: the inverse Bessel ratio and log I_v are exact;
 equation 5.8 has its integral put right; 5.10's delta method, which is no bound, is a quadrature;
 q(mu_k)'s mean is A_D(gamma_k) psi_k, the entropy of q(kappa) is added. Cost: an iteration as of
-`vmf` and some ms; a sweep of Gibbs as `models.vmf.gibbs` says. Memory as of `vmf`, and of a chain
+`vmf` and some ms; a sweep of Gibbs as `gibbs.gibbs` says. Memory as of `vmf`, and of a chain
 whose number of clusters is found the clusters of every row in the sweeps kept, 500 at most.
 """
 
@@ -62,28 +62,33 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.checks import Float, require_distinct, require_width
+from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data, Matrix
-from models.partitions.choosing import Choice, Count, check_count, share
-from models.partitions.counts import Mask, check_held_out, held_out, term_names
-from models.partitions.placing import bytes_of_logits, placed
-from models.partitions.points import Float, require_distinct, require_width
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.sphere.bayes.bayesian import (
+    BVMFParams,
+    bytes_of_chains,
+    check_asked,
+    gibbs,
+    occupied,
+    variational,
+    visited,
+)
+from models.methods.sphere.bayes.variational import Ascent, Posterior
+from models.methods.sphere.em.batches import Steps, bytes_of_batches
+from models.methods.sphere.em.stepwise import SampledRestarts, by_epoch, stochastic
+from models.methods.sphere.gibbs.chain import Chain
+from models.methods.sphere.gibbs.dirichlet_process import ProcessChain
+from models.methods.sphere.mixture import pass_gpu, result
+from models.methods.sphere.mixture.mixture import Mixture, together
+from models.methods.sphere.mixture.passes import SHARES
+from models.methods.sphere.mixture.result import Inside, answer, judged, ordered
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import Restarts, bytes_beside
 from models.tree.tree import Tree
-from models.vmf import device, served
-from models.vmf.batches import bytes_of_batches
-from models.vmf.bayesian import BVMFParams, bytes_of_chains, check_asked, gibbs, variational
-from models.vmf.by_batches import SampledRestarts, by_epoch, stochastic
-from models.vmf.chain import Chain
-from models.vmf.found import occupied, visited
-from models.vmf.inside import Inside
-from models.vmf.mixture import Mixture, together
-from models.vmf.passes import SHARES
-from models.vmf.points import UnitRows
-from models.vmf.process import ProcessChain
-from models.vmf.runs import Restarts, bytes_beside
-from models.vmf.serving import answer, judged, ordered
-from models.vmf.stochastic import Steps
-from models.vmf.variational import Ascent, Posterior
 
 
 class BVMF(Method[BVMFParams]):
@@ -121,7 +126,7 @@ class BVMF(Method[BVMFParams]):
 
     def _check(self, data: Data, params: BVMFParams) -> None:
         points, count = UnitRows.of(data), Count(n_clusters=params.n_clusters)
-        device.require(params.device, points)
+        pass_gpu.require(params.device, points)
         check_held_out(cast(Matrix, points.values), count, params.held_out)
         check_count(data, count)
         term_names(data, points.shape[1])
@@ -134,7 +139,7 @@ class BVMF(Method[BVMFParams]):
         points = UnitRows.of(data).held()
         out = held_out(points.shape[0], params.held_out, run.rng)
         within = share(run.progress, 0.05, 0.9)
-        with device.passes(points, run.threads, params.device) as passes:
+        with pass_gpu.passes(points, run.threads, params.device) as passes:
             counted = (~out).astype(np.float64)
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
@@ -158,7 +163,7 @@ class BVMF(Method[BVMFParams]):
         run.progress(0.9, "assigning points")
         choice = Choice.given(params.n_clusters)
         if params.weights == "stick-breaking":
-            likeliest = served.placed(points, served.kept(posterior), run.threads)[0].argmax(axis=1)
+            likeliest = result.placed(points, result.kept(posterior), run.threads)[0].argmax(axis=1)
             posterior, choice = occupied(posterior, likeliest, objective, params.n_clusters)
         metrics = {"objective": objective}
         if isinstance(chain, ProcessChain):
@@ -166,7 +171,7 @@ class BVMF(Method[BVMFParams]):
             metrics.update(ends)
         if best is not None:
             metrics["n_iter"] = float(len(best.objective))
-        notes = served.said_of(
+        notes = result.said_of(
             posterior,
             best,
             max_iter=params.max_iter,
@@ -204,7 +209,7 @@ def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
     points = UnitRows.of(data)
     require_width(points.values, model.arrays["psi"].shape[1])
     points.require_unit()
-    return served.placed(points, model.arrays, 1)
+    return result.placed(points, model.arrays, 1)
 
 
 def _fitted(
@@ -218,10 +223,10 @@ def _fitted(
     notes: list[str],
     threads: int,
 ) -> Fitted:
-    logits, evidence = served.placed(points, served.kept(found), threads)
+    logits, evidence = result.placed(points, result.kept(found), threads)
     cluster, order = ordered(logits, found.psi)
     posterior = found.kept(order)
-    arrays, priors = served.kept(posterior), posterior.priors
+    arrays, priors = result.kept(posterior), posterior.priors
     kappas = posterior.kappas.each(len(order))
     whole = together(Mixture(arrays["log_weights"], posterior.psi, kappas.mean), params.max_kappa)
     nodes = kappas.intervals

@@ -4,7 +4,7 @@ The hierarchy is given, a tree whose leaves are the clusters, or the complete on
 `branching`. Its root's mean is drawn from vMF(mu0, C0), any other node's from vMF(mu_parent,
 kappa_parent), every kappa from a log-normal(m, sigma^2), each row from the vMF of its leaf. So
 leaves near each other in the hierarchy are alike and share strength. Coordinate ascent of the lower
-bound (`models.vmf.hierarchical`), which never falls; a run starts top-down, each node's rows, or in
+bound (`nested.hierarchical`), which never falls; a run starts top-down, each node's rows, or in
 every second run k-means++ seeds in their place, parted among its children by spherical k-means.
 
 The tree has the hierarchy's shape, with rows at the leaves and, of every node, kappa's posterior
@@ -29,7 +29,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import (
+from models.checks import Float, Int, count_distinct, require_width
+from models.clusters.choosing import share
+from models.clusters.counts import NAMED_BY, Mask, held_out, term_names
+from models.clusters.placing import permute, said_of_empty
+from models.data import Data, Matrix
+from models.method import (
     Arrays,
     Fitted,
     Input,
@@ -40,19 +45,26 @@ from models.contract import (
     Predictions,
     Run,
     Shapes,
+    require_room,
 )
-from models.data import Data, Matrix
-from models.partitions.choosing import share
-from models.partitions.counts import NAMED_BY, Mask, held_out, term_names
-from models.partitions.placing import permute, said_of_empty
-from models.partitions.points import Float, Int, count_distinct, require_width
-from models.tree.build import from_parents
-from models.tree.parents import under
-from models.tree.tree import Tree
-from models.vmf.asked import Asked
-from models.vmf.hierarchical import Ascent, Branches, Hierarchical
-from models.vmf.inside import Inside
-from models.vmf.parameters import (
+from models.methods.sphere.bayes.predictive import log_predictive
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.mixture.passes import SHARES, Passes, direction
+from models.methods.sphere.mixture.result import (
+    Inside,
+    answer_of_tree,
+    judged,
+    placed_below,
+    said_of_bounding,
+    said_of_caps,
+    said_of_end,
+    top_features_below,
+)
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
+from models.methods.sphere.nested.hierarchical import Ascent, Branches, Hierarchical
+from models.methods.sphere.nested.hierarchy import Asked
+from models.parameters import (
     HeldOut,
     KappaMedian,
     KappaSigma,
@@ -63,15 +75,9 @@ from models.vmf.parameters import (
     Seed,
     Tol,
 )
-from models.vmf.passes import SHARES, Passes, direction
-from models.vmf.points import UnitRows
-from models.vmf.predictive import log_predictive
-from models.vmf.priors import Priors
-from models.vmf.room import require_room
-from models.vmf.runs import EACH, Restarts, bytes_beside
-from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
-from models.vmf.serving import answer_of_tree, judged, placed_below
-from models.vmf.terms import top_features_below
+from models.tree.build import from_parents
+from models.tree.parents import under
+from models.tree.tree import Tree
 
 
 class HVMFParams(Params):
@@ -169,9 +175,9 @@ class HVMF(Method[HVMFParams]):
     def _check(self, data: Data, params: HVMFParams) -> None:
         points, asked = UnitRows.of(data), _asked(data, params)
         n_points = points.shape[0]
-        asked.require_points(n_points)
+        asked.require_rows(n_points)
         n_fitted = n_points - round(params.held_out * n_points)
-        asked.require_points(n_fitted, "point(s) left by 'held_out'")
+        asked.require_rows(n_fitted, "point(s) left by 'held_out'")
         if asked.given is not None:
             n_nodes = asked.given.n_nodes
             needed = _bytes(data.shapes(), params.n_init, asked.n_leaves, n_nodes)
@@ -179,10 +185,10 @@ class HVMF(Method[HVMFParams]):
         data.leaf_names(asked.n_leaves, "leaf of the hierarchy")
         term_names(data, points.shape[1])
         points.require_unit()
-        asked.require_points(count_distinct(points.values, asked.n_leaves), "distinct point(s)")
+        asked.require_rows(count_distinct(points.values, asked.n_leaves), "distinct point(s)")
 
     def _fit(self, data: Data, params: HVMFParams, run: Run) -> Fitted:
-        from models.vmf.top_down import begun
+        from models.methods.sphere.nested.top_down import begun
 
         run.progress(0.0, "reading")
         points, hierarchy = UnitRows.of(data).held(), _asked(data, params).hierarchy()

@@ -4,7 +4,7 @@ Rows have time stamps; each distinct stamp is a period, or time is cut into `n_p
 A cluster's mean is drawn from vMF(mean of the period before, C0), so the larger `c0` is, the slower
 it moves; by default means turn by about 15 degrees a period. Its concentration stays. Weights are
 softmax of Gaussian walks. Coordinate ascent of the lower bound, which never falls
-(`models.vmf.temporal`, `.weight_paths`); a run starts from clusters that stand still or from such
+(`time.temporal`, `.weight_paths`); a run starts from clusters that stand still or from such
 as are followed from one period to both ends, whichever is better.
 
 Rows go to their likeliest cluster by the posterior predictive of their own period; clusters are
@@ -12,7 +12,7 @@ ordered by size. The model has the path of each: `psi` and `gamma` (periods, K, 
 how sure they are, `weights` (periods, K), `drift` (periods - 1, K), the degrees that its mean turns
 from one period to the next; the latter two also in its facts, up to 20,000 numbers each.
 `from_first` (periods, K) are the degrees from the first mean, and where features have names `told`
-are those that tell the cluster in each period (`models.vmf.telling`). The tree's column `drift` is
+are those that tell the cluster in each period (`mixture.result`). The tree's column `drift` is
 the angle between first and last mean. New rows with stamps belong to the period
 of theirs: between two distinct ones the earlier, before the first the first; after the last, and
 without stamps, means are looked ahead by the walk's steps. Likelihoods, rows held out, in-sample or
@@ -34,7 +34,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.contract import (
+from models.checks import Float, Int, require_distinct, require_width
+from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
+from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models.clusters.placing import bytes_of_logits, placed
+from models.data import Data, Matrix
+from models.method import (
     Arrays,
     Fitted,
     Input,
@@ -45,18 +50,34 @@ from models.contract import (
     Predictions,
     Run,
     Shapes,
+    require_room,
 )
-from models.data import Data, Matrix
+from models.methods.sphere.bayes.predictive import log_predictive_in_time
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.mixture.mixture import Mixture, together
+from models.methods.sphere.mixture.passes import SHARES, Passes, direction
+from models.methods.sphere.mixture.result import (
+    Inside,
+    answer,
+    judged,
+    ordered,
+    said_of_bounding,
+    said_of_caps,
+    said_of_end,
+    telling,
+)
+from models.methods.sphere.mixture.rows import TimedRows, UnitRows
+from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
+from models.methods.sphere.time.periods import (
+    MOST_PERIODS,
+    Periods,
+    said_of_empty_periods,
+    stamps_of,
+)
+from models.methods.sphere.time.temporal import Ascent, Paths, Temporal
 from models.numerics import bessel
 from models.numerics.sphere import unit
-from models.partitions.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
-from models.partitions.counts import Mask, check_held_out, held_out, term_names
-from models.partitions.placing import bytes_of_logits, placed
-from models.partitions.points import Float, Int, require_distinct, require_width
-from models.tree.tree import Tree
-from models.vmf.inside import Inside
-from models.vmf.mixture import Mixture, together
-from models.vmf.parameters import (
+from models.parameters import (
     HeldOut,
     KappaMedian,
     KappaSigma,
@@ -67,18 +88,7 @@ from models.vmf.parameters import (
     Seed,
     Tol,
 )
-from models.vmf.passes import SHARES, Passes, direction
-from models.vmf.periods import MOST_PERIODS, Periods, said_of_empty_periods, stamps_of
-from models.vmf.points import UnitRows
-from models.vmf.predictive import log_predictive_in_time
-from models.vmf.priors import Priors
-from models.vmf.room import require_room
-from models.vmf.runs import EACH, Restarts, bytes_beside
-from models.vmf.said import said_of_bounding, said_of_caps, said_of_end
-from models.vmf.serving import answer, judged, ordered
-from models.vmf.telling import telling
-from models.vmf.temporal import Ascent, Paths, Temporal
-from models.vmf.timed import TimedRows
+from models.tree.tree import Tree
 
 USUAL_TURN = 15.0
 """Degrees that means turn in a period, about, where `c0` is not given."""

@@ -8,7 +8,7 @@ objective never falls, and the updates are exact: kappa is Newton's inverse of t
 its closed approximation (`models.numerics.bessel`). The logits are log p(k | x). Clusters are
 ordered by size, largest first, those of one size by their means' coordinates.
 
-By batches ('batch_size'), for data larger than memory, EM is stepwise (`models.vmf.stochastic`,
+By batches ('batch_size'), for data larger than memory, EM is stepwise (`em.batches`,
 which says when a run ends): rows in a random order, read in runs, update the mixture after each
 batch; a last pass measures the likelihood that runs are compared by. The curve
 `objective_estimate_by_epoch` has estimates of it, each by a mixture that moved on.
@@ -33,21 +33,22 @@ from typing import ClassVar, Literal, cast
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.checks import Float, require_distinct, require_width
+from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data, Matrix
-from models.partitions.choosing import Choice, Count, check_count, share
-from models.partitions.counts import Mask, check_held_out, held_out, term_names
-from models.partitions.placing import bytes_of_logits, placed
-from models.partitions.points import Float, require_distinct, require_width
-from models.tree.tree import Tree
-from models.vmf import device
-from models.vmf.batches import bytes_of_batches
-from models.vmf.by_batches import SampledRestarts, by_epoch, stepwise
-from models.vmf.choosing import choose_climb
-from models.vmf.em import EM, Climb
-from models.vmf.inside import Inside
-from models.vmf.mixture import Mixture, Shape, together
-from models.vmf.parameters import (
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.sphere.em.batches import Steps, bytes_of_batches
+from models.methods.sphere.em.em import EM, Climb, choose_climb
+from models.methods.sphere.em.stepwise import SampledRestarts, by_epoch, stepwise
+from models.methods.sphere.mixture import pass_gpu as device
+from models.methods.sphere.mixture.mixture import Mixture, Shape, together
+from models.methods.sphere.mixture.passes import SHARES
+from models.methods.sphere.mixture.result import Inside, answer, judged, ordered, said_of_end
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import Restarts, bytes_beside
+from models.parameters import (
     BatchSize,
     Delay,
     Device,
@@ -57,12 +58,7 @@ from models.vmf.parameters import (
     MaxIter,
     Seed,
 )
-from models.vmf.passes import SHARES
-from models.vmf.points import UnitRows
-from models.vmf.runs import Restarts, bytes_beside
-from models.vmf.said import said_of_end
-from models.vmf.serving import answer, judged, ordered
-from models.vmf.stochastic import Steps
+from models.tree.tree import Tree
 
 
 class VMFParams(Count):

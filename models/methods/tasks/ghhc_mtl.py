@@ -1,9 +1,9 @@
 """Multi-task gHHC: regressors or classifiers of tasks, learned together with a tree over the tasks.
 
 A task is a point of the Poincaré ball: its weights, intercept included, less those of one regressor
-of all rows (`models.tasks.points`). Tasks and the nodes of a tree over them are moved together by
+of all rows (`regression.points`). Tasks and the nodes of a tree over them are moved together by
 the sum of the tasks' losses and gHHC's losses of triples of tasks, which draw a task to the nodes
-it has in common with others like it (`models.tasks.joint`). Features and numbers to predict are
+it has in common with others like it (`regression.joint`). Features and numbers to predict are
 scaled by their mean and deviation over all rows first. Leaves of the tree are the tasks.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
@@ -30,12 +30,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.data import Data
-from models.labelling.device import computing
-from models.tasks.asking import INPUTS, TaskParams, bytes_of_table
-from models.tasks.serving import place
-from models.tasks.table import check
+from models.device import computing
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
+from models.methods.tasks.regression.serving import place
+from models.methods.tasks.regression.table import check
 from models.tree.tree import Tree
 
 
@@ -111,7 +111,7 @@ class GHHCMTL(Method[GHHCMTLParams]):
     def _fit(self, data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.tasks.fitting import fitted
+        from models.methods.tasks.regression.fit import fitted
 
         with threadpool_limits(run.threads), computing(run.threads):
             return fitted(data, params, run)

@@ -1,6 +1,6 @@
 """Multi-task relationship learning: regressors of tasks with the covariance of tasks.
 
-Weights and covariance in turn, each in closed form (`models.tasks.relationship`), from unrelated
+Weights and covariance in turn, each in closed form (`regression.relationship`), from unrelated
 tasks. What the weights weigh, `penalty`, and how much tasks share, `sharing`, are given or chosen
 by the error on folds of rows. Features and targets are scaled by their mean and deviation over all
 rows first. The tree is by average linkage over 1 less the correlation of tasks: its leaves are the
@@ -25,17 +25,17 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.clusters.choosing import share
 from models.data import Data
 from models.errors import UsageError
-from models.partitions.choosing import share
-from models.tasks import linear, relationship
-from models.tasks.asking import INPUTS, TaskParams, bytes_of_table
-from models.tasks.linear import Scaling
-from models.tasks.relationship import Moments
-from models.tasks.serving import linked, place, served
-from models.tasks.splits import folds, held_out
-from models.tasks.table import Float, Int, Table, check, table_of
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.methods.tasks.regression import linear, relationship
+from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
+from models.methods.tasks.regression.linear import Scaling
+from models.methods.tasks.regression.relationship import Moments
+from models.methods.tasks.regression.serving import linked, place, served
+from models.methods.tasks.regression.splits import folds, held_out
+from models.methods.tasks.regression.table import Float, Int, Table, check, table_of
 from models.tree.tree import Tree
 
 MOST_TASKS = 2_000

@@ -1,7 +1,7 @@
 """Single-task learning: a regressor or classifier for each task, from its own rows alone.
 
 Ridge regression with a free intercept, or logistic regression, the penalty given or chosen by rows
-left out (`models.tasks.single`). Features and targets are scaled by their mean and deviation over
+left out (`regression.single`). Features and targets are scaled by their mean and deviation over
 all rows first. The tree is by average linkage over the regressors, intercepts included, in those
 scales: its leaves are the tasks. It is the baseline of `mtrl` and `ghhc-mtl`.
 
@@ -26,15 +26,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.contract import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.clusters.choosing import share
 from models.data import Data
-from models.partitions.choosing import share
-from models.tasks import single
-from models.tasks.asking import INPUTS, TaskParams, bytes_of_table
-from models.tasks.linear import Scaling
-from models.tasks.serving import apart, linked, place, served
-from models.tasks.splits import folds, held_out
-from models.tasks.table import check, table_of
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.tasks.regression import single
+from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
+from models.methods.tasks.regression.linear import Scaling
+from models.methods.tasks.regression.serving import apart, linked, place, served
+from models.methods.tasks.regression.splits import folds, held_out
+from models.methods.tasks.regression.table import check, table_of
 from models.tree.tree import Tree
 
 

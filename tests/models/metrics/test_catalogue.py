@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster
 from sklearn import metrics as sk
 
-from models.contract import silent
 from models.errors import Cancelled, UsageError
+from models.method import silent
 from models.metrics import costs, triples
 from models.metrics.catalogue import METRICS, evaluate
 from models.metrics.hierarchical import upper_part

@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist, squareform
 from models.errors import UsageError
 from models.metrics import costs
 from models.metrics.costs import cophenetic_correlation, dasgupta_cost
-from models.metrics.given import distances_of, features_of, similarity_of
+from models.metrics.inputs import distances_of, features_of, similarity_of
 from models.metrics.pairs import Cosine, Euclidean, Gaussian
 from models.tree.tree import Tree
 from tests.models.metrics.trees import any_tree, meet, points_under, small_trees, tree_of

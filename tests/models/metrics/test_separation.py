@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 
 from models.metrics import separation
 from models.metrics.catalogue import evaluate
-from models.metrics.given import distances_of
+from models.metrics.inputs import distances_of
 from models.metrics.pairs import Euclidean
 from models.metrics.separation import calinski_harabasz, davies_bouldin, silhouette
 from models.tree.build import from_partition

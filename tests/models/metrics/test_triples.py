@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 
-from models.metrics import costs, triple_sweeps, triples
+from models.metrics import costs, triples
 from models.metrics.costs import dasgupta_cost, moseley_wang_revenue, triplet_cost
 from models.metrics.estimate import Estimate
-from models.metrics.given import similarity_of
+from models.metrics.inputs import similarity_of
+from models.metrics.loops import triples as triple_sweeps
 from models.metrics.pairs import Cosine, Gaussian
 from models.metrics.triples import wang_wang_ratio
 from models.tree.tree import Tree

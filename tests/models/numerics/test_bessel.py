@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.numerics import bessel, bessel_tensors
+from models.numerics import bessel, bessel_torch
 
 DIMENSIONS = (2, 3, 4, 5, 7, 10, 16, 31, 41, 42, 43, 64, 128, 384, 1536, 20_000, 99_999, 100_000)
 KAPPA = np.concatenate([10.0 ** np.arange(-6, 6.5), [0.3, 17.0, 55.5, 777.0, 4.4e4, 5.7323e5]])
@@ -185,8 +185,8 @@ def gradient(values: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
 def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> None:
     order = 0.5 * n_features - 1.0
     kappa = torch.tensor(KAPPA, requires_grad=True)
-    log_i, log_c = bessel_tensors.log_iv(order, kappa), bessel_tensors.log_c(n_features, kappa)
-    own = bessel_tensors.ratio(n_features, kappa)
+    log_i, log_c = bessel_torch.log_iv(order, kappa), bessel_torch.log_c(n_features, kappa)
+    own = bessel_torch.ratio(n_features, kappa)
     assert log_i.detach().numpy() == pytest.approx(bessel.log_iv(order, KAPPA), rel=1e-14)
     assert log_c.detach().numpy() == pytest.approx(bessel.log_c(n_features, KAPPA), rel=1e-14)
     assert own.detach().numpy() == pytest.approx(bessel.ratio(n_features, KAPPA), rel=1e-14)
@@ -200,7 +200,7 @@ def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> No
         assert off(float(curve[at]), -slope) < 1e-12
         assert off(float(rise[at]), slope) < 1e-12
     r = torch.tensor([1e-6, 0.1, 0.5, 0.9, 0.999], dtype=torch.float64, requires_grad=True)
-    found = bessel_tensors.concentration(n_features, r)
+    found = bessel_torch.concentration(n_features, r)
     there = bessel.concentration(n_features, r.detach().numpy())
     assert found.detach().numpy() == pytest.approx(there, rel=1e-12)
     assert gradient(found, r).detach().numpy() == pytest.approx(
@@ -213,15 +213,15 @@ def test_gradients_against_differences() -> None:
     r = torch.tensor([0.05, 0.4, 0.95], dtype=torch.float64, requires_grad=True)
     for n_features in (2, 5, 60):
         for function, at in (
-            (lambda x, d=n_features: bessel_tensors.log_c(d, x), kappa),
-            (lambda x, d=n_features: bessel_tensors.log_iv(d / 2, x), kappa),
-            (lambda x, d=n_features: bessel_tensors.ratio(d, x), kappa),
-            (lambda x, d=n_features: bessel_tensors.concentration(d, x), r),
+            (lambda x, d=n_features: bessel_torch.log_c(d, x), kappa),
+            (lambda x, d=n_features: bessel_torch.log_iv(d / 2, x), kappa),
+            (lambda x, d=n_features: bessel_torch.ratio(d, x), kappa),
+            (lambda x, d=n_features: bessel_torch.concentration(d, x), r),
         ):
             assert torch.autograd.gradcheck(function, (at,))
 
 
 def test_tensors_in_single_precision_stay_so() -> None:
-    found = bessel_tensors.log_c(300, torch.tensor([10.0, 1e5]))
+    found = bessel_torch.log_c(300, torch.tensor([10.0, 1e5]))
     assert found.dtype == torch.float32
     assert found.numpy() == pytest.approx(bessel.log_c(300, [10.0, 1e5]), rel=1e-6)

@@ -14,8 +14,8 @@ from models.tree.categories import of_cut, of_labels, shared
 from models.tree.cut import cut
 from models.tree.labels import labels
 from models.tree.tree import Tree
-from models.tree.view import fold
 from models.tree.walk import path
+from models.tree.window import fold
 from tests.models.tree.strategies import random_tree
 
 

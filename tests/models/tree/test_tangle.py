@@ -15,11 +15,11 @@ from models.errors import UsageError
 from models.tree import newick
 from models.tree import tangle as tangle_module
 from models.tree.build import from_merges, from_partition
-from models.tree.spans import spans
+from models.tree.leaf_ranges import spans
 from models.tree.tangle import entanglement, links, matched, tangle
 from models.tree.tree import Tree
-from models.tree.view import fold
 from models.tree.walk import path
+from models.tree.window import fold
 from tests.models.tree.strategies import random_tree
 
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import models.methods
+import models.methods.partitions
 
-models.methods.__path__.append(str(Path(__file__).parent / "methods"))
+models.methods.partitions.__path__.append(str(Path(__file__).parent / "methods"))

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workers.formats.conftest import refused, survives
-from workers.formats import csv, csv_layout
+from workers.formats import csv
+from workers.formats import csv as csv_layout
 from workers.formats.facts import Bounds
 
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from models.contract import Arrays, Fitted, Input, Method, Paper, Params, Piece, Progress, Run
 from models.data import Data
 from models.errors import UsageError
+from models.method import Arrays, Fitted, Input, Method, Paper, Params, Piece, Progress, Run
 from models.tree.build import from_partition
 
 

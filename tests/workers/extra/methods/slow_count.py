@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from models.contract import Fitted, Input, Method, Paper, Params, Run
 from models.data import Data
+from models.method import Fitted, Input, Method, Paper, Params, Run
 from models.tree.build import from_partition
 
 

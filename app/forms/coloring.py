@@ -1,0 +1,166 @@
+"""What colours a tree: the clusters of a cut, or a labels dataset."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.http.dependencies import Service, is_id
+from app.http.problems import Refused, not_found
+from models.errors import UsageError
+from models.tree.categories import Categories, of_cut, of_labels
+from models.tree.labels import Labels, labels
+from models.tree.tree import Tree
+from workers.artifacts.datasets import Dataset
+from workers.errors import Missing
+from workers.formats import csv, npy
+from workers.formats import json as json_format
+
+READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
+"""Formats that are safe to open in the API process, and up to how many bytes they are."""
+
+KEPT_BYTES = 64 << 20
+"""Labels that were read are kept while they have no more bytes than this together."""
+
+COLOR_BY = (
+    "`cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that cut of the whole tree, or "
+    "the id of a labels dataset (npy, JSON or CSV) with one label per input row or per leaf."
+)
+
+_CUT = re.compile(r"(cluster|height|level):(.*)", re.DOTALL)
+
+
+class _Kept:
+    """The colourings last made of labels, by tenant, tree and dataset: none of these changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[tuple[str, str, str], tuple[Categories, int]] = OrderedDict()
+
+    def get(self, key: tuple[str, str, str]) -> Categories | None:
+        with self._lock:
+            if key not in self._found:
+                return None
+            self._found.move_to_end(key)
+            return self._found[key][0]
+
+    def put(self, key: tuple[str, str, str], found: Categories, size: int) -> None:
+        with self._lock:
+            self._found[key] = found, size
+            while sum(size for _, size in self._found.values()) > KEPT_BYTES:
+                self._found.popitem(last=False)
+
+
+_kept = _Kept()
+
+
+def coloring(
+    service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str | None
+) -> Categories | None:
+    """The categories that `color_by` asks for, None without one. Blocks.
+
+    Raises Refused for what is neither a cut nor a labels dataset of this tenant that fits the tree,
+    UsageError for a cut that cannot be made.
+    """
+    if color_by is None:
+        return None
+    asked = _CUT.fullmatch(color_by)
+    if asked is not None:
+        return of_cut(tree, **_cut(color_by, asked[1], asked[2]))
+    return by_labels(service, tenant, tree_id, tree, color_by, "color_by")
+
+
+def by_labels(
+    service: Service, tenant: str, tree_id: str, tree: Tree, dataset_id: str, parameter: str
+) -> Categories:
+    """The categories of a labels dataset, which may have a label per input row or per leaf.
+
+    Labels per leaf are in the order of the leaves' node ids. The dataset is looked up each time,
+    its labels are kept. Blocks. Raises Refused as `coloring` does.
+    """
+    if not is_id(dataset_id, "ds"):
+        cuts = "'cluster:<k>', 'height:<h>', 'level:<n>' nor " if parameter == "color_by" else ""
+        raise Refused(
+            "invalid-request",
+            f"{parameter} {dataset_id!r} is {'neither ' if cuts else 'not '}{cuts}the id of a "
+            "labels dataset.",
+        )
+    dataset = service.datasets.get(tenant, dataset_id)
+    if dataset is None:
+        raise not_found("dataset", dataset_id)
+    key = (tenant, tree_id, dataset_id)
+    found = _kept.get(key)
+    if found is None:
+        numbered, warnings = _numbered(service, dataset, tree)
+        found = replace(of_labels(tree, numbered), warnings=warnings)
+        _kept.put(key, found, 4 * len(numbered.code) + 8 * tree.n_leaves + numbered.text.nbytes)
+    return found
+
+
+def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
+    """The cut as `of_cut` takes it."""
+    whole = r"[0-9]{1,9}"
+    if word == "height":
+        try:
+            return {"height": float(value)}
+        except ValueError:
+            pass
+    elif re.fullmatch(whole, value) and (word == "level" or int(value)):
+        return {"k" if word == "cluster" else "level": int(value)}
+    raise UsageError(
+        f"Parameter 'color_by' is {color_by[:80]!r}; it takes 'cluster:<k>' with k from 1, "
+        "'height:<h>' with a number, 'level:<n>' with n from 0, or the id of a labels dataset.",
+        code="wrong-parameter",
+        parameter="color_by",
+    )
+
+
+def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, tuple[str, ...]]:
+    """The labels, and warnings."""
+    most = READ_HERE.get(dataset.format)
+    if most is None:
+        raise Refused(
+            "invalid-request",
+            f"Dataset {dataset.id!r} is {dataset.format}; labels are read from "
+            f"{', '.join(READ_HERE)} here.",
+        )
+    if dataset.bytes > most:
+        raise Refused(
+            "invalid-request",
+            f"Dataset {dataset.id!r} has {dataset.bytes} bytes; labels are read from at most "
+            f"{most} of {dataset.format} here.",
+        )
+    values = _values(service, dataset)
+    warnings: tuple[str, ...] = ()
+    if dataset.format == "csv" and len(values) - 1 in (tree.n_points, tree.n_leaves):
+        warnings = (f"The first line of the labels, {str(values[0])[:80]!r}, counts as a header.",)
+        values = values[1:]
+    if len(values) not in (tree.n_points, tree.n_leaves):
+        raise Refused(
+            "wrong-shape",
+            f"Dataset {dataset.id!r} has {len(values)} labels; the tree has {tree.n_points} rows "
+            f"and {tree.n_leaves} leaves.",
+        )
+    return labels(tree, values), warnings
+
+
+def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
+    """(n_labels,) integers or texts."""
+    try:
+        path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
+        if dataset.format == "npy":
+            value = npy.load(path, dataset.member, "labels")
+        elif dataset.format == "csv":
+            value = csv.load(path, dataset.member, "labels")
+        else:
+            value = json_format.parse(path.read_bytes(), "labels")
+    except (Missing, FileNotFoundError):
+        # Deleted since it was looked up.
+        raise not_found("dataset", dataset.id) from None
+    return np.asarray(value)

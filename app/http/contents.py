@@ -1,0 +1,93 @@
+"""Objects of the store as they lie there, whole or in part.
+
+Range requests over a content of known length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from starlette.responses import Response, StreamingResponse
+
+from app.http.dependencies import Service
+from app.http.etags import matches
+from app.http.problems import Refused
+
+_RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})\s*-\s*(\d{0,19})", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bytes [start, end) of a content of `length` bytes."""
+
+    start: int
+    end: int
+    length: int
+
+    @property
+    def content_range(self) -> str:
+        return f"bytes {self.start}-{self.end - 1}/{self.length}"
+
+
+def part_of(header: str | None, length: int) -> Part | None:
+    """The part that a Range header asks for; None for the whole.
+
+    Several ranges, other units and what cannot be read give the whole, as RFC 9110 allows. Raises
+    Refused `range-not-satisfiable` (416) for a range outside the content.
+    """
+    found = _RANGE.fullmatch(header.strip()) if header else None
+    if found is None or found.group(1, 2) == ("", ""):
+        return None
+    first, last = found.group(1, 2)
+    if first == "":
+        start, end = max(0, length - int(last)), length
+    else:
+        start = int(first)
+        if last != "" and int(last) < start:
+            return None
+        end = length if last == "" else min(int(last) + 1, length)
+    if start >= end:
+        raise Refused(
+            "range-not-satisfiable",
+            f"The content has {length} bytes; the range lies outside.",
+            headers={"Content-Range": f"bytes */{length}"},
+        )
+    return Part(start, end, length)
+
+
+def serve(
+    service: Service,
+    key: str,
+    *,
+    length: int,
+    sha256: str,
+    name: str,
+    range_: str | None,
+    if_range: str | None,
+    if_none_match: str | None,
+) -> Response:
+    """The object `key`: 200, 206 for a range, 304 where the client has it.
+
+    name : of the file that a browser saves. Raises Refused `range-not-satisfiable`.
+    """
+    etag = f'"{sha256}"'
+    headers = {
+        "ETag": etag,
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": f'attachment; filename="{name}"',
+    }
+    if matches(if_none_match, etag):
+        return Response(status_code=304, headers=headers)
+    whole = if_range is not None and not matches(if_range, etag, weak=False)
+    part = None if whole else part_of(range_, length)
+    start, end = (part.start, part.end) if part else (0, length)
+    headers["Content-Length"] = str(end - start)
+    if part:
+        headers["Content-Range"] = part.content_range
+    return StreamingResponse(
+        service.blobs.read(key, start, end),
+        status_code=206 if part else 200,
+        headers=headers,
+        media_type="application/octet-stream",
+    )

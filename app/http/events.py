@@ -1,0 +1,73 @@
+"""A job's events as they go over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from anyio import to_thread
+from fastapi.sse import ServerSentEvent
+
+from app.http.dependencies import Service
+from app.http.job_ends import woken
+from app.schemas.jobs import EventBody, JobBody, LogBody
+from workers.model import Advance
+from workers.stores.redis.events import Event, Events, is_id
+
+
+async def follow(
+    service: Service, tenant: str, job_id: str, after: str | None
+) -> AsyncIterator[ServerSentEvent]:
+    """The job's events after `after`, as they come, until it has ended or is deleted.
+
+    An event `lost` stands wherever events are missing: because the stream keeps the last hundred
+    only, because it has expired, or because `after` is no event of this job; what is still kept
+    follows it. The stream is looked at every `events_poll_s`, and when the job's end is announced.
+    """
+    events = Events(service.redis, service.settings.key_prefix)
+    position = after
+    if after is not None and not await to_thread.run_sync(_resumes, events, job_id, after):
+        position = None
+        yield _lost(after)
+    with service.wakes.expect(job_id) as wake:
+        while True:
+            # In this order: a job seen as ended has all its events in the stream.
+            record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+            if record is None:
+                return
+            found = await to_thread.run_sync(events.after, job_id, position)
+            if found and position is not None and not found[0].follows(position):
+                yield _lost(position)
+            for event in found:
+                if event.kind != "done":
+                    yield _sent(event)
+                position = event.id
+            if record.ended:
+                yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
+                return
+            if not found:
+                await woken(wake, service.settings.events_poll_s)
+
+
+def _resumes(events: Events, job_id: str, after: str) -> bool:
+    """Whether what is kept goes on right after `after`."""
+    if not is_id(after):
+        return False
+    if events.has(job_id, after):
+        return True
+    following = events.after(job_id, after)
+    return bool(following) and following[0].follows(after)
+
+
+def _sent(event: Event) -> ServerSentEvent:
+    body: Any
+    if event.kind == "log":
+        body = LogBody(line=str(event.data.get("line", "")), status=event.status)
+    else:
+        advance = Advance.model_validate(event.data)
+        body = EventBody(**advance.model_dump(), status=event.status)
+    return ServerSentEvent(event=event.kind, id=event.id, data=body)
+
+
+def _lost(after: str) -> ServerSentEvent:
+    return ServerSentEvent(event="lost", data={"after": after})

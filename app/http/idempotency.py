@@ -1,0 +1,141 @@
+"""`Idempotency-Key`: the same key and body give the first answer again.
+
+A key belongs to one tenant and one route. Before anything is made, the key is reserved in Redis
+together with the id of what will be made and a fingerprint of the request; afterwards the answer is
+put beside it. A repeat gets that answer. If the process died in between, a repeat looks for the
+thing by the reserved id, so nothing is made twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from anyio import to_thread
+from redis import Redis
+from starlette.responses import Response
+
+from app.http.problems import Refused
+from workers.errors import TransientError
+from workers.stores.redis.client import translated
+
+PENDING_S = 30.0
+"""A reservation without an answer for so long belongs to a process that died."""
+
+LARGEST_ANSWER = 256 << 10
+"""A longer answer is not kept; a repeat is answered from the thing itself."""
+
+KEPT_HEADERS = ("content-type", "location", "retry-after", "preference-applied", "etag", "link")
+
+Make = Callable[[], Awaitable[Response]]
+Again = Callable[[str], Awaitable[Response | None]]
+
+
+class Once:
+    """One POST. Without a key, `answer` just makes the thing.
+
+    scope : the key with its route, for `workers.model.Request.idempotency_key`: the ledger keeps it
+        with the job, so a job is not made twice even where Redis lost everything in between.
+    """
+
+    def __init__(
+        self, redis: Redis, prefix: str, tenant: str, route: str, key: str | None, keep_s: int
+    ) -> None:
+        self._redis = redis
+        self._keep_s = keep_s
+        self.key = key
+        self.scope = None if key is None else f"{route}\n{key}"
+        digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
+        self._place = f"{prefix}once:{tenant}:{digest}"
+
+    async def answer(self, made_id: str, fingerprint: bytes, make: Make, again: Again) -> Response:
+        """The first answer to this key, made now by `make` if this is the first request.
+
+        made_id : id of what `make` will make.
+        fingerprint : everything of the request that decides what is made.
+        again : the answer from what was made under an id, None where there is no such thing.
+
+        `make` raises only if it made nothing. Raises Refused `idempotency-mismatch` for another
+        fingerprint, `conflict` while the first request is being worked on.
+        """
+        if self.key is None:
+            return await make()
+        mark = hashlib.sha256(fingerprint).hexdigest()
+        mine = json.dumps({"id": made_id, "mark": mark, "since": time.time(), "answer": None})
+        earlier = await self._call(self._reserve, mine)
+        if earlier is not None:
+            kept = json.loads(earlier)
+            if kept["mark"] != mark:
+                raise Refused(
+                    "idempotency-mismatch",
+                    f"Idempotency-Key {self.key!r} was used with another body; take a new key.",
+                )
+            if kept["answer"] is not None:
+                return _replay(kept["answer"])
+            found = await again(kept["id"])
+            if found is not None:
+                found.headers["Idempotent-Replayed"] = "true"
+                return found
+            if time.time() - kept["since"] < PENDING_S:
+                raise Refused(
+                    "conflict",
+                    "The first request with this Idempotency-Key is still being worked on.",
+                    headers={"Retry-After": "1"},
+                )
+            await self._call(self._put, mine)
+        try:
+            response = await make()
+        except Exception:
+            with suppress(TransientError):
+                await self._call(self._forget, mine)
+            raise
+        # A streamed answer has no body to keep; a repeat is answered from the thing itself.
+        body = getattr(response, "body", None)
+        if body is not None and len(body) <= LARGEST_ANSWER and response.status_code < 300:
+            done = json.dumps({**json.loads(mine), "answer": _kept(response)})
+            # The thing is made; should this fail, a repeat finds it by its id.
+            with suppress(TransientError):
+                await self._call(self._put, done)
+        return response
+
+    def _reserve(self, value: str) -> Any:
+        if self._redis.set(self._place, value, nx=True, ex=self._keep_s):
+            return None
+        # It may have expired between the two calls: then it is ours at the second try.
+        return self._redis.get(self._place) or self._redis.set(
+            self._place, value, nx=True, get=True, ex=self._keep_s
+        )
+
+    def _put(self, value: str) -> None:
+        self._redis.set(self._place, value, ex=self._keep_s)
+
+    def _forget(self, value: str) -> None:
+        current = self._redis.get(self._place)
+        if current is not None and json.loads(current) == json.loads(value):
+            self._redis.delete(self._place)
+
+    async def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return await to_thread.run_sync(_translated, function, *args)
+
+
+def _translated(function: Callable[..., Any], *args: Any) -> Any:
+    with translated():
+        return function(*args)
+
+
+def _kept(response: Response) -> dict[str, Any]:
+    headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+    return {
+        "status": response.status_code,
+        "headers": headers,
+        "body": bytes(response.body).decode("latin-1"),
+    }
+
+
+def _replay(kept: dict[str, Any]) -> Response:
+    headers = {**kept["headers"], "idempotent-replayed": "true"}
+    return Response(kept["body"].encode("latin-1"), status_code=kept["status"], headers=headers)

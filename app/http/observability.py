@@ -1,0 +1,199 @@
+"""Around every request: its id, the log, the figures, safe headers, the last line of defence.
+
+HEAD is answered as GET without the content (RFC 9110), wherever there is a GET that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from anyio import BrokenResourceError
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.problems import ENDLESS, KINDS, respond
+from workers.errors import TransientError, problem
+from workers.jobs.ledger import Ledger
+from workers.logs import request_id as current_request_id
+
+_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
+_log = logging.getLogger("umbel.requests")
+
+SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+}
+"""Set where a route has not set its own: pages of ours bring their own policy."""
+
+
+class Figures:
+    """What `/metrics` tells; each app has its own registry."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "umbel_requests",
+            "Requests answered.",
+            ["method", "route", "status"],
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "umbel_request_seconds",
+            "Time until the whole answer was sent.",
+            ["method", "route"],
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60),
+            registry=self.registry,
+        )
+
+    def watch(self, ledger: Ledger) -> None:
+        self.registry.register(_Jobs(ledger))
+
+
+class _Jobs(Collector):
+    """Jobs by status and queue lengths, asked of the ledger whenever somebody looks."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def collect(self) -> Iterable[Metric]:
+        up = GaugeMetricFamily("umbel_redis_up", "Whether Redis answers.")
+        try:
+            counts = self._ledger.counts()
+            queued = self._ledger.queued()
+            workers = self._ledger.workers_alive()
+            webhooks = self._ledger.webhooks.counts()
+        except TransientError:
+            up.add_metric([], 0)
+            yield up
+            return
+        up.add_metric([], 1)
+        yield up
+        jobs = GaugeMetricFamily("umbel_jobs", "Jobs by status.", labels=["status"])
+        for status, count in counts.items():
+            jobs.add_metric([status], count)
+        yield jobs
+        queues = GaugeMetricFamily("umbel_queued", "Jobs that wait, by queue.", labels=["queue"])
+        for queue, count in queued.items():
+            queues.add_metric([queue], count)
+        yield queues
+        stand = GaugeMetricFamily(
+            "umbel_webhooks", "Jobs with a webhook, by where that stands.", labels=["status"]
+        )
+        for status, count in webhooks.items():
+            stand.add_metric([status], count)
+        yield stand
+        yield GaugeMetricFamily("umbel_workers", "Worker processes alive.", value=workers)
+
+    def describe(self) -> Iterable[Metric]:
+        return []
+
+
+class Observed:
+    """ASGI middleware, the outermost one."""
+
+    def __init__(self, app: ASGIApp, figures: Figures, root_path: str = "") -> None:
+        self.app = app
+        self._root_path = root_path.rstrip("/")
+        self._figures = figures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if self._root_path:
+            scope["root_path"] = self._root_path
+        request_id = _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        token = current_request_id.set(request_id)
+        started = time.perf_counter()
+        status = 0
+        method = scope["method"]
+        bare = method == "HEAD" and not scope["path"].endswith(ENDLESS)
+        if bare:
+            # A copy: the server's own says HEAD, so that it sends Content-Length as it is.
+            scope = {**scope, "method": "GET"}
+
+        async def send_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                for name, value in SAFE_HEADERS.items():
+                    headers.setdefault(name, value)
+            elif bare and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_on)
+        except ClientDisconnect:
+            status = status or 499
+        except Exception as error:
+            if status and _left(error):
+                return
+            _log.exception("unhandled error", extra={"path": scope["path"]})
+            if status:
+                raise
+            code, title, _ = KINDS["internal"]
+            body = problem(
+                "internal",
+                title,
+                code,
+                "The request failed by a fault of ours; the request id leads to it in our log.",
+            )
+            await respond(request_id, body)(scope, receive, send_on)
+        finally:
+            self._note(scope, method, status, time.perf_counter() - started)
+            current_request_id.reset(token)
+
+    def _note(self, scope: Scope, asked: str, status: int, seconds: float) -> None:
+        route = _template(scope)
+        method = asked if asked in _METHODS else "OTHER"
+        self._figures.requests.labels(method, route, str(status)).inc()
+        self._figures.seconds.labels(method, route).observe(seconds)
+        _log.info(
+            "request",
+            extra={
+                "method": method,
+                "path": scope["path"],
+                "status": status,
+                "ms": round(seconds * 1000, 1),
+            },
+        )
+
+
+def _left(error: Exception) -> bool:
+    """Whether it only says that a client went away while an event was sent to it."""
+    if isinstance(error, ExceptionGroup):
+        return error.split(BrokenResourceError)[1] is None
+    return isinstance(error, BrokenResourceError)
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def _template(scope: Scope) -> str:
+    """The route's template, so that ids do not become labels."""
+    path: Any = getattr(scope.get("route"), "path", None)
+    return str(path) if path else "none"
+
+
+def _request_id(scope: Scope) -> str:
+    """The client's id where it has one of a plain form, else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            text: str = value.decode("latin-1")
+            if _ID.fullmatch(text):
+                return text
+    return f"req_{secrets.token_hex(12)}"

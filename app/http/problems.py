@@ -1,0 +1,257 @@
+"""Problems of RFC 9457: the kinds there are, and how every error becomes one.
+
+A route refuses by raising `Refused(code, detail)`; title and status come from `KINDS`. Errors of
+the floors below (`UsageError`, `StoreUnavailable`, ...) need no catching: the handlers here do it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
+from starlette._utils import get_route_path
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import compile_path
+
+from app.schemas.problems import ProblemBody
+from models.errors import UsageError
+from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError, problem
+
+MEDIA_TYPE = "application/problem+json"
+
+ENDLESS = "/events"
+"""A path that ends so takes no HEAD, as all others with a GET do: the answer lasts as its job."""
+
+UNUSABLE = "The input cannot be used"
+"""Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
+
+KINDS: dict[str, tuple[int, str, str]] = {
+    # code: (status, title, an example of the detail)
+    "malformed": (400, "The request cannot be read", "The body is not JSON: line 1 column 8."),
+    "unauthenticated": (401, "A key is needed", "Send `Authorization: Bearer <key>`."),
+    "forbidden": (403, "Not allowed", "This service answers requests from this machine only."),
+    "not-found": (404, "There is no such thing", "There is no job 'job_x'."),
+    "method-not-allowed": (405, "Not that way", "This path takes GET, POST, not PUT."),
+    "not-acceptable": (406, "Not in that form", "A job is to be had as application/json."),
+    "not-binary": (406, "Not in that form", "Node 3 has 4 children; a linkage is binary."),
+    "conflict": (409, "Not in this state", "The same request is being worked on."),
+    "invalid-dataset": (409, "The dataset cannot be used", "Dataset 'ds_x' is invalid: truncated."),
+    "too-large": (413, "Too large", "The body may have 16777216 bytes at most."),
+    "unsupported-format": (415, "Not a format that is read", "Upload an array as .npy."),
+    "range-not-satisfiable": (416, "No such range", "The content has 128 bytes."),
+    "invalid-request": (422, "The request cannot be used", "params.linkage: Input should be ..."),
+    "unusable-input": (422, UNUSABLE, "Row 3 has 4 values, row 0 has 5."),
+    "unknown-method": (422, "There is no such method", "There is no method 'x'; there are l2h."),
+    "unknown-input": (422, "There is no such input", "Input 'logits': there is no dataset 'ds_x'."),
+    "wrong-input": (422, UNUSABLE, "Method 'l2h' needs the input 'logits'."),
+    "unknown-metric": (422, UNUSABLE, "There is no metric 'x'; there are nmi, ari."),
+    "wrong-role": (422, UNUSABLE, "Dataset 'ds_x' holds labels, not logits."),
+    "wrong-shape": (422, UNUSABLE, "Input 'logits' must be a matrix."),
+    "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
+    "digest-mismatch": (
+        422,
+        "Not the bytes that were meant",
+        "The part's sha256 is 9f86...; stated was 1b4f....",
+    ),
+    "idempotency-mismatch": (
+        422,
+        "The key was used for something else",
+        "Idempotency-Key 'a' was used with another body; take a new key.",
+    ),
+    "internal": (500, "Something went wrong on our side", "Quote the request id when you report."),
+    "unavailable": (503, "Something the service needs is away", "The store does not answer."),
+    "full": (507, "No room left", "The store has 1024 bytes left; the upload has 2048."),
+}
+
+
+class Refused(HTTPException):
+    """A request that is refused. `code` is one of `KINDS`; `members` go into the problem."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> None:
+        status, title, _ = KINDS[code]
+        super().__init__(status, detail, dict(headers or {}))
+        self.problem = problem(code, title, status, detail, **members)
+
+
+def not_found(what: str, name: str) -> Refused:
+    """404, for what is not there and for what is another tenant's."""
+    return Refused("not-found", f"There is no {what} {name!r}.")
+
+
+def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
+    """The problems a route may answer, for its `responses=`, each with an example."""
+    found: dict[int | str, dict[str, Any]] = {}
+    for code in sorted(codes, key=lambda code: KINDS[code][0]):
+        status, title, detail = KINDS[code]
+        entry = found.setdefault(
+            status,
+            {
+                "description": title,
+                "content": {
+                    MEDIA_TYPE: {
+                        "schema": {"$ref": "#/components/schemas/Problem"},
+                        "examples": {},
+                    }
+                },
+            },
+        )
+        entry["content"][MEDIA_TYPE]["examples"][code] = {
+            "summary": title,
+            "value": {**problem(code, title, status, detail), "request_id": "req_1"},
+        }
+    return found
+
+
+def respond(
+    request_id: str | None, body: Problem, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The answer that carries a problem."""
+    if request_id:
+        body = {**body, "request_id": request_id}
+    # A user's text may hold a lone surrogate, which has no UTF-8: ASCII escapes always can be sent.
+    content = json.dumps(body, ensure_ascii=True, allow_nan=False, default=str).encode()
+    return Response(content, status_code=body["status"], headers=headers, media_type=MEDIA_TYPE)
+
+
+def request_id_of(request: Request) -> str | None:
+    found: str | None = request.scope.get("state", {}).get("request_id")
+    return found
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of `app` a problem; `app.http.observability` sees to unhandled ones."""
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Response:
+        return respond(request_id_of(request), error.problem, error.headers)
+
+    @app.exception_handler(UsageError)
+    async def unusable(request: Request, error: UsageError) -> Response:
+        return respond(request_id_of(request), problem_of_usage(error))
+
+    @app.exception_handler(TransientError)
+    async def passing(request: Request, error: TransientError) -> Response:
+        body, headers = _problem_of_transient(error)
+        logging.getLogger("umbel").warning("%s: %s", type(error).__name__, error)
+        return respond(request_id_of(request), body, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return respond(request_id_of(request), _problem_of_validation(error))
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = _allowed(request) or headers.get("Allow", "")
+        body = _problem_of_http(request, error, headers)
+        return respond(request_id_of(request), body, headers)
+
+
+def problem_of_usage(error: UsageError) -> Problem:
+    """The problem of a user's error found while the request is read; 422 if its code is unknown."""
+    status, title, _ = KINDS.get(error.code, (422, UNUSABLE, ""))
+    members = {"where": error.where} if error.where else {}
+    return problem(error.code, title, status, error.detail, **members)
+
+
+def field_errors(
+    errors: list[Any], prefix: tuple[str | int, ...] = ()
+) -> tuple[str, list[dict[str, Any]]]:
+    """(a sentence, `errors[]`) of pydantic's error list; `prefix` goes before each pointer."""
+    entries = []
+    for error in errors:
+        pointer = [*prefix, *(part for part in error["loc"])]
+        entries.append({"detail": _sentence(error), "pointer": pointer})
+    first = entries[0]
+    where = ".".join(str(part) for part in first["pointer"]) or "the body"
+    more = f" ({len(entries) - 1} more in `errors`)" if len(entries) > 1 else ""
+    return f"{where}: {first['detail']}{more}", entries
+
+
+def _sentence(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "There is no such field."
+    message = str(error["msg"])
+    return message if message.endswith(".") else f"{message}."
+
+
+def _problem_of_validation(error: RequestValidationError) -> Problem:
+    errors = error.errors()
+    if any(entry["loc"][:1] == ("path",) for entry in errors):
+        detail = "There is nothing at this path: an id or a number in it has not the form of one."
+        return Refused("not-found", detail).problem
+    located = [
+        {**entry, "loc": entry["loc"][1:] if entry["loc"][:1] == ("body",) else entry["loc"]}
+        for entry in errors
+    ]
+    detail, entries = field_errors(located)
+    status, title, _ = KINDS["invalid-request"]
+    return problem("invalid-request", title, status, detail, errors=entries)
+
+
+def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str]]:
+    if isinstance(error, StoreFull):
+        status, title, _ = KINDS["full"]
+        return problem("full", title, status, "The store has no room left."), {}
+    status, title, _ = KINDS["unavailable"]
+    what = "Redis or the object store" if isinstance(error, StoreUnavailable) else "A part of it"
+    detail = f"{what} does not answer; nothing was changed. Try again."
+    return problem("unavailable", title, status, detail), {"Retry-After": "2"}
+
+
+def _allowed(request: Request) -> str:
+    """The methods of all routes with the first fitting path; the router names one route's only."""
+    path = get_route_path(request.scope)
+    fitting = None
+    found: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if not route.path or not route.methods:
+            continue
+        if fitting is None and compile_path(route.path)[0].match(path):
+            fitting = route.path
+        if route.path == fitting:
+            found |= route.methods
+    if "GET" in found and not path.endswith(ENDLESS):
+        found.add("HEAD")
+    return ", ".join(sorted(found))
+
+
+def _problem_of_http(request: Request, error: HTTPException, headers: Mapping[str, str]) -> Problem:
+    code = {
+        400: "malformed",
+        404: "not-found",
+        405: "method-not-allowed",
+        413: "too-large",
+    }.get(error.status_code)
+    if code is None:
+        title = str(error.detail)
+        return problem("http", title, error.status_code, title)
+    status, title, _ = KINDS[code]
+    detail = str(error.detail)
+    if code == "not-found":
+        detail = "There is nothing at this path."
+    if code == "method-not-allowed":
+        detail = f"This path takes {headers['Allow']}, not {request.method}."
+    return problem(code, title, status, detail)
+
+
+def add_schema(document: dict[str, Any]) -> None:
+    """Put the schema that `responses` refers to into an OpenAPI document."""
+    schema = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
+    components = document.setdefault("components", {}).setdefault("schemas", {})
+    components.update(schema.pop("$defs", {}))
+    components["Problem"] = schema

@@ -1,0 +1,174 @@
+"""Who may call: keys and their tenants, and for the keyless service Host and Origin.
+
+With keys configured, everything under `/v1` needs `Authorization: Bearer <key>`; the key's tenant
+owns what it makes. Without any, there is one tenant, `local`, and only this machine may call: the
+peer and the Host header must be loopback names, and a page (Origin) must be one of ours, so that a
+page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
+
+`/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
+open: they tell nothing about a tenant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette._utils import get_route_path
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.http.problems import Refused, respond
+from app.settings import Settings
+
+LOCAL = "local"
+OPEN = frozenset({"/livez", "/readyz"})
+
+_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def new_key(tenant: str) -> tuple[str, str]:
+    """A new key of `tenant`: (the key, shown once; the line that settings keep of it).
+
+    The key has 256 random bits, so a plain sha256 of it is safe to keep. ValueError for a tenant
+    that is not lower-case letters, digits, `-` and `_`.
+    """
+    if not _TENANT.fullmatch(tenant):
+        raise ValueError(
+            f"A tenant is up to 63 lower-case letters, digits, '-' and '_', not {tenant!r}."
+        )
+    key = f"umbel_{secrets.token_urlsafe(32)}"
+    return key, f"{tenant}:{_digest(key)}"
+
+
+def keys(settings: Settings) -> dict[str, str]:
+    """Tenant by digest of key. ValueError for a line that is not `tenant:sha256hex`, and for a
+    file that cannot be read."""
+    lines = list(settings.api_keys)
+    if settings.api_keys_file is not None:
+        try:
+            content = settings.api_keys_file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"UMBEL_API_KEYS_FILE cannot be read: {error}.") from None
+        for line in content.splitlines():
+            text = line.partition("#")[0].strip()
+            if text:
+                lines.append(text)
+    found = {}
+    for line in lines:
+        tenant, _, digest = line.partition(":")
+        if not _TENANT.fullmatch(tenant) or not _DIGEST.fullmatch(digest):
+            raise ValueError("A key is given as tenant:sha256hex; `umbel keys new` makes one.")
+        found[digest] = tenant
+    return found
+
+
+class Gate:
+    """ASGI middleware that lets a request in, its tenant in `scope["state"]`, or refuses it."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self._keys = keys(settings)
+        self._origins = frozenset(origin.rstrip("/") for origin in settings.cors_origins)
+        self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        state: dict[str, Any] = scope.setdefault("state", {})
+        try:
+            state["tenant"] = self._admit(scope, get_route_path(scope))
+        except Refused as refused:
+            answer = respond(state.get("request_id"), refused.problem, refused.headers)
+            await answer(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _admit(self, scope: Scope, path: str) -> str | None:
+        """The tenant, None on an open path. Raises Refused."""
+        if path in OPEN:
+            return None
+        headers = Headers(scope=scope)
+        if not self._keys:
+            self._check_local(scope, headers)
+            return LOCAL
+        if path.startswith("/v1/") or path == "/v1":
+            return self._tenant_of(headers)
+        if path == "/metrics" and not is_loopback(scope):
+            self._tenant_of(headers)
+        return None
+
+    def _tenant_of(self, headers: Mapping[str, str]) -> str:
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        digest = _digest(key.strip()) if scheme.lower() == "bearer" else ""
+        tenant = None
+        # Every key is compared, so the time tells nothing of which one came close.
+        for known, owner in self._keys.items():
+            if hmac.compare_digest(known, digest):
+                tenant = owner
+        if tenant is None:
+            wrong = "The key is not known" if digest else "No key was sent"
+            raise Refused(
+                "unauthenticated",
+                f"{wrong}; send `Authorization: Bearer <key>` with a key of this service.",
+                headers={"WWW-Authenticate": 'Bearer realm="umbel"'},
+            )
+        return tenant
+
+    def _check_local(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        if not is_loopback(scope):
+            raise Refused(
+                "forbidden",
+                "Without keys this service answers requests from its own machine only; "
+                "set UMBEL_API_KEYS to let others in.",
+            )
+        host = headers.get("host", "")
+        if _name(host) not in self._hosts:
+            raise Refused(
+                "forbidden",
+                "Without keys this service is called by a loopback name (127.0.0.1, localhost, "
+                "[::1]); the Host header has another one.",
+            )
+        origin = headers.get("origin")
+        if origin is None or origin.rstrip("/") in self._origins:
+            return
+        if origin.lower() != f"{scope['scheme']}://{host}".lower():
+            raise Refused(
+                "forbidden",
+                "A page of another origin may not call this service; UMBEL_CORS_ORIGINS lists "
+                "those that may.",
+            )
+
+
+def is_loopback(scope: Scope) -> bool:
+    """Whether the peer is this machine: a loopback address, or a Unix socket (no address)."""
+    client = scope.get("client")
+    if client is None:
+        return True
+    try:
+        address = ipaddress.ip_address(client[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without port: `[::1]:80` gives `[::1]`."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+    return f"[{name}]" if ":" in name else name
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()

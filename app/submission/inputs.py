@@ -1,0 +1,157 @@
+"""The inputs of a request: ids and inline lists by role, checked before anything is accepted.
+
+Everything here blocks (Redis, the store) and runs in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from pydantic_core import to_json
+
+from app.http.dependencies import Service, is_id
+from app.http.problems import Refused
+from models.errors import UsageError
+from workers.artifacts.datasets import Dataset
+from workers.formats import json as json_format
+from workers.formats import roles
+
+TREES = frozenset({"hierarchy"})
+JOBS = frozenset({"base"})
+
+
+@dataclass
+class Given:
+    """By role.
+
+    refs : an id, a list of ids or "inline".
+    shapes : those that are known by now, of several datasets the first one's.
+    inline : the list as JSON.
+    """
+
+    refs: dict[str, str | list[str]] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    inline: dict[str, bytes] = field(default_factory=dict)
+
+
+def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]) -> Given:
+    """Look every id up and check every inline list.
+
+    Raises Refused: `unknown-input` for an id that is not there, `invalid-dataset` (409) for a
+    dataset known to be invalid, `wrong-role`, `wrong-shape`, `wrong-input`; and what
+    `workers.formats.json.check` raises for a list, naming the role and the row.
+    """
+    given = Given()
+    for role, value in inputs.items():
+        if isinstance(value, str):
+            dataset = _check_reference(service, tenant, role, value)
+            given.refs[role] = value
+            if dataset is not None and dataset.shape is not None:
+                given.shapes[role] = dataset.shape
+        elif ids(value, role):
+            datasets = [_check_reference(service, tenant, role, one) for one in value]
+            given.refs[role] = list(value)
+            if datasets[0] is not None and datasets[0].shape is not None:
+                given.shapes[role] = datasets[0].shape
+        else:
+            _check_list(role, value)
+            given.refs[role] = "inline"
+            given.inline[role] = to_json(value)
+            width = len(value[0]) if value and isinstance(value[0], list) else None
+            given.shapes[role] = (len(value),) if width is None else (len(value), width)
+    return given
+
+
+def ids(value: str | list[Any], role: str) -> TypeGuard[list[str]]:
+    """Whether it is a list of ids rather than one of rows or values."""
+    if role in roles.COLUMN or isinstance(value, str):
+        return False
+    return bool(value) and all(isinstance(one, str) and is_id(one, "ds") for one in value)
+
+
+def _check_list(role: str, value: list[Any]) -> None:
+    if role in TREES:
+        raise _refused("wrong-input", role, f"Input {role!r} is a tree: give its id, `tr_...`.")
+    if role in JOBS:
+        raise _refused("wrong-input", role, f"Input {role!r} is a job: give its id, `job_...`.")
+    try:
+        json_format.check(value, role)
+    except UsageError as error:
+        error.where.setdefault("role", role)
+        raise
+
+
+def _check_reference(service: Service, tenant: str, role: str, value: str) -> Dataset | None:
+    """The dataset, where it is one."""
+    if role in TREES:
+        if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
+            raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
+        return None
+    if role in JOBS:
+        _check_job(service, tenant, role, value)
+        return None
+    if is_id(value, "tr", "job", "md"):
+        raise _refused(
+            "wrong-input",
+            role,
+            f"Input {role!r} takes a dataset (`ds_...`) or an inline list, not {value!r}.",
+        )
+    dataset = service.datasets.get(tenant, value) if is_id(value, "ds") else None
+    if dataset is None:
+        raise _refused("unknown-input", role, f"Input {role!r}: there is no dataset {value!r}.")
+    _check_dataset(dataset, role)
+    return dataset
+
+
+def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
+    """What the job kept is looked at by the worker; that it succeeded is known now."""
+    record = service.ledger.get(tenant, value) if is_id(value, "job") else None
+    if record is None or record.kind != "fit":
+        raise _refused("unknown-input", role, f"Input {role!r}: there is no job {value!r}.")
+    if record.status != "succeeded":
+        raise _refused(
+            "wrong-input",
+            role,
+            f"Input {role!r}: job {value!r} is {record.status}; it must have succeeded.",
+        )
+
+
+def _check_dataset(dataset: Dataset, role: str) -> None:
+    if dataset.status == "invalid":
+        why = (dataset.problem or {}).get("detail", "it could not be read")
+        raise Refused(
+            "invalid-dataset",
+            f"Input {role!r}: dataset {dataset.id!r} is invalid: {why}",
+            pointer=["inputs", role],
+            problem=dataset.problem,
+        )
+    if dataset.role is not None and (dataset.role in roles.COLUMN) != (role in roles.COLUMN):
+        raise _refused(
+            "wrong-role",
+            role,
+            f"Dataset {dataset.id!r} was uploaded as {dataset.role}, which cannot be used as "
+            f"{role}.",
+        )
+    if dataset.shape is None:
+        return
+    shape = " x ".join(str(length) for length in dataset.shape) or "a single value"
+    if role in roles.COLUMN:
+        if len(dataset.shape) != 1 and not (len(dataset.shape) == 2 and dataset.shape[1] == 1):
+            raise _refused(
+                "wrong-shape",
+                role,
+                f"Input {role!r} must be a list of values; dataset {dataset.id!r} is {shape}.",
+            )
+    elif len(dataset.shape) != 2:
+        raise _refused(
+            "wrong-shape",
+            role,
+            f"Input {role!r} must be a matrix with one row per point; dataset {dataset.id!r} has "
+            f"{len(dataset.shape)} dimension(s): {shape}.",
+        )
+
+
+def _refused(code: str, role: str, detail: str) -> Refused:
+    return Refused(code, detail, errors=[{"detail": detail, "pointer": ["inputs", role]}])

@@ -1,0 +1,177 @@
+"""An upload on its way into the store: bounded, recognised, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from anyio import to_thread
+from fastapi import Request
+
+from app.http.bodies import content_length
+from app.http.dependencies import Service
+from app.http.problems import Refused
+from workers.artifacts.datasets import Dataset
+from workers.formats import catalogue
+from workers.formats import json as json_format
+from workers.formats.facts import Facts
+from workers.model import Request as JobRequest
+from workers.model import new_id, now
+
+HEAD_BYTES = 64 << 10
+"""What formats are recognised by, and what holds a whole npy header."""
+
+CHECK_ROOM_EVERY = 64 << 20
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What the request says of it."""
+
+    tenant: str
+    dataset_id: str
+    name: str | None
+    role: str | None
+    member: str | None
+    media_type: str | None
+
+
+async def receive(service: Service, request: Request, upload: Upload) -> Dataset:
+    """Stream the body into the store; a dataset that is not made yet.
+
+    Its status is `ready` where npy or small JSON told its shape at once, else `inspecting`.
+    Nothing is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
+    that is not read or content that is not what it says.
+    """
+    stated = content_length(request)
+    return await keep(service, upload, body(service, request), stated)
+
+
+async def keep(
+    service: Service, upload: Upload, chunks: AsyncIterator[bytes], stated: int | None
+) -> Dataset:
+    """The same of a file that comes in chunks, of `stated` bytes where that is known."""
+    head, rest = await _head(chunks)
+    if not head:
+        raise Refused("empty", "The body is empty; send the file itself as the body.")
+    file_format = catalogue.format_of(upload.media_type, head[:HEAD_BYTES])
+    if stated is not None:
+        # Refuse a broken or pickled npy before gigabytes of it are stored.
+        catalogue.peek(file_format, head[:HEAD_BYTES], stated)
+    stored = await service.datasets.receive(upload.tenant, upload.dataset_id, rest)
+    try:
+        facts = catalogue.peek(file_format, stored.head, stored.length)
+        if facts is None and file_format == "json" and stored.length <= _parsed_at_once(service):
+            facts = await to_thread.run_sync(_open_json, service, upload)
+    except BaseException:
+        await to_thread.run_sync(service.datasets.discard, upload.tenant, upload.dataset_id)
+        raise
+    return Dataset(
+        id=upload.dataset_id,
+        tenant=upload.tenant,
+        name=upload.name,
+        role=upload.role,
+        status="inspecting" if facts is None else "ready",
+        format=file_format,
+        member=upload.member,
+        shape=None if facts is None else facts.shape,
+        dtype=None if facts is None else facts.dtype,
+        bytes=stored.length,
+        sha256=stored.sha256,
+        created_at=now(),
+        problem=None,
+    )
+
+
+def make(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Make the dataset exist, and have it opened by a worker where that is needed."""
+    service.datasets.create(dataset)
+    if dataset.status != "inspecting":
+        return
+    inspection = JobRequest(
+        id=new_id("job"),
+        tenant=dataset.tenant,
+        kind="inspect",
+        method="inspect",
+        options={"dataset": dataset.id},
+        created_at=now(),
+        request_id=request_id,
+    )
+    try:
+        service.ledger.submit(inspection)
+    except BaseException:
+        service.datasets.delete(dataset.tenant, dataset.id)
+        raise
+
+
+def body(service: Service, request: Request) -> AsyncIterator[bytes]:
+    """The body of a request in chunks, bounded, as long as there is room for it.
+
+    Refused `too-large` or `full` before the first chunk where the request says its length.
+    """
+    stated = content_length(request)
+    limit = service.settings.max_upload_bytes
+    if stated is not None and stated > limit:
+        raise _past_one_request(limit)
+    require_room(service, stated or 0)
+    return _bounded(service, request, limit)
+
+
+def _parsed_at_once(service: Service) -> int:
+    return service.settings.max_parsed_json_bytes
+
+
+def _open_json(service: Service, upload: Upload) -> Facts:
+    key = service.datasets.content_key(upload.tenant, upload.dataset_id)
+    return json_format.facts(service.blobs.get(key))
+
+
+async def _bounded(service: Service, request: Request, limit: int) -> AsyncIterator[bytes]:
+    size = checked = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise _past_one_request(limit)
+        if size - checked >= CHECK_ROOM_EVERY:
+            checked = size
+            await to_thread.run_sync(require_room, service, 0)
+        if chunk:
+            yield chunk
+
+
+async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:
+    """The first 64 KiB or more (or all there is), and everything from the start."""
+    pieces = []
+    size = 0
+    async for chunk in chunks:
+        pieces.append(chunk)
+        size += len(chunk)
+        if size >= HEAD_BYTES:
+            break
+    head = b"".join(pieces)
+
+    async def everything() -> AsyncIterator[bytes]:
+        yield head
+        async for chunk in chunks:
+            yield chunk
+
+    return head, everything()
+
+
+def _past_one_request(limit: int) -> Refused:
+    detail = (
+        f"One request may have {limit} bytes at most; a larger file comes in parts: /v1/uploads."
+    )
+    return Refused("too-large", detail, limit=limit)
+
+
+def require_room(service: Service, needed: int) -> None:
+    """Refused `full` where the store has no room for so many bytes more."""
+    free = service.blobs.free_bytes()
+    if free is not None and free - service.settings.min_free_bytes < max(needed, 1):
+        left = max(0, free - service.settings.min_free_bytes)
+        raise Refused(
+            "full",
+            f"The store has room for {left} bytes, too few for this upload; delete datasets, jobs "
+            "or trees that are not needed any more.",
+        )

@@ -1,0 +1,214 @@
+"""How many clusters: candidates, the curve of a criterion over them, and the choice by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from models.checks import Points, count_distinct, refuse_clusters
+from models.data import Data
+from models.errors import UsageError
+from models.method import Params, Progress
+
+MOST_CLUSTERS = 100_000
+
+
+class Count(Params):
+    """Parameters of a method whose number of clusters is given or chosen.
+
+    A method says by its own `choose` which criteria it takes.
+    """
+
+    n_clusters: int = Field(
+        8,
+        ge=1,
+        le=MOST_CLUSTERS,
+        description="Number of clusters. Not looked at where 'choose' says how to choose it.",
+    )
+    choose: str | None = None
+    min_clusters: int = Field(
+        2, ge=1, le=MOST_CLUSTERS, description="The fewest clusters that 'choose' tries."
+    )
+    max_clusters: int = Field(
+        20, ge=1, le=MOST_CLUSTERS, description="The most clusters that 'choose' tries."
+    )
+
+    @property
+    def fewest(self) -> int:
+        """How many clusters there must be points for."""
+        return self.n_clusters if self.choose is None else self.min_clusters
+
+    @property
+    def most(self) -> int:
+        """How many clusters there may be."""
+        return self.n_clusters if self.choose is None else self.max_clusters
+
+    @property
+    def said_in(self) -> str:
+        """The parameter that says so."""
+        return "n_clusters" if self.choose is None else "min_clusters"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A number of clusters and what it was chosen by; `given` for one that was not chosen.
+
+    value, error : the criterion of each candidate and its standard error, None where it has none.
+    warnings : what is odd about the choice.
+    """
+
+    criterion: str
+    n_clusters: int
+    candidates: tuple[int, ...]
+    value: tuple[float, ...]
+    error: tuple[float, ...] | None = None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def given(cls, n_clusters: int) -> Choice:
+        return cls("", n_clusters, (), ())
+
+    @property
+    def curves(self) -> dict[str, list[tuple[int, float]]]:
+        """By name the points (n_clusters, value): of the criterion, of its standard error."""
+        if not self.candidates:
+            return {}
+        found = {self.criterion: self._points(self.value)}
+        if self.error is not None:
+            found[f"{self.criterion}_standard_error"] = self._points(self.error)
+        return found
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The number chosen and each curve there."""
+        if not self.candidates:
+            return {}
+        at = self.candidates.index(self.n_clusters)
+        there = {name: curve[at][1] for name, curve in self.curves.items()}
+        return {"n_clusters": float(self.n_clusters), **there}
+
+    def _points(self, values: Sequence[float]) -> list[tuple[int, float]]:
+        return [(k, float(v)) for k, v in zip(self.candidates, values, strict=True)]
+
+
+def check_count(data: Data, params: Count, unnamed: str = "cluster") -> None:
+    """UsageError for a choice that cannot be made, or another number of names than of clusters."""
+    if params.choose is None:
+        data.leaf_names(params.n_clusters, unnamed)
+        return
+    if params.min_clusters > params.max_clusters:
+        raise UsageError(
+            f"Parameter 'min_clusters' is {params.min_clusters} and 'max_clusters' "
+            f"{params.max_clusters}; it must not be larger.",
+            code="wrong-parameter",
+            parameter="min_clusters",
+        )
+    if params.choose == "silhouette" and params.min_clusters < 2:
+        raise UsageError(
+            "Parameter 'min_clusters' is 1, but a silhouette compares a cluster with another: it "
+            "is defined from 2 clusters on.",
+            code="wrong-parameter",
+            parameter="min_clusters",
+        )
+    if "names" in data:
+        raise UsageError(
+            f"Input 'names' holds one name for each {unnamed}, but their number is yet to be "
+            "chosen; leave out 'names' or 'choose'.",
+            code="wrong-input",
+            role="names",
+        )
+
+
+def candidates(features: Points, params: Count) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The numbers of clusters that are tried, and a warning where `max_clusters` is not reached.
+
+    Fewer than there are distinct points: with each on its own, no criterion has a finite value.
+    """
+    there = count_distinct(features, params.max_clusters + 1)
+    most = min(params.max_clusters, there - 1)
+    if most < params.min_clusters:
+        refuse_clusters(
+            params.min_clusters,
+            there,
+            "distinct point(s), and the choice ends before that number",
+            "min_clusters",
+        )
+    notes: tuple[str, ...] = ()
+    if most < params.max_clusters:
+        notes = (
+            f"There are {there} distinct points, so the number of clusters was chosen up to "
+            f"{most}, not 'max_clusters' = {params.max_clusters}.",
+        )
+    return tuple(range(params.min_clusters, most + 1)), notes
+
+
+def lowest(
+    criterion: str, numbers: Sequence[int], values: Sequence[float], notes: Sequence[str] = ()
+) -> Choice:
+    """The number with the lowest value, the fewest clusters of several."""
+    at = int(np.argmin(values))
+    return Choice(
+        criterion,
+        numbers[at],
+        tuple(numbers),
+        tuple(values),
+        None,
+        _at_end(criterion, numbers, at, notes),
+    )
+
+
+def highest(
+    criterion: str,
+    numbers: Sequence[int],
+    values: Sequence[float],
+    errors: Sequence[float] | None = None,
+    notes: Sequence[str] = (),
+) -> Choice:
+    """The number with the highest value, the fewest clusters of several."""
+    at = int(np.argmax(values))
+    error = None if errors is None else tuple(errors)
+    return Choice(
+        criterion,
+        numbers[at],
+        tuple(numbers),
+        tuple(values),
+        error,
+        _at_end(criterion, numbers, at, notes),
+    )
+
+
+def _at_end(
+    criterion: str, numbers: Sequence[int], at: int, notes: Sequence[str]
+) -> tuple[str, ...]:
+    if len(numbers) > 1 and at == len(numbers) - 1:
+        return (
+            *notes,
+            f"The best number of clusters by {criterion} is the largest that was tried, "
+            f"{numbers[at]}; more may be better.",
+        )
+    return tuple(notes)
+
+
+def share(progress: Progress, start: float, stop: float, what: str = "") -> Progress:
+    """Progress of a part of the work: its 0 to 1 is `start` to `stop` of the whole.
+
+    what : comes before its messages.
+    """
+
+    def report(fraction: float, stage: str, message: str = "") -> None:
+        said = ", ".join(filter(None, (what, message)))
+        progress(start + (stop - start) * fraction, stage, said)
+
+    return report
+
+
+def parts(
+    progress: Progress, stop: float, numbers: Sequence[int]
+) -> Iterator[tuple[Progress, int]]:
+    """Each candidate with the progress of its fit; all of them are `stop` of the whole."""
+    for done, number in enumerate(numbers):
+        start, end = (stop * one / len(numbers) for one in (done, done + 1))
+        yield share(progress, start, end, f"{number} clusters"), number

@@ -1,0 +1,185 @@
+"""The mean silhouette of partitions, exact for few points and sampled for many.
+
+Of a point: (b - a) / max(a, b), a its mean Euclidean distance to the other points of its cluster,
+b the lowest of its mean distances to the points of another; 0 for a point alone in its cluster.
+Source: Rousseeuw, "Silhouettes" (1987).
+
+The gap statistic: within-cluster dispersion against that of points without clusters.
+
+Source: Tibshirani, Walther and Hastie, "Estimating the number of clusters in a data set via the
+gap statistic" (2001), section 3 with reference (b): uniform over a box along the principal
+components, and the rule of section 4, step 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.checks import Float, Int
+from models.clusters.choosing import Choice
+from models.clusters.kmeans import TINY, squared_distances
+from models.data import Matrix
+from models.method import Progress
+
+Dispersion = Callable[[npt.NDArray[np.floating], int], float]
+"""Inertia of a partition of these points into so many clusters."""
+
+
+class Reference:
+    """Draws points without clusters that fill the box of the given ones.
+
+    features : (n_points, n_features) dense, of floats. Points are drawn in coordinates along
+    the principal components, which keeps the distances. O(N D min(N, D)).
+    """
+
+    def __init__(self, features: npt.NDArray[np.floating]) -> None:
+        centered = features.astype(np.float64)
+        centered -= centered.mean(axis=0)
+        triangle = np.linalg.qr(centered, mode="r")
+        components = np.linalg.svd(triangle, full_matrices=False)[2]
+        scores = centered @ components.T
+        low, high = scores.min(axis=0), scores.max(axis=0)
+        wide = high - low > 1e-12 * float((high - low).max())
+        self._low, self._high = low[wide], high[wide]
+        self._n_points, self._dtype = len(features), features.dtype
+
+    def draw(self, rng: np.random.Generator) -> npt.NDArray[np.floating]:
+        shape = (self._n_points, len(self._low))
+        return rng.uniform(self._low, self._high, shape).astype(self._dtype, copy=False)
+
+
+def choose_by_gap(
+    features: npt.NDArray[np.floating],
+    numbers: Sequence[int],
+    inertias: Sequence[float],
+    dispersion: Dispersion,
+    n_references: int,
+    rng: np.random.Generator,
+    progress: Progress,
+    notes: Sequence[str] = (),
+) -> Choice:
+    """The fewest clusters whose gap is not below the next one's less its standard error.
+
+    numbers, inertias : the candidates, one after the other, and the dispersion of `features`.
+    dispersion : the same procedure, for reference points. It is run for each number on each of
+    `n_references` draws.
+    """
+    reference = Reference(features)
+    logs = np.empty((n_references, len(numbers)))
+    for draw in range(n_references):
+        points = reference.draw(rng)
+        for column, number in enumerate(numbers):
+            done = (draw + column / len(numbers)) / n_references
+            progress(done, "drawing references", f"{draw + 1} of {n_references}")
+            logs[draw, column] = _log(dispersion(points, number))
+    gap = logs.mean(axis=0) - np.array([_log(inertia) for inertia in inertias])
+    error = logs.std(axis=0) * np.sqrt(1.0 + 1.0 / n_references)
+    at, found = first_within(gap, error)
+    odd = tuple(notes)
+    if not found:
+        odd += (
+            "The gap statistic rises up to the largest number of clusters that was tried, "
+            f"{numbers[at]}; more may be better.",
+        )
+    return Choice("gap", numbers[at], tuple(numbers), tuple(gap), tuple(error), odd)
+
+
+def _log(inertia: float) -> float:
+    return math.log(max(inertia, TINY))
+
+
+def first_within(gap: Float, error: Float) -> tuple[int, bool]:
+    """The first position whose value is at least the next one less its error; else the last."""
+    within = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
+    return (int(within[0]), True) if within.size else (len(gap) - 1, False)
+
+
+EXACT_UP_TO = 10_000
+"""Points of which all silhouettes are taken; of more, those of `SAMPLE` points."""
+
+SAMPLE = 2_000
+
+BLOCK = 1 << 22
+"""Values of a block of distances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silhouette:
+    """mean : over all points. error : its standard error, 0 where every point was measured."""
+
+    mean: float
+    error: float
+
+
+def silhouettes(
+    features: Matrix, partitions: Sequence[Int], rng: np.random.Generator, progress: Progress
+) -> list[Silhouette]:
+    """The mean silhouette of each partition of the same points.
+
+    partitions : (n_points,) clusters from 0 on; at least two of them must have points.
+
+    Of a sample too, each silhouette is exact: its distances go to all points. They are measured
+    once for all partitions. O(S N (D + number of partitions)) for S points measured.
+    """
+    n_points = features.shape[0]
+    measured = np.arange(n_points)
+    if n_points > EXACT_UP_TO:
+        measured = np.sort(rng.choice(n_points, SAMPLE, replace=False))
+    sizes = [np.bincount(cluster).astype(np.float64) for cluster in partitions]
+    values = np.empty((len(partitions), len(measured)))
+    step = _step(features.shape[1], sizes)
+    for start in range(0, len(measured), step):
+        progress(start / len(measured), "measuring silhouettes")
+        rows = measured[start : start + step]
+        sums = _sums(features, rows, partitions, sizes)
+        for number, (cluster, size) in enumerate(zip(partitions, sizes, strict=True)):
+            values[number, start : start + step] = _of(sums[number], cluster[rows], size)
+    left_out = 1.0 - len(measured) / n_points
+    error = values.std(axis=1, ddof=1) * np.sqrt(left_out / len(measured))
+    means = values.mean(axis=1)
+    return [Silhouette(float(m), float(e)) for m, e in zip(means, error, strict=True)]
+
+
+def _step(n_features: int, sizes: Sequence[Float]) -> int:
+    """Points that are measured at a time, so that their sums and their rows stay small."""
+    widest = max(n_features, sum(map(len, sizes)))
+    return int(np.clip(BLOCK // widest, 8, 256))
+
+
+def _sums(
+    features: Matrix, rows: Int, partitions: Sequence[Int], sizes: Sequence[Float]
+) -> list[Float]:
+    """Of each partition (n_clusters, len(rows)): the distances of `rows` to a cluster's points."""
+    those = features[rows]
+    centers = those.toarray() if isinstance(those, sp.csr_array) else those
+    sums = [np.zeros((len(size), len(rows))) for size in sizes]
+    step = max(1, BLOCK // len(rows))
+    for start in range(0, features.shape[0], step):
+        squared = squared_distances(features[start : start + step], centers.astype(np.float64))
+        distance = np.sqrt(squared, out=squared)
+        n_rows = len(distance)
+        for total, cluster in zip(sums, partitions, strict=True):
+            where = (np.ones(n_rows), cluster[start : start + step], np.arange(n_rows + 1))
+            total += sp.csr_array(where, shape=(n_rows, len(total))).T @ distance
+    return sums
+
+
+def _of(sums: Float, own: Int, size: Float) -> Float:
+    """The silhouettes of points in the clusters `own`; 0 where no other cluster has points."""
+    columns = np.arange(len(own))
+    inside = sums[own, columns] / np.maximum(size[own] - 1.0, 1.0)
+    mean = sums / np.maximum(size, 1.0)[:, None]
+    mean[size == 0] = np.inf
+    mean[own, columns] = np.inf
+    outside = mean.min(axis=0)
+    widest = np.maximum(inside, outside)
+    measured = (widest > 0) & np.isfinite(outside) & (size[own] > 1)
+    value = np.zeros(len(own))
+    np.divide(outside - inside, widest, out=value, where=measured)
+    return value

@@ -1,0 +1,253 @@
+"""Centres read as a mixture of Gaussians: the soft assignment of k-means and what is like it.
+
+The clusters get equal weights and one shared spherical variance s^2 = inertia / (N D), its
+maximum-likelihood value under the hard assignment. The logits are the mixture's log posterior:
+-d(x, centre)^2 / (2 s^2) up to a constant of the row, so the largest logit is the nearest centre.
+
+Lloyd's k-means by scikit-learn: the best of several runs from k-means++ seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.checks import Float, Int, Points, as_floats, blocks, require_usable
+from models.clusters.placing import by_size, normalize, permute, reorder
+from models.data import Matrix
+from models.method import Model, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard k-means tries: runs, iterations of a run, and when a run ends before.
+
+    tol : where the centres' squared moves sum to less than this times the features' mean variance.
+    """
+
+    n_init: int = 10
+    max_iter: int = 300
+    tol: float = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Centers:
+    """The best run.
+
+    centers : (n_clusters, n_features) in double precision.
+    cluster : (n_points,) the nearest centre of each point.
+    ended : whether the run converged.
+    """
+
+    centers: Float
+    cluster: Int
+    inertia: float
+    n_iter: int
+    ended: bool
+
+    @property
+    def size(self) -> Int:
+        return np.bincount(self.cluster, minlength=len(self.centers))
+
+
+def best_run(
+    features: Matrix,
+    n_clusters: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Centers:
+    """The run with the least inertia of `effort.n_init`.
+
+    features : finite, with at least `n_clusters` distinct rows. O(N K D) for each iteration; one
+    copy of the features.
+    """
+    from sklearn import config_context
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    values = as_floats(features)
+    best: Any = None
+    # With more threads the order of the sums, so the last digits, would vary from run to run.
+    with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for run in range(effort.n_init):
+            progress(run / effort.n_init, "fitting", f"run {run + 1} of {effort.n_init}")
+            one = KMeans(
+                n_clusters=n_clusters,
+                init="k-means++",
+                n_init=1,
+                max_iter=effort.max_iter,
+                tol=effort.tol,
+                random_state=int(rng.integers(2**31)),
+            )
+            one.fit(values)
+            if best is None or one.inertia_ < best.inertia_:
+                best = one
+    return Centers(
+        centers=np.asarray(best.cluster_centers_, dtype=np.float64),
+        cluster=best.labels_,
+        inertia=float(best.inertia_),
+        n_iter=int(best.n_iter_),
+        ended=bool(best.n_iter_ < effort.max_iter),
+    )
+
+
+def said_of_end(run: Centers, max_iter: int) -> tuple[str, ...]:
+    """A warning where the best run was cut short, else nothing."""
+    if run.ended:
+        return ()
+    return (
+        f"The best run was stopped after max_iter = {max_iter} iterations, before it converged.",
+    )
+
+
+SMALLEST_VARIANCE = 1e-12
+"""Of the shared variance, relative to the centres' own, where all points lie on their centres."""
+
+TINY = float(np.finfo(np.float64).tiny)
+"""Stands for an inertia that rounding made 0 where logarithms are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spherical:
+    """A partition around centres, clusters from the largest to the smallest.
+
+    centers : (n_clusters, n_features).
+    cluster : (n_points,) the nearest centre of each point, the first of several.
+    logits : (n_points, n_clusters) log posterior.
+    inertia : sum of squared distances to the nearest centres.
+    warnings : of a variance that had to be raised from (nearly) zero.
+    """
+
+    centers: Float
+    cluster: Int
+    logits: Float
+    inertia: float
+    variance: float
+    warnings: tuple[str, ...]
+
+    @property
+    def arrays(self) -> dict[str, Float]:
+        """What `nearest` needs."""
+        return {"centers": self.centers, "variance": np.array([self.variance])}
+
+
+def spherical(features: Points, centers: Float) -> Spherical:
+    """The partition of points among centres. O(N K D); one (n_points, n_clusters) matrix."""
+    squared = squared_distances(features, centers)
+    cluster = squared.argmin(axis=1)
+    order = by_size(np.bincount(cluster, minlength=len(centers)), centers)
+    if (np.diff(order) != 1).any():
+        centers = centers[order]
+        if isinstance(features, sp.csr_array):
+            # Nothing keeps these from cancelling, so ties are decided as for new points.
+            squared = squared_distances(features, centers)
+            cluster = squared.argmin(axis=1)
+        else:
+            cluster = reorder(cluster, order)
+            permute(squared, order)
+    inertia = float(squared[np.arange(len(squared)), cluster].sum())
+    variance, floored = _variance(inertia, features.shape, centers)
+    notes = (
+        "Every point lies on its cluster's centre, so the variance behind the soft assignment is "
+        "0; a tiny one was used instead.",
+    )
+    return Spherical(
+        centers,
+        cluster,
+        log_posterior(squared, variance),
+        inertia,
+        variance,
+        notes if floored else (),
+    )
+
+
+def nearest(model: Model, features: Points) -> tuple[Int, Float]:
+    """Cluster and log posterior of new rows, by a model with `Spherical.arrays`."""
+    squared = squared_distances(features, model.arrays["centers"])
+    return squared.argmin(axis=1), log_posterior(squared, float(model.arrays["variance"][0]))
+
+
+def squared_distances(features: Points, centers: Float) -> Float:
+    """(n_points, n_clusters) squared Euclidean distances in float64, by blocks of rows.
+
+    |x|^2 - 2 x.c + |c|^2 with both moved to the centres' mean, where dense, so that little cancels.
+    UsageError naming the first value that is not finite, and for squares that overflow.
+    """
+    n_points, n_features = features.shape
+    out = np.empty((n_points, len(centers)))
+    sparse = isinstance(features, sp.csr_array)
+    # Sorted, so that the mean is the same to the last bit for centres in another order.
+    origin = np.zeros(n_features) if sparse else np.sort(centers, axis=0).mean(axis=0)
+    moved = centers - origin
+    length = np.einsum("kd,kd->k", moved, moved)
+    for block, part in blocks(features, len(centers)):
+        rows, made = part.astype(np.float64), out[block]
+        own = _lengths(rows, origin)
+        if not np.isfinite(own).all():
+            whole = isinstance(features, sp.csr_array)
+            require_usable(features if whole else part, 0 if whole else block.start, n_points)
+        if isinstance(rows, sp.csr_array):
+            made[:] = rows @ moved.T
+        else:
+            np.matmul(rows, moved.T, out=made)
+        made *= -2.0
+        made += own[:, None]
+        made += length
+        np.maximum(made, 0.0, out=made)
+    return out
+
+
+def total(features: Points, centers: Float) -> float:
+    """The sum of squared distances to the nearest centres, by blocks of rows."""
+    return sum(
+        float(squared_distances(part, centers).min(axis=1).sum())
+        for _, part in blocks(features, len(centers))
+    )
+
+
+def log_posterior(squared: Float, variance: float) -> Float:
+    """The soft assignment, in the place of the squared distances."""
+    squared /= -2.0 * variance
+    normalize(squared)
+    return squared
+
+
+def bic(inertia: float, size: Int, n_features: int) -> float:
+    """Bayesian information criterion of a partition around centres; the lowest is best.
+
+    -2 L + p log N, L the log-likelihood of the points in their clusters: spherical Gaussians of
+    one variance, s^2 = inertia / (N D), weighted by the clusters' sizes; p = K D + K. Pelleg and
+    Moore, "X-means" (2000), section 3.2, with the maximum-likelihood variance.
+    """
+    n_points = int(size.sum())
+    filled = size[size > 0]
+    mixing = float((filled * np.log(filled / n_points)).sum())
+    variance = max(inertia, TINY) / (n_points * n_features)
+    gaussian = -0.5 * n_points * n_features * (math.log(2.0 * math.pi * variance) + 1.0)
+    return -2.0 * (mixing + gaussian) + len(size) * (n_features + 1) * math.log(n_points)
+
+
+def _lengths(rows: Matrix, origin: Float) -> Float:
+    """Squared length of each row, which is moved by `origin` in place where dense."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(rows, sp.csr_array):
+            return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        rows -= origin
+        own: Float = np.einsum("nd,nd->n", rows, rows)
+    return own
+
+
+def _variance(inertia: float, shape: tuple[int, ...], centers: Float) -> tuple[float, bool]:
+    """Shared variance of the mixture, and whether it had to be raised from (nearly) zero."""
+    spread = float(centers.var(axis=0).mean()) or 1.0
+    variance = inertia / (shape[0] * shape[1])
+    floor = SMALLEST_VARIANCE * spread
+    return (floor, True) if variance < floor else (variance, False)

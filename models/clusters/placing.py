@@ -1,0 +1,77 @@
+"""Clusters in their order, rows in a partition's tree, and what a user is told of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.checks import Float, Int
+from models.method import Predictions, Shapes
+from models.numerics.softmax import row_blocks
+from models.tree.tree import Tree
+
+
+def bytes_of_logits(shapes: Shapes, n_clusters: int, role: str = "features") -> int:
+    """What the soft assignment takes, where the shape of `role` is known."""
+    return 8 * shapes[role][0] * n_clusters if role in shapes else 0
+
+
+def by_size(size: Int, rows: Float) -> Int:
+    """Order of clusters: larger first, then by their rows (centres, say) from the first column on.
+
+    size : (n_clusters,) points of each; rows : (n_clusters, n).
+    """
+    order = np.argsort(-size, kind="stable")
+    cuts = np.flatnonzero(np.diff(size[order])) + 1
+    for same in np.split(order, cuts):
+        if len(same) > 1:
+            same[:] = same[np.lexsort(rows[same].T[::-1])]
+    return order
+
+
+def reorder(cluster: Int, order: Int) -> Int:
+    """The clusters of points once cluster `order[c]` is called c."""
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[cluster]
+
+
+def normalize(joint: Float) -> Float:
+    """Make each row log probabilities, in place, and give the logarithm of what it summed to.
+
+    joint : (n_rows, n_clusters), finite; the log evidence (n_rows,) of a mixture, if its log joint.
+    """
+    evidence = np.empty(len(joint))
+    for block in row_blocks(*joint.shape):
+        part = joint[block]
+        top = part.max(axis=1)
+        part -= top[:, None]
+        rest = np.log(np.exp(part).sum(axis=1))
+        part -= rest[:, None]
+        evidence[block] = top + rest
+    return evidence
+
+
+def permute(values: Float, order: Int) -> None:
+    """Columns in another order, in place."""
+    for block in row_blocks(*values.shape):
+        values[block] = values[block][:, order]
+
+
+def placed(tree: Tree, cluster: Int, logits: Float) -> Predictions:
+    """Rows in the leaves of their clusters, each with its own posterior.
+
+    cluster : (n_rows,); logits : (n_rows, n_clusters) log probabilities.
+    """
+    n_rows = len(cluster)
+    leaf = tree.leaves[cluster]
+    node = np.zeros((n_rows, 2), dtype=np.int64)
+    node[:, 1] = leaf
+    probability = np.ones((n_rows, 2))
+    probability[:, 1] = np.exp(logits[np.arange(n_rows), cluster])
+    return Predictions(leaf, 2 * np.arange(n_rows + 1), node.ravel(), probability.ravel())
+
+
+def said_of_empty(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:
+    """A warning where clusters have no point, else nothing."""
+    empty = int((np.bincount(cluster, minlength=n_clusters) == 0).sum())
+    return (f"{empty} {what}(s) have no point.",) if empty else ()

@@ -1,0 +1,114 @@
+"""Which words count: those that occur often enough, the most frequent first.
+
+Cost: O(T) for T tokens, twice where the tokens are needed as numbers; memory 4 bytes a token.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from models.documents.tokens import tokens
+from models.errors import UsageError
+from models.method import Progress, silent
+
+Int = npt.NDArray[np.int64]
+Read = Callable[[str], list[str]]
+"""How the words of a text are found, as `models.documents.tokens` has it."""
+
+_AT_ONCE = 4096
+"""Documents between two reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """words : most frequent first, those of one frequency by their letters. count : (V,) how often
+    each occurs. n_left_out : words that occur too seldom, or are too many."""
+
+    words: list[str]
+    count: Int
+    n_left_out: int
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each word."""
+        return {word: number for number, word in enumerate(self.words)}
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The words of documents by their numbers; words of no vocabulary are not there.
+
+    number : (T,) int32. start : (n_documents + 1,), document i has `number[start[i]:start[i + 1]]`.
+    """
+
+    number: npt.NDArray[np.int32]
+    start: Int
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.start) - 1
+
+
+def vocabulary(
+    documents: Sequence[str],
+    min_count: int = 1,
+    max_words: int | None = None,
+    progress: Progress = silent,
+    read: Read = tokens,
+) -> Vocabulary:
+    """The words that occur at least `min_count` times, and at most `max_words` of them.
+
+    Raises UsageError `empty` where none is left.
+    """
+    counted: Counter[str] = Counter()
+    for number, document in enumerate(documents):
+        if number % _AT_ONCE == 0:
+            progress(number / len(documents), "counting words", f"{number:,} documents")
+        counted.update(read(document))
+    n_all = len(counted)
+    often = [(word, n) for word, n in counted.items() if n >= min_count]
+    often.sort(key=lambda one: (-one[1], one[0]))
+    kept = often if max_words is None else often[:max_words]
+    if not kept:
+        detail = _nothing_left(len(documents), counted, min_count)
+        raise UsageError(detail, code="empty", role="documents")
+    words = [word for word, _ in kept]
+    return Vocabulary(words, np.array([n for _, n in kept], dtype=np.int64), n_all - len(kept))
+
+
+def numbered(
+    documents: Sequence[str],
+    words: Sequence[str],
+    progress: Progress = silent,
+    read: Read = tokens,
+) -> Tokens:
+    """The tokens of documents that are among `words`, by their numbers there."""
+    number = {word: at for at, word in enumerate(words)}
+    parts: list[npt.NDArray[np.int32]] = []
+    start = np.zeros(len(documents) + 1, dtype=np.int64)
+    for at, document in enumerate(documents):
+        if at % _AT_ONCE == 0:
+            progress(at / len(documents), "reading words", f"{at:,} documents")
+        here = [number[word] for word in read(document) if word in number]
+        parts.append(np.array(here, dtype=np.int32))
+        start[at + 1] = start[at] + len(here)
+    found = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    return Tokens(found, start)
+
+
+def _nothing_left(n_documents: int, counted: Counter[str], min_count: int) -> str:
+    what = f"Input 'documents' has {n_documents:,} document(s) "
+    if not counted:
+        return what + (
+            "without a single word that counts; a word is a run of letters or digits, and stop "
+            "words may be left out."
+        )
+    word, n = max(counted.items(), key=lambda one: (one[1], one[0]))
+    return (
+        f"{what}in which no word occurs 'min_count' = {min_count} times; the most frequent one, "
+        f"{word[:80]!r}, occurs {n} time(s)."
+    )

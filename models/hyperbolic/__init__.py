@@ -1,1 +1,0 @@
-"""Trees as points of the Poincaré ball, learned by gradient steps on triples of leaves."""

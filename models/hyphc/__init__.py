@@ -1,1 +1,0 @@
-"""What `hyphc` is made of."""

@@ -1,0 +1,400 @@
+"""What a method is: one class that the catalogue, the API, the worker and the docs all read.
+
+A method is one file under `models/methods/<family>/`: a docstring, a `Params` class and one
+subclass of `Method`. Public methods here are final and validate; the hooks start with `_`.
+
+How much memory this process may still take.
+
+Room for what `Method.check_size` cannot know before inputs are read.
+"""
+
+from __future__ import annotations
+
+import resource
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final
+
+import numpy as np
+import numpy.typing as npt
+import psutil
+from pydantic import ConfigDict
+
+from models.data import Data, doubled
+from models.errors import UsageError
+from models.parameters import Exact
+from models.tree.tree import Tree
+
+
+def left() -> int:
+    """Bytes: what the machine has free, within the process's own limit."""
+    room = int(psutil.virtual_memory().available)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        room = min(room, max(0, limit - int(psutil.Process().memory_info().vms)))
+    return room
+
+
+class Params(Exact):
+    """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+P = TypeVar("P", bound=Params)
+
+
+class Progress(Protocol):
+    """Called by a method now and then; raises `Cancelled` when the job was cancelled."""
+
+    def __call__(self, fraction: float, stage: str, message: str = "") -> None: ...
+
+
+def silent(fraction: float, stage: str, message: str = "") -> None:
+    """A `Progress` that does nothing."""
+
+
+Piece: TypeAlias = Mapping[str, Any]
+"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it.
+
+Where all pieces of one call take more than 8 MiB, the process computes them itself."""
+
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+
+class Crew(Protocol):
+    """Whoever computes the pieces of a fit: this process alone, or other workers as well.
+
+    n_pieces : how many pieces the data should be cut into; 1 where cutting does not pay.
+    """
+
+    n_pieces: int
+
+    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+        """Each piece's number and what `Method.piece` gives for it, in any order."""
+        ...
+
+
+class Alone:
+    """A crew of one: this process, one piece after the other."""
+
+    def __init__(self, piece: Callable[[Piece], Arrays], n_pieces: int = 1) -> None:
+        self.n_pieces = n_pieces
+        self._piece = piece
+
+    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+        for number, piece in enumerate(pieces):
+            yield number, self._piece(piece)
+
+
+class Checkpoint:
+    """Where a long fit keeps what it has, so that the next attempt at the same job, should the
+    worker be lost, goes on from there. This one keeps nothing.
+    """
+
+    def load(self) -> Arrays | None:
+        """What an earlier attempt saved last; None where there is nothing."""
+        return None
+
+    def save(self, state: Arrays) -> None:
+        """Keep `state` in place of what was saved before; now and then, cheap to call often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a method may use while it fits.
+
+    rng : the only source of randomness, seeded by the parameter `seed`.
+    progress : to be called now and then.
+    threads : how many threads it may keep busy.
+    crew : computes what `Method.piece` can.
+    checkpoint : keeps what a long fit has so far.
+    """
+
+    rng: np.random.Generator
+    progress: Progress
+    threads: int
+    crew: Crew
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Where a method comes from."""
+
+    title: str
+    year: int
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input role of a method.
+
+    sparse : whether a `scipy.sparse.csr_array` is taken as well.
+    by_rows : whether it is read through `Data.rows`, so that a file larger than memory, or one that
+        stays in the object store, will do.
+    many : whether several may be given; the method reads them through `Data.spaces`.
+    fit_only : whether predictions do without it, though a fit may need it.
+    """
+
+    required: bool = True
+    sparse: bool = False
+    by_rows: bool = False
+    many: bool = False
+    fit_only: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Something fitted that predicts: named arrays (saved as safetensors) and plain JSON facts."""
+
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What `fit` gives.
+
+    tree : valid by `Tree.validate`.
+    model : present where the method predicts.
+    logits : (n_points, n_clusters) soft assignment in log space, where the method gives one; what
+        `then` is run on.
+    metrics : what the method measured of itself (inertia, number of iterations, ...).
+    curves : what it looked at to choose, by criterion: (number of clusters, value) of each;
+        or what it lowered, by step.
+    points : columns of points, (n_points,) float64 each: what the method says of them.
+    state : what a later job needs to grow from this one, where it was asked for.
+    warnings : whatever was changed, approximated or is odd, one sentence each.
+    """
+
+    tree: Tree
+    model: Model | None = None
+    logits: npt.NDArray[Any] | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
+    points: Arrays = field(default_factory=dict)
+    state: Arrays | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """New rows placed in a tree.
+
+    leaf : (n_rows,) node id of each row's leaf.
+    start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last.
+    node, probability : (start[-1],) the path's nodes and their probabilities; the root's is 1.
+    columns : of rows, (n_rows,) each: what the method says of them besides. `value`, a number,
+        integer or `str` object, is what it takes a row's target to be.
+    """
+
+    leaf: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    node: npt.NDArray[np.int64]
+    probability: npt.NDArray[np.float64]
+    columns: Arrays = field(default_factory=dict)
+
+
+class Method(ABC, Generic[P]):
+    """One method of the service.
+
+    Class attributes
+    ----------------
+    id : the name in the API; the module has the same name with underscores.
+    title, family, paper : for the catalogue.
+    Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
+    inputs : the roles it takes.
+    one_of : roles of which exactly one must be given; empty where there is no such choice.
+    outputs : what a job of it leaves: "tree", "model", "logits".
+    queue : "cpu" or "gpu"; `queue_for` tells it of given parameters.
+    advice : for the refusal of data that are too large: what to use instead.
+    resumes : whether it uses `Run.checkpoint`.
+    example : params with which the contract tests' small data takes well under a second.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    family: ClassVar[str]
+    paper: ClassVar[Paper]
+    Params: ClassVar[type[Params]]
+    inputs: ClassVar[Mapping[str, Input]]
+    one_of: ClassVar[tuple[str, ...]] = ()
+    outputs: ClassVar[tuple[str, ...]] = ("tree",)
+    queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
+    advice: ClassVar[str] = ""
+    resumes: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def predicts(self) -> bool:
+        return "model" in self.outputs
+
+    def queue_for(self, params: Mapping[str, Any]) -> Literal["cpu", "gpu"]:
+        """Where a job with these parameters runs."""
+        return "gpu" if params.get("device") == "cuda" else self.queue
+
+    @final
+    def fit(
+        self,
+        data: Data,
+        params: P,
+        progress: Progress = silent,
+        *,
+        threads: int = 1,
+        crew: Crew | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fitted:
+        """Check the inputs, run the method, check the tree, warn of doubled leaf names.
+
+        threads : how many it may keep busy.
+        crew : who computes pieces of it, None for this process alone.
+        checkpoint : keeps what a long fit has so far; None: nothing is kept.
+
+        Raises UsageError for data or parameters that cannot be used and Cancelled when `progress`
+        says so. The same data, params and seed give the same result, whatever the crew and the
+        number of threads, but for the last digits of sums over points.
+        """
+        self._check_inputs(data)
+        progress(0.0, "checking")
+        self.check_size(data.shapes(), params, left())
+        self._check(data, params)
+        if crew is None:
+            crew = Alone(lambda piece: self.piece(data, params, piece, progress, threads=threads))
+        rng = np.random.default_rng(getattr(params, "seed", 0))
+        run = Run(rng, progress, threads, crew, checkpoint or Checkpoint())
+        fitted = self._fit(data, params, run)
+        tree = fitted.tree.validate()
+        progress(1.0, "done")
+        twice = doubled(tree.name[tree.leaves].tolist())
+        return replace(fitted, warnings=(*fitted.warnings, *twice))
+
+    @final
+    def piece(
+        self,
+        data: Data,
+        params: P,
+        piece: Piece,
+        progress: Progress = silent,
+        *,
+        threads: int = 1,
+    ) -> Arrays:
+        """Compute one piece of a fit on the same data and params, maybe on another machine."""
+        return self._piece(data, params, piece, progress, threads)
+
+    @final
+    def predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """Place new rows in the tree that `fit` gave with `model`."""
+        if not self.predicts:
+            raise UsageError(f"Method {self.id!r} does not predict.", code="cannot-predict")
+        self._check_inputs(data, predicting=True)
+        return self._predict(model, tree, data)
+
+    @final
+    def logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
+        """(n_rows, n_clusters) soft assignment of new rows in log space, for `then`."""
+        if "logits" not in self.outputs:
+            raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
+        self._check_inputs(data, predicting=True)
+        return self._logits(model, data)
+
+    @final
+    def check_size(self, shapes: Shapes, params: P, room: int) -> None:
+        """Refuse what would not fit, before any data are read.
+
+        shapes : those of the inputs that are known by now, by role.
+        room : bytes that the process may still take.
+
+        Raises UsageError with the estimate and what to use instead.
+        """
+        needed = self._memory(shapes, params)
+        if needed > 0.9 * room:
+            raise UsageError(
+                f"Method {self.id!r} would need about {needed / 2**30:.1f} GiB for these inputs; "
+                f"a job has {room / 2**30:.1f} GiB. {self.advice}".rstrip(),
+                code="too-large",
+            )
+
+    @final
+    def check_choice(self, given: Collection[str]) -> None:
+        """UsageError unless exactly one role of `one_of` is among those given."""
+        if self.one_of and sum(role in given for role in self.one_of) != 1:
+            choice = ", ".join(repr(role) for role in self.one_of)
+            raise UsageError(
+                f"Method {self.id!r} needs exactly one of the inputs {choice}, not both or none.",
+                code="wrong-input",
+                role=self.one_of[0],
+            )
+
+    @final
+    def needed(self, *, predicting: bool) -> list[str]:
+        """The roles that must be given."""
+        return [
+            role
+            for role, wanted in self.inputs.items()
+            if wanted.required and not (predicting and wanted.fit_only)
+        ]
+
+    def _check_inputs(self, data: Data, *, predicting: bool = False) -> None:
+        unknown = sorted(set(data.values) - set(self.inputs))
+        if unknown:
+            raise UsageError(
+                f"Method {self.id!r} takes no input {unknown[0]!r}; it takes "
+                f"{', '.join(sorted(self.inputs))}.",
+                code="wrong-input",
+                role=unknown[0],
+            )
+        self.check_choice(data.values)
+        needed = self.needed(predicting=predicting)
+        for role, wanted in self.inputs.items():
+            if role in needed and role not in data:
+                raise UsageError(
+                    f"Method {self.id!r} needs the input {role!r}.", code="wrong-input", role=role
+                )
+            if role in data and not wanted.sparse and data.is_sparse(role):
+                raise UsageError(
+                    f"Method {self.id!r} takes input {role!r} as a dense array, not a sparse one.",
+                    code="wrong-input",
+                    role=role,
+                )
+
+    def _memory(self, shapes: Shapes, params: P) -> int:
+        """Hook: about how many bytes a fit takes beyond its inputs as they are stored.
+
+        Not every input need be in `shapes`. Raises UsageError for sizes that take too long.
+        """
+        return 0
+
+    def _check(self, data: Data, params: P) -> None:
+        """Hook: refuse data or parameters before any work. Raises UsageError."""
+
+    @abstractmethod
+    def _fit(self, data: Data, params: P, run: Run) -> Fitted:
+        """Hook: the method itself, on inputs that are present."""
+
+    def _piece(
+        self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        raise NotImplementedError(f"{self.id} cuts itself into no pieces")
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        raise NotImplementedError(f"{self.id} lists a model but has no _predict")
+
+    def _logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
+        raise NotImplementedError(f"{self.id} lists logits but has no _logits")
+
+
+def require_room(method: str, needed: int, advice: str) -> None:
+    """UsageError where so many bytes are not left, in the words of `Method.check_size`."""
+    room = left()
+    if needed > 0.9 * room:
+        raise UsageError(
+            f"Method {method!r} would need about {needed / 2**30:.1f} GiB for these inputs; a job "
+            f"has {room / 2**30:.1f} GiB. {advice}",
+            code="too-large",
+        )

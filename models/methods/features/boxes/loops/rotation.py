@@ -1,0 +1,236 @@
+"""PERCH's rotations, compiled by numba.
+
+From the leaf that a new point came next to, up: a node v with the sibling s and the aunt a (its
+parent's sibling) is *masked* if all of it is nearer to all of a than to any of s. Then s and a
+change places, and it goes on from the new parent of v and a; it ends at the first inner node that
+is not masked. With balance, s and a then change places, from the same leaf up to the root, where
+that makes the two sides of the grandparent more equal in points and v has a point that is nearer to
+one of a than to one of s, so that no pure subtree is torn.
+
+Bounds by boxes decide where they can; where they do not, the subtrees are searched until a pair
+decides, so a rotation never hangs on how loose a box is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from models.methods.features.boxes.loops.collapse import review
+from models.methods.features.boxes.loops.distances import apart, extreme
+from models.methods.features.boxes.loops.layout import (
+    FOLLOW,
+    HEAD,
+    LEFT,
+    N_BALANCED,
+    N_MASKED,
+    N_OPEN,
+    N_PAIRS,
+    PARENT,
+    RIGHT,
+    SIZE,
+    SOME,
+    WAIT,
+    box_of,
+    is_end,
+    n_boxes,
+    sibling,
+    some,
+)
+from models.methods.features.boxes.loops.search import closest, farthest, gap, points_under, span
+
+
+class Rule(NamedTuple):
+    """How a tree grows.
+
+    most_leaves : more are collapsed.
+    bounds, most_pairs : masking is decided by so many bounds for each search, then by all pairs of
+        points, as long as there have been fewer than `most_pairs` in all; then it is not.
+    tries, looks : see `drawn`; tries = 0 for no rotations for balance.
+    again : after a failure, balance is tried again at a place when it has so many times the points.
+    """
+
+    most_leaves: int
+    bounds: int
+    most_pairs: int
+    tries: int
+    looks: int
+    again: float
+
+
+@njit(cache=True)
+def _all_pairs(t, v, w, enough, near, most_pairs):
+    """As `extreme` of the points under two nodes; NaN where that would pass `most_pairs` in all."""
+    pairs = t.above[v, SIZE] * t.above[w, SIZE]
+    if t.told[N_PAIRS] + pairs > most_pairs:
+        return np.nan
+    t.told[N_PAIRS] += pairs
+    one = t.room[2][: points_under(t, v, t.room[2])]
+    two = t.room[3][: points_under(t, w, t.room[3])]
+    return extreme(t.points, one, two, enough, near)
+
+
+@njit(cache=True)
+def masked(t, v, known, rule):
+    """Whether all of v is nearer to all of its aunt than to any of its sibling; v has an aunt.
+
+    known : the least squared distance of a point of v to one of its sibling; negative where it is
+        not known.
+    """
+    s, a = sibling(t, v), sibling(t, t.above[v, PARENT])
+    x = t.points[some(t, v)]
+    # Any pairs will do to see that it is not so.
+    near = known if known >= 0.0 else apart(x, t.points[some(t, s)], np.inf)
+    if apart(x, t.points[some(t, a)], np.inf) >= near:
+        return False
+    if gap(t, v, s) > span(t, v, a):
+        return True
+    far, sure = farthest(t, v, a, near, rule.bounds)
+    if not sure and far < near:
+        far = _all_pairs(t, v, a, near, False, rule.most_pairs)
+    if far >= near:
+        return False
+    if known < 0.0:
+        over = np.nextafter(far, np.inf)
+        near, sure = closest(t, v, s, over, rule.bounds)
+        if not sure and near >= over:
+            near = _all_pairs(t, v, s, over, True, rule.most_pairs)
+    if np.isnan(far) or np.isnan(near):
+        t.told[N_OPEN] += 1
+        return False
+    return near > far
+
+
+@njit(cache=True)
+def _drawn(t, v, s, a, looks):
+    """Whether a point of v, which has no children, is seen to be nearer to one of a than to one
+    of s."""
+    near = closest(t, v, a, np.inf, 0)[0]
+    far = farthest(t, v, s, near, looks)[0]
+    return far > near or closest(t, v, a, far, looks)[0] < far
+
+
+@njit(cache=True)
+def drawn(t, v, rule):
+    """Whether a point of v is nearer to one of its aunt than to one of its sibling.
+
+    Exact where it says so; when it has looked at `rule.tries` nodes of v, and for each point among
+    them at `rule.looks` pairs of nodes for each search, it says no.
+    """
+    s, a = sibling(t, v), sibling(t, t.above[v, PARENT])
+    x = t.points[some(t, v)]
+    near = apart(x, t.points[some(t, a)], np.inf)
+    if apart(x, t.points[some(t, s)], np.inf) > near:
+        return True
+    tries = rule.tries
+    t.room[2, 0] = v
+    n = 1
+    while n > 0 and tries > 0:
+        n -= 1
+        tries -= 1
+        u = t.room[2, n]
+        if span(t, u, s) <= gap(t, u, a):
+            continue
+        if u >= n_boxes(t):
+            if _drawn(t, u, s, a, rule.looks):
+                return True
+        elif t.link[u, LEFT] < 0:
+            i = t.link[u, HEAD]
+            while i >= 0 and tries > 0:
+                tries -= 1
+                if _drawn(t, n_boxes(t) + i, s, a, rule.looks):
+                    return True
+                i = t.chain[i, FOLLOW]
+        else:
+            t.room[2, n] = t.link[u, LEFT]
+            t.room[2, n + 1] = t.link[u, RIGHT]
+            n += 2
+    return False
+
+
+@njit(cache=True)
+def wrap(t, v):
+    """The box of v from those of its two children."""
+    low, high = box_of(t, t.link[v, LEFT])
+    other_low, other_high = box_of(t, t.link[v, RIGHT])
+    for d in range(low.size):
+        t.box[v, 0, d] = min(low[d], other_low[d])
+        t.box[v, 1, d] = max(high[d], other_high[d])
+
+
+@njit(cache=True)
+def wrap_all(t, order):
+    """The boxes of all nodes in `order`, children first; of collapsed ones from their points."""
+    for v in order:
+        if t.link[v, LEFT] >= 0:
+            wrap(t, v)
+            continue
+        i = t.link[v, HEAD]
+        low, high = t.box[v, 0], t.box[v, 1]
+        low[:] = t.points[i]
+        high[:] = t.points[i]
+        while i >= 0:
+            for d in range(low.size):
+                low[d] = min(low[d], t.points[i, d])
+                high[d] = max(high[d], t.points[i, d])
+            i = t.chain[i, FOLLOW]
+
+
+@njit(cache=True)
+def rotate(t, v):
+    """v's sibling and aunt change places: v's parent keeps its number."""
+    above = t.above[v, PARENT]
+    top = t.above[above, PARENT]
+    s, a = sibling(t, v), sibling(t, above)
+    t.link[above, LEFT], t.link[above, RIGHT] = v, a
+    t.link[top, LEFT], t.link[top, RIGHT] = above, s
+    t.above[a, PARENT], t.above[s, PARENT] = above, top
+    t.above[above, SIZE] = t.above[v, SIZE] + t.above[a, SIZE]
+    t.link[above, SOME] = some(t, v)
+    t.link[above, WAIT] = t.link[top, WAIT] = 0
+    wrap(t, above)
+    review(t, above)
+
+
+@njit(cache=True)
+def settle(t, y, new, away, rule):
+    """Rotate from the leaf y up while masked; `new` came next to it, at the squared distance."""
+    v = y
+    while True:
+        above = t.above[v, PARENT]
+        if above < 0 or t.above[above, PARENT] < 0:
+            return
+        # While the new leaf is the sibling, y is the nearest to it of all.
+        if masked(t, v, away if sibling(t, v) == new else -1.0, rule):
+            rotate(t, v)
+            t.told[N_MASKED] += 1
+        elif not is_end(t, v):
+            return
+        v = t.above[v, PARENT]
+
+
+@njit(cache=True)
+def level(t, y, rule):
+    """Rotate for balance from the leaf y up to the root."""
+    v = y
+    while True:
+        above = t.above[v, PARENT]
+        if above < 0 or t.above[above, PARENT] < 0:
+            return
+        top = t.above[above, PARENT]
+        if t.above[top, SIZE] >= t.link[above, WAIT]:
+            s = sibling(t, v)
+            aunt = t.above[sibling(t, above), SIZE]
+            before = abs(t.above[above, SIZE] - aunt)
+            # The smaller of the two first.
+            one, two = (s, v) if t.above[s, SIZE] < t.above[v, SIZE] else (v, s)
+            for w, other in ((one, two), (two, one)):
+                if abs(t.above[other, SIZE] - aunt - t.above[w, SIZE]) < before:
+                    if drawn(t, w, rule):
+                        rotate(t, w)
+                        t.told[N_BALANCED] += 1
+                        break
+                    t.link[above, WAIT] = np.int64(t.above[top, SIZE] * rule.again)
+        v = above

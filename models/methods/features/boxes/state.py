@@ -1,0 +1,209 @@
+"""A PERCH tree from its first point to its last: made, grown, kept and taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.method import Arrays, Progress
+from models.methods.features.boxes.loops.collapse import review_all
+from models.methods.features.boxes.loops.insertion import advance
+from models.methods.features.boxes.loops.layout import (
+    BOUNDED,
+    FREE,
+    HOME,
+    LEFT,
+    N_BOXES,
+    N_FREE,
+    N_HEAP,
+    N_TOLD,
+    NONE,
+    PLACE,
+    RIGHT,
+    ROOT,
+    SIZE,
+    Grown,
+    Int,
+)
+from models.methods.features.boxes.loops.rotation import Rule, wrap_all
+from models.methods.features.boxes.loops.search import scan, search
+
+BLOCK = 256
+"""Points that are inserted at a time."""
+
+OPENED = 32
+"""A search by the tree opens one node for so many points; then it is faster to look at all."""
+
+PROBES = 4
+"""Searches of a block by the tree, to see whether that has become faster."""
+
+PAIRS, MORE_PAIRS = 1_000_000, 2
+"""Pairs of points that may decide masking in all, and how many more for each pair inserted: so it
+takes a few times as long as looking for the nearest points does, whatever the data."""
+
+
+def empty(points: npt.NDArray[Any], most_leaves: int) -> Grown:
+    """A tree without a point yet.
+
+    points : (n_points, D) float32 or float64, those to be inserted, in order.
+    """
+    n_points, n_columns = points.shape
+    bounded = most_leaves < n_points
+    # Inner nodes; and collapsed ones, of which one more while a point is inserted.
+    n_boxes = max(1, min(2 * most_leaves + 2, n_points - 1))
+    t = Grown(
+        points=points,
+        box=np.empty((n_boxes, 2, n_columns), dtype=points.dtype),
+        link=np.full((n_boxes, 6), NONE, dtype=np.int64),
+        above=np.full((n_boxes + n_points, 3), NONE, dtype=np.int64),
+        chain=np.full((n_points, 3), NONE, dtype=np.int64),
+        lists=np.full((2, n_boxes), NONE, dtype=np.int64),
+        told=np.zeros(N_TOLD, dtype=np.int64),
+        key=np.empty(2 * n_boxes + 8),
+        room=np.empty((4, max(2 * n_boxes, n_points) + 8), dtype=np.int64),
+    )
+    t.told[ROOT] = NONE
+    t.told[BOUNDED] = bounded
+    return t
+
+
+def packed(t: Grown, n_inserted: int) -> dict[str, npt.NDArray[Any]]:
+    """The tree without its points, for `unpacked`: boxes and the heap follow from it."""
+    return {
+        "link": t.link[: t.told[N_BOXES]],
+        "above": t.above,
+        "chain": t.chain,
+        "free": t.lists[FREE, : t.told[N_FREE]],
+        "told": t.told,
+        "n_inserted": np.array([n_inserted], dtype=np.int64),
+    }
+
+
+def unpacked(points: npt.NDArray[Any], kept: Arrays, most_leaves: int) -> Grown:
+    """The tree as it was when it was `packed`.
+
+    points : those it had and maybe more, as in `empty`. O(n_points D).
+    """
+    t = empty(points, most_leaves)
+    chain, above = kept["chain"], kept["above"]
+    old_boxes, n_boxes = len(above) - len(chain), len(t.link)
+    # The numbers of leaves follow those of boxes.
+    used = int(kept["told"][N_BOXES])
+    t.link[:used] = kept["link"]
+    t.above[:used] = above[:used]
+    t.above[n_boxes : n_boxes + len(chain)] = above[old_boxes:]
+    t.chain[: len(chain)] = chain
+    bounded = t.told[BOUNDED]
+    t.told[:] = kept["told"]
+    t.told[BOUNDED], t.told[N_HEAP] = bounded, 0
+    t.lists[FREE, : kept["free"].size] = kept["free"]
+    for ids in (
+        t.link[:used, LEFT],
+        t.link[:used, RIGHT],
+        t.chain[:, HOME],
+        t.told[ROOT : ROOT + 1],
+    ):
+        ids[ids >= old_boxes] += n_boxes - old_boxes
+    t.link[:used, PLACE] = NONE
+    wrap_all(t, boxes_in_use(t))
+    review_all(t)
+    return t
+
+
+def boxes_in_use(t: Grown) -> Int:
+    """The boxes of inner and collapsed nodes, children before parents: these have more points."""
+    used = np.zeros(len(t.link), dtype=bool)
+    used[: t.told[N_BOXES]] = True
+    used[t.lists[FREE, : t.told[N_FREE]]] = False
+    boxes = np.flatnonzero(used)
+    return boxes[np.argsort(t.above[boxes, SIZE], kind="stable")]
+
+
+def grow(
+    t: Grown,
+    start: int,
+    rule: Rule,
+    threads: int,
+    progress: Progress,
+    keep: Callable[[int], None],
+) -> float:
+    """Insert the points from number `start` on.
+
+    keep : called now and then with the number of points inserted. Returns the share of points whose
+    nearest one the tree found.
+
+    A point's nearest one hangs on no tree, so where the boxes rule out too little all points are
+    looked at instead, a block of new ones at a time, on `threads` threads. Both are exact and give
+    the same.
+    """
+    n_points = len(t.points)
+    near = np.empty(BLOCK, dtype=np.int64)
+    away = np.empty(BLOCK)
+    by_tree, found = True, 0
+    with ThreadPoolExecutor(threads) as pool:
+        for begin in range(start, n_points, BLOCK):
+            progress(begin / n_points, "inserting points", f"{begin:,} of {n_points:,}")
+            if begin > start:
+                keep(begin)
+            end = min(begin + BLOCK, n_points)
+            looks = begin // OPENED + OPENED
+            rows = t.points[begin:end]
+            now = rule._replace(most_pairs=PAIRS + MORE_PAIRS * begin * begin)
+            if not by_tree:
+                probes = rows[:PROBES]
+                by_tree = begin > 0 and not search(t, probes, looks, near[:PROBES], away[:PROBES])
+            near[:], away[:] = NONE, np.inf
+            seen = 0 if by_tree else begin
+            _scan_in_shares(pool, threads, rows, t.points, seen, near, away)
+            given_up = advance(t, begin, end, seen, near, away, looks, now)
+            if by_tree:
+                found += end - begin - given_up
+                by_tree = 2 * given_up < end - begin
+    return found / max(1, n_points - start)
+
+
+def _scan_in_shares(
+    pool: ThreadPoolExecutor,
+    threads: int,
+    rows: npt.NDArray[Any],
+    points: npt.NDArray[Any],
+    n_points: int,
+    near: Int,
+    away: npt.NDArray[np.float64],
+) -> None:
+    cuts = np.linspace(0, len(rows), threads + 1).astype(int)
+    shares = [slice(a, b) for a, b in pairwise(cuts.tolist()) if b > a]
+    done = [
+        pool.submit(scan, rows[share], points, 0, n_points, near[share], away[share])
+        for share in shares
+    ]
+    for one in done:
+        one.result()
+
+
+def find(t: Grown, rows: npt.NDArray[Any]) -> Int:
+    """(n_rows,) the nearest point of each row, of equal ones the one that came first.
+
+    By the tree where that suffices; else all points are looked at.
+    """
+    n_points = len(t.points)
+    near = np.full(len(rows), NONE, dtype=np.int64)
+    away = np.full(len(rows), np.inf)
+    for begin in range(0, len(rows), BLOCK):
+        block = slice(begin, min(begin + BLOCK, len(rows)))
+        looks = n_points // OPENED + OPENED
+        probes = slice(begin, min(begin + PROBES, len(rows)))
+        search(t, rows[probes], looks, near[probes], away[probes])
+        if (near[probes] >= 0).all():
+            search(t, rows[block], looks, near[block], away[block])
+        left = np.flatnonzero(near[block] < 0) + begin
+        if left.size:
+            found, far = near[left], np.full(left.size, np.inf)
+            scan(rows[left], t.points, 0, n_points, found, far)
+            near[left] = found
+    return near

@@ -1,0 +1,240 @@
+"""Trees grown from the root: the best leaf is split, until there are as many leaves as wanted.
+
+Which leaf is best (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, section 5, and
+scikit-learn's BisectingKMeans):
+
+- 'compact': each leaf is split on trial; the one whose points then lie nearest to their centres on
+  average.
+- 'scattered': the largest sum of distances of its points to its centre.
+- 'inertia': the largest sum of squared distances; 'size': the most points.
+
+Of equals the one made first. A trial is kept until its leaf is split, so that each leaf is tried
+once. Heights count the splits: the last one has height 1, the root's is the highest. So cutting the
+tree to k leaves gives the tree that was there when it had k.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from models.clusters.placing import by_size
+from models.method import Progress
+from models.numerics.softmax import row_blocks
+from models.tree.build import from_parents
+from models.tree.parents import under
+from models.tree.tree import Tree
+
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+Choice = Literal["compact", "scattered", "inertia", "size"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Points in `k` >= 2 clusters, none of them empty.
+
+    cluster : (n_points,) 0 .. k - 1. centre : (k, D).
+    """
+
+    cluster: Int
+    centre: Float
+
+
+Splitter: TypeAlias = Callable[[Array], Split | None]
+"""Splits points, given as rows; None where they cannot be split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A tree with the centre of each node.
+
+    parent : (n_nodes,) parents first. step : (n_nodes,) number of the split, -1 for a leaf.
+    distance, inertia : (n_nodes,) sums of distances, and of their squares, to the node's centre.
+    n_stuck : leaves that could not be split when their turn came.
+    """
+
+    parent: Int
+    step: Int
+    centre: Float
+    distance: Float
+    inertia: Float
+    leaf_of_point: Int
+    n_stuck: int
+
+    @property
+    def size(self) -> Int:
+        """(n_nodes,) points under each node."""
+        inside = np.bincount(self.leaf_of_point, minlength=self.parent.size)
+        return under(self.parent.astype(np.int32), inside)
+
+    def tree(self, names: list[str] | None = None) -> Tree:
+        """With columns `inertia` and `spread`, the mean distance of a node's points to its centre.
+
+        names : of the leaves from the largest on, those of one size by their centres; numbers if
+            None. Rows keep their numbers.
+        """
+        size = self.size
+        leaf = np.flatnonzero(self.step < 0)
+        order = leaf[by_size(size[leaf], self.centre[leaf])]
+        name = np.full(self.parent.size, None, dtype=object)
+        name[order] = names or [str(number) for number in range(order.size)]
+        height = np.where(self.step < 0, 0, self.step.max(initial=-1) + 1 - self.step)
+        extra = {"inertia": self.inertia, "spread": self.distance / size}
+        return from_parents(self.parent, height, name, self.leaf_of_point, extra=extra)
+
+    def said_of_end(self, max_leaves: int) -> tuple[str, ...]:
+        """A warning where there are fewer leaves than wanted, else nothing."""
+        n_leaves = int((self.step < 0).sum())
+        if n_leaves >= max_leaves:
+            return ()
+        why = (
+            "no leaf could be split further"
+            if self.n_stuck == n_leaves
+            else "a split of the next leaf would have made more"
+        )
+        return (f"The tree has {n_leaves} leaves, not max_leaves = {max_leaves}: {why}.",)
+
+
+def in_steps(progress: Progress) -> tuple[Progress, Progress]:
+    """Progress of the whole, and one for what is within a step: it stays where the whole is."""
+    at = 0.0
+
+    def whole(fraction: float, stage: str, message: str = "") -> None:
+        nonlocal at
+        at = fraction
+        progress(fraction, stage, message)
+
+    def within(fraction: float, stage: str, message: str = "") -> None:
+        progress(at, stage, message)
+
+    return whole, within
+
+
+def grow(
+    points: Array, split: Splitter, choice: Choice, max_leaves: int, progress: Progress
+) -> Grown:
+    """The tree of at most `max_leaves` leaves; fewer where no leaf can be split, or a split in
+    more than two would pass it."""
+    growing = _Growing(points, split, choice)
+    while growing.n_leaves < max_leaves:
+        progress(
+            growing.n_leaves / max_leaves, "splitting", f"{growing.n_leaves:,} of {max_leaves:,}"
+        )
+        if not growing.split_best(max_leaves):
+            break
+    return growing.grown()
+
+
+class _Growing:
+    """A tree as it grows; a leaf's `rows` are the points in it, None for all."""
+
+    def __init__(self, points: Array, split: Splitter, choice: Choice) -> None:
+        self._points, self._split, self._choice = points, split, choice
+        self._parent: list[int] = []
+        self._step: list[int] = []
+        self._centre: list[Float] = []
+        self._sums: list[tuple[float, float]] = []
+        self._rows: dict[int, Int | None] = {}
+        self._trial: dict[int, Split | None] = {}
+        self._waiting: list[tuple[float, int]] = []
+        self._n_steps = 0
+        self._n_stuck = 0
+        self.n_leaves = 1
+        mean = points.mean(axis=0, dtype=np.float64)
+        self._add(-1, None, mean, _sums(points, mean))
+
+    def split_best(self, max_leaves: int) -> bool:
+        """Split the best leaf there is; False where none can be, within `max_leaves`."""
+        while self._waiting:
+            _, node = heapq.heappop(self._waiting)
+            found = self._tried(node)
+            if found is None:
+                self._n_stuck += 1
+                continue
+            if self.n_leaves + len(found.centre) - 1 > max_leaves:
+                return False
+            self._step[node] = self._n_steps
+            self._n_steps += 1
+            self.n_leaves += len(found.centre) - 1
+            rows = self._rows.pop(node)
+            order = np.argsort(found.cluster, kind="stable")
+            ends = np.cumsum(np.bincount(found.cluster, minlength=len(found.centre)))
+            for child, part in enumerate(np.split(order, ends[:-1])):
+                inside = part if rows is None else rows[part]
+                centre = found.centre[child]
+                self._add(node, inside, centre, _sums(self._points[inside], centre))
+            return True
+        return False
+
+    def grown(self) -> Grown:
+        leaf = np.zeros(len(self._points), dtype=np.int64)
+        for node, rows in self._rows.items():
+            if rows is not None:
+                leaf[rows] = node
+        distance, inertia = np.array(self._sums).T
+        return Grown(
+            np.array(self._parent),
+            np.array(self._step),
+            np.array(self._centre),
+            distance,
+            inertia,
+            leaf,
+            self._n_stuck,
+        )
+
+    def _add(self, parent: int, rows: Int | None, centre: Float, sums: tuple[float, float]) -> None:
+        node = len(self._parent)
+        self._parent.append(parent)
+        self._step.append(-1)
+        self._centre.append(centre)
+        self._sums.append(sums)
+        self._rows[node] = rows
+        n_points = len(self._points) if rows is None else len(rows)
+        if self._choice == "compact":
+            trial = self._trial[node] = self._try(rows)
+            if trial is None:
+                self._n_stuck += 1
+                return
+            inside = self._points if rows is None else self._points[rows]
+            badness = _within(inside, trial) / n_points
+        else:
+            badness = -{"scattered": sums[0], "inertia": sums[1], "size": n_points}[self._choice]
+        heapq.heappush(self._waiting, (badness, node))
+
+    def _tried(self, node: int) -> Split | None:
+        if node in self._trial:
+            return self._trial.pop(node)
+        return self._try(self._rows[node])
+
+    def _try(self, rows: Int | None) -> Split | None:
+        if rows is not None and len(rows) < 2:
+            return None
+        return self._split(self._points if rows is None else self._points[rows])
+
+
+def _sums(points: Array, centre: Float) -> tuple[float, float]:
+    """Sum of the points' distances to a centre, and of their squares."""
+    total = squares = 0.0
+    for block in row_blocks(len(points), points.shape[1], 1 << 20):
+        apart = points[block] - centre
+        squared = np.einsum("nd,nd->n", apart, apart)
+        squares += float(squared.sum())
+        total += float(np.sqrt(squared).sum())
+    return total, squares
+
+
+def _within(points: Array, split: Split) -> float:
+    """Sum of the points' distances to the centres of their clusters."""
+    total = 0.0
+    for block in row_blocks(len(points), points.shape[1], 1 << 20):
+        apart = points[block] - split.centre[split.cluster[block]]
+        total += float(np.sqrt(np.einsum("nd,nd->n", apart, apart)).sum())
+    return total

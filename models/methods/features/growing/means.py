@@ -1,0 +1,160 @@
+"""Trees that k-means grows: how a node is split, and how new points go down.
+
+At each split a point goes to the nearest centre. The probability of that is the posterior of a
+mixture of Gaussians around the split's centres, with equal weights and one spherical variance, the
+mean squared distance to them over D; that of a path is the product.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import as_floats, count_distinct, distinct, require_squares, require_width
+from models.clusters.kmeans import Effort, best_run, squared_distances
+from models.data import Data, require_finite
+from models.method import Model, Predictions, Progress, Shapes
+from models.methods.features.growing.frontier import Choice, Grown, Split, grow, in_steps
+from models.numerics.softmax import log_softmax
+from models.tree.tree import Tree
+from models.tree.walk import paths
+
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+SMALLEST_VARIANCE = 1e-12
+"""Of a split's variance, relative to its centres' own, where all points lie on them."""
+
+LARGE = 1 << 20
+"""Values of a node whose runs of k-means are followed one by one."""
+
+
+def bytes_to_grow(shapes: Shapes, max_leaves: int) -> int:
+    """What growing takes beyond the input 'features', where its shape is known."""
+    if len(shapes.get("features", ())) != 2:
+        return 0
+    n_points, n_features = shapes["features"]
+    n_nodes = 2 * min(max_leaves, n_points)
+    # A node's points and k-means's own copy of them; a node's centre and what keeps it.
+    return 16 * n_points * n_features + n_nodes * (16 * n_features + 1000) + 40 * n_points
+
+
+class _Means:
+    """Splits points by k-means in `branching` clusters, or fewer where fewer are distinct."""
+
+    def __init__(
+        self, branching: int, effort: Effort, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        self._branching, self._effort, self._rng, self._progress = branching, effort, rng, progress
+        self.n_cut = 0
+
+    def __call__(self, points: Array) -> Split | None:
+        n_distinct = count_distinct(points, self._branching + 1)
+        if n_distinct < 2:
+            return None
+        if n_distinct <= self._branching:
+            first, place = distinct(points)
+            return Split(place, points[first].astype(np.float64))
+        if points.size > LARGE:
+            run = best_run(points, self._branching, self._effort, self._rng, self._progress)
+            centres = run.centers
+            self.n_cut += not run.ended
+        else:
+            centres = self._centres(points)
+        cluster = squared_distances(points, centres).argmin(axis=1)
+        used, cluster = np.unique(cluster, return_inverse=True)
+        return Split(cluster, centres[used]) if used.size > 1 else None
+
+    def _centres(self, points: Array) -> Float:
+        """As `best_run`, all runs in one call: of thousands of small nodes calls are what costs."""
+        from sklearn.cluster import KMeans
+
+        run = KMeans(
+            n_clusters=self._branching,
+            n_init=self._effort.n_init,
+            max_iter=self._effort.max_iter,
+            tol=self._effort.tol,
+            random_state=int(self._rng.integers(2**31)),
+        ).fit(as_floats(points))
+        self.n_cut += run.n_iter_ >= self._effort.max_iter
+        return np.asarray(run.cluster_centers_, dtype=np.float64)
+
+
+def grow_by_means(
+    points: Array,
+    choice: Choice,
+    branching: int,
+    max_leaves: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Grown, tuple[str, ...]]:
+    """The tree of at most `max_leaves` leaves by k-means at each node, and what to say of it."""
+    from sklearn import config_context
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    whole, within = in_steps(progress)
+    split = _Means(branching, effort, rng, within)
+    # With more threads the order of the sums, so the last digits, would vary from run to run.
+    with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        grown = grow(points, split, choice, max_leaves, whole)
+    if not split.n_cut:
+        return grown, ()
+    return grown, (
+        f"k-means was stopped after max_iter = {effort.max_iter} iterations, before it converged, "
+        f"at {split.n_cut} node(s).",
+    )
+
+
+def model_of(grown: Grown, n_features: int) -> Model:
+    """What `descend` needs: the centre of each node, and the variance of each split."""
+    below = np.bincount(grown.parent[1:], grown.inertia[1:], grown.parent.size)
+    # The mean squared distance between a split's centres and the node's own, for the floor.
+    apart = ((grown.centre[1:] - grown.centre[grown.parent[1:]]) ** 2).sum(axis=1)
+    spread = np.bincount(grown.parent[1:], apart, grown.parent.size)
+    variance = np.maximum(below / (grown.size * n_features), SMALLEST_VARIANCE * spread)
+    return Model(arrays={"centers": grown.centre, "variance": np.where(variance > 0, variance, 1)})
+
+
+def descend(model: Model, tree: Tree, data: Data) -> Predictions:
+    """New rows of the input 'features' at the leaves that they come to."""
+    features = data.dense("features")
+    centre, variance = model.arrays["centers"], model.arrays["variance"]
+    require_width(features, centre.shape[1])
+    require_finite(features, "features")
+    if features.size:
+        require_squares(features)
+    first, child = tree.children
+    leaf = np.zeros(len(features), dtype=np.int64)
+    taken: dict[int, tuple[Int, Float]] = {}
+    at: dict[int, Int] = {0: np.arange(len(features))}
+    for node in range(tree.n_nodes):
+        rows = at.pop(node, None)
+        if rows is None or not rows.size:
+            continue
+        below = child[first[node] : first[node + 1]]
+        if not below.size:
+            leaf[rows] = node
+            continue
+        squared = squared_distances(features[rows], centre[below])
+        near = squared.argmin(axis=1)
+        log = log_softmax(squared / (-2.0 * variance[node]))[np.arange(rows.size), near]
+        for number, one in enumerate(below.tolist()):
+            at[one] = rows[near == number]
+            taken[one] = at[one], log[near == number]
+    start, node_on_path = paths(tree, leaf)
+    # Logarithms of each step, in the place of the node that it leads to.
+    step = np.zeros(node_on_path.size)
+    depth = tree.depth
+    for node, (rows, log) in taken.items():
+        step[start[rows] + depth[node]] = log
+    total = np.cumsum(step)
+    total -= np.repeat(total[start[:-1]] - step[start[:-1]], np.diff(start))
+    probability = np.maximum(np.exp(np.minimum(total, 0.0)), np.finfo(np.float64).tiny)
+    return Predictions(leaf, start, node_on_path, probability)

@@ -1,0 +1,209 @@
+"""A node split by spectral clustering on its graph of nearest neighbours.
+
+Affinities are exp(-d^2 / 2 s^2) along the edges of the graph of 5 nearest neighbours, s the mean
+distance over all nearest neighbours. The rows of the k leading eigenvectors of the normalized
+affinity, scaled to length 1, are clustered by k-means (Ng, Jordan and Weiss 2001).
+
+Where the graph falls into more than k parts, the parts are what is clustered, in the same way: by
+the edges between them, s the mean of their lengths; and if need be again. Edges so long that their
+affinity is below 1e-4 hold nothing together. So no cluster cuts a part, and parts that lie next to
+each other stay together; the eigenvectors of the graph itself would tell the parts apart but not
+which are near.
+
+Points that coincide are one; they stay together whatever their number.
+
+New points in a tree of points: at the leaf of the nearest fitted one.
+
+The probability of a node is the share of the nearest fitted points that lie under it, the nearest
+itself among them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.checks import as_floats, count_distinct, require_squares, require_width
+from models.clusters.kmeans import Effort, best_run
+from models.data import Data, require_finite
+from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.spectra import Spectrum, Unresolved
+from models.method import Model, Predictions, Progress
+from models.methods.features.growing.frontier import Split
+from models.numerics.softmax import row_blocks
+from models.tree.parents import places
+from models.tree.tree import Tree
+from models.tree.walk import paths
+
+Array = npt.NDArray[Any]
+Int = npt.NDArray[np.int64]
+
+
+def place_nearby(model: Model, tree: Tree, data: Data, n_neighbors: int) -> Predictions:
+    """New rows of the input 'features'; the model holds the points, `fitted`, in the tree's order.
+
+    O(n_rows N D), less in few dimensions.
+    """
+    features = data.dense("features")
+    fitted = model.arrays["fitted"]
+    require_width(features, fitted.shape[1])
+    require_finite(features, "features")
+    if features.size:
+        require_squares(features)
+    near = _nearest(fitted, as_floats(features), min(n_neighbors, len(fitted)))
+    leaf = tree.leaf_of_point[near].astype(np.int64)
+    first, width = places(tree.parent, np.ones(tree.n_nodes, dtype=np.int64))
+    start, node = paths(tree, leaf[:, 0])
+    row = np.repeat(np.arange(len(leaf)), np.diff(start))
+    share = np.empty(node.size)
+    for block in row_blocks(node.size, leaf.shape[1], 1 << 20):
+        at = first[leaf[row[block]]]
+        low = first[node[block]][:, None]
+        share[block] = ((at >= low) & (at < low + width[node[block]][:, None])).mean(axis=1)
+    return Predictions(leaf[:, 0], start, node, share)
+
+
+def _nearest(fitted: Array, rows: Array, k: int) -> Int:
+    """(n_rows, k) nearest fitted points, nearest first, by differences: no point but itself, or
+    one that coincides, comes before a fitted point."""
+    from sklearn.neighbors import NearestNeighbors
+
+    found = np.empty((len(rows), k), dtype=np.int64)
+    if not len(rows):
+        return found
+    origin = fitted.mean(axis=0, dtype=np.float64)
+    search = NearestNeighbors(n_neighbors=k).fit(fitted - origin)
+    for block in row_blocks(len(rows), max(k, 1) * rows.shape[1], 1 << 20):
+        near = np.sort(search.kneighbors(rows[block] - origin, return_distance=False), axis=1)
+        apart = fitted[near] - rows[block][:, None, :].astype(np.float64)
+        order = np.argsort(np.einsum("nkd,nkd->nk", apart, apart), axis=1, kind="stable")
+        found[block] = np.take_along_axis(near, order, axis=1)
+    return found
+
+
+Float = npt.NDArray[np.float64]
+
+TINY = 1e-300
+WEAK = (1e-4, 1e-3, 1e-2, 1e-1)
+"""Affinities that count as none; the next where the eigenvectors are not found with the one."""
+
+
+class Spectral:
+    """Splits points in `branching` clusters, or fewer where fewer are distinct.
+
+    n_apart : how many of the nodes split had a graph in more than one part. n_lost : how many were
+        not split since no eigenvectors were found.
+    recall : the least that an approximate index found of the neighbours of a node, or None.
+    """
+
+    def __init__(
+        self,
+        branching: int,
+        n_neighbors: int,
+        effort: Effort,
+        rng: np.random.Generator,
+        threads: int,
+        progress: Progress,
+    ) -> None:
+        self._branching, self._n_neighbors, self._effort = branching, n_neighbors, effort
+        self._rng, self._threads, self._progress = rng, threads, progress
+        self.n_apart = self.n_lost = 0
+        self.recall: float | None = None
+
+    def warnings(self) -> tuple[str, ...]:
+        """What was approximated."""
+        found = []
+        if self.n_apart:
+            found.append(
+                f"At {self.n_apart} node(s) the graph of nearest neighbours fell into parts; where "
+                "there were more than clusters, the parts were joined and clustered whole."
+            )
+        if self.n_lost:
+            found.append(
+                f"{self.n_lost} node(s) could not be split: their eigenvectors were not found."
+            )
+        if self.recall is not None:
+            found.append(
+                "Neighbours among many points were sought by an approximate index, which found "
+                f"{self.recall:.1%} of those of a sample of points."
+            )
+        return tuple(found)
+
+    def __call__(self, points: Array) -> Split | None:
+        graph = neighbour_graph(
+            points, self._n_neighbors, "euclidean", self._threads, self._progress
+        )
+        if graph.n_nodes < 2:
+            return None
+        if graph.recall is not None:
+            self.recall = min(graph.recall, self.recall or 1.0)
+        of_node = self._clustered(graph, min(self._branching, graph.n_nodes))
+        if of_node is None:
+            return None
+        cluster = of_node[graph.place]
+        size = np.bincount(cluster)
+        centre = np.stack(
+            [points[cluster == c].mean(axis=0, dtype=np.float64) for c in range(size.size)]
+        )
+        return Split(cluster, centre)
+
+    def _clustered(self, graph: Graph, k: int) -> Int | None:
+        """(n_nodes,) cluster of each node of a graph, or None where all would be in one."""
+
+        self._progress(0.0, "finding eigenvectors")
+        for least in WEAK:
+            try:
+                return self._without_weak(graph, k, least)
+            except Unresolved:
+                # What hangs together by a thread has eigenvalues that are all but equal.
+                continue
+        self.n_lost += 1
+        return None
+
+    def _without_weak(self, graph: Graph, k: int, least: float) -> Int | None:
+        """As `_clustered`, where affinities below `least` are none."""
+        part = graph.part[graph.ends]
+        own = part[:, 0] == part[:, 1]
+        affinity = _affinity(graph.ends[own], graph.length[own], graph.scale, least, graph.n_nodes)
+        degree, spectrum = _degrees(affinity), Spectrum(affinity)
+        self.n_apart += spectrum.n_parts > 1
+        # Of each node of the graph, the node of the graph that is clustered.
+        label = np.arange(graph.n_nodes)
+        ends, length = graph.ends.astype(np.int64), graph.length
+        while spectrum.n_parts > k:
+            label, ends = spectrum.parts[label], spectrum.parts[ends]
+            between = ends[:, 0] != ends[:, 1]
+            ends, length = ends[between], length[between]
+            affinity = _affinity(ends, length, float(length.mean()), least, spectrum.n_parts)
+            degree, spectrum = _degrees(affinity), Spectrum(affinity)
+        if degree.size <= k:
+            return label
+        _, vectors = spectrum.leading(k, self._rng)
+        # Those of the symmetric matrix, from those of the random walk.
+        vectors *= np.sqrt(np.where(degree > 0, degree, 1.0))[:, None]
+        vectors /= np.linalg.norm(vectors, axis=0)
+        rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
+        n_distinct = count_distinct(rows, k)
+        if n_distinct < 2:
+            return None
+        run = best_run(rows, min(k, n_distinct), self._effort, self._rng, self._progress)
+        used, cluster = np.unique(run.cluster, return_inverse=True)
+        return cluster[label] if used.size > 1 else None
+
+
+def _affinity(ends: Array, length: Float, width: float, least: float, n_nodes: int) -> sp.csr_array:
+    """Gaussian affinities along edges, both ways; those of edges between the same two are added."""
+    weight = np.exp(-0.5 * (length / width) ** 2)
+    kept = weight >= least
+    ends, weight = ends[kept], weight[kept]
+    one, other = ends.T.astype(np.int32)
+    pairs = (np.concatenate([one, other]), np.concatenate([other, one]))
+    return sp.coo_array((np.tile(weight, 2), pairs), shape=(n_nodes, n_nodes)).tocsr()
+
+
+def _degrees(affinity: sp.csr_array) -> Float:
+    degree: Float = np.asarray(affinity.sum(axis=1)).ravel()
+    return degree

@@ -1,0 +1,139 @@
+"""Agglomerative clustering that compares all pairs, by fastcluster.
+
+A square matrix of similarities as distances: the largest value of the matrix less each one.
+
+So the most similar pairs are the nearest, whatever the scale: 1 - s where the diagonal is 1. A
+constant moves no merge of single, complete, average or weighted linkage.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import refuse_distance
+from models.errors import UsageError
+from models.method import Progress
+from models.numerics.distances import TILE, Metric, condensed, pairwise
+from models.numerics.softmax import row_blocks
+
+Float = npt.NDArray[np.float64]
+
+
+def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
+    """(n (n - 1) / 2,) distances in SciPy's order, by tiles; of both halves the mean.
+
+    UsageError where the halves differ by more than rounding (the square root of the type's
+    precision times the largest magnitude).
+    """
+    n_points = len(similarity)
+    tops = [similarity[r : r + TILE] for r in range(0, n_points, TILE)]
+    largest = max(float(part.max()) for part in tops)
+    smallest = min(float(part.min()) for part in tops)
+    kind = similarity.dtype if similarity.dtype.kind == "f" else np.dtype(np.float64)
+    slack = float(np.sqrt(np.finfo(kind).eps)) * max(abs(largest), abs(smallest))
+    out = np.empty(n_points * (n_points - 1) // 2)
+    for top in range(0, n_points, TILE):
+        for west in range(top, n_points, TILE):
+            upper = similarity[top : top + TILE, west : west + TILE].astype(np.float64)
+            lower = similarity[west : west + TILE, top : top + TILE].astype(np.float64).T
+            _require_symmetric(upper, lower, top, west, slack)
+            distance = (largest - upper) / 2 + (largest - lower) / 2
+            for i in range(len(distance)):
+                row = top + i
+                begin, end = max(west, row + 1), west + distance.shape[1]
+                if begin < end:
+                    # Rows above hold n - 1, n - 2, ... distances.
+                    at = row * n_points - row * (row + 1) // 2 - row - 1
+                    out[at + begin : at + end] = distance[i, begin - west :]
+    return np.maximum(out, 0.0, out=out)
+
+
+def _require_symmetric(upper: Float, lower: Float, top: int, west: int, slack: float) -> None:
+    apart = np.abs(upper - lower) > slack
+    if apart.any():
+        i, j = (int(x) for x in np.argwhere(apart)[0])
+        raise UsageError(
+            f"Input 'similarity' has the value {upper[i, j]:g} at row {top + i}, column "
+            f"{west + j}: the value across the diagonal is {lower[i, j]:g}; the matrix must be "
+            "symmetric.",
+            code="not-similarities",
+            role="similarity",
+            row=top + i,
+            column=west + j,
+        )
+
+
+Int = npt.NDArray[np.int64]
+Linkage = Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
+
+EUCLIDEAN_ONLY: tuple[Linkage, ...] = ("ward", "centroid", "median")
+
+
+def merges_among_all(
+    values: npt.NDArray[Any], role: str, linkage: Linkage, metric: Metric, progress: Progress
+) -> tuple[Int, Float]:
+    """Merges of any two groups in SciPy's numbering, (n_points - 1, 2), and their heights.
+
+    role : what `values` are: 'features', 'distances' or 'similarity'. UsageError for distances that
+    are not defined; FloatingPointError where a merge overflows.
+    """
+    import fastcluster
+
+    if len(values) == 1:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0)
+    if keeps_no_distances(linkage, role):
+        progress(0.05, "merging")
+        points = np.ascontiguousarray(values, dtype=np.float64)
+        name = {"chebyshev": "chebychev"}.get(metric, metric)
+        try:
+            found = fastcluster.linkage_vector(points, method=linkage, metric=name)
+        except FloatingPointError:
+            _name_undefined(points, metric)
+            raise
+    else:
+        progress(0.05, "measuring distances")
+        if role == "features":
+            distances = pairwise(values, metric)
+        elif role == "distances":
+            distances = condensed(values)
+        else:
+            distances = condensed_distances(values)
+        progress(0.4, "merging")
+        found = fastcluster.linkage(_HandedOver(distances), method=linkage, preserve_input=False)
+    return found[:, :2].astype(np.int64), found[:, 2]
+
+
+def keeps_no_distances(linkage: Linkage, role: str) -> bool:
+    """Whether fastcluster measures distances as it goes: single linkage's minimum spanning tree."""
+    return role == "features" and linkage in ("single", *EUCLIDEAN_ONLY)
+
+
+def _name_undefined(points: Float, metric: Metric) -> None:
+    """UsageError naming the first two rows whose distance is not a number, if there are any."""
+    from scipy.spatial.distance import cdist
+
+    for block in row_blocks(len(points), len(points), 1 << 22):
+        with np.errstate(all="ignore"):
+            distances = cdist(points[block], points, metric)
+        # To itself, a row is at no distance, whatever the metric makes of it.
+        distances[np.arange(len(distances)), np.arange(block.start, block.stop)] = 0.0
+        odd = np.argwhere(~np.isfinite(distances))
+        if odd.size:
+            row, column = int(odd[0, 0]), int(odd[0, 1])
+            refuse_distance(metric, row + block.start, column, float(distances[row, column]))
+
+
+class _HandedOver:
+    """An array that NumPy takes as it is where it is asked to copy: fastcluster then keeps none.
+
+    Distances between all pairs are half of what the fit takes; they may be overwritten.
+    """
+
+    def __init__(self, array: Float) -> None:
+        self._array = array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Float:
+        return self._array

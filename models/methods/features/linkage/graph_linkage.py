@@ -1,0 +1,107 @@
+"""Agglomerative clustering along the edges of a graph: N points, E edges, N - 1 merges.
+
+Two clusters may merge only where an edge joins them, so that neither N^2 distances nor N^2 time are
+needed. Distances between clusters follow from the edges between them ('single', 'complete',
+'weighted', the mean over edges) or from the clusters' centres, sizes and variances ('ward',
+'centroid', 'median', the root of the mean squared distance), which are those of all points.
+
+Source: scikit-learn's AgglomerativeClustering with connectivity; Dhulipala et al., "Hierarchical
+Agglomerative Graph Clustering in Nearly-Linear Time" (2021), for edges that fall together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from models.graphs.graph import Graph
+from models.method import Progress
+
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+Rule = Literal["single", "complete", "average", "weighted", "ward", "centroid", "median", "spread"]
+RULES: tuple[Rule, ...] = (
+    "single", "complete", "average", "weighted", "ward", "centroid", "median", "spread",
+)  # fmt: skip
+"""In the numbering of `linkage.loops`. 'average': mean over edges; 'spread': root of the
+mean squared distance over all pairs."""
+BY_CENTRE: tuple[Rule, ...] = ("ward", "centroid", "median", "spread")
+
+EDGE_BYTES = 64
+"""Of memory for each edge while clusters merge."""
+STEP = 20_000
+
+
+def agglomerate(
+    graph: Graph, rule: Rule, points: Array | None, progress: Progress
+) -> tuple[Int, Float]:
+    """Merges of all points in SciPy's numbering, (N - 1, 2), and their heights.
+
+    points : (n_points, D), for the rules of `BY_CENTRE`.
+
+    Points that coincide merge first, at height 0. Merges come in the order in which they were made;
+    heights need not rise.
+    """
+    early, node, size = _equal_points(graph)
+    late, height = _join(graph, rule, points, size, progress)
+    # Nodes that hold one place, then merges, in the numbering of all points.
+    known = np.concatenate([node, len(graph.place) + len(early) + np.arange(len(late))])
+    merges = np.concatenate([early, known[late]])
+    return merges, np.concatenate([np.zeros(len(early)), height])
+
+
+def _equal_points(graph: Graph) -> tuple[Int, Int, Int]:
+    """Merges of points that coincide, and of each place its last node and number of points."""
+    n_points = graph.place.size
+    size = np.bincount(graph.place, minlength=graph.n_nodes)
+    node = graph.first.copy()
+    again = np.ones(n_points, dtype=bool)
+    again[graph.first] = False
+    point = np.flatnonzero(again)
+    point = point[np.argsort(graph.place[point], kind="stable")]
+    place = graph.place[point]
+    made = n_points + np.arange(point.size)
+    merges = np.stack([made - 1, point], axis=1)
+    begins = np.ones(point.size, dtype=bool)
+    begins[1:] = place[1:] != place[:-1]
+    merges[begins, 0] = graph.first[place[begins]]
+    node[place] = made
+    return merges, node, size
+
+
+def _join(
+    graph: Graph, rule: Rule, points: Array | None, size: Int, progress: Progress
+) -> tuple[Int, Float]:
+    from models.methods.features.linkage import loops
+
+    n_nodes, n_edges = graph.n_nodes, graph.length.size
+    ends, length = graph.ends.copy(), graph.length.copy()
+    weight = size.astype(np.float64)
+    count = weight[ends[:, 0]] * weight[ends[:, 1]] if rule == "average" else np.empty(0)
+    centre = np.empty((0, 0))
+    if rule in BY_CENTRE and points is not None:
+        centre = points[graph.first].astype(np.float64)
+    spread = np.zeros(n_nodes if rule in BY_CENTRE else 0)
+    if rule == "ward":
+        one, other = weight[ends[:, 0]], weight[ends[:, 1]]
+        length *= np.sqrt(2.0 * one * other / (one + other))
+    table = np.empty(1 << max(2, int(2 * n_edges).bit_length()), dtype=np.int32)
+    heap, place = np.empty(n_edges, dtype=np.int32), np.empty(n_edges, dtype=np.int32)
+    head, follow = np.empty(n_nodes, dtype=np.int32), np.empty(2 * n_edges, dtype=np.int32)
+    degree = np.zeros(n_nodes, dtype=np.int32)
+    node = np.arange(n_nodes)
+    merges, height = np.empty((n_nodes - 1, 2), dtype=np.int64), np.empty(n_nodes - 1)
+    loops.prepare(ends, length, table, heap, place, head, follow, degree)
+    left = n_edges
+    for first in range(0, n_nodes - 1, STEP):
+        last = min(first + STEP, n_nodes - 1)
+        progress(first / n_nodes, "merging", f"{first:,} of {n_nodes - 1:,} merges")
+        left = loops.advance(
+            RULES.index(rule), first, last, left, ends, length, count, table, heap, place, head,
+            follow, degree, weight, node, centre, spread, merges, height,
+        )  # fmt: skip
+    return merges, height

@@ -1,0 +1,81 @@
+"""New points in a tree of the ball: at the node that eq. 4 gives, of those that points selected.
+
+The probability of a leaf is eq. 5 over the leaves, that of a node on the path the sum of those
+under it.
+
+Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L leaves, and O(n) for each node, by blocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import require_usable, require_width
+from models.method import Model, Predictions
+from models.methods.hyperbolic.ball import decoding
+from models.methods.hyperbolic.ball.extraction import Extracted
+from models.methods.hyperbolic.ball.scaling import Scaling, from_model
+from models.numerics.softmax import row_blocks
+from models.rows import Rows
+from models.tree.tree import Tree
+from models.tree.walk import paths
+
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+
+def model_of(found: Extracted, scaling: Scaling) -> Model:
+    """embedding : (S, D) point of the ball of each of the first S nodes of the tree.
+    leaf_of_node : (S,) where points are that select it, -1 where none did."""
+    return Model(
+        arrays={
+            "embedding": found.nodes,
+            "leaf_of_node": found.leaf_of_node.astype(np.int32),
+            **scaling.arrays(),
+        },
+        facts=scaling.facts(),
+    )
+
+
+def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
+    """Leaf and path of each row. UsageError for another number of columns, values that are not
+    finite, and rows outside the ball where the scaling is 'none'."""
+    import torch
+
+    scaling = from_model(model.arrays, model.facts)
+    require_width(rows, len(scaling.mean))
+    leaf_of_node = model.arrays["leaf_of_node"].astype(np.int64)
+    with_points = np.flatnonzero(leaf_of_node >= 0)
+    nodes = torch.from_numpy(model.arrays["embedding"][with_points])
+    leaves = leaf_of_node[with_points]
+    n_rows, n_features = rows.shape
+    parts = []
+    for block in row_blocks(n_rows, max(n_features, 2 * tree.n_nodes), 1 << 21):
+        values = rows.values(block.start, block.stop)
+        require_usable(values, block.start, n_rows)
+        points = torch.from_numpy(scaling.apply(values, block.start))
+        weight = decoding.log_weights(points.double(), nodes.double())
+        share = weight.softmax(dim=1).numpy()
+        parts.append(along(tree, leaves, leaves[weight.argmax(dim=1).numpy()], share))
+    leaf, length, node, probability = (
+        np.concatenate([part[number] for part in parts]) if parts else np.empty(0, dtype=np.int64)
+        for number in range(4)
+    )
+    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    return Predictions(leaf, start, node, probability.astype(np.float64))
+
+
+def along(tree: Tree, leaves: Int, leaf: Int, share: Float) -> tuple[Int, Int, Int, Float]:
+    """Of some rows: leaf, length of the path, its nodes and their probabilities.
+
+    share : (n, L) probability of each of the `leaves`.
+    """
+    mass = np.zeros((tree.n_nodes, len(leaf)))
+    mass[leaves] = share.T
+    for node in range(tree.n_nodes - 1, 0, -1):
+        mass[tree.parent[node]] += mass[node]
+    mass /= mass[0]
+    start, nodes = paths(tree, leaf)
+    length = np.diff(start)
+    return leaf, length, nodes, mass[nodes, np.repeat(np.arange(len(leaf)), length)]

@@ -1,0 +1,104 @@
+"""New points in a tree over points: each at the leaf of the point most similar to it.
+
+The probability of a leaf is a softmax of similarities over `temperature`, after they were divided
+by the largest magnitude of a given matrix; that of a node the sum over the leaves under it. The
+paper places no new points.
+
+Cost: O(n N D) by one matrix product; the `CLOSE` nearest of each are measured again in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import require_row_squares, require_width
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.method import Model, Predictions
+from models.methods.hyperbolic.leaves.similarity import of_squares, rows_of
+from models.metrics.lca_order import LeafOrder
+from models.numerics.softmax import row_blocks
+from models.tree.tree import Tree
+from models.tree.walk import paths
+
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+CLOSE = 8
+
+
+def place(model: Model, tree: Tree, data: Data) -> Predictions:
+    """Leaf and path of each row. UsageError for the wrong input, another number of columns, values
+    that are not finite, and rows of zeros where the cosine is taken."""
+    given = model.facts["affinity"] == "given"
+    role = "similarity" if given else "features"
+    if role not in data:
+        raise UsageError(
+            f"The model was fitted on the input {role!r}; new points are given so too.",
+            code="wrong-input",
+            role=role,
+        )
+    values = data.dense(role)
+    require_width(values, tree.n_points if given else model.arrays["points"].shape[1], role)
+    require_finite(values, role)
+    if not given:
+        require_row_squares(values, max(1, len(values)))
+        values = rows_of(values, model.facts["affinity"], model.arrays["center"])
+    order = LeafOrder.of(tree)
+    # Points by the place of their leaf, one each.
+    at = np.argsort(order.start[tree.leaf_of_point])
+    parts = []
+    for block in row_blocks(len(values), tree.n_points, 1 << 21):
+        if given:
+            similar = values[block].astype(np.float64)
+            best = similar.argmax(axis=1)
+            similar /= model.facts["scale"]
+        else:
+            similar, best = _similarities(values[block], model.arrays["points"], model.facts)
+        leaf = tree.leaf_of_point[best].astype(np.int64)
+        parts.append(_along(tree, order, leaf, similar[:, at] / model.facts["temperature"]))
+    leaf, length, node, probability = (
+        np.concatenate([part[number] for part in parts]) if parts else np.empty(0, dtype=np.int64)
+        for number in range(4)
+    )
+    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    return Predictions(leaf, start, node, probability.astype(np.float64))
+
+
+def _similarities(rows: Array, points: Array, facts: Mapping[str, Any]) -> tuple[Float, Int]:
+    """(n, N) similarities, and (n,) the most similar point of each row."""
+    wide = rows.astype(np.float64)
+    squares = (
+        np.einsum("nd,nd->n", wide, wide)[:, None]
+        + np.einsum("nd,nd->n", points, points, dtype=np.float64)
+        - 2.0 * (rows @ points.T)
+    )
+    squares = np.maximum(squares, 0.0)
+    n_close = min(CLOSE, len(points))
+    close = np.sort(np.argpartition(squares, n_close - 1, axis=1)[:, :n_close], axis=1)
+    apart = wide[:, None, :] - points[close]
+    exact = np.einsum("nkd,nkd->nk", apart, apart)
+    np.put_along_axis(squares, close, exact, axis=1)
+    best = np.take_along_axis(close, exact.argmin(axis=1)[:, None], axis=1)[:, 0]
+    return of_squares(squares, facts["affinity"], facts["gamma"]), best
+
+
+def _along(tree: Tree, order: LeafOrder, leaf: Int, weight: Float) -> tuple[Int, Int, Int, Float]:
+    """Of some rows: leaf, length of the path, its nodes and their probabilities.
+
+    weight : (n, n_leaves) log of the leaves' shares but for a factor, leaves from left to right.
+    """
+    share = np.exp(weight - weight.max(axis=1, keepdims=True))
+    below = np.zeros((len(leaf), tree.n_leaves + 1))
+    np.cumsum(share, axis=1, out=below[:, 1:])
+    below /= below[:, -1:]
+    start, nodes = paths(tree, leaf)
+    length = np.diff(start)
+    row = np.repeat(np.arange(len(leaf)), length)
+    mass = below[row, order.end[nodes]] - below[row, order.start[nodes]]
+    return leaf, length, nodes, mass

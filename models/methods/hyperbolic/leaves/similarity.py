@@ -1,0 +1,206 @@
+"""Similarities of points: computed from features on demand, or read from a given matrix.
+
+    'cosine'     (1 + x.y) / 2 = 1 - |x - y|^2 / 4 of rows of length one
+    'rbf'        exp(-gamma |x - y|^2); gamma is 1 over twice the mean of |x - y|^2 over all pairs
+                 if it is not given
+
+Both are functions of squared distances, so near points keep their digits in float32. Points are
+brought into an order of their values (`canonical`), in which everything is computed: a tree does
+not hang on the order of rows.
+
+Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020) ('cosine').
+
+Cost: O(D) a pair; features are held once in float32, a matrix is read in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import flat
+from models.errors import UsageError
+from models.numerics.softmax import row_blocks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Affinity = Literal["cosine", "rbf"]
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Single = npt.NDArray[np.float32]
+Int = npt.NDArray[np.int64]
+
+TILE = 1024
+
+
+class Similarity(Protocol):
+    """Of every pair of points, in canonical order.
+
+    order : (n_points,) row of each point in the input.
+    """
+
+    order: Int
+
+    def of(self, triples: Tensor) -> Tensor:
+        """(3, B) float64 similarities of ij, ik, jk; triples (3, B)."""
+        ...
+
+    def at(self, first: Int, second: Int) -> Float:
+        """(n,) similarities of the pairs `first[i]`, `second[i]`."""
+        ...
+
+
+class OfFeatures:
+    """Similarities of rows of features.
+
+    points : (n_points, D) float32: of length one ('cosine'), or about their mean ('rbf').
+    """
+
+    def __init__(
+        self, features: Array, affinity: Affinity, gamma: float | None, device: str = "cpu"
+    ) -> None:
+        """UsageError naming a row of zeros, for 'cosine'."""
+        import torch
+
+        self.affinity = affinity
+        self.order = canonical(features)
+        self.center = np.zeros(features.shape[1])
+        if affinity == "rbf":
+            # In canonical order, for the last digit.
+            for block in row_blocks(len(features), features.shape[1], 1 << 20):
+                self.center += features[self.order[block]].sum(axis=0, dtype=np.float64)
+            self.center /= len(features)
+        # In their own order first: an error names the row.
+        self.points: Single = rows_of(features, affinity, self.center)[self.order]
+        self.gamma = gamma if gamma is not None else self._usual()
+        self._tensor = torch.from_numpy(self.points).to(device)
+
+    def _usual(self) -> float:
+        if self.affinity == "cosine":
+            return 0.0
+        spread = 0.0
+        for block in row_blocks(len(self.points), self.points.shape[1], 1 << 20):
+            spread += float((self.points[block].astype(np.float64) ** 2).sum())
+        mean = 2 * spread / (len(self.points) - 1)
+        return 1 / (2 * mean) if mean > 0 else 1.0
+
+    def of(self, triples: Tensor) -> Tensor:
+        import torch
+
+        first, second, third = (self._tensor[row] for row in triples)
+        pairs = ((first, second), (first, third), (second, third))
+        squares = torch.stack([(one - other).square_().sum(dim=1) for one, other in pairs])
+        squares = squares.double()
+        if self.affinity == "cosine":
+            return squares.mul_(-0.25).add_(1)
+        return squares.mul_(-self.gamma).exp_()
+
+    def at(self, first: Int, second: Int) -> Float:
+        out = np.empty(len(first))
+        for block in row_blocks(len(first), self.points.shape[1], 1 << 18):
+            apart = self.points[first[block]].astype(np.float64) - self.points[second[block]]
+            out[block] = self.of_squares(np.einsum("nd,nd->n", apart, apart))
+        return out
+
+    def of_squares(self, squares: Float) -> Float:
+        return of_squares(squares, self.affinity, self.gamma)
+
+
+class OfMatrix:
+    """Similarities given as a square matrix, symmetric but for rounding: both halves' mean."""
+
+    def __init__(self, matrix: Array, device: str = "cpu") -> None:
+        self.order = canonical(matrix, square=True)
+        self.matrix = matrix
+        self._device = device
+
+    def of(self, triples: Tensor) -> Tensor:
+        import torch
+
+        i, j, k = triples.cpu().numpy()
+        found = self.at(np.concatenate([i, i, j]), np.concatenate([j, k, k]))
+        return torch.from_numpy(found.reshape(3, -1)).to(self._device)
+
+    def at(self, first: Int, second: Int) -> Float:
+        one, other = self.order[first], self.order[second]
+        upper = self.matrix[one, other].astype(np.float64)
+        mean: Float = (upper + self.matrix[other, one].astype(np.float64)) / 2
+        return mean
+
+
+def of_squares(squares: Float, affinity: Affinity, gamma: float) -> Float:
+    """Similarities at squared distances."""
+    return 1 - squares / 4 if affinity == "cosine" else np.exp(-gamma * squares)
+
+
+def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
+    """(n, D) float32 rows as `OfFeatures.points`. UsageError naming a row of zeros for 'cosine'."""
+    if affinity == "cosine":
+        return flat(features, "cosine").astype(np.float32, copy=False)
+    out = np.empty(features.shape, dtype=np.float32)
+    for block in row_blocks(len(features), features.shape[1], 1 << 20):
+        out[block] = features[block] - center
+    return out
+
+
+def canonical(values: Array, square: bool = False) -> Int:
+    """(n,) rows in an order that hangs on their values alone, whatever the order of rows.
+
+    By a 64-bit sum of each row's bits, in which the columns count alike where they are the points
+    again (`square`). Equal rows stay in order. O(size).
+    """
+    n_rows, n_columns = values.shape
+    n_factors = 1 if square else n_columns
+    factor = np.random.default_rng(0).integers(2**63, size=n_factors, dtype=np.uint64) * 2 + 1
+    sums = np.empty(n_rows, dtype=np.uint64)
+    for block in row_blocks(n_rows, n_columns, 1 << 20):
+        # Adding 0 makes -0.0 equal 0.0 in bits too.
+        bits = (values[block].astype(np.float64) + 0.0).view(np.uint64)
+        bits ^= bits >> np.uint64(29)
+        bits *= np.uint64(0xBF58476D1CE4E5B9)
+        bits ^= bits >> np.uint64(32)
+        sums[block] = (bits * factor).sum(axis=1)
+    return np.argsort(sums, kind="stable")
+
+
+def require_symmetric(matrix: Array) -> None:
+    """UsageError unless the matrix is square and symmetric but for rounding (the square root of its
+    type's precision times the largest magnitude). O(N^2), by tiles."""
+    n_points, n_columns = matrix.shape
+    if n_points != n_columns:
+        raise UsageError(
+            f"Input 'similarity' has {n_points} rows and {n_columns} columns; it must be square.",
+            code="wrong-shape",
+            role="similarity",
+        )
+    tops = [matrix[at : at + TILE] for at in range(0, n_points, TILE)]
+    largest = max(max(float(part.max()), -float(part.min())) for part in tops)
+    kind = matrix.dtype if matrix.dtype.kind == "f" else np.dtype(np.float64)
+    slack = float(np.sqrt(np.finfo(kind).eps)) * largest
+    for top in range(0, n_points, TILE):
+        for west in range(top, n_points, TILE):
+            upper = matrix[top : top + TILE, west : west + TILE].astype(np.float64)
+            lower = matrix[west : west + TILE, top : top + TILE].astype(np.float64).T
+            apart = np.abs(upper - lower) > slack
+            if apart.any():
+                i, j = (int(one) for one in np.argwhere(apart)[0])
+                raise UsageError(
+                    f"Input 'similarity' has the value {upper[i, j]:g} at row {top + i}, column "
+                    f"{west + j}: the value across the diagonal is {lower[i, j]:g}; the matrix "
+                    "must be symmetric.",
+                    code="not-similarities",
+                    role="similarity",
+                    row=top + i,
+                    column=west + j,
+                )
+
+
+def facts_of(similarity: Similarity) -> Mapping[str, Any]:
+    """What a model says of how its similarities come about."""
+    if isinstance(similarity, OfFeatures):
+        return {"affinity": similarity.affinity, "gamma": similarity.gamma}
+    return {"affinity": "given"}

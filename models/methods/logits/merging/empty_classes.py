@@ -1,0 +1,69 @@
+"""The groups that classes without points are merged with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.methods.logits.merging.loops import rows
+from models.methods.logits.merging.reference import TIE
+from models.methods.logits.merging.row_digest import each, segment_rows
+from models.methods.logits.merging.source import Float, Int, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """(len(filled), len(wanted)) `total`: sums of the probabilities of classes without points, over
+    the rows of each class with points."""
+
+    filled: Int
+    wanted: Int
+    total: Float
+
+    def at(self, filled: Int, wanted: Int) -> Float:
+        """The part for some of the classes; zeros for classes `filled` that had no points."""
+        total = np.zeros((len(filled), len(wanted)))
+        row = np.full(max(filled.max(), self.filled.max(initial=-1)) + 1, -1)
+        row[self.filled] = np.arange(len(self.filled))
+        there = row[filled] >= 0
+        column = np.searchsorted(self.wanted, wanted)
+        total[there] = self.total[np.ix_(row[filled[there]], column)]
+        return total
+
+
+def class_masses(
+    source: Source, start: int, stop: int, filled: Int, wanted: Int, threads: int
+) -> Float:
+    """(len(filled), len(wanted)) sums of probabilities: of the classes `wanted`, over the rows
+    [start, stop) of each of the classes `filled`, in float64. One read of the rows."""
+    n_classes = source.shape[1]
+    column = np.zeros(n_classes, dtype=np.int64)
+    column[filled] = np.arange(len(filled))
+    step = segment_rows(source)
+
+    def segment(at: int) -> Float:
+        total = np.zeros((len(filled), len(wanted)))
+        block = source.block(at, min(at + step, stop))
+        rows.masses(block, source.scale, column, wanted, total)
+        return total
+
+    total = np.zeros((len(filled), len(wanted)))
+    for _, part in each(segment, range(start, stop, step), threads):
+        total += part
+    return total
+
+
+def hosts(masses: Masses, size: Int) -> list[tuple[int, Int]]:
+    """For each class without points, in order: the class, and the classes tied as its best host.
+
+    The host is the group G with points whose points give the class the highest mean probability.
+    While classes without points are being placed, each such G has exactly one class with points,
+    so the mean over D^G is that over one class.
+    """
+    mean = masses.total / size[masses.filled][:, None]
+    # A mass that underflows to 0 everywhere is a tie of all groups.
+    return [
+        (int(c), masses.filled[column >= column.max() * (1.0 - TIE)])
+        for c, column in zip(masses.wanted, mean.T, strict=True)
+    ]

@@ -1,0 +1,108 @@
+"""L2H from logits to merges: shares of the rows are read, here or elsewhere, then merges decided.
+
+A share of the work (`piece`) is `{"do": "scan", "start", "stop"}`, answered by the arrays of a
+`Digest`, or `{"do": "masses", "start", "stop", "filled", "wanted"}`, answered by `class_masses`.
+Digests of shares add up, and every decision is made by bounds or exactly, so the merges are the
+same however the rows are shared out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from models.method import Arrays, Crew, Piece, Progress
+from models.methods.logits.merging.empty_classes import Masses, class_masses, hosts
+from models.methods.logits.merging.merging import Known
+from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
+from models.methods.logits.merging.source import Float, Int, Source
+
+_MASS_BYTES = 64 << 20
+"""Most memory for the table of classes without points against the others; more take more passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What reading has told, from which merges are decided.
+
+    hosts : for each class without points, in order, the class and the classes tied as its best
+        host; `n_open` of the choices are guesses.
+    parts : number of rows of each dataset, in order.
+    readable_from, n_old, known : as for `Merger`.
+    """
+
+    source: Source
+    digest: Digest
+    hosts: list[tuple[int, Int]]
+    masses: Masses
+    parts: Int
+    n_open: int = 0
+    readable_from: int = 0
+    n_old: int = 0
+    known: Mapping[bytes, Known] = field(default_factory=dict)
+
+
+def read(source: Source, crew: Crew) -> Seen:
+    """All rows, shared out to `crew`. One read of them, and one more where classes have no
+    points."""
+    digest = digested(source, 0, crew)
+    found = masses(source, digest.size, crew)
+    parts = np.array([source.shape[0]])
+    return Seen(source, digest, hosts(found, digest.size), found, parts)
+
+
+def piece(
+    source: Source,
+    piece: Piece,
+    threads: int,
+    progress: Progress,
+    device: Literal["cpu", "cuda"] = "cpu",
+) -> Arrays:
+    """One share of the work. UsageError where there is no such device."""
+    start, stop = int(piece["start"]), int(piece["stop"])
+    if piece["do"] == "scan":
+        if device == "cpu":
+            return scan(source, start, stop, threads, progress).arrays()
+        from models.methods.logits.merging import pass_gpu as torch_device
+
+        return torch_device.scan(source, start, stop, device, progress, threads).arrays()
+    filled, wanted = (np.array(piece[name], dtype=np.int64) for name in ("filled", "wanted"))
+    return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
+
+
+def digested(source: Source, start: int, crew: Crew) -> Digest:
+    """The digest of the rows from `start` on, its shares computed by `crew`."""
+    pieces = _pieces(source, start, crew, {"do": "scan"})
+    parts: list[Arrays] = [{}] * len(pieces)
+    for number, arrays in crew.compute(pieces):
+        parts[number] = arrays
+    return joined([from_arrays(part) for part in parts])
+
+
+def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
+    """The masses over the rows from `start` on. One read of them for every 64 MiB of the table."""
+    empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
+    total = np.zeros((len(filled), len(empty)))
+    at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
+    for first in range(0, len(empty), at_once):
+        part = slice(first, first + at_once)
+        task = {"do": "masses", "filled": filled.tolist(), "wanted": empty[part].tolist()}
+        pieces = _pieces(source, start, crew, task)
+        parts: list[Float] = [np.empty(0)] * len(pieces)
+        for number, arrays in crew.compute(pieces):
+            parts[number] = arrays["mass"]
+        total[:, part] = np.add.reduce(parts)
+    return Masses(filled, empty, total)
+
+
+def _pieces(source: Source, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:
+    """`task` for consecutive shares of the rows, which begin at whole segments."""
+    n, step = source.shape[0], segment_rows(source)
+    n_segments = -(-(n - start) // step)
+    n_pieces = max(1, min(crew.n_pieces, n_segments))
+    edges = [start + step * (n_segments * i // n_pieces) for i in range(n_pieces)] + [n]
+    return [{**task, "start": a, "stop": b} for a, b in pairwise(edges)]

@@ -1,0 +1,515 @@
+"""The loops over rows of L2H, compiled by numba: one pass in cache, short lists, exact re-reads.
+
+All are serial and release the interpreter's lock, so that threads may run them side by side.
+
+What `scan` keeps of a row x: its class, and its best classes after that in order (logit, lowest
+class first). Of each of these the number (`listed`) and the `weight` exp(x_j - x_b), b the first
+listed class; of all others the sum of their weights, the `tail`.
+
+`relist` lists anew by the groups of classes that there are then: the best class of each of the best
+groups, with the row's own group left out whole, its weight, and the group's `mass`, the sum of the
+weights of its classes; the tail is the sum of the other groups' masses. `since` numbers the state
+of the groups that a row's list goes by, 0 for that of `scan`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from models.methods.logits.merging.loops import simd
+from models.methods.logits.merging.loops.simd import LANES, RANKED
+
+LEAST = np.float32(1e-26)
+"""A weight below it is not trusted: what follows may have underflowed. A million terms below
+2^-126 = 1.2e-38, taken as anything up to that, are less than `TAIL_ERROR` of it."""
+
+WEIGHT_ERROR = 2.0**-23
+"""Bound on a weight's relative error: computed in float64, rounded to float32."""
+
+TAIL_ERROR = 3.2e-5
+"""Bound on the relative error of sums of float32 exponentials, on processors with and without fused
+multiply-add. A term exp(d), d in [-87, 0], is off by at most 3 |d| half ulp for the roundings of d
+(difference, scale, product) and 3.6e-6 = 61 half ulp for the exponential itself; a sum in `LANES`
+lanes of 128 terms each by 127 half ulp and 63 for adding these, or of 191 terms in whatever order
+by 190: (261 + 61 + 190) 2^-24 = 3.06e-5."""
+
+_CHUNK = 128 * LANES
+"""Terms that are added up in lanes of float32 before they go to a float64."""
+
+_PART = 191
+
+_AHEAD = 4
+"""A row is fetched from memory so many rows before it is needed."""
+
+_U = np.uintp
+"""Indices known not to be negative: numba allows for negative ones among the others, at a cost."""
+
+_MANY = 48
+_CONTRACT = {"contract"}
+_SUMS = {"contract", "reassoc", "nsz"}
+
+_F = np.float32
+_LOG2E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ZERO_32 = _F(0.0)
+_C3, _C4, _C5, _C6, _C7, _C8 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320
+_C9, _C10, _C11, _C12 = 1 / 362880, 1 / 3628800, 1 / 39916800, 1 / 479001600
+
+
+@njit(cache=True, inline="always", fastmath=_CONTRACT)
+def _exp64(x):
+    """exp of a float64 in [-708, 0], to 3 ulp; 0 below."""
+    y = min(max(x, -708.0), 0.0)
+    k = np.int32(y * _LOG2E - 0.5)
+    n = np.float64(k)
+    r = (y - n * _LN2_HIGH) - n * _LN2_LOW
+    r2 = r * r
+    r4 = r2 * r2
+    p = (
+        (1.0 + r + r2 * (0.5 + r * _C3))
+        + r4 * ((_C4 + r * _C5) + r2 * (_C6 + r * _C7))
+        + r4 * r4 * ((_C8 + r * _C9) + r2 * ((_C10 + r * _C11) + r2 * _C12))
+    )
+    e = p * simd.from_bits((np.int64(k) + 1023) << 52)
+    return e if x >= -708.0 else 0.0
+
+
+_SCALE_16 = _F(2.0**112)
+
+
+@njit(cache=True, nogil=True)
+def widen_halves(bits, wide):
+    """float32 of float16 given as its bits, exact; both one-dimensional. NumPy takes ten times as
+    long."""
+    for i in range(bits.size):
+        half = np.int32(bits[i])
+        size = half & np.int32(0x7FFF)
+        # As the upper bits of a float32 it is 2^112 times too small, below normal numbers as well.
+        value = simd.from_bits(np.int32(size << 13)) * _SCALE_16
+        odd = simd.from_bits(np.int32(0x7F800000 | (size << 13)))
+        value = odd if size >= 0x7C00 else value
+        wide[i] = -value if half & 0x8000 else value
+
+
+@njit(cache=True, nogil=True)
+def _bound(top, wanted):
+    """A number that at least `wanted` lanes reach, few more where it can be; -inf where fewer lanes
+    hold a finite one."""
+    bound = simd.least(top)
+    if bound == -np.inf:
+        n_finite = 0
+        bound = simd.largest(top)
+        for v in top:
+            n_finite += v > -np.inf
+            bound = v if -np.inf < v < bound else bound
+        if n_finite < wanted:
+            return top.dtype.type(-np.inf)
+    high = np.float64(simd.largest(top))
+    for _ in range(64):
+        middle = top.dtype.type(0.5 * bound + 0.5 * high)
+        if not bound < middle:
+            break
+        n = simd.n_bits(simd.reaching(top, _U(0), middle))
+        if n >= wanted:
+            bound = middle
+            if n <= wanted + 3:
+                break
+        else:
+            high = np.float64(middle)
+    return bound
+
+
+@njit(cache=True, nogil=True)
+def _room(n_classes, dtype):
+    """What `_candidates` works in: (largest number of each lane, bits of the classes that reach the
+    bound, the classes found, the same unordered, numbers to be ranked, their ranks)."""
+    return (
+        np.empty(LANES, dtype=dtype),
+        np.empty(n_classes // LANES + 1, dtype=np.uint64),
+        np.empty(n_classes + 1, dtype=np.int64),
+        np.empty(RANKED, dtype=np.int64),
+        np.empty(RANKED, dtype=dtype),
+        np.empty(RANKED, dtype=np.int32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _candidates(x, wanted, lowest, room):
+    """Find the `wanted` best classes at or above `lowest`, best first, all that tie with the last
+    of them, maybe a few more.
+
+    At least `wanted` lanes reach the `wanted`-th largest of their maxima, so at least so many
+    classes do. `lanes.tops` must have filled room[0]. Returns the number found.
+    """
+    top, bits, found, loose, value, rank = room
+    bound = max(_bound(top, wanted), lowest)
+    n_words = _U(0)
+    for start in range(_U(0), _U(x.size), _U(LANES)):
+        bits[n_words] = simd.reaching(x, start, bound)
+        n_words += _U(1)
+    n = _U(0)
+    for w in range(n_words):
+        left = bits[w]
+        if n > _U(_MANY):
+            break
+        while left != 0:
+            found[n] = w * _U(LANES) + simd.lowest_bit(left)
+            n += _U(1)
+            left &= left - np.uint64(1)
+    if n > _U(_MANY):
+        return _select(x, wanted, bound, found)
+    if n <= _U(RANKED):
+        for i in range(_U(RANKED)):
+            value[i] = -np.inf
+        for i in range(n):
+            loose[i] = found[i]
+            value[i] = x[_U(found[i])]
+        simd.ranks(value, rank)
+        for i in range(n):
+            found[_U(rank[i])] = loose[i]
+        return np.int64(n)
+    for i in range(_U(1), n):
+        j = found[i]
+        v = x[_U(j)]
+        at = i
+        while at > _U(0) and v > x[_U(found[at - _U(1)])]:
+            found[at] = found[at - _U(1)]
+            at -= _U(1)
+        found[at] = j
+    return np.int64(n)
+
+
+@njit(cache=True, nogil=True)
+def _select(x, wanted, lowest, found):
+    """`_candidates` one after the other: for rows with many equal logits."""
+    n = 0
+    while n < wanted:
+        at = -1
+        for j in range(x.size):
+            later = (
+                n == 0 or x[j] < x[found[n - 1]] or (x[j] == x[found[n - 1]] and j > found[n - 1])
+            )
+            if later and x[j] >= lowest and (at < 0 or x[j] > x[at]):
+                at = j
+        if at < 0:
+            return n
+        found[n] = at
+        n += 1
+    for j in range(found[n - 1] + 1, x.size):
+        if x[j] == x[found[wanted - 1]]:
+            found[n] = j
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _sum_below(x, base, scale, limit, matrix, coming):
+    """Sum of exp((x_j - base) scale) over the classes below `limit`; meanwhile a row of `matrix` is
+    fetched from memory."""
+    factor = x.dtype.type(scale * _LOG2E)
+    if x.size <= _CHUNK:
+        return np.float64(simd.sum_of_powers(x, base, factor, limit, matrix, coming))
+    total = 0.0
+    for start in range(0, x.size, _CHUNK):
+        part = x[start : start + _CHUNK]
+        total += simd.sum_of_powers(part, base, factor, limit, matrix, coming)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _allowed(x, lowest, highest):
+    n_bad = 0
+    for v in x:
+        n_bad += not lowest <= v <= highest
+    return n_bad == 0
+
+
+@njit(cache=True, nogil=True)
+def scan(
+    x,
+    scale,
+    limits,
+    tolerance,
+    label,
+    listed,
+    weight,
+    tail,
+    size,
+    confidence,
+    slack,
+):
+    """Read the rows of a block once.
+
+    x : (n, K) float32 or float64, contiguous.
+    scale : 1 / temperature.
+    limits : the lowest value allowed and the largest, of x's type.
+    tolerance : most that the sum of exp(x) of a row may differ from 1.
+    label, listed, weight, tail : (n,), (n, M), (n, M), (n,) outputs.
+    size, confidence, slack : (K,) added to: points of each class, the sum of their winning
+        probabilities, a bound on that sum's error.
+
+    Returns the first row with a value out of limits or with another sum, -1 where there is none.
+    O(n K).
+    """
+    n, n_classes = x.shape
+    n_listed = listed.shape[1]
+    room = _room(n_classes, x.dtype)
+    found = room[2]
+    apart = np.empty(n_listed)
+    for r in range(_U(n)):
+        row = x[r]
+        if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1]):
+            return np.int64(r)
+        n_found = _candidates(row, n_listed + 1, limits[0], room)
+        own = found[0]
+        rest = _list(x, r, found, n_found, scale, apart, listed[r], weight[r])
+        label[r] = own
+        tail[r] = rest
+        others = 0.0
+        for i in range(_U(n_listed)):
+            others += weight[r, i]
+        ratio = _exp64((np.float64(row[found[1]]) - np.float64(row[own])) * scale)
+        sure = 1.0 / (1.0 + ratio * (others + rest))
+        if tolerance < np.inf and not abs(np.exp(np.float64(row[own])) / sure - 1.0) <= tolerance:
+            return np.int64(r)
+        size[own] += 1
+        confidence[own] += sure
+        slack[own] += sure * sure * ratio * (others * WEIGHT_ERROR + rest * TAIL_ERROR)
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _list(rows, r, found, n_found, scale, apart, listed, weight):
+    """Fill the list of row r from found[1:]; its tail."""
+    x = rows[r]
+    coming = min(r + _U(_AHEAD), _U(rows.shape[0] - 1))
+    n_listed = _U(listed.size)
+    base = x[_U(found[1])]
+    for i in range(n_listed):
+        j = found[i + _U(1)]
+        listed[i] = j
+        apart[i] = (np.float64(x[_U(j)]) - np.float64(base)) * scale
+    for i in range(n_listed):
+        weight[i] = _exp64(apart[i])
+    last = x[_U(found[n_listed])]
+    equal = 0
+    for i in range(n_listed + _U(1), _U(n_found)):
+        equal += x[_U(found[i])] == last
+    return _sum_below(x, base, scale, last, rows, coming) + equal * np.float64(
+        weight[n_listed - _U(1)]
+    )
+
+
+@njit(cache=True, nogil=True)
+def relist(
+    x,
+    at,
+    lowest,
+    scale,
+    rows,
+    slot,
+    order,
+    start,
+    names,
+    state,
+    listed,
+    weight,
+    mass,
+    tail,
+    label,
+    since,
+):
+    """Read rows again and list them by the groups that there are now.
+
+    x : (n, K) values; row rows[i] is x[at[i]].
+    lowest : the lowest finite number, of x's type.
+    slot : (K,) int32, the group of each class, named by its lowest class.
+    names, order, start : group names[g] has the classes order[start[g]:start[g + 1]], ascending.
+    state : the number of the present state of the groups.
+
+    O(n K).
+    """
+    n_classes = x.shape[1]
+    room = _room(n_classes, x.dtype)
+    y = np.empty(n_classes, dtype=x.dtype)
+    e = np.empty(n_classes, dtype=np.float32)
+    place = np.empty(n_classes, dtype=np.int64)
+    for g in range(names.size):
+        place[names[g]] = g
+    for i in range(_U(rows.size)):
+        row = _U(rows[i])
+        own = slot[_U(label[row])]
+        values = x[_U(at[i])]
+        for j in range(n_classes):
+            y[j] = -np.inf if slot[j] == own else values[j]
+        simd.tops(y, room[0])
+        tail[row] = _list_groups(
+            y,
+            lowest,
+            scale,
+            slot,
+            order,
+            start,
+            place,
+            room,
+            e,
+            listed[row],
+            weight[row],
+            mass[row],
+        )
+        since[row] = state
+
+
+@njit(cache=True, nogil=True)
+def _list_groups(y, lowest, scale, slot, order, start, place, room, e, listed, weight, mass):
+    """List the groups of the best classes at or above `lowest`; the tail."""
+    n_found = _candidates(y, 2 * listed.size, lowest, room)
+    found = room[2]
+    base = y[_U(found[0])] if n_found else lowest
+    _weights(y, base, scale, e)
+    n = _U(0)
+    for c in range(_U(n_found)):
+        j = _U(found[c])
+        group = slot[j]
+        known = False
+        for m in range(n):
+            known |= slot[_U(listed[m])] == group
+        if known:
+            continue
+        if n == _U(listed.size):
+            break
+        g = place[group]
+        listed[n] = j
+        weight[n] = _exp64((np.float64(y[j]) - np.float64(base)) * scale)
+        mass[n] = _take(e, order[start[g] : start[g + 1]])
+        n += _U(1)
+    for m in range(n, _U(listed.size)):
+        listed[m] = y.size
+        weight[m] = mass[m] = _ZERO_32
+    return _sum_all(e) if n > _U(0) else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+def _weights(x, base, scale, e):
+    """exp((x - base) scale) of every class at or below `base`, float32."""
+    factor = x.dtype.type(scale * _LOG2E)
+    for j in range(x.size):
+        e[j] = simd.exp2(_F((x[j] - base) * factor))
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _take(e, classes):
+    """The sum of the weights of some classes, which become 0."""
+    total = 0.0
+    for i in range(classes.size):
+        j = _U(classes[i])
+        total += e[j]
+        e[j] = _ZERO_32
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _part(e):
+    part = _ZERO_32
+    for j in range(e.size):
+        part += e[j]
+    return part
+
+
+@njit(cache=True, nogil=True)
+def _sum_all(e):
+    total = 0.0
+    for start in range(0, e.size, _PART):
+        total += _part(e[start : start + _PART])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _shut(x, shut, y, top):
+    """Fill y with x + shut; the first of its best classes."""
+    simd.sum_tops(x, shut, y, top)
+    best = simd.largest(top)
+    for start in range(_U(0), _U(y.size), _U(LANES)):
+        bits = simd.reaching(y, start, best)
+        if bits != 0:
+            return np.int64(start + simd.lowest_bit(bits))
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _room_for(x):
+    """(room for a row's values, padded to whole vectors, room for the largest of each lane)."""
+    n_vectors = (x.shape[1] + LANES - 1) // LANES
+    return np.empty(n_vectors * LANES, dtype=x.dtype), np.empty(LANES, dtype=x.dtype)
+
+
+@njit(cache=True, nogil=True)
+def outside(x, at, scale, shut, low, high):
+    """Bound what rows give to the classes outside a group, by reading them: nearly exact.
+
+    x : (n, K) values; the rows are x[at[i]].
+    shut : (K,) of x's type, -inf for the group's classes, 0 for others.
+    low, high : (K,) by best class outside, added to; a row that gives them all the probability 0
+        gives nothing.
+
+    O(n K).
+    """
+    y, top = _room_for(x)
+    n = _U(at.size)
+    for i in range(n):
+        coming = _U(at[min(i + _U(_AHEAD), n - _U(1))])
+        best = _U(_shut(x[_U(at[i])], shut, y, top))
+        base = y[best]
+        if base == -np.inf:
+            continue
+        total = _sum_below(y, base, scale, np.inf, x, coming)
+        low[best] += (1.0 - TAIL_ERROR) / total
+        high[best] += (1.0 + TAIL_ERROR) / total
+
+
+@njit(cache=True, nogil=True)
+def exact(x, at, scale, shut, taken):
+    """`outside` in float64: add to `taken`, (K,) by class, the rows' winning probabilities."""
+    y, top = _room_for(x)
+    e = np.empty(y.size, dtype=np.float64)
+    for i in range(_U(at.size)):
+        best = _U(_shut(x[_U(at[i])], shut, y, top))
+        base = np.float64(y[best])
+        if base == -np.inf:
+            continue
+        _exponentials(y, base, scale, e)
+        taken[best] += 1.0 / _sum(e)
+
+
+@njit(cache=True, nogil=True)
+def masses(x, scale, column, wanted, total):
+    """Add to total[column of a row's class] its probabilities of the classes `wanted`, in float64.
+
+    column : (K,) int64. wanted : (E,) classes. total : (columns, E). O(n K).
+    """
+    e = np.empty(x.shape[1], dtype=np.float64)
+    for values in x:
+        best = 0
+        for j in range(values.size):
+            if values[j] > values[best]:
+                best = j
+        _exponentials(values, np.float64(values[best]), scale, e)
+        sure = 1.0 / _sum(e)
+        to = column[best]
+        for i in range(wanted.size):
+            total[to, i] += e[wanted[i]] * sure
+
+
+@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+def _exponentials(x, base, scale, e):
+    for j in range(x.size):
+        e[j] = _exp64((np.float64(x[j]) - base) * scale)
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _sum(e):
+    total = 0.0
+    for j in range(e.size):
+        total += e[j]
+    return total

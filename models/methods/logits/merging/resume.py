@@ -1,0 +1,165 @@
+"""What a job keeps so that a later one can go on from it with more rows (`base`), and how it does.
+
+The old rows' digest decides as it did, and so do the bounds on rp of the groups for which it did
+not suffice, as long as the larger job comes to the same groups. Where it comes to others, old rows
+are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.data import Earlier
+from models.method import Arrays, Crew
+from models.methods.logits.merging.empty_classes import Masses, hosts
+from models.methods.logits.merging.engine import Seen, digested, masses
+from models.methods.logits.merging.merging import Known
+from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
+from models.methods.logits.merging.source import Int, Source
+from models.rows import Rows, widened
+
+
+def packed(seen: Seen, learned: Mapping[bytes, Known]) -> Arrays:
+    """Everything as named arrays."""
+    told = seen.masses
+    groups = [np.frombuffer(key, dtype=np.int64) for key in learned]
+    known = list(learned.values())
+    return {
+        **{f"digest.{name}": array for name, array in seen.digest.arrays().items()},
+        "parts": seen.parts,
+        "masses.filled": told.filled,
+        "masses.wanted": told.wanted,
+        "masses.total": told.total,
+        "known.group": _joined(groups),
+        "known.group_end": _ends(groups),
+        "known.at": _joined([one.at for one in known]),
+        "known.end": _ends([one.at for one in known]),
+        "known.low": _joined([one.low for one in known]).astype(np.float64),
+        "known.high": _joined([one.high for one in known]).astype(np.float64),
+        "known.n_unknown": np.array([one.n_unknown for one in known], dtype=np.int64),
+    }
+
+
+def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, dict[bytes, Known]]:
+    """What `packed` was given."""
+    digest = from_arrays(
+        {
+            name.removeprefix("digest."): array
+            for name, array in arrays.items()
+            if name.startswith("digest.")
+        }
+    )
+    ends = arrays["known.end"][:-1]
+    columns = [np.split(arrays[f"known.{name}"], ends) for name in ("at", "low", "high")]
+    known = {
+        group.astype(np.int64).tobytes(): Known(at, low, high, int(n_unknown), len(digest.label))
+        for group, at, low, high, n_unknown in zip(
+            np.split(arrays["known.group"], arrays["known.group_end"][:-1]),
+            *columns,
+            arrays["known.n_unknown"],
+            strict=False,
+        )
+    }
+    told = Masses(*(arrays[f"masses.{name}"] for name in ("filled", "wanted", "total")))
+    return digest, arrays["parts"], told, known
+
+
+def _joined(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
+
+
+def _ends(arrays: list[npt.NDArray[Any]]) -> Int:
+    return np.cumsum([len(array) for array in arrays], dtype=np.int64)
+
+
+class Stacked(Rows):
+    """Several matrices one under the other; None stands for one that is gone, of so many rows.
+
+    readable_from : rows before this number may be gone.
+    """
+
+    def __init__(self, parts: list[Rows | None], n_rows: Int) -> None:
+        present = [part for part in parts if part is not None]
+        self.shape = (int(n_rows.sum()), present[-1].shape[1])
+        self.far = any(part.far for part in present)
+        self._parts = parts
+        self._edges = np.concatenate(([0], np.cumsum(n_rows)))
+        same = {(part.dtype, part.bfloat16) for part in present}
+        self.bfloat16 = same == {(np.dtype(np.uint16), True)}
+        self._plain = len(same) == 1
+        self.dtype = present[0].dtype if self._plain else np.dtype(np.float64)
+        gone = [i for i, part in enumerate(parts) if part is None]
+        self.readable_from = int(self._edges[gone[-1] + 1]) if gone else 0
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        stop = min(stop, self.shape[0])
+        first, last = np.searchsorted(self._edges, [start, stop - 1], side="right") - 1
+        pieces = [
+            self._of(i).read if self._plain else self._of(i).values
+            for i in range(int(first), int(last) + 1)
+        ]
+        found = [
+            read(max(start - int(self._edges[i]), 0), stop - int(self._edges[i]))
+            for i, read in enumerate(pieces, int(first))
+        ]
+        return found[0] if len(found) == 1 else np.concatenate([self._as(one) for one in found])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        cuts = np.searchsorted(rows, self._edges)
+        found = [
+            self._as(self._taken(i, rows[a:b] - self._edges[i]))
+            for i, (a, b) in enumerate(pairwise(cuts.tolist()))
+            if b > a
+        ]
+        return np.concatenate(found) if found else np.empty((0, self.shape[1]), self.dtype)
+
+    def _taken(self, part: int, rows: Int) -> npt.NDArray[Any]:
+        found = self._of(part).take(rows)
+        if self._plain or not self._of(part).bfloat16:
+            return found
+        return widened(found)
+
+    def _as(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return values if self._plain else values.astype(self.dtype)
+
+    def _of(self, part: int) -> Rows:
+        found = self._parts[part]
+        assert found is not None, "rows that are gone are not read"
+        return found
+
+
+def stacked(earlier: Earlier, rows: Rows) -> Stacked:
+    """The rows of an earlier job's logits, and new ones under them."""
+    n_rows = np.append(earlier.state["parts"], rows.shape[0])
+    known = list(earlier.rows.get("logits", ()))
+    gone: list[Rows | None] = [None] * (len(n_rows) - 1 - len(known))
+    return Stacked([*gone, *known, rows], n_rows)
+
+
+def read(earlier: Earlier, source: Source, crew: Crew) -> Seen:
+    """The rows of `source`, `stacked` on those of `earlier`, of which only the new ones are read.
+
+    Raises UsageError where the number of classes differs.
+    """
+    old, parts, old_masses, known = unpacked(earlier.state)
+    rows, n_old = source.rows, len(old.label)
+    assert isinstance(rows, Stacked)
+    digest = joined([old, digested(source, n_old, crew)])
+    new = masses(source, digest.size, crew, start=n_old)
+    total = new.total + old_masses.at(new.filled, new.wanted)
+    found = Masses(new.filled, new.wanted, total)
+    return Seen(
+        source,
+        digest,
+        hosts(found, digest.size),
+        found,
+        np.append(parts, source.shape[0] - n_old),
+        readable_from=rows.readable_from,
+        n_old=n_old,
+        known=known,
+    )

@@ -1,0 +1,129 @@
+"""What one pass over the logits keeps of them: enough to decide nearly all merges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.method import Arrays, Progress
+from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.source import Float, Int, Source
+
+LISTED = 8
+"""Classes kept of each row. More cost more time than the reading again that they save."""
+
+SEGMENT_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A row's list and tail are explained in `merging.loops.rows`.
+
+    label : (n,) int32 class of each row.
+    listed : (n, M) uint16 or int32 its best classes after its own.
+    weight, tail : (n, M), (n,) float32.
+    open_tail : whether tails are only the most that they may be.
+    size : (K,) number of rows of each class.
+    confidence, slack : (K,) sum of the winning probabilities of a class's rows, and a bound on
+        its error.
+    """
+
+    label: npt.NDArray[np.int32]
+    listed: npt.NDArray[Any]
+    weight: npt.NDArray[np.float32]
+    tail: npt.NDArray[np.float32]
+    size: Int
+    confidence: Float
+    slack: Float
+    open_tail: bool = False
+
+    def arrays(self) -> Arrays:
+        return {name: getattr(self, name) for name in (*_PER_ROW, *_PER_CLASS)}
+
+
+_PER_ROW = ("label", "listed", "weight", "tail")
+_PER_CLASS = ("size", "confidence", "slack")
+
+
+def from_arrays(arrays: Arrays, open_tail: bool = False) -> Digest:
+    """The digest of which `arrays` gave these."""
+    return Digest(**{name: arrays[name] for name in (*_PER_ROW, *_PER_CLASS)}, open_tail=open_tail)
+
+
+def joined(parts: Sequence[Digest]) -> Digest:
+    """The digest of all rows, given those of consecutive shares of them."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [part.arrays() for part in parts]
+    rows = {name: np.concatenate([one[name] for one in arrays]) for name in _PER_ROW}
+    sums = {name: np.add.reduce([one[name] for one in arrays]) for name in _PER_CLASS}
+    return from_arrays({**rows, **sums}, parts[0].open_tail)
+
+
+def segment_rows(source: Source) -> int:
+    """Rows read at a time. Shares of the rows begin at multiples of it, so that a sum over rows is
+    the same however they are shared out."""
+    return max(1, SEGMENT_BYTES // (source.shape[1] * source.dtype.itemsize))
+
+
+def scan(source: Source, start: int, stop: int, threads: int, progress: Progress) -> Digest:
+    """The digest of rows [start, stop). One read of them; O(n K) time.
+
+    Raises UsageError for the first row that holds what is no value of the source's kind.
+    """
+    n, n_classes = stop - start, source.shape[1]
+    n_listed = min(LISTED, n_classes - 1)
+    listed_as = np.uint16 if n_classes < 1 << 16 else np.int32
+    digest = Digest(
+        label=np.empty(n, dtype=np.int32),
+        listed=np.empty((n, n_listed), dtype=listed_as),
+        weight=np.empty((n, n_listed), dtype=np.float32),
+        tail=np.empty(n, dtype=np.float32),
+        size=np.zeros(n_classes, dtype=np.int64),
+        confidence=np.zeros(n_classes),
+        slack=np.zeros(n_classes),
+    )
+    step = segment_rows(source)
+    checks = source.scale, source.limits, source.tolerance
+
+    def segment(at: int) -> tuple[Int, Float, Float]:
+        end = min(at + step, stop)
+        here = slice(at - start, end - start)
+        sums = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros(n_classes)
+        block = source.block(at, end)
+        bad = kernels.scan(
+            block,
+            *checks,
+            digest.label[here],
+            digest.listed[here],
+            digest.weight[here],
+            digest.tail[here],
+            *sums,
+        )
+        if bad >= 0 or (source.kind != "logits" and source.temperature != 1.0):
+            source.require_values(at, end)
+        return sums
+
+    for at, sums in each(segment, range(start, stop, step), threads):
+        for total, part in zip((digest.size, digest.confidence, digest.slack), sums, strict=True):
+            total += part
+        progress((at - start) / n, "reading logits")
+    return digest
+
+
+def each(work: Any, items: range, threads: int) -> Iterator[tuple[int, Any]]:
+    """(item, work(item)) in order, computed by several threads."""
+    if threads == 1 or len(items) < 2:
+        for item in items:
+            yield item, work(item)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield from zip(items, pool.map(work, items), strict=True)
+        finally:
+            pool.shutdown(cancel_futures=True)

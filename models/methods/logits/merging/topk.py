@@ -1,0 +1,222 @@
+"""A digest from the best few classes of each row, as services of closed models return them.
+
+What is missing of a row is bounded: no missing class is more probable than the least one given, and
+where probabilities are given, all missing ones together have what is left of 1. All else is as for
+whole rows, but no row can be read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import UsageError
+from models.methods.logits.merging.empty_classes import Masses
+from models.methods.logits.merging.engine import Seen
+from models.methods.logits.merging.reference import TIE, UNDERFLOW
+from models.methods.logits.merging.row_digest import Digest
+from models.methods.logits.merging.source import TOTAL, Float, Int, Kind, Source
+
+_ROUNDING = 1e-5
+"""Most that probabilities in float32 or float64 sum to more than 1, rounded as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Probabilities of the n rows.
+
+    least, most : (n, k) bounds on that of each class given, best first.
+    missing : (n,) the most that one missing class can have.
+    """
+
+    least: Float
+    most: Float
+    missing: Float
+
+
+def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> Seen:
+    """`source` holds the values of the `classes`, both (n, k). UsageError as `digest`."""
+    n = source.shape[0]
+    values, rounding = source.rows.values(0, n), _rounding(source, n_classes)
+    made, given = digest(values, classes, n_classes, source.kind, source.scale, rounding)
+    found, n_open = hosts(made, given)
+    nothing = np.empty(0, dtype=np.int64)
+    masses = Masses(nothing, nothing, np.empty((0, 0)))
+    return Seen(source, made, found, masses, np.array([n]), n_open=n_open, readable_from=n)
+
+
+def digest(
+    values: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    n_classes: int,
+    kind: Kind,
+    scale: float,
+    rounding: float = _ROUNDING,
+) -> tuple[Digest, Given]:
+    """The digest, and what is known of probabilities.
+
+    values, classes : (n, k) numbers, and the class in [0, n_classes) of each; in any order.
+    rounding : most that the probabilities of a whole row sum to more than 1.
+
+    Raises UsageError as `_require_values` says. O(n k log k); holds 8 numbers a value.
+    """
+    _require_values(values, classes, n_classes, kind)
+    n, k = values.shape
+    wide = values.astype(np.float64)
+    if kind == "probs":
+        with np.errstate(divide="ignore"):
+            wide = np.log(wide)
+    order = np.lexsort((classes, -wide), axis=1)
+    wide = np.take_along_axis(wide, order, axis=1)
+    named = np.take_along_axis(classes, order, axis=1).astype(np.int32)
+
+    n_missing = n_classes - k
+    relative = _exponentials(wide, wide[:, :1], scale)
+    n_listed = max(1, k - 1)
+    listed = np.full((n, n_listed), n_classes, dtype=np.int32)
+    weight = np.zeros((n, n_listed))
+    if k > 1:
+        listed[:] = named[:, 1:]
+        weight[:] = _exponentials(wide[:, 1:], wide[:, 1:2], scale)
+    missing, tail = n_missing * relative[:, -1], n_missing * weight[:, -1]
+    if kind != "logits" and scale == 1.0:
+        left = np.maximum(0.0, 1.0 + rounding - np.exp(wide).sum(axis=1))
+        missing = np.minimum(missing, left / np.exp(wide[:, 0]))
+        if k > 1:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                tail = np.fmin(tail, left / np.exp(wide[:, 1]))
+    total = relative.sum(axis=1)
+    surest, least_sure = 1.0 / total, 1.0 / (total + missing)
+    label = named[:, 0]
+    points = np.bincount(label, minlength=n_classes)
+    made = Digest(
+        label=label,
+        listed=listed,
+        weight=weight.astype(np.float32),
+        tail=tail.astype(np.float32),
+        size=points,
+        confidence=_sums(label, (surest + least_sure) / 2, n_classes),
+        slack=_sums(label, (surest - least_sure) / 2, n_classes),
+        open_tail=True,
+    )
+    given = Given(
+        least=relative * least_sure[:, None],
+        most=relative * surest[:, None],
+        missing=np.minimum(missing, relative[:, -1]),
+    )
+    return made, given
+
+
+def _rounding(source: Source, n_classes: int) -> float:
+    """Most that the probabilities of a whole row sum to more than 1, given how they are stored.
+
+    A probability is off by a share of itself, its logarithm by a share of the logarithm, whose mean
+    over a row is its entropy.
+    """
+    if source.rows.dtype.kind != "f" and not source.rows.bfloat16:
+        return _ROUNDING
+    share = 2.0**-7 if source.rows.bfloat16 else float(np.finfo(source.rows.dtype).eps)
+    return min(TOTAL, max(_ROUNDING, share * max(1.0, float(np.log(n_classes)))))
+
+
+def hosts(digest: Digest, given: Given) -> tuple[list[tuple[int, Int]], int]:
+    """As `merging.engine.hosts`, and how many of the choices the bounds leave open."""
+    n_classes = len(digest.size)
+    empty, filled = np.flatnonzero(digest.size == 0), np.flatnonzero(digest.size)
+    column = np.full(n_classes + 1, -1)
+    column[empty] = np.arange(len(empty))
+    column_of_filled = np.zeros(n_classes, dtype=np.int64)
+    column_of_filled[filled] = np.arange(len(filled))
+    own = column_of_filled[digest.label]
+    shape = (len(filled), len(empty))
+    low, high = np.zeros(shape), np.zeros(shape)
+    high += np.bincount(own, given.missing, minlength=len(filled))[:, None]
+    for i in range(1, given.least.shape[1]):
+        to = column[digest.listed[:, i - 1]]
+        there = to >= 0
+        at = own[there], to[there]
+        np.add.at(low, at, given.least[there, i])
+        np.add.at(high, at, given.most[there, i] - given.missing[there])
+    size = digest.size[filled][:, None]
+    low /= size
+    high /= size
+    found, n_open = [], 0
+    for c, least, upper in zip(empty.tolist(), low.T, high.T, strict=True):
+        near = upper >= least.max() * (1.0 - TIE)
+        n_open += int(np.count_nonzero(near) > 1 and (upper > least)[near].any())
+        found.append((c, filled[least >= least.max() * (1.0 - TIE)]))
+    return found, n_open
+
+
+def _sums(label: npt.NDArray[Any], values: Float, n_classes: int) -> Float:
+    return np.bincount(label, values, n_classes).astype(np.float64)
+
+
+def _exponentials(values: Float, base: Float, scale: float) -> Float:
+    with np.errstate(invalid="ignore"):
+        apart = (values - base) * scale
+        return np.where(apart >= UNDERFLOW, np.exp(apart), 0.0)
+
+
+def _require_values(
+    values: npt.NDArray[Any], classes: npt.NDArray[Any], n_classes: int, kind: Kind
+) -> None:
+    """Raise UsageError for shapes that differ, a class out of range or given twice in a row, a
+    value that is NaN, or infinite, or no probability."""
+    if values.shape != classes.shape:
+        raise UsageError(
+            f"Input 'top_classes' has the shape {classes.shape}, input 'logits' {values.shape}; "
+            "they must be the same.",
+            code="wrong-shape",
+            role="top_classes",
+        )
+    if classes.dtype.kind not in "iu":
+        raise UsageError(
+            "Input 'top_classes' must hold integers, the class of each value of 'logits'.",
+            code="wrong-input",
+            role="top_classes",
+        )
+    odd = (classes < 0) | (classes >= n_classes)
+    if odd.any():
+        row, column = (int(i) for i in np.argwhere(odd)[0])
+        raise UsageError(
+            f"Input 'top_classes' names the class {classes[row, column]} at row {row}, column "
+            f"{column} (counted from 0); classes are 0 to {n_classes - 1}.",
+            code="wrong-input",
+            role="top_classes",
+            row=row,
+            column=column,
+        )
+    ordered = np.sort(classes, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    if twice.any():
+        row = int(np.argmax(twice))
+        raise UsageError(
+            f"Row {row} of input 'top_classes' (counted from 0) names a class twice.",
+            code="wrong-input",
+            role="top_classes",
+            row=row,
+        )
+    wide = values.astype(np.float64)
+    match kind:
+        case "logits":
+            bad, what = ~np.isfinite(wide).all(axis=1), "a value that is NaN or infinite"
+        case "log_probs":
+            over = np.exp(np.minimum(wide, 1.0)).sum(axis=1) > 1.0 + TOTAL
+            bad = np.isnan(wide).any(axis=1) | over | (wide[:, :].max(axis=1) == -np.inf)
+            what = "what are no log-probabilities"
+        case "probs":
+            over = wide.sum(axis=1) > 1.0 + TOTAL
+            bad = ~(wide >= 0).all(axis=1) | over | ~(wide > 0).any(axis=1)
+            what = "what are no probabilities"
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise UsageError(
+            f"Row {row} of input 'logits' (counted from 0) holds {what}.",
+            code="not-finite" if kind == "logits" else "not-probabilities",
+            role="logits",
+            row=row,
+        )

@@ -1,0 +1,248 @@
+"""Trees grown from the root by large margins: all leaves are split on trial, the best for good.
+
+The best is the one with the highest splitting score S (`splitting.objective`), of equals the
+one made first; a trial is kept until its leaf is split, so each leaf is tried once. Growth ends
+with `max_leaves` leaves, or when every leaf is smaller than `min_size`, lies at `max_depth` or
+cannot be split. Heights count the splits: the last one has height 1, the root's is the highest.
+
+Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 4.1, algorithm 1.
+Deviations: `max_leaves` is never passed; the leaves that the last split makes are not tried.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.method import Arrays, Checkpoint, Progress
+from models.methods.features.growing.frontier import in_steps
+from models.methods.margins.splitting.alternating import Terms
+from models.methods.margins.splitting.inputs import refuse_weightless
+from models.methods.margins.splitting.objective import Above
+from models.methods.margins.splitting.result import Grown, Limits
+from models.methods.margins.splitting.split import (
+    OBSTACLES,
+    Node,
+    Obstacle,
+    Split,
+    split_all,
+    stacked,
+    unstacked,
+)
+from models.methods.margins.splitting.starts import Start
+from models.methods.margins.splitting.tasks import Tick
+
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+NOT_TRIED = -1
+"""In a checkpoint: a leaf yet to be tried; below it why one cannot be split, above it a split."""
+
+
+def grow(
+    points: Array,
+    terms: Terms,
+    starts: Sequence[Start],
+    limits: Limits,
+    seed: int,
+    threads: int,
+    progress: Progress,
+    checkpoint: Checkpoint,
+) -> Grown:
+    """The tree of at most `limits.max_leaves` leaves.
+
+    The result is the same for any number of threads, and after a checkpoint.
+    """
+    whole, within = in_steps(progress)
+    growing = _Growing(points, terms, limits, checkpoint.load())
+    said = f"of {limits.max_leaves:,} leaves"
+    while growing.room:
+        n_leaves = growing.n_leaves
+        whole(n_leaves / limits.max_leaves, "splitting", f"{n_leaves:,} {said}")
+
+        def tick(at: int = n_leaves) -> None:
+            within(0.0, "splitting", f"{at:,} {said}")
+
+        growing.try_leaves(seed, starts, threads, tick)
+        if not growing.split_best():
+            break
+        checkpoint.save(growing.state())
+    return growing.grown()
+
+
+class _Growing:
+    """A tree as it grows. A leaf's `rows` are the points in it, None for all."""
+
+    def __init__(self, points: Array, terms: Terms, limits: Limits, state: Arrays | None) -> None:
+        self._points, self._terms, self._limits = points, terms, limits
+        self._parent, self._depth, self._step = [-1], [0], [-1]
+        self._above: dict[int, Above] = {0: Above.root(points.shape[1])}
+        self._rows: dict[int, Int | None] = {0: None}
+        self._trial: dict[int, Split | Obstacle] = {}
+        self._untried = [0]
+        self._waiting: list[tuple[float, int]] = []
+        self._splits: list[Split] = []
+        self._margin = np.full(len(points), np.inf)
+        self.n_leaves = 1
+        if state is not None:
+            self._restore(state)
+
+    @property
+    def room(self) -> bool:
+        """Whether another split would not pass the number of leaves."""
+        return self.n_leaves + self._terms.n_clusters - 1 <= self._limits.max_leaves
+
+    def try_leaves(self, seed: int, starts: Sequence[Start], threads: int, tick: Tick) -> None:
+        """Split on trial every leaf that has not been tried."""
+        tried: dict[int, Split | Obstacle] = {}
+        nodes = []
+        for node in self._untried:
+            obstacle = self._obstacle(node)
+            if obstacle is None:
+                nodes.append(node)
+            else:
+                tried[node] = obstacle
+        tasks = [Node(self._points_of(node), self._above[node], (seed, node)) for node in nodes]
+        found = split_all(tasks, self._terms, starts, threads, tick)
+        tried.update(zip(nodes, found, strict=True))
+        self._untried = []
+        if tried.get(0) == "weightless":
+            refuse_weightless(self._terms.regularizer.alpha)
+        for node, trial in tried.items():
+            self._keep(node, trial)
+
+    def split_best(self) -> bool:
+        """Split the leaf with the highest score; False where no leaf can be split."""
+        if not self._waiting:
+            return False
+        _, node = heapq.heappop(self._waiting)
+        split = self._trial.pop(node)
+        assert isinstance(split, Split)
+        self._divide(node, split)
+        return True
+
+    def grown(self) -> Grown:
+        obstacles = [one for one in self._trial.values() if not isinstance(one, Split)]
+        return Grown(
+            np.array(self._parent),
+            np.array(self._step),
+            self._splits,
+            self._leaf_of_point(),
+            self._margin,
+            Counter(obstacles),
+            self.room,
+            int(self._points.shape[1]),
+        )
+
+    def state(self) -> Arrays:
+        """All of it as arrays; a trial's clusters and margins lie with its points."""
+        leaf = self._leaf_of_point()
+        cluster, margin = np.zeros(leaf.size, dtype=np.int16), np.zeros(leaf.size)
+        tried = np.full(len(self._parent), NOT_TRIED)
+        kept = list(self._splits)
+        for node, trial in self._trial.items():
+            if isinstance(trial, Split):
+                tried[node] = len(kept)
+                kept.append(trial)
+                here = self._here(node)
+                cluster[here], margin[here] = trial.cluster, trial.margin
+            else:
+                tried[node] = NOT_TRIED - 1 - OBSTACLES.index(trial)
+        return {
+            "parent": np.array(self._parent),
+            "step": np.array(self._step),
+            "tried": tried,
+            "leaf_of_point": leaf,
+            "margin_so_far": self._margin,
+            "cluster": cluster,
+            "margin": margin,
+            **stacked(kept, self._terms.n_clusters, self._points.shape[1]),
+        }
+
+    def _restore(self, state: Arrays) -> None:
+        kept = unstacked(state)
+        step, tried = state["step"].tolist(), state["tried"].tolist()
+        leaf = state["leaf_of_point"]
+        order = np.argsort(leaf, kind="stable")
+        first = np.searchsorted(leaf[order], np.arange(len(step) + 1))
+        inner = sorted((one, node) for node, one in enumerate(step) if one >= 0)
+        self._splits = kept[: len(inner)]
+        self._parent, self._step = state["parent"].tolist(), step
+        self._margin = state["margin_so_far"].copy()
+        self._depth, self._rows, self._untried = [], {}, []
+        self.n_leaves = len(step) - len(inner)
+        for node, parent in enumerate(self._parent):
+            self._depth.append(0 if parent < 0 else self._depth[parent] + 1)
+            if step[node] >= 0:
+                continue
+            rows = order[first[node] : first[node + 1]]
+            self._rows[node] = rows if node else None
+        for number, node in inner:
+            above = self._above.pop(node)
+            first_child = 1 + number * self._terms.n_clusters
+            for child, weights in enumerate(kept[number].weights, first_child):
+                self._above[child] = above.and_of(weights)
+        for node in self._rows:
+            if tried[node] == NOT_TRIED:
+                self._untried.append(node)
+            elif tried[node] < NOT_TRIED:
+                self._keep(node, OBSTACLES[NOT_TRIED - 1 - tried[node]])
+            else:
+                here = self._here(node)
+                split = replace(
+                    kept[tried[node]],
+                    cluster=state["cluster"][here].astype(np.int64),
+                    margin=state["margin"][here],
+                )
+                self._keep(node, split)
+
+    def _keep(self, node: int, trial: Split | Obstacle) -> None:
+        self._trial[node] = trial
+        if isinstance(trial, Split):
+            heapq.heappush(self._waiting, (-trial.score, node))
+
+    def _obstacle(self, node: int) -> Obstacle | None:
+        rows, limits = self._rows[node], self._limits
+        n_points = len(self._points) if rows is None else rows.size
+        if n_points < max(limits.min_size, self._terms.n_clusters):
+            return "small"
+        if limits.max_depth is not None and self._depth[node] >= limits.max_depth:
+            return "deep"
+        return None
+
+    def _here(self, node: int) -> Int | slice:
+        rows = self._rows[node]
+        return slice(None) if rows is None else rows
+
+    def _points_of(self, node: int) -> Array:
+        return self._points[self._here(node)]
+
+    def _leaf_of_point(self) -> Int:
+        leaf = np.zeros(len(self._points), dtype=np.int64)
+        for node in self._rows:
+            leaf[self._here(node)] = node
+        return leaf
+
+    def _divide(self, node: int, split: Split) -> None:
+        here, above = self._here(node), self._above.pop(node)
+        rows = self._rows.pop(node)
+        self._step[node] = len(self._splits)
+        self._splits.append(split.bare())
+        self.n_leaves += self._terms.n_clusters - 1
+        self._margin[here] = np.minimum(self._margin[here], split.margin)
+        for k, weights in enumerate(split.weights):
+            inside = np.flatnonzero(split.cluster == k)
+            child = len(self._parent)
+            self._parent.append(node)
+            self._depth.append(self._depth[node] + 1)
+            self._step.append(-1)
+            self._above[child] = above.and_of(weights)
+            self._rows[child] = inside if rows is None else rows[inside]
+            self._untried.append(child)

@@ -1,0 +1,263 @@
+"""The compiled steps on the weights of a split: a proximal Newton method.
+
+The squared hinge (`loops.objective`) plus the penalty of `models.numerics.proximal`. A step
+minimises a model with the hinge's own curvature: where it has a Hessian that is a Laplacian whose
+weights are matrices, one for each pair of clusters, from the points of one that lack a margin to
+the other. The model is minimised by coordinate descent over the features: each feature's K weights
+have a bound on their part of the Hessian that is a multiple of the identity, so theirs is a
+thresholding. The curvature may be of a sample of the points, of some steps ago, one matrix for all
+pairs or a multiple of the identity: it is scaled by t, the Barzilai-Borwein value in its metric,
+and t is doubled until the objective falls enough. (Lee, Sun and Saunders, "Proximal Newton-type
+Methods for Convex Optimization", 2012; eq. 7 of Zhou et al., 2015, has an L-BFGS matrix in place of
+the curvature.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from models.methods.margins.splitting.loops.objective import hinge
+
+ENOUGH = 1e-4
+"""Share of the model's quadratic term that a step must lower the objective by."""
+
+FLOOR = 1e-3
+"""Weight in the curvature of points that have their margin: they may lose it."""
+
+FRESH = 8
+"""Steps that one curvature serves at most."""
+
+SLOW = 0.5
+"""A step that leaves more of the residual asks for a new curvature."""
+
+SWEEPS = 50
+"""Most sweeps over the features for one step."""
+
+EXACT = 0.2
+"""A step's sweeps end when the largest move is so much smaller than in the first one."""
+
+
+@njit(cache=True, nogil=True)
+def penalty(weights, l1, l2, ridge):
+    """R(W)."""
+    total = 0.0
+    for p in range(weights.shape[1]):
+        absolute, squared = 0.0, 0.0
+        for k in range(weights.shape[0]):
+            absolute += abs(weights[k, p])
+            squared += weights[k, p] * weights[k, p]
+        total += l1[p] * absolute + l2[p] * np.sqrt(squared) + ridge[p] * squared
+    return total
+
+
+@njit(cache=True, nogil=True)
+def residual(weights, gradient, l1, l2, ridge):
+    """Length of the least subgradient: 0 at the minimum."""
+    n_clusters, n_features = weights.shape
+    total = 0.0
+    for p in range(n_features):
+        squared = 0.0
+        for k in range(n_clusters):
+            squared += weights[k, p] * weights[k, p]
+        length = np.sqrt(squared)
+        size = 0.0
+        for k in range(n_clusters):
+            w = weights[k, p]
+            g = gradient[k, p] + 2.0 * ridge[p] * w
+            if length > 0.0:
+                g += l2[p] * w / length
+            if w != 0.0:
+                g += l1[p] * np.sign(w)
+            else:
+                g = max(abs(g) - l1[p], 0.0)
+            size += g * g
+        if length > 0.0:
+            total += size
+        else:
+            total += max(np.sqrt(size) - l2[p], 0.0) ** 2
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def propose(weights, gradient, metric, bound, t, l1, l2, ridge):
+    """The minimum of the model about `weights`, and the model's quadratic term there.
+
+    metric : as `curvature` fills it; empty for `bound` times the identity.
+    """
+    n_clusters, n_features = weights.shape
+    n_matrices = metric.shape[0]
+    made = weights.copy()
+    slope = gradient.copy()
+    move = np.empty(n_clusters)
+    degree = np.empty(n_clusters)
+    first = 0.0
+    for sweep in range(SWEEPS if n_matrices > 0 else 1):
+        largest = 0.0
+        for p in range(n_features):
+            if n_matrices == 0:
+                curve = bound
+            elif n_matrices == 1:
+                curve = n_clusters * metric[0, p, p]
+            else:
+                degree[:] = 0.0
+                pair = 0
+                for k in range(n_clusters):
+                    for m in range(k):
+                        degree[k] += metric[pair, p, p]
+                        degree[m] += metric[pair, p, p]
+                        pair += 1
+                curve = 2.0 * degree.max()
+            curve = max(t * curve, 1e-300)
+            whole = curve + 2.0 * ridge[p]
+            squared = 0.0
+            for k in range(n_clusters):
+                u = (curve * made[k, p] - slope[k, p]) / whole
+                u = np.sign(u) * max(abs(u) - l1[p] / whole, 0.0)
+                move[k] = u
+                squared += u * u
+            if l2[p] > 0.0 and squared > 0.0:
+                size = np.sqrt(squared)
+                factor = max(size - l2[p] / whole, 0.0) / size
+                for k in range(n_clusters):
+                    move[k] *= factor
+            moved, mean = 0.0, 0.0
+            for k in range(n_clusters):
+                u = move[k]
+                move[k] = u - made[k, p]
+                made[k, p] = u
+                moved += move[k] * move[k]
+                mean += move[k]
+            if moved == 0.0:
+                continue
+            largest = max(largest, curve * moved)
+            if n_matrices == 0:
+                for k in range(n_clusters):
+                    slope[k, p] += curve * move[k]
+            elif n_matrices == 1:
+                for k in range(n_clusters):
+                    by = t * (n_clusters * move[k] - mean)
+                    for q in range(n_features):
+                        slope[k, q] += by * metric[0, p, q]
+            else:
+                pair = 0
+                for k in range(n_clusters):
+                    for m in range(k):
+                        by = t * (move[k] - move[m])
+                        for q in range(n_features):
+                            change = by * metric[pair, p, q]
+                            slope[k, q] += change
+                            slope[m, q] -= change
+                        pair += 1
+        if sweep == 0:
+            first = largest
+        if largest <= EXACT * EXACT * first:
+            break
+    bend = 0.0
+    for k in range(n_clusters):
+        for p in range(n_features):
+            bend += (made[k, p] - weights[k, p]) * (slope[k, p] - gradient[k, p])
+    return made, bend
+
+
+@njit(cache=True, nogil=True)
+def curvature(points, cluster, scores, most, metric):
+    """The Hessian of the hinge where it has one, from about `most` of the points.
+
+    It is a Laplacian whose weights are matrices: of the clusters k and m the sum of 2 x x' / (N K)
+    over the points of one that lack a margin to the other. `metric` holds those of the pairs
+    (1, 0), (2, 0), (2, 1), ..., or their mean if it has room for one.
+    """
+    n_clusters, n_points = scores.shape
+    n_features = points.shape[1]
+    n_pairs = n_clusters * (n_clusters - 1) // 2
+    stride = max(1, n_points // most)
+    n_rows = (n_points + stride - 1) // stride
+    scale = np.sqrt(2.0 / (n_rows * n_clusters))
+    if metric.shape[0] == 1 and n_pairs > 1:
+        scale /= np.sqrt(n_pairs)
+        rows = np.empty((n_rows, n_features))
+        for j in range(n_rows):
+            i = j * stride
+            own = cluster[i]
+            n_lacking = -1
+            for k in range(n_clusters):
+                n_lacking += 1.0 - scores[own, i] + scores[k, i] > 0.0
+            by = scale * np.sqrt(max(n_lacking, FLOOR))
+            for p in range(n_features):
+                rows[j, p] = by * points[i, p]
+        metric[0] = np.dot(rows.T, rows)
+        return
+    pair = 0
+    for k in range(n_clusters):
+        for m in range(k):
+            n = 0
+            rows = np.empty((n_rows, n_features))
+            for j in range(n_rows):
+                i = j * stride
+                own = cluster[i]
+                if own != k and own != m:
+                    continue
+                other = k + m - own
+                lacks = 1.0 - scores[own, i] + scores[other, i] > 0.0
+                by = scale if lacks else scale * np.sqrt(FLOOR)
+                for p in range(n_features):
+                    rows[n, p] = by * points[i, p]
+                n += 1
+            metric[pair] = np.dot(rows[:n].T, rows[:n])
+            pair += 1
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    points, cluster, weights, scores, gradient, loss, metric, bound, most_rows, t, fresh,
+    l1, l2, ridge, goal, most,
+):  # fmt: skip
+    """Steps on `weights`, in place, until the residual is at most `goal`, or `most` steps.
+
+    scores, gradient, loss : those of `weights` by `hinge`, kept so.
+    metric, bound, t : of the model. fresh : steps that the curvature in `metric` still serves, 0
+        for a new one from about `most_rows` points.
+
+    Returns the hinge, the penalty, the residual, t and fresh. O(N K P) a step, and for a curvature
+    O(most_rows P^2 K).
+    """
+    n_clusters, n_features = weights.shape
+    reg = penalty(weights, l1, l2, ridge)
+    left = residual(weights, gradient, l1, l2, ridge)
+    n_steps = 0
+    other_scores = np.empty_like(scores)
+    other_gradient = np.empty_like(gradient)
+    while left > goal and n_steps < most:
+        if fresh == 0 and metric.shape[0] > 0:
+            curvature(points, cluster, scores, most_rows, metric)
+            fresh, t = FRESH, 1.0
+        n_steps += 1
+        accepted, stale = False, metric.shape[0] > 0 and fresh < FRESH
+        for _ in range(3 if stale else 60):
+            made, length = propose(weights, gradient, metric, bound, t, l1, l2, ridge)
+            if not length > 0.0:
+                break
+            new_loss = hinge(points, cluster, made, other_scores, other_gradient)
+            new_reg = penalty(made, l1, l2, ridge)
+            if new_loss + new_reg <= loss + reg - ENOUGH * length:
+                accepted = True
+                break
+            t *= 2.0
+        if not accepted:
+            if stale:
+                fresh = 0
+                continue
+            break
+        bend = 0.0
+        for k in range(n_clusters):
+            for p in range(n_features):
+                bend += (other_gradient[k, p] - gradient[k, p]) * (made[k, p] - weights[k, p])
+        weights[:] = made
+        scores[:] = other_scores
+        gradient[:] = other_gradient
+        loss, reg = new_loss, new_reg
+        t *= min(max(bend / length, 1e-2), 4.0)
+        last, left = left, residual(weights, gradient, l1, l2, ridge)
+        fresh = fresh - 1 if left < SLOW * last else 0
+    return loss, reg, left, t, fresh

@@ -1,0 +1,121 @@
+"""New points down a tree of splits, by the rule that placed the fitted ones.
+
+At a split a point goes where cost + price is least: its cost in each cluster as in eq. 6 of Zhou et
+al., "Hierarchical Maximum-Margin Clustering" (2015), and the prices of the flow, 0 where the bounds
+on sizes did not bind. With two clusters that is a threshold on the margin w_1.x - w_0.x.
+
+Probabilities are softmax(-(cost + price) / K): of two clusters, within the margins, the logistic
+function of twice the margin less its threshold, which at the border is as steep as the link that
+squared hinge loss has, (1 + f) / 2 (Bartlett, Jordan and McAuliffe, "Convexity, Classification, and
+Risk Bounds", 2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.method import Model
+from models.numerics.softmax import log_softmax, row_blocks
+from models.tree.tree import Tree
+from models.tree.walk import paths
+
+Array = npt.NDArray[Any]
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One split: weights (K, P), intercept and price (K,)."""
+
+    weights: Float
+    intercept: Float
+    price: Float
+
+    def reduced(self, points: Array) -> tuple[Float, Float]:
+        """(n, K) cost + price, and (n, K) scores."""
+        scores = points @ self.weights.T + self.intercept
+        k = len(self.price)
+        cost = np.zeros_like(scores)
+        for y in range(k):
+            for other in range(k):
+                if other != y:
+                    lack = np.maximum(1.0 - scores[:, y] + scores[:, other], 0.0)
+                    cost[:, y] += lack * lack
+        return cost + self.price, scores
+
+    def place(self, points: Array) -> tuple[Int, Float, Float]:
+        """Of each point its cluster, (n, K) log probabilities, and by how much its score there
+        exceeds the best other one."""
+        n_points, k = len(points), len(self.price)
+        cluster = np.empty(n_points, dtype=np.int64)
+        log = np.empty((n_points, k))
+        margin = np.empty(n_points)
+        for block in row_blocks(n_points, max(points.shape[1], 4 * k), 1 << 18):
+            reduced, scores = self.reduced(points[block].astype(np.float64))
+            near = cluster[block] = reduced.argmin(axis=1)
+            log[block] = log_softmax(reduced / -k)
+            row = np.arange(near.size)
+            own = scores[row, near]
+            scores[row, near] = -np.inf
+            margin[block] = own - scores.max(axis=1)
+        return cluster, log, margin
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """As `models.method.Predictions`, and the margin of the step to each node, NaN at the root.
+
+    leaf : (n,). start : (n + 1,). node, probability, margin : (start[-1],).
+    """
+
+    leaf: Int
+    start: Int
+    node: Int
+    probability: Float
+    margin: Float
+
+    @property
+    def smallest(self) -> Float:
+        """(n,) the smallest margin on each path."""
+        if not self.leaf.size:
+            return np.empty(0)
+        # The root has none.
+        least: Float = np.fmin.reduceat(self.margin, self.start[:-1])
+        return least
+
+
+def place(model: Model, tree: Tree, points: Array) -> Placed:
+    """Points from the root down to their leaves. O(N K P) a level."""
+    split_of_node = model.arrays["split_of_node"]
+    first, child = tree.children
+    leaf = np.zeros(len(points), dtype=np.int64)
+    taken: dict[int, tuple[Int, Float, Float]] = {}
+    at: dict[int, Int] = {0: np.arange(len(points))}
+    for node in range(tree.n_nodes):
+        rows = at.pop(node, None)
+        if rows is None or not rows.size:
+            continue
+        number = int(split_of_node[node])
+        if number < 0:
+            leaf[rows] = node
+            continue
+        rule = Rule(*(model.arrays[name][number] for name in ("weights", "intercept", "price")))
+        cluster, log, margin = rule.place(points[rows])
+        for k, one in enumerate(child[first[node] : first[node + 1]].tolist()):
+            here = cluster == k
+            at[one] = rows[here]
+            taken[one] = at[one], log[here, k], margin[here]
+    start, node_on_path = paths(tree, leaf)
+    step, margins = np.zeros(node_on_path.size), np.full(node_on_path.size, np.nan)
+    for node, (rows, logs, gaps) in taken.items():
+        place_of = start[rows] + tree.depth[node]
+        step[place_of], margins[place_of] = logs, gaps
+    total = np.cumsum(step)
+    total -= np.repeat(total[start[:-1]] - step[start[:-1]], np.diff(start))
+    probability = np.maximum(np.exp(np.minimum(total, 0.0)), np.finfo(np.float64).tiny)
+    return Placed(leaf, start, node_on_path, probability, margins)

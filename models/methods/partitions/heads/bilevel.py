@@ -1,0 +1,196 @@
+"""Turtle's two levels: classifiers that learn a labelling, and the heads that make it.
+
+A labelling tau(x) is the mean over spaces of softmax(w.x + b), the head's weights w = g v / |v|. In
+each space a classifier takes `inner_iter` Adam steps of cross-entropy to tau held fixed; then the
+heads take one Adam step down
+
+    sum_s CE(classifier s held fixed, tau) - gamma sum_s H(mean over the batch of softmax of head s)
+
+with CE(q, tau) = - mean_i sum_c tau_ic log q_ic, and H the entropy. Gradients are written out:
+
+    classifier   dCE/dz = (softmax(z) - tau) / B
+    softmax p_s  d/dp_s = - sum_s' log q_s' / (S B) + gamma log(mean p_s) / B, constants left out
+    head         dz_s = p_s (d/dp_s - sum_c p_s d/dp_s)
+    weights      dg = dw.v / |v|,  dv = g / |v| (dw - (dg / |v|) v)
+
+Source: Gadetsky, Jiang and Brbic, "Let Go of Your Labels with Unsupervised Transfer" (2024), eq. 9
+and 12. Where the paper leaves it open as the authors' program has it: weights and biases start
+uniform within 1 / sqrt(D), the labels of a batch are those before its step.
+
+Cost: 4 (inner_iter + 1) B D K multiplications and additions a step, D the columns of all spaces;
+memory about 5 S B K values besides the batch and about 10 D K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.method import Progress
+from models.methods.partitions.heads.labels import Linear, gather, scores
+from models.methods.partitions.heads.source import Source
+from models.numerics.adam import Adam
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+_REPORTED = 1e10
+"""A report is made about every so many multiplications."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How a labelling is learned; see `models.methods.partitions.turtle`."""
+
+    max_iter: int
+    inner_iter: int
+    learning_rate: float
+    inner_learning_rate: float
+    gamma: float
+    warm_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """cross_entropy, entropy : both summed over spaces, of one batch."""
+
+    cross_entropy: float
+    entropy: float
+    gamma: float
+
+    @property
+    def value(self) -> float:
+        return self.cross_entropy - self.gamma * self.entropy
+
+
+class Heads:
+    """The labelling's heads, their weights by direction and length.
+
+    params : (D + 2 S, K): directions v, biases, lengths g. Directions start as long as g says.
+    """
+
+    def __init__(self, widths: Sequence[int], n_clusters: int, generator: Generator) -> None:
+        import torch
+
+        start = Linear(widths, n_clusters, str(generator.device))
+        start.draw(generator)
+        lengths = torch.stack([weights.norm(dim=0) for weights in start.weights])
+        self._layer = start
+        self.params = torch.cat([start.params, lengths])
+
+    def split(self, tensor: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
+        """(directions of each space, biases, lengths) of a tensor like `params`."""
+        n_spaces = len(self._layer.widths)
+        weights, bias = self._layer.views(tensor[:-n_spaces])
+        return weights, bias, tensor[-n_spaces:]
+
+    def layer(self) -> Linear:
+        """What they stand for, in a tensor that is written anew each time."""
+        directions, bias, lengths = self.split(self.params)
+        for out, v, g in zip(self._layer.weights, directions, lengths, strict=True):
+            out.copy_(v).mul_(g / v.norm(dim=0))
+        self._layer.bias.copy_(bias)
+        return self._layer
+
+    def pull_back(self, gradient: Tensor, out: Tensor) -> None:
+        """The gradient in `params` of one in the layer's; `out` is like `params`."""
+        directions, _, lengths = self.split(self.params)
+        of_weights, of_bias = self._layer.views(gradient)
+        out_v, out_bias, out_g = self.split(out)
+        for space, (v, g, dw) in enumerate(zip(directions, lengths, of_weights, strict=True)):
+            norm = v.norm(dim=0)
+            out_g[space] = (dw * v).sum(dim=0) / norm
+            out_v[space].copy_(dw).addcmul_(v, -(out_g[space] / norm)).mul_(g / norm)
+        out_bias.copy_(of_bias)
+
+
+def learn(
+    rows: Sequence[Tensor], labels: Tensor, classifier: Linear, adam: Adam, n_steps: int
+) -> None:
+    """So many steps of cross-entropy to `labels` (B, K), in every space at once."""
+    import torch
+
+    out = labels.new_empty((len(rows), *labels.shape))
+    gradient = torch.empty_like(classifier.params)
+    for _ in range(n_steps):
+        miss = torch.softmax(scores(rows, classifier, out), dim=2)
+        miss.sub_(labels).div_(len(labels))
+        adam.step(gather(rows, miss, classifier, gradient))
+
+
+def measured(soft: Tensor, log_learned: Tensor, gamma: float) -> Objective:
+    """soft : (S, B, K) softmax of each head. log_learned : (S, B, K) of each classifier."""
+    import torch
+
+    learned = -(soft.mean(dim=0) * log_learned.sum(dim=0)).sum(dim=1).mean()
+    return Objective(float(learned), float(torch.special.entr(soft.mean(dim=1)).sum()), gamma)
+
+
+def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
+    """The objective's gradient in the heads' scores; `soft` and `log_learned` as in `measured`."""
+    import torch
+
+    n_spaces, n_rows, _ = soft.shape
+    common = log_learned.sum(dim=0).mul_(-1.0 / (n_spaces * n_rows))
+    # A cluster that no point of the batch has any of: its logarithm would be infinite.
+    share = soft.mean(dim=1, keepdim=True).clamp_(min=torch.finfo(soft.dtype).tiny)
+    slope = share.log_().mul_(gamma / n_rows) + common
+    slope -= (soft * slope).sum(dim=2, keepdim=True)
+    return slope.mul_(soft)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The labelling of one run.
+
+    layer : its heads. objective : that of the last batch before its step.
+    """
+
+    layer: Linear
+    objective: Objective
+
+    def labels(self, rows: Sequence[Tensor]) -> Tensor:
+        """(B,) the cluster of each row."""
+        soft = self.layer.bias.new_empty((len(rows), len(rows[0]), self.layer.bias.shape[1]))
+        return scores(rows, self.layer, soft).softmax(dim=2).mean(dim=0).argmax(dim=1)
+
+
+def train(
+    source: Source, n_clusters: int, effort: Effort, rng: np.random.Generator, progress: Progress
+) -> Found:
+    """The labelling after `max_iter` steps."""
+    import torch
+
+    generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
+    heads = Heads(source.widths, n_clusters, generator)
+    classifier = Linear(source.widths, n_clusters, source.device)
+    outer = Adam(heads.params, effort.learning_rate)
+    inner = Adam(classifier.params, effort.inner_learning_rate)
+    out = torch.empty((len(source.widths), source.batch_size, n_clusters), device=source.device)
+    of_layer, of_params = torch.empty_like(classifier.params), torch.empty_like(heads.params)
+    batches = source.batches(rng)
+    objective = Objective(0.0, 0.0, effort.gamma)
+    work = float(out[0].numel()) * sum(source.widths) * 2 * (effort.inner_iter + 1)
+    every = int(min(max(1.0, _REPORTED / work), max(1, effort.max_iter // 20)))
+    for step in range(effort.max_iter):
+        _, rows = next(batches)
+        soft = torch.softmax(scores(rows, heads.layer(), out), dim=2)
+        if step == 0 or not effort.warm_start:
+            classifier.draw(generator)
+            inner.restart()
+        learn(rows, soft.mean(dim=0), classifier, inner, effort.inner_iter)
+        log_learned = torch.log_softmax(scores(rows, classifier, out), dim=2)
+        if step % every == 0 or step == effort.max_iter - 1:
+            objective = measured(soft, log_learned, effort.gamma)
+            progress(
+                step / effort.max_iter,
+                "learning a labelling",
+                f"step {step + 1} of {effort.max_iter}, objective {objective.value:.5g}",
+            )
+        gather(rows, of_heads(soft, log_learned, effort.gamma), classifier, of_layer)
+        heads.pull_back(of_layer, of_params)
+        outer.step(of_params)
+    return Found(heads.layer(), objective)

@@ -1,0 +1,155 @@
+"""Temi's heads: students taught by their own moving averages on pairs of neighbours.
+
+Each of H heads gives p(c | x) = softmax((x w + b) / temperature), once by the student's parameters,
+once by the teacher's. On pairs of a point x and one x' of its neighbours head h minimises
+
+    - w [f(x, x') + f(x', x)] / 2,   f(x, x') = log sum_c (p_s(c|x) p_t(c|x'))^beta / p(c)
+
+averaged over the pairs: a bound on the mutual information of neighbours' clusters. p(c) is a moving
+average of the head's mean teacher; w = mean over heads of sum_c p_t(c|x) p_t(c|x') weighs down
+pairs that are hardly of one cluster. Then the teacher moves to the student by a moving average.
+With r_c the share of c in the sum, the gradient in the student's scores z of x is
+
+    df / dz_c = beta (r_c - p_s(c|x)) / temperature
+
+Source: Adaloglou, Michels, Kalisch and Kollmann, "Exploring the Limits of Deep Image Clustering
+using Pretrained Models" (2023). From the authors' program: the temperature 0.1, weights
+that start normal with deviation 0.02, p(c) moved before it is used. It has a hidden layer before
+each head, warms up the step length and decays weights; here heads are linear, nothing else is done.
+
+Cost: 24 B D H K multiplications and additions a step; memory about 12 B H K and 7 D H K values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.method import Progress
+from models.methods.partitions.heads.labels import Linear, gather, scores
+from models.methods.partitions.heads.source import Source
+from models.numerics.adam import Adam
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+START = 0.02
+SHARE_MOMENTUM = 0.9
+
+_REPORTED = 1e10
+"""A report is made about every so many multiplications."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How heads are taught; see `models.methods.partitions.temi`."""
+
+    n_heads: int
+    max_iter: int
+    learning_rate: float
+    beta: float
+    temperature: float
+    momentum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """The teachers' heads.
+
+    weights : (D, H, K), bias : (H, K), to be divided by nothing more. loss : (H,) mean over the
+    last pass.
+    """
+
+    weights: Tensor
+    bias: Tensor
+    loss: Tensor
+
+
+def agreement(teacher: Tensor) -> Tensor:
+    """(B,) the weight of each pair. teacher : (2, B, H, K) log probabilities of both points."""
+    return (teacher[0] + teacher[1]).exp_().sum(dim=2).mean(dim=1)
+
+
+def losses(
+    student: Tensor, teacher: Tensor, log_share: Tensor, weight: Tensor, beta: float
+) -> tuple[Tensor, Tensor]:
+    """(H,) the loss of each head, and its gradient (2, B, H, K) in student's scores / temperature.
+
+    student, teacher : (2, B, H, K) log probabilities of both points of each pair.
+    log_share : (H, K) logarithm of p(c). weight : (B,). `student` is overwritten.
+    """
+    import torch
+
+    n_pairs = len(weight)
+    joint = (student + teacher.flip(0)).mul_(beta).sub_(log_share)
+    total = torch.logsumexp(joint, dim=3, keepdim=True)
+    loss = -(weight[:, None] * total.squeeze(3)).sum(dim=(0, 1)) / (2 * n_pairs)
+    share = joint.sub_(total).exp_()
+    slope = student.exp_().sub_(share)
+    return loss, slope.mul_((weight * (beta / (2 * n_pairs)))[:, None, None])
+
+
+def train(
+    source: Source,
+    neighbours: Tensor,
+    n_clusters: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Taught:
+    """The heads after `max_iter` passes over the points of `source`, which has one space.
+
+    neighbours : (n_points, k) numbers of points.
+    """
+    import torch
+
+    generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
+    shape = 2, source.batch_size, effort.n_heads, n_clusters
+    student = Linear(source.widths, effort.n_heads * n_clusters, source.device)
+    student.weights[0].normal_(0.0, START, generator=generator)
+    teacher = Linear(source.widths, effort.n_heads * n_clusters, source.device)
+    teacher.params.copy_(student.params)
+    adam = Adam(student.params, effort.learning_rate)
+    share = torch.full(shape[2:], 1.0 / n_clusters, device=source.device)
+    out = torch.empty((1, 2 * source.batch_size, shape[2] * shape[3]), device=source.device)
+    gradient = torch.empty_like(student.params)
+    batches = source.batches(rng)
+    n_steps = source.n_points // source.batch_size
+    work = 12.0 * out[0].numel() / 2 * source.widths[0]
+    every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * effort.max_iter // 20)))
+    loss = torch.zeros(effort.n_heads, device=source.device)
+
+    def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
+        found = scores([rows], layer, out).div_(effort.temperature).view(shape)
+        return torch.log_softmax(found, dim=3)
+
+    for step in range(n_steps * effort.max_iter):
+        turn, at = divmod(step, n_steps)
+        numbers, (rows,) = next(batches)
+        drawn = torch.randint(
+            neighbours.shape[1], (len(numbers), 1), generator=generator, device=source.device
+        )
+        others = neighbours[numbers].gather(1, drawn).squeeze(1).long()
+        both = torch.cat([rows, *source.take(others)])
+        taught = log_probabilities(both, teacher)
+        share.lerp_(taught.exp().mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
+        # A cluster that no point has had any of for long: its logarithm would be infinite.
+        log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
+        one, slope = losses(
+            log_probabilities(both, student), taught, log_share, agreement(taught), effort.beta
+        )
+        slope = slope.div_(effort.temperature).view(out.shape)
+        adam.step(gather([both], slope, student, gradient))
+        teacher.params.lerp_(student.params, 1.0 - effort.momentum)
+        loss = one if at == 0 else loss + one
+        if step % every == 0:
+            progress(
+                step / (n_steps * effort.max_iter),
+                "teaching heads",
+                f"pass {turn + 1} of {effort.max_iter}, lowest loss {float(one.min()):.5g}",
+            )
+    scaled = teacher.params / effort.temperature
+    heads = effort.n_heads, n_clusters
+    return Taught(scaled[:-1].view(-1, *heads), scaled[-1].view(heads), loss / n_steps)

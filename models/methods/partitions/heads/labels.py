@@ -1,0 +1,134 @@
+"""Linear heads as a partition: log probabilities of points, clusters by size, new points.
+
+Linear layers over the columns of one or several spaces, and their gradients written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import Float, Int
+from models.clusters.placing import by_size, permute, reorder
+from models.data import require_finite
+from models.method import Model
+from models.methods.partitions.heads.source import naming, require_widths
+from models.numerics.softmax import log_softmax, row_blocks
+from models.rows import Rows
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Points with their labels, clusters from the largest to the smallest.
+
+    cluster : (n_points,). logits : (n_points, K) log probabilities.
+    arrays : the heads in the same order of clusters, as a model keeps them.
+    """
+
+    cluster: Int
+    logits: Float
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+
+def labelled(
+    spaces: Sequence[Rows],
+    weights: Sequence[npt.NDArray[np.float32]],
+    bias: npt.NDArray[np.float32],
+) -> Labelled:
+    """weights : (D_s, K) of each space. bias : (S, K). Clusters of one size go by their weights."""
+    heads = {f"weights_{space}": one for space, one in enumerate(weights)} | {"bias": bias}
+    logits = log_labels(spaces, heads)
+    cluster: Int = logits.argmax(axis=1)
+    order = by_size(np.bincount(cluster, minlength=bias.shape[1]), weights[0].T.astype(np.float64))
+    permute(logits, order)
+    arrays = {name: np.ascontiguousarray(one[:, order]) for name, one in heads.items()}
+    return Labelled(reorder(cluster, order), logits, arrays)
+
+
+def placed_by(model: Model, spaces: Sequence[Rows]) -> tuple[Int, Float]:
+    """New rows' clusters and log probabilities. UsageError for rows that do not fit the model."""
+    n_spaces = len(model.arrays["bias"])
+    require_widths(spaces, [len(model.arrays[f"weights_{space}"]) for space in range(n_spaces)])
+    logits = log_labels(spaces, model.arrays)
+    return logits.argmax(axis=1), logits
+
+
+def log_labels(spaces: Sequence[Rows], heads: Mapping[str, npt.NDArray[Any]]) -> Float:
+    """(n_points, K) log of the mean over spaces of softmax(x w + b), in float64. O(N D K).
+
+    UsageError for values that are not finite.
+    """
+    bias = heads["bias"].astype(np.float64)
+    weights = [heads[f"weights_{space}"].astype(np.float64) for space in range(len(bias))]
+    n_points, n_clusters = spaces[0].shape[0], bias.shape[1]
+    logits = np.empty((n_points, n_clusters))
+    widest = max(n_clusters, *(rows.shape[1] for rows in spaces), 1)
+    for block in row_blocks(n_points, widest, _BLOCK):
+        for space, rows in enumerate(spaces):
+            values = rows.values(block.start, block.stop)
+            with naming(space, spaces):
+                require_finite(values, "features", first_row=block.start)
+            one = log_softmax(values.astype(np.float64, copy=False) @ weights[space] + bias[space])
+            if space == 0:
+                logits[block] = one
+            else:
+                np.logaddexp(logits[block], one, out=logits[block])
+    logits -= np.log(len(bias))
+    return logits
+
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+
+class Linear:
+    """A linear layer in each space, in one tensor.
+
+    params : (D + S, K), the weights of all spaces one below the other, then their biases.
+    weights : (D_s, K) of each space. bias : (S, K). Views.
+    """
+
+    def __init__(self, widths: Sequence[int], n_clusters: int, device: str) -> None:
+        import torch
+
+        self.widths = list(widths)
+        n_rows = sum(widths) + len(widths)
+        self.params = torch.zeros((n_rows, n_clusters), device=device)
+        self.weights, self.bias = self.views(self.params)
+
+    def views(self, tensor: Tensor) -> tuple[list[Tensor], Tensor]:
+        """What of such a tensor belongs to the weights and the biases."""
+        parts = list(tensor.split_with_sizes([*self.widths, len(self.widths)]))
+        return parts[:-1], parts[-1]
+
+    def draw(self, generator: Generator) -> None:
+        """Anew, uniform within 1 / sqrt(D_s)."""
+        for weights, bias, width in zip(self.weights, self.bias, self.widths, strict=True):
+            weights.uniform_(-(width**-0.5), width**-0.5, generator=generator)
+            bias.uniform_(-(width**-0.5), width**-0.5, generator=generator)
+
+
+def scores(rows: Sequence[Tensor], layer: Linear, out: Tensor) -> Tensor:
+    """(S, B, K) what a layer gives in each space, written to `out`."""
+    import torch
+
+    for space, one in enumerate(rows):
+        torch.addmm(layer.bias[space], one, layer.weights[space], out=out[space])
+    return out
+
+
+def gather(rows: Sequence[Tensor], of_scores: Tensor, layer: Linear, out: Tensor) -> Tensor:
+    """The gradient in a layer's parameters of one in its scores (S, B, K), written to `out`."""
+    import torch
+
+    weights, bias = layer.views(out)
+    for space, one in enumerate(rows):
+        torch.mm(one.T, of_scores[space], out=weights[space])
+    torch.sum(of_scores, dim=1, out=bias)
+    return out

@@ -1,0 +1,69 @@
+"""The nearest neighbours of each point by cosine, all pairs compared on the device.
+
+Cost: 2 N^2 D multiplications and additions. Memory: a tile of `TILE` scores and the rows it is of,
+and 4 bytes for each neighbour. Points that stay in memory are read there; a file that does not is
+read once for each share of the points that does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from models.errors import UsageError
+from models.method import Progress
+from models.methods.partitions.heads import source as sources
+from models.methods.partitions.heads.source import ROLE, Source
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TILE = 1 << 24
+"""Scores that are looked at together (64 MiB)."""
+
+_QUERIES = 2048
+
+
+def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
+    """(n_points, n_neighbors) int32, nearest first, never the point itself.
+
+    `n_neighbors` is below the number of points. Which of equally near ones is taken is not said.
+    UsageError for a point that has no direction, all its values being 0.
+    """
+    import torch
+
+    n_points = source.n_points
+    n_queries = _QUERIES
+    if not source.is_resident:
+        n_queries = max(n_queries, sources.RESIDENT // (2 * source.widths[0]))
+    n_keys = max(1, TILE // min(n_queries, n_points))
+    found = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=source.device)
+    for start, (rows,) in source.blocks(n_queries):
+        queries = _unit(rows, start)
+        best = torch.full((len(queries), 0), -2.0, device=source.device)
+        which = torch.full((len(queries), 0), 0, dtype=torch.int64, device=source.device)
+        for first, (others,) in source.blocks(n_keys):
+            progress((start + len(queries) * first / n_points) / n_points, "finding neighbours")
+            near = queries @ _unit(others, first).T
+            # Of no point itself: the lowest cosine is -1.
+            near.diagonal(start - first)[:] = -2.0
+            value, place = near.topk(min(n_neighbors, near.shape[1]), dim=1)
+            best, which = torch.cat([best, value], dim=1), torch.cat([which, place + first], dim=1)
+            best, kept = best.topk(min(n_neighbors, best.shape[1]), dim=1)
+            which = which.gather(1, kept)
+        found[start : start + len(queries)] = which
+    return found
+
+
+def _unit(rows: Tensor, first_row: int) -> Tensor:
+    norm = rows.norm(dim=1, keepdim=True)
+    if not bool((norm > 0).all()):
+        row = first_row + int((norm[:, 0] == 0).nonzero()[0])
+        raise UsageError(
+            f"Input {ROLE!r} has only zeros in row {row} (counted from 0): it has no direction, "
+            "so no neighbours by cosine.",
+            code="no-distance",
+            role=ROLE,
+            row=row,
+        )
+    unit: Tensor = rows / norm
+    return unit

@@ -1,0 +1,286 @@
+"""Features in one or several spaces, as tensors: whole, by given rows, or in random batches.
+
+What fits is read once and stays on the device; else batches are drawn from pools of rows, each made
+of stretches from random places of the file, so that it is read in order and memory stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import refuse_clusters, require_row_squares
+from models.data import Data, require_finite
+from models.device import Device
+from models.errors import UsageError
+from models.method import Progress
+from models.numerics.softmax import row_blocks
+from models.rows import Rows, widened
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ROLE = "features"
+
+RESIDENT = 1 << 27
+"""Values that stay in memory (512 MiB)."""
+
+POOL = 1 << 26
+"""Values of a pool, if a batch has no more."""
+
+STRETCHES = 64
+"""Of which a pool is made."""
+
+_BLOCK = 1 << 22
+_SHARE = 4
+"""Of a GPU's free memory, what may stay there: one in so many bytes."""
+
+
+def require_spaces(data: Data, n_clusters: int) -> list[Rows]:
+    """The spaces of the input 'features'.
+
+    UsageError where one has no columns, they differ in length, or there are fewer points, or fewer
+    distinct ones, than clusters. Rows are read until enough are found.
+    """
+    spaces = data.spaces(ROLE)
+    for number, rows in enumerate(spaces):
+        if rows.shape[1] == 0:
+            raise UsageError(
+                f"{_said(number, spaces)}Input {ROLE!r} has no columns.",
+                code="wrong-shape",
+                role=ROLE,
+            )
+    n_points = spaces[0].shape[0]
+    if n_points < n_clusters:
+        refuse_clusters(n_clusters, n_points, "point(s)", "n_clusters")
+    distinct = _count_distinct(spaces, n_clusters)
+    if distinct < n_clusters:
+        refuse_clusters(n_clusters, distinct, "distinct point(s)", "n_clusters")
+    return spaces
+
+
+def require_widths(spaces: Sequence[Rows], widths: Sequence[int]) -> None:
+    """UsageError unless new rows come in the spaces that the model was fitted on."""
+    if len(spaces) != len(widths):
+        raise UsageError(
+            f"Input {ROLE!r}: {len(spaces)} matrix(es) are given; the model was fitted on "
+            f"{len(widths)}.",
+            code="wrong-shape",
+            role=ROLE,
+        )
+    for number, (rows, width) in enumerate(zip(spaces, widths, strict=True)):
+        if rows.shape[1] != width:
+            raise UsageError(
+                f"{_said(number, spaces)}Input {ROLE!r} has {rows.shape[1]} columns; the model "
+                f"was fitted on {width}.",
+                code="wrong-shape",
+                role=ROLE,
+            )
+
+
+@contextmanager
+def naming(number: int, spaces: Sequence[Rows]) -> Iterator[None]:
+    """Errors say which of several spaces they are about."""
+    try:
+        yield
+    except UsageError as error:
+        if len(spaces) == 1:
+            raise
+        detail = _said(number, spaces) + error.detail
+        raise UsageError(detail, code=error.code, **error.where, matrix=number) from error
+
+
+class Source:
+    """Points in their spaces, as float32 tensors on a device.
+
+    n_points : rows of each space. widths : columns of each. sums : mean over points of the sum of
+        absolute values, of each.
+
+    Reads all rows once, to check them. UsageError for values that are not finite or too large, and
+    for a space in which all points are one.
+    """
+
+    def __init__(
+        self, spaces: Sequence[Rows], device: Device, batch_size: int, progress: Progress
+    ) -> None:
+        self._spaces, self.device = spaces, device
+        self.n_points = spaces[0].shape[0]
+        self.widths = [rows.shape[1] for rows in spaces]
+        self.batch_size = min(batch_size, self.n_points)
+        self.sums = [0.0 for _ in spaces]
+        self._whole: list[Tensor] | None = None
+        self._read(progress)
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether all rows are on the device."""
+        return self._whole is not None
+
+    def _read(self, progress: Progress) -> None:
+        import torch
+
+        resident = self.n_points * sum(self.widths) <= _most_values(self.device)
+        whole = [
+            torch.empty((self.n_points if resident else 0, width), device=self.device)
+            for width in self.widths
+        ]
+        first: list[npt.NDArray[np.float32] | None] = [None] * len(whole)
+        varied = [False] * len(whole)
+        for block in row_blocks(self.n_points, max(self.widths), _BLOCK):
+            progress(block.start / self.n_points, "reading features")
+            for number, rows in enumerate(self._spaces):
+                values = rows.values(block.start, block.stop)
+                with naming(number, self._spaces):
+                    require_finite(values, ROLE, first_row=block.start)
+                    single = _single(values)
+                    require_row_squares(single, self.n_points)
+                before = first[number] = single[0] if first[number] is None else first[number]
+                varied[number] = varied[number] or bool((single != before).any())
+                self.sums[number] += float(np.abs(single).sum(dtype=np.float64)) / self.n_points
+                if resident:
+                    whole[number][block] = _tensor(single)
+        for number, differs in enumerate(varied):
+            if not differs:
+                raise UsageError(
+                    f"{_said(number, self._spaces)}Input {ROLE!r} has one and the same row for all "
+                    "points, so it says nothing of clusters. Leave it out.",
+                    code="wrong-input",
+                    role=ROLE,
+                )
+        if resident:
+            self._whole = whole
+
+    def take(self, numbers: Tensor) -> list[Tensor]:
+        """The rows of the given numbers, in their order, of each space."""
+        import torch
+
+        if self._whole is not None:
+            return [rows.index_select(0, numbers) for rows in self._whole]
+        ascending, back = torch.unique(numbers, return_inverse=True)
+        wanted = ascending.cpu().numpy()
+        found = []
+        for rows in self._spaces:
+            taken = rows.take(wanted)
+            single = _single(widened(taken) if rows.bfloat16 else taken)
+            found.append(_tensor(single).to(self.device).index_select(0, back))
+        return found
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Tensor:
+        """Ascending numbers of random rows, each once; all where there are no more."""
+        import torch
+
+        if n_rows >= self.n_points:
+            return torch.arange(self.n_points, device=self.device)
+        drawn = np.sort(rng.choice(self.n_points, n_rows, replace=False))
+        return torch.from_numpy(drawn).to(self.device)
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[int, list[Tensor]]]:
+        """All rows in order, so many at a time, each block with the number of its first row."""
+        for start in range(0, self.n_points, n_rows):
+            stop = min(start + n_rows, self.n_points)
+            if self._whole is not None:
+                yield start, [rows[start:stop] for rows in self._whole]
+            else:
+                yield start, self._stretches([(start, stop)])
+
+    def batches(self, rng: np.random.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
+        """Batches without end, each the numbers of its rows and those rows in each space.
+
+        All have the same number of rows. A row comes once before it comes again, but for the few
+        that fill no batch. One batch of all rows comes as it lies.
+        """
+        import torch
+
+        every = torch.arange(self.n_points, device=self.device)
+        while True:
+            if self._whole is not None and self.batch_size == self.n_points:
+                yield every, self._whole
+                continue
+            for numbers, rows in self._pools(rng):
+                n_rows = len(numbers)
+                order = torch.from_numpy(rng.permutation(n_rows)).to(self.device)
+                for start in range(0, n_rows - self.batch_size + 1, self.batch_size):
+                    some = order[start : start + self.batch_size]
+                    yield numbers[some], [one.index_select(0, some) for one in rows]
+                # Not held while the next pool is read.
+                del numbers, rows
+
+    def _pools(self, rng: np.random.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
+        import torch
+
+        if self._whole is not None:
+            yield torch.arange(self.n_points, device=self.device), self._whole
+            return
+        length = max(1, POOL // sum(self.widths) // STRETCHES)
+        # The last stretch of a file is shorter; a pool holds a batch in spite of it.
+        n_stretches = max(STRETCHES, -(-self.batch_size // length) + 1)
+        starts = rng.permutation(np.arange(0, self.n_points, length))
+        for first in range(0, len(starts), n_stretches):
+            some = np.sort(starts[first : first + n_stretches])
+            stretches = [(int(at), min(int(at) + length, self.n_points)) for at in some]
+            numbers = np.concatenate([np.arange(*stretch) for stretch in stretches])
+            if len(numbers) >= self.batch_size:
+                yield torch.from_numpy(numbers).to(self.device), self._stretches(stretches)
+
+    def _stretches(self, stretches: Sequence[tuple[int, int]]) -> list[Tensor]:
+        import torch
+
+        n_rows = sum(stop - start for start, stop in stretches)
+        found = []
+        for rows, width in zip(self._spaces, self.widths, strict=True):
+            pool, at = torch.empty((n_rows, width)), 0
+            for start, stop in stretches:
+                pool[at : at + stop - start] = _tensor(_single(rows.values(start, stop)))
+                at += stop - start
+            found.append(pool.to(self.device))
+        return found
+
+
+def bytes_held(n_points: int, width: int, batch_size: int) -> int:
+    """About what a `Source` on the processor holds, and a batch of it."""
+    whole = n_points * width
+    held = whole if whole <= RESIDENT else POOL + batch_size * width
+    return 4 * (held + min(batch_size, n_points) * width + _BLOCK)
+
+
+def _most_values(device: Device) -> int:
+    import torch
+
+    if device == "cpu":
+        return RESIDENT
+    return int(torch.cuda.mem_get_info()[0] // (4 * _SHARE))
+
+
+def _single(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    # What overflows becomes infinite, which is refused as too large.
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32, copy=False)
+
+
+def _tensor(values: npt.NDArray[np.float32]) -> Tensor:
+    """A tensor of rows that may be read-only; it is only read from."""
+    import torch
+
+    return torch.from_numpy(values if values.flags.writeable else values.copy())
+
+
+def _count_distinct(spaces: Sequence[Rows], enough: int) -> int:
+    """Number of distinct points, counted up to `enough`."""
+    seen: set[bytes] = set()
+    for block in row_blocks(spaces[0].shape[0], sum(rows.shape[1] for rows in spaces)):
+        parts = [rows.values(block.start, block.stop) for rows in spaces]
+        # Adding 0 makes -0.0 equal 0.0 in bytes too.
+        parts = [np.ascontiguousarray(part + part.dtype.type(0)) for part in parts]
+        for row in range(block.stop - block.start):
+            seen.add(b"".join(part[row].tobytes() for part in parts))
+            if len(seen) >= enough:
+                return len(seen)
+    return len(seen)
+
+
+def _said(number: int, spaces: Sequence[Rows]) -> str:
+    return f"Matrix {number} (counted from 0): " if len(spaces) > 1 else ""

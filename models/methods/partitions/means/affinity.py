@@ -1,0 +1,301 @@
+"""Affinities between points, and coordinates of any point from vectors over the fitted ones.
+
+A point's coordinates are the mean of the vectors' rows over the fitted points, weighted by its
+affinity to them: one step of the diffusion map (Coifman and Lafon, "Diffusion maps", 2006), which
+is Nyström's extension with each column times its eigenvalue. One rule for fitted and for new
+points, so prediction agrees with the fit.
+
+The affinity graph that a spectral method was asked for, and coordinates through it.
+
+What a model keeps: `vectors` (n_points, K); of a graph made from features `fitted`, the features;
+facts `affinity`, `n_neighbors` or `gamma`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models import method
+from models.checks import Float, as_floats, require_usable, require_width
+from models.clusters.kmeans import squared_distances
+from models.data import Data, Matrix, require_finite
+from models.errors import UsageError
+from models.method import Arrays
+from models.numerics.softmax import log_softmax, row_blocks
+
+TILE = 1 << 21
+"""Values of a block of affinities."""
+
+
+class Neighbours:
+    """The nearest of the fitted points, each with the same weight.
+
+    features : (n_points, n_features) dense. O(N^2 D), less in few dimensions.
+    """
+
+    def __init__(self, features: npt.NDArray[Any], n_neighbors: int) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._search = NearestNeighbors(n_neighbors=n_neighbors).fit(features)
+
+    def graph(self, features: npt.NDArray[Any]) -> sp.csr_array:
+        """(n_rows, n_points), 1 where a fitted point is among the nearest of a row."""
+        return sp.csr_array(self._search.kneighbors_graph(features, mode="connectivity"))
+
+    def scale(self, features: npt.NDArray[Any]) -> float:
+        """Mean distance of fitted points to the nearest others; 0 where there are none."""
+        distances, _ = self._search.kneighbors(features)
+        others: Float = distances[:, 1:]
+        return float(others.sum()) / max(1, others.size)
+
+
+def symmetric(graph: sp.csr_array) -> sp.csr_array:
+    """Half for each direction of an edge."""
+    return sp.csr_array(0.5 * (graph + graph.T))
+
+
+def gaussian(features: npt.NDArray[Any], gamma: float) -> Float:
+    """(n_points, n_points) exp(-gamma d^2), by blocks of rows. O(N^2 D)."""
+    fitted = features.astype(np.float64)
+    n_points = len(fitted)
+    out = np.empty((n_points, n_points))
+    for block in row_blocks(n_points, n_points, TILE):
+        made = squared_distances(features[block], fitted)
+        made *= -gamma
+        np.exp(made, out=out[block])
+    # The two halves are rounded differently.
+    for start in range(0, n_points, 1024):
+        rows = slice(start, start + 1024)
+        lower = np.tril(out[rows, rows], -1)
+        out[rows, rows] = lower + lower.T
+        np.fill_diagonal(out[rows, rows], 1.0)
+        out[rows, start + 1024 :] = out[start + 1024 :, rows].T
+    return out
+
+
+def through_gaussian(
+    features: npt.NDArray[Any], fitted: npt.NDArray[Any], vectors: Float, gamma: float
+) -> Float:
+    """Coordinates of rows by Gaussian affinity; far from all points, the nearest one's row."""
+    out = np.empty((len(features), vectors.shape[1]))
+    centers = fitted.astype(np.float64)
+    for block in row_blocks(len(features), len(fitted), TILE):
+        weight = log_softmax(squared_distances(features[block], centers) * -gamma)
+        np.matmul(np.exp(weight, out=weight), vectors, out=out[block])
+    return out
+
+
+def through(affinity: Matrix, vectors: Float) -> Float:
+    """Coordinates of rows by their affinities to the fitted points, none of them negative.
+
+    UsageError naming a row without any.
+    """
+    out = np.empty((affinity.shape[0], vectors.shape[1]))
+    length = affinity.shape[1]
+    if isinstance(affinity, sp.csr_array):
+        length = affinity.nnz // affinity.shape[0] + 1
+    for block in row_blocks(affinity.shape[0], length, TILE):
+        rows = affinity[block].astype(np.float64)
+        total = np.asarray(rows.sum(axis=1)).ravel()
+        empty = np.flatnonzero(total <= 0)
+        if empty.size:
+            row = block.start + int(empty[0])
+            raise UsageError(
+                f"Row {row} of input 'similarity' (counted from 0) is similar to no point; each "
+                "must be to one, if only to itself.",
+                code="no-similarity",
+                role="similarity",
+                row=row,
+            )
+        out[block] = (rows @ vectors) / total[:, None]
+    return out
+
+
+def require_similarity(values: Matrix) -> None:
+    """UsageError unless finite and without a negative value. O(N^2), sparse O(stored values)."""
+    require_finite(values, "similarity")
+    if isinstance(values, sp.csr_array):
+        negative = np.flatnonzero(values.data < 0)
+        if negative.size:
+            at = int(negative[0])
+            row = int(np.searchsorted(values.indptr, at, side="right")) - 1
+            _refuse_pair(values, row, int(values.indices[at]), "similarities must not be negative")
+        return
+    for block in row_blocks(values.shape[0], values.shape[1], TILE):
+        if values[block].min() < 0:
+            row, column = np.argwhere(values[block] < 0)[0]
+            _refuse_pair(
+                values, block.start + int(row), int(column), "similarities must not be negative"
+            )
+
+
+def require_symmetric(values: Matrix) -> None:
+    """UsageError unless square, and symmetric to the square root of the type's precision."""
+    if values.shape[0] != values.shape[1]:
+        raise UsageError(
+            f"Input 'similarity' has {values.shape[0]} rows and {values.shape[1]} columns; it must "
+            "be square.",
+            code="wrong-shape",
+            role="similarity",
+        )
+    kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+    if isinstance(values, sp.csr_array):
+        wide = values.astype(np.float64)
+        off = abs(wide - wide.T).tocoo()
+        slack = float(np.sqrt(np.finfo(kind).eps)) * float(wide.max())
+        apart = np.flatnonzero(off.data > slack)
+        if apart.size:
+            _refuse_halves(values, int(off.row[apart[0]]), int(off.col[apart[0]]))
+        return
+    slack = float(np.sqrt(np.finfo(kind).eps)) * float(values.max())
+    step = 1024
+    for top in range(0, len(values), step):
+        for west in range(top, len(values), step):
+            upper = values[top : top + step, west : west + step].astype(np.float64)
+            lower = values[west : west + step, top : top + step].astype(np.float64).T
+            bad = np.argwhere(np.abs(upper - lower) > slack)
+            if bad.size:
+                _refuse_halves(values, top + int(bad[0, 0]), west + int(bad[0, 1]))
+
+
+def _refuse_halves(values: Matrix, row: int, column: int) -> NoReturn:
+    other = values[column, row]
+    why = f"the value across the diagonal is {other:g}; the matrix must be symmetric"
+    _refuse_pair(values, row, column, why)
+
+
+def _refuse_pair(values: Matrix, row: int, column: int, why: str) -> NoReturn:
+    raise UsageError(
+        f"Input 'similarity' has the value {values[row, column]:g} at row {row}, column {column} "
+        f"(counted from 0): {why}.",
+        code="not-similarities",
+        role="similarity",
+        row=row,
+        column=column,
+    )
+
+
+PLANAR = 2
+"""Features up to which a graph of neighbours is cheaply factored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """affinity : (n_points, n_points) symmetric; a dense one may be overwritten.
+
+    rows : the fitted points as `coordinates` takes them.
+    kept, facts : what a model keeps of it, but for the vectors.
+    planar : whether it lies in a plane or on a line.
+    """
+
+    affinity: Float | sp.csr_array
+    rows: Matrix
+    kept: Arrays
+    facts: Mapping[str, Any]
+    planar: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> str:
+        """The input that it was made from."""
+        return "features" if self.kept else "similarity"
+
+    def coordinates(self, vectors: Float) -> Float:
+        """(n_points, K) of the fitted points."""
+        if self.facts["affinity"] == "rbf":
+            fitted = self.kept["fitted"]
+            return through_gaussian(fitted, fitted, vectors, self.facts["gamma"])
+        return through(self.rows, vectors)
+
+
+def of_similarity(values: Matrix) -> Graph:
+    """The graph given as a matrix that `check_similarity` passed."""
+    return Graph(values.astype(np.float64), values, {}, {"affinity": "similarity"})
+
+
+def of_features(
+    features: npt.NDArray[Any],
+    affinity: Literal["knn", "rbf"],
+    n_neighbors: int,
+    gamma: float | None,
+) -> Graph:
+    """The graph of the points' neighbours, or of their Gaussian affinities.
+
+    UsageError where no width of the Gaussian can be taken from the points.
+    """
+    notes: tuple[str, ...] = ()
+    if n_neighbors > len(features) and (affinity == "knn" or gamma is None):
+        notes = (
+            f"Parameter 'n_neighbors' is {n_neighbors}, but there are {len(features)} points; each "
+            "is a neighbour of all.",
+        )
+        n_neighbors = len(features)
+    kept = {"fitted": features}
+    if affinity == "knn":
+        rows = Neighbours(features, n_neighbors).graph(features)
+        facts = {"affinity": "knn", "n_neighbors": n_neighbors}
+        return Graph(symmetric(rows), rows, kept, facts, features.shape[1] <= PLANAR, notes)
+    if gamma is None:
+        scale = Neighbours(features, n_neighbors).scale(features)
+        if scale == 0.0:
+            raise UsageError(
+                "No width of the affinity can be taken from the distances to nearest neighbours, "
+                "which are all 0; give 'gamma'.",
+                code="no-distance",
+                parameter="gamma",
+            )
+        gamma = 0.5 / scale**2
+    facts = {"affinity": "rbf", "gamma": gamma}
+    return Graph(gaussian(features, gamma), features, kept, facts, warnings=notes)
+
+
+def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:
+    """Of new rows, by what a model keeps. UsageError for rows that do not fit it."""
+    vectors = arrays["vectors"]
+    if facts["affinity"] == "similarity":
+        values = _given(data, "similarity").matrix("similarity")
+        require_width(values, len(vectors), "similarity")
+        require_similarity(values)
+        return through(values, vectors)
+    fitted = arrays["fitted"]
+    features = as_floats(_given(data, "features").dense("features"))
+    require_width(features, fitted.shape[1])
+    require_usable(features, 0, features.shape[0])
+    if facts["affinity"] == "rbf":
+        return through_gaussian(features, fitted, vectors, facts["gamma"])
+    return through(Neighbours(fitted, facts["n_neighbors"]).graph(features), vectors)
+
+
+def check_similarity(values: Matrix, advice: str) -> None:
+    """UsageError unless square, symmetric, finite and not negative, and small enough if dense."""
+    require_similarity(values)
+    require_symmetric(values)
+    needed = 0 if isinstance(values, sp.csr_array) else 2 * 8 * values.shape[0] ** 2
+    room = method.left()
+    if needed > 0.9 * room:
+        raise UsageError(
+            f"A dense similarity of {values.shape[0]:,} points needs about {needed / 2**30:.1f} "
+            f"GiB; a job has {room / 2**30:.1f} GiB. {advice}",
+            code="too-large",
+            role="similarity",
+        )
+
+
+def _given(data: Data, role: str) -> Data:
+    if role not in data:
+        _refuse_role(role)
+    return data
+
+
+def _refuse_role(role: str) -> NoReturn:
+    raise UsageError(
+        f"The model was fitted on the input {role!r}; new points need it too.",
+        code="wrong-input",
+        role=role,
+    )

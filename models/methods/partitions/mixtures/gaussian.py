@@ -1,0 +1,304 @@
+"""A mixture of Gaussians: its densities in double precision, its size, its form as arrays.
+
+Gaussian mixtures by scikit-learn's EM: the best of several runs, and of several numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+
+from models.checks import Float, Int, blocks, require_usable
+from models.clusters.choosing import Choice, Count, candidates, highest, lowest, parts, share
+from models.clusters.criteria import silhouettes
+from models.clusters.kmeans import squared_distances
+from models.clusters.placing import normalize
+from models.errors import UsageError
+from models.method import Arrays, Progress, Run
+
+Covariance = Literal["full", "tied", "diag", "spherical"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussians:
+    """weights (K,), means (K, D), covariances as `kind` says: (K, D, D), (D, D), (K, D) or (K,)."""
+
+    kind: Covariance
+    weights: Float
+    means: Float
+    covariances: Float
+
+    @classmethod
+    def of(cls, kind: Covariance, arrays: Arrays) -> Gaussians:
+        """From arrays named like the fields."""
+        fields = ("weights", "means", "covariances")
+        return cls(kind, *(np.asarray(arrays[name], dtype=np.float64) for name in fields))
+
+    @property
+    def arrays(self) -> dict[str, Float]:
+        fields = ("weights", "means", "covariances")
+        return {name: np.ascontiguousarray(getattr(self, name)) for name in fields}
+
+    @property
+    def n_parameters(self) -> int:
+        """Free ones."""
+        n_clusters, n_features = (int(n) for n in self.means.shape)
+        square = n_features * (n_features + 1) // 2
+        spread: dict[str, int] = {
+            "full": n_clusters * square,
+            "tied": square,
+            "diag": n_clusters * n_features,
+            "spherical": n_clusters,
+        }
+        return spread[self.kind] + n_clusters * n_features + n_clusters - 1
+
+    def bic(self, likelihood: float, n_points: int) -> float:
+        """Bayesian information criterion, by the log-likelihood of all points; lowest is best."""
+        return self.n_parameters * math.log(n_points) - 2.0 * likelihood
+
+    def reordered(self, order: Int) -> Gaussians:
+        """With component `order[c]` as component c."""
+        shared = self.kind == "tied"
+        return replace(
+            self,
+            weights=self.weights[order],
+            means=self.means[order],
+            covariances=self.covariances if shared else self.covariances[order],
+        )
+
+    def log_joint(self, features: npt.NDArray[np.generic]) -> Float:
+        """(n_points, K) log of weight times density, by blocks of rows.
+
+        O(N K D^2) for full and tied covariances, else O(N K D). Raises LinAlgError for a covariance
+        that is not positive definite; UsageError as `spherical.squared_distances`.
+        """
+        n_features = self.means.shape[1]
+        with np.errstate(divide="ignore"):
+            offset = np.log(self.weights) - 0.5 * n_features * np.log(2.0 * np.pi)
+        if self.kind == "spherical":
+            out = squared_distances(features, self.means)
+            out /= self.covariances
+            out += n_features * np.log(self.covariances)
+        elif self.kind == "diag":
+            out = self._along_axes(features)
+        else:
+            out = self._whitened(features)
+        out *= -0.5
+        out += np.maximum(offset, SMALLEST_LOG)
+        return out
+
+    def least_variance(self) -> Float:
+        """(K,) or, of a shared one, (1,): the least variance of a feature given those before it."""
+        spread = self.covariances
+        if self.kind in ("full", "tied"):
+            spread = np.diagonal(self._roots(), axis1=1, axis2=2) ** 2
+        least: Float = spread.reshape(len(spread), -1).min(axis=1)
+        return least
+
+    def rounding(self, dtype: np.dtype[Any]) -> float:
+        """What rounding alone can make of a variance, for features of `dtype`.
+
+        Scikit-learn takes full covariances about the mean, others as differences of squares.
+        """
+        if self.kind == "full":
+            scale = float(np.diagonal(self.covariances, axis1=1, axis2=2).max())
+        else:
+            spread = np.diagonal(self.covariances) if self.kind == "tied" else self.covariances
+            scale = float(spread.max() + (self.means**2).max())
+        return 10.0 * float(np.finfo(dtype).eps) * scale
+
+    def _roots(self) -> Float:
+        """(K, D, D), of a shared one (1, D, D): lower Cholesky factors."""
+        n_features = self.means.shape[1]
+        square = self.covariances.reshape(-1, n_features, n_features)
+        roots: Float = np.linalg.cholesky(square).astype(np.float64, copy=False)
+        return roots
+
+    def _along_axes(self, features: npt.NDArray[np.generic]) -> Float:
+        """Squared distances in units of each feature's deviation, plus log determinants."""
+        out = np.empty((len(features), len(self.means)))
+        origin = np.sort(self.means, axis=0).mean(axis=0)
+        moved = self.means - origin
+        precision = 1.0 / self.covariances
+        own = (moved**2 * precision).sum(axis=1) + np.log(self.covariances).sum(axis=1)
+        for block, part in blocks(features, len(self.means)):
+            rows = _finite(part, block.start, len(features)) - origin
+            made = out[block]
+            np.matmul(rows, -2.0 * (moved * precision).T, out=made)
+            made += own
+            made += rows**2 @ precision.T
+        return out
+
+    def _whitened(self, features: npt.NDArray[np.generic]) -> Float:
+        """Squared lengths of what is left of a mean once whitened, plus log determinants."""
+        out = np.empty((len(features), len(self.means)))
+        identity = np.eye(self.means.shape[1])
+        roots = self._roots()
+        whitening = [solve_triangular(root, identity, lower=True).T for root in roots]
+        logs = [2.0 * np.log(np.diagonal(root)).sum() for root in roots]
+        shared = self.kind == "tied"
+        for block, part in blocks(features, len(self.means)):
+            rows = _finite(part, block.start, len(features))
+            for cluster, mean in enumerate(self.means):
+                at = 0 if shared else cluster
+                white = (rows - mean) @ whitening[at]
+                out[block, cluster] = np.einsum("nd,nd->n", white, white) + logs[at]
+        return out
+
+
+SMALLEST_LOG = -1e300
+"""Stands for the logarithm of a weight of zero, so that sums stay finite."""
+
+
+def _finite(part: npt.NDArray[np.generic], first_row: int, n_points: int) -> Float:
+    """Rows in double precision; UsageError for values that cannot be used."""
+    rows: Float = part.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.einsum("nd,nd->", rows, rows)
+    if not np.isfinite(length):
+        require_usable(part, first_row, n_points)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """What is fitted, and how hard EM tries; as the parameters of `gmm`."""
+
+    kind: Covariance
+    reg_covar: float
+    n_init: int
+    max_iter: int
+    tol: float
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best run, and how many others fell into a singular covariance."""
+
+    mixture: Gaussians
+    bound: float
+    n_iter: int
+    ended: bool
+    n_failed: int
+
+    def warnings(self, effort: Gaussian) -> list[str]:
+        found = []
+        if not self.ended:
+            found.append(
+                f"The best run was stopped after max_iter = {effort.max_iter} iterations, before "
+                "it converged."
+            )
+        if self.n_failed:
+            found.append(
+                f"{self.n_failed} of {effort.n_init} runs ended in a singular covariance and were "
+                "left out."
+            )
+        flat = int((self.mixture.least_variance() < 10.0 * effort.reg_covar).sum())
+        if flat:
+            found.append(
+                f"{flat} covariance(s) have a direction where 'reg_covar' is a tenth of the "
+                "variance or more: their points lie on a plane, on few places, or the features "
+                "are on a small scale. The likelihood, and what is made of it, hangs on "
+                "'reg_covar'."
+            )
+        return found
+
+
+def best_mixture(
+    features: npt.NDArray[Any], n_clusters: int, effort: Gaussian, run: Run, progress: Progress
+) -> Best:
+    """The run with the highest likelihood. UsageError where every one fails."""
+    from sklearn import config_context
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+    from threadpoolctl import threadpool_limits
+
+    best: Best | None = None
+    failed = 0
+    with threadpool_limits({"blas": run.threads, "openmp": 1}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for number in range(effort.n_init):
+            progress(number / effort.n_init, "fitting", f"run {number + 1} of {effort.n_init}")
+            one = GaussianMixture(
+                n_components=n_clusters,
+                covariance_type=effort.kind,
+                tol=effort.tol,
+                reg_covar=effort.reg_covar,
+                max_iter=effort.max_iter,
+                random_state=int(run.rng.integers(2**31)),
+            )
+            try:
+                with config_context(assume_finite=True):
+                    one.fit(features)
+                found = Gaussians.of(
+                    effort.kind,
+                    {
+                        "weights": one.weights_,
+                        "means": one.means_,
+                        "covariances": one.covariances_,
+                    },
+                )
+                if (found.least_variance() <= found.rounding(features.dtype)).any():
+                    failed += 1
+                    continue
+            except (ValueError, np.linalg.LinAlgError) as error:
+                if "ill-defined" not in str(error) and "positive definite" not in str(error):
+                    raise
+                failed += 1
+                continue
+            bound = float(one.lower_bound_)
+            if best is None or bound > best.bound:
+                best = Best(found, bound, int(one.n_iter_), bool(one.converged_), 0)
+    if best is None:
+        raise UsageError(
+            f"A covariance became singular with {n_clusters} clusters, 'covariance' "
+            f"{effort.kind!r} and 'reg_covar' = {effort.reg_covar:g}: some cluster holds too "
+            "few distinct points, or its features depend on each other. Use fewer clusters, a "
+            "larger 'reg_covar', 'diag' or 'spherical' covariance, or standardize the features.",
+            code="singular-covariance",
+            parameter="reg_covar",
+        )
+    return Best(best.mixture, best.bound, best.n_iter, best.ended, failed)
+
+
+def choose_mixture(
+    features: npt.NDArray[Any], params: Count, effort: Gaussian, run: Run, progress: Progress
+) -> tuple[Choice, Best]:
+    """The choice by `params.choose` ('bic' or 'silhouette') and the mixture of that number.
+
+    Numbers whose covariances are singular are left out; UsageError where all are.
+    """
+    numbers, notes = candidates(features, params)
+    fits: dict[int, Best] = {}
+    clusters: list[Int] = []
+    values: list[float] = []
+    refusal: UsageError | None = None
+    for part, number in parts(progress, 0.9, numbers):
+        try:
+            fits[number] = best_mixture(features, number, effort, run, part)
+        except UsageError as error:
+            refusal = error
+            continue
+        logits = fits[number].mixture.log_joint(features)
+        likelihood = float(normalize(logits).sum())
+        values.append(fits[number].mixture.bic(likelihood, len(features)))
+        if params.choose == "silhouette":
+            clusters.append(logits.argmax(axis=1))
+    if not fits and refusal is not None:
+        raise refusal
+    if refusal is not None:
+        left_out = len(numbers) - len(fits)
+        notes += (f"{left_out} number(s) of clusters led to singular covariances, left out.",)
+    if params.choose == "bic":
+        choice = lowest("bic", list(fits), values, notes)
+    else:
+        found = silhouettes(features, clusters, run.rng, share(progress, 0.9, 1.0))
+        means, errors = [one.mean for one in found], [one.error for one in found]
+        choice = highest("silhouette", list(fits), means, errors, notes)
+    return choice, fits[choice.n_clusters]

@@ -1,0 +1,158 @@
+"""Latent Dirichlet allocation: fitted by scikit-learn, kept as arrays, measured row by row.
+
+What a model keeps: `components` (K, V), the topics' Dirichlet parameters in the order of the
+clusters; `order` (K,), which topic of the fit each is; facts `doc_topic_prior`,
+`topic_word_prior`. The topics of a row are found in the order of the fit, so that a row's are the
+same to the last bit whenever they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import digamma, gammaln, logsumexp
+
+from models.checks import Float, Int
+from models.data import Matrix
+from models.method import Arrays, Progress
+from models.numerics.softmax import IN_CACHE, row_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What is fitted and how hard, as the parameters of `lda`."""
+
+    doc_topic_prior: float | None
+    topic_word_prior: float | None
+    learning: Literal["batch", "online"]
+    batch_size: int
+    n_init: int
+    max_iter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """arrays, facts : what a model keeps. perplexity : of the rows fitted, an upper bound."""
+
+    arrays: Arrays
+    facts: Mapping[str, Any]
+    perplexity: float
+
+    @property
+    def terms(self) -> Float:
+        """(K, V) mean probabilities of the terms."""
+        components: Float = self.arrays["components"].astype(np.float64)
+        components /= components.sum(axis=1, keepdims=True)
+        return components
+
+    @property
+    def share(self) -> Float:
+        """(K,) of the counts that each topic explains."""
+        mass = self.arrays["components"].sum(axis=1, dtype=np.float64)
+        share: Float = mass / mass.sum()
+        return share
+
+    def reordered(self, order: Int) -> Topics:
+        """With topic `order[k]` as topic k."""
+        arrays = {name: np.ascontiguousarray(array[order]) for name, array in self.arrays.items()}
+        return Topics(arrays, self.facts, self.perplexity)
+
+
+def best_topics(
+    features: Matrix,
+    n_clusters: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Topics:
+    """The run with the lowest perplexity, of `effort.n_init`.
+
+    features : counts as `points.as_floats` gives them.
+    """
+    from sklearn import config_context
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    best: Any = None
+    for run in range(effort.n_init):
+        progress(run / effort.n_init, "fitting", f"run {run + 1} of {effort.n_init}")
+        one = LatentDirichletAllocation(
+            n_components=n_clusters,
+            doc_topic_prior=effort.doc_topic_prior,
+            topic_word_prior=effort.topic_word_prior,
+            learning_method=effort.learning,
+            batch_size=effort.batch_size,
+            max_iter=effort.max_iter,
+            random_state=int(rng.integers(2**31)),
+        )
+        with config_context(assume_finite=True):
+            one.fit(features)
+        if best is None or one.bound_ < best.bound_:
+            best = one
+    return Topics(
+        {"components": best.components_, "order": np.arange(n_clusters)},
+        {
+            "doc_topic_prior": float(best.doc_topic_prior_),
+            "topic_word_prior": float(best.topic_word_prior_),
+        },
+        float(best.bound_),
+    )
+
+
+def mixtures(features: Matrix, arrays: Arrays, facts: Mapping[str, Any]) -> Float:
+    """(n_points, K) Dirichlet parameters of each row's topics, in the order of the clusters.
+
+    A row's do not depend on the other rows.
+    """
+    from sklearn import config_context
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    order = arrays["order"]
+    components = np.empty_like(arrays["components"])
+    components[order] = arrays["components"]
+    one = LatentDirichletAllocation(n_components=len(components))
+    one.components_ = components
+    one.exp_dirichlet_component_ = np.exp(_expected_log(components)).astype(components.dtype)
+    one.doc_topic_prior_ = facts["doc_topic_prior"]
+    one.topic_word_prior_ = facts["topic_word_prior"]
+    one.n_features_in_ = components.shape[1]
+    with config_context(assume_finite=True):
+        found = one.transform(features, normalize=False)
+    return np.asarray(found[:, order], dtype=np.float64)
+
+
+def log_proportions(mixture: Float) -> Float:
+    """Logarithms of the mean proportions, in the place of the parameters."""
+    mixture /= mixture.sum(axis=1, keepdims=True)
+    return np.log(mixture, out=mixture)
+
+
+def bounds(features: Matrix, mixture: Float, arrays: Arrays, facts: Mapping[str, Any]) -> Float:
+    """(n_points,) lower bound of each row's log-likelihood, in nats.
+
+    Hoffman, Blei and Bach, "Online Learning for Latent Dirichlet Allocation" (2010), equation 16's
+    terms: of a row as a sequence of its counts, without the multinomial coefficient. O(S K) for S
+    stored values.
+    """
+    prior, n_topics = facts["doc_topic_prior"], mixture.shape[1]
+    theta = _expected_log(mixture)
+    beta = np.ascontiguousarray(_expected_log(arrays["components"].astype(np.float64)).T)
+    total = mixture.sum(axis=1)
+    out: Float = ((prior - mixture) * theta + gammaln(mixture) - gammaln(prior)).sum(axis=1)
+    out += gammaln(n_topics * prior) - gammaln(total)
+    rows = sp.csr_array(features)
+    for block in row_blocks(rows.shape[0], n_topics * (rows.nnz // rows.shape[0] + 1), IN_CACHE):
+        part = rows[block].tocoo()
+        each = logsumexp(theta[block][part.row] + beta[part.col], axis=1) * part.data
+        out[block] += np.bincount(part.row, each, minlength=part.shape[0])
+    return out
+
+
+def _expected_log(parameters: Float) -> Float:
+    """E[log p] of each row's Dirichlet distribution."""
+    total = parameters.sum(axis=1, keepdims=True)
+    found: Float = digamma(parameters) - digamma(total)
+    return found

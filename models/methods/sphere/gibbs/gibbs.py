@@ -1,0 +1,291 @@
+"""Collapsed Gibbs sampling of the Bayesian mixture of vMF distributions.
+
+Means and weights are integrated out; a sweep draws the cluster of every row, in turn, and then each
+log kappa, or the one that clusters share, by some steps of Metropolis (thesis, section 5.3.2, with
+two things put right: in its last line x_i is added for each candidate, and a walk in log kappa
+needs the factor kappa' / kappa).
+Empirical Bayes, during the burn-in only: each prior parameter maximises the mean over sweeps of its
+expected log density (Casella, "Empirical Bayes Gibbs sampling", 2001), older sweeps weighing less.
+
+What is served are moments over the sweeps after the burn-in, their clusters matched to those at its
+end. Cost of a sweep: O(N D K), sparse rows their stored values times K, and N (K + 1) log C_D at
+some tens of nanoseconds; it runs on one thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from scipy.special import digamma, gammaln
+
+from models.checks import Float, Int
+from models.method import Arrays, Progress, silent
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.bayes.variational import Posterior
+from models.methods.sphere.gibbs.chain import Chain
+from models.methods.sphere.mixture.mixture import Spread
+from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
+from models.numerics import bessel
+
+STEPS = 10
+"""Of Metropolis for each log kappa in a sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gibbs:
+    """How a chain runs (`runs.Way`).
+
+    counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
+    priors : to begin with. empirical : whether they are estimated.
+    burn_in, n_samples : sweeps before and while moments are taken.
+    spread : whether clusters have a kappa each or share one; of one no sigma is estimated
+    (`Priors.of_one_kappa`).
+    """
+
+    passes: Passes
+    counted: Float
+    priors: Priors
+    empirical: bool
+    max_kappa: float
+    burn_in: int
+    n_samples: int
+    spread: Spread = "own"
+
+    def n_seeds(self, n_clusters: int) -> int:
+        """From how many a run starts."""
+        return n_clusters
+
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Chain:
+        """Each row in the cluster of the nearest seed."""
+        n_clusters, n_features = means.shape
+        cluster = log_joint(self.passes.points, means, np.zeros(n_clusters)).argmax(axis=1)
+        length = np.sqrt(np.einsum("kd,kd->k", sums.total, sums.total))
+        r = min(1.0, float(length.sum() / sums.size.sum()))
+        kappa = min(float(bessel.concentration(n_features, r)), self.max_kappa)
+        m = float(np.log(max(kappa, 1e-12)))
+        priors = self.priors
+        if self.empirical and n_clusters > 1:
+            priors = replace(priors.of_means(means.mean(axis=0), self.max_kappa), m=m)
+        return self.chain(cluster, np.full(n_clusters, m), priors, seed)
+
+    def chain(self, cluster: Int, log_kappa: Float, priors: Priors, seed: int) -> Chain:
+        """A chain that begins so."""
+        n_clusters, n_features = len(log_kappa), self.passes.points.shape[1]
+        n_kappas = 1 if self.spread == "shared" else n_clusters
+        return Chain(
+            cluster=cluster.astype(np.int64),
+            log_kappa=log_kappa.astype(np.float64),
+            priors=priors,
+            seed=seed,
+            turn=0,
+            learned=np.zeros(3 + n_features),
+            reference=cluster.astype(np.int64),
+            size=np.zeros(n_clusters),
+            means=np.zeros((n_clusters, n_features)),
+            log_c=np.zeros(n_kappas),
+            draws=np.zeros((0, n_kappas)),
+            trace=np.zeros(0),
+        )
+
+    def posterior(self, chain: Chain, progress: Progress = silent) -> Posterior:
+        """What is served of a chain that has ended."""
+        return chain.posterior()
+
+    def restored(self, arrays: Arrays, prefix: str) -> Chain | None:
+        return Chain.of(arrays, prefix)
+
+    def climb(self, one: Chain, progress: Progress, save: Callable[[Chain], None]) -> Chain:
+        """All sweeps."""
+        whole = self.burn_in + self.n_samples
+        chain, step = one, max(1, whole // 200)
+        while chain.turn < whole:
+            if chain.turn % step == 0:
+                progress(chain.turn / whole, "sampling", f"sweep {chain.turn + 1} of {whole}")
+            chain = self._swept(chain)
+            save(chain)
+        return chain
+
+    def _swept(self, chain: Chain) -> Chain:
+        """After one more sweep; its draws hang on the chain's seed and the sweep's number alone."""
+        rng = np.random.default_rng([chain.seed, chain.turn])
+        cluster = chain.cluster.copy()
+        log_kappa, priors = chain.log_kappa.copy(), chain.priors
+        size, total = self.step(cluster, log_kappa, priors, rng)
+        field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
+        gamma = np.sqrt(np.einsum("kd,kd->k", field, field))
+        trace = np.append(chain.trace, self.log_density(size, total, log_kappa, priors))
+        after = replace(
+            chain, cluster=cluster, log_kappa=log_kappa, turn=chain.turn + 1, trace=trace
+        )
+        if chain.turn >= self.burn_in:
+            return self._kept(after, size, expected_means(field, gamma))
+        after = replace(after, reference=cluster.copy())
+        if not self.empirical or len(size) == 1:
+            return after
+        return self._learned(after, size, expected_means(field, gamma))
+
+    def step(
+        self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
+    ) -> tuple[Float, Float]:
+        """One sweep, in place; the number and the sum of each cluster's rows after it."""
+        self._assign(cluster, log_kappa, priors, rng)
+        size, total = self._sums(cluster, len(log_kappa))
+        self._walk(log_kappa, size, total, priors, rng)
+        return size, total
+
+    def _assign(
+        self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
+    ) -> None:
+        from models.methods.sphere.gibbs import loops
+        from models.methods.sphere.mixture.loops.constants import table
+
+        kappa = np.exp(log_kappa)
+        state = (
+            *fields(kappa, *self._sums(cluster, len(kappa)), priors),
+            self._prior(priors),
+        )
+        known = table(self.passes.points.shape[1])
+        for rows in self.passes.points.slices():
+            block = self.passes.points.block(rows)
+            at = np.flatnonzero(self.counted[rows] > 0)
+            uniform, own = rng.random(len(at)), cluster[rows]
+            free = np.full(len(at), -1)
+            if isinstance(block, sp.csr_array):
+                arrays = (block.indptr, block.indices, block.data)
+                loops.sweep_sparse(*arrays, at, own, *state, uniform, free, known)
+            else:
+                loops.sweep(block, at, own, *state, uniform, free, known)
+
+    def _prior(self, priors: Priors) -> tuple[float, float]:
+        """As `gibbs_sweeps.sweep` takes it."""
+        return priors.alpha, 0.0
+
+    def _sums(self, cluster: Int, n_clusters: int) -> tuple[Float, Float]:
+        """Rows of each cluster that count: their number and their sum."""
+        from models.methods.sphere.mixture.loops import sweeps
+
+        size = np.zeros(n_clusters)
+        total = np.zeros((n_clusters, self.passes.points.shape[1]))
+        for rows in self.passes.points.slices():
+            block, own = self.passes.points.block(rows), cluster[rows]
+            counted = self.counted[rows]
+            if isinstance(block, sp.csr_array):
+                arrays = (block.indptr, block.indices, block.data)
+                sweeps.add_sparse_rows(*arrays, own, counted, size, total)
+            else:
+                sweeps.add_rows(block, own, counted, size, total)
+        return size, total
+
+    def _walk(
+        self,
+        log_kappa: Float,
+        size: Float,
+        total: Float,
+        priors: Priors,
+        rng: np.random.Generator,
+    ) -> None:
+        from models.methods.sphere.gibbs import loops
+        from models.methods.sphere.mixture.loops.constants import table
+
+        n_features = total.shape[1]
+        shared = self.spread == "shared"
+        at = log_kappa[:1].copy() if shared else log_kappa
+        shape = (STEPS, len(at))
+        walk = loops.walk_together if shared else loops.walk
+        walk(
+            at,
+            size,
+            np.einsum("kd,kd->k", total, total),
+            total @ priors.mu0,
+            priors.c0,
+            priors.m,
+            priors.sigma,
+            math.log(self.max_kappa),
+            n_features,
+            rng.standard_normal(shape),
+            rng.standard_exponential(shape),
+            table(n_features),
+        )
+        log_kappa[:] = at
+
+    def log_density(self, size: Float, total: Float, log_kappa: Float, priors: Priors) -> float:
+        """log p(X, z, log kappa | priors), means and weights integrated out."""
+        from models.methods.sphere.mixture.loops.constants import log_c
+
+        n_features, n_clusters = self.passes.points.shape[1], len(size)
+        alpha = priors.alpha
+        found = gammaln(n_clusters * alpha) - gammaln(n_clusters * alpha + size.sum())
+        found += float((gammaln(alpha + size) - gammaln(alpha)).sum())
+        found += float((size * log_c(n_features, np.exp(log_kappa))).sum())
+        field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
+        gamma = np.sqrt(np.einsum("kd,kd->k", field, field))
+        of_means = log_c(n_features, np.append(gamma, priors.c0))
+        found += float(n_clusters * of_means[-1] - of_means[:-1].sum())
+        drawn = log_kappa[:1] if self.spread == "shared" else log_kappa
+        return float(found + priors.log_densities(drawn).sum())
+
+    def _learned(self, chain: Chain, size: Float, means: Float) -> Chain:
+        """A sweep of the burn-in: empirical Bayes."""
+        rho = chain.priors.alpha + size
+        log_weights = digamma(rho) - digamma(rho.sum())
+        numbers = [chain.log_kappa.mean(), (chain.log_kappa**2).mean(), log_weights.mean()]
+        now = np.concatenate([numbers, means.mean(axis=0)])
+        # The last half of the burn-in is averaged.
+        gain = 1.0 / max(1.0, chain.turn - 0.5 * self.burn_in)
+        learned = chain.learned + gain * (now - chain.learned)
+        log_mean, log_square, of_weights = learned[:3].tolist()
+        if self.spread == "shared":
+            priors = chain.priors.of_one_kappa(log_mean)
+        else:
+            priors = chain.priors.of_kappa(log_mean, log_square)
+        priors = priors.of_means(learned[3:], self.max_kappa).of_weights(of_weights, len(size))
+        return replace(chain, learned=learned, priors=priors)
+
+    def _kept(self, chain: Chain, size: Float, means: Float) -> Chain:
+        """A sweep that counts, its clusters in the order of the reference's."""
+        from models.methods.sphere.mixture.loops.constants import log_c
+
+        fitted = self.counted > 0
+        order, _ = matched(chain.reference[fitted], chain.cluster[fitted], len(size))
+        log_kappa = chain.log_kappa[order][: chain.draws.shape[1]]
+        return replace(
+            chain,
+            size=chain.size + size[order],
+            means=chain.means + means[order],
+            log_c=chain.log_c + log_c(means.shape[1], np.exp(log_kappa)),
+            draws=np.concatenate([chain.draws, log_kappa[None]]),
+        )
+
+
+def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
+    """(K,) of each of the reference's clusters the one that shares most rows with it, each taken
+    once, and how many it shares."""
+    both = np.bincount(reference * n_clusters + cluster, minlength=n_clusters**2)
+    shared = both.reshape(n_clusters, n_clusters)
+    own, order = linear_sum_assignment(-shared)
+    return order, shared[own, order]
+
+
+def fields(
+    kappa: Float, size: Float, total: Float, priors: Priors
+) -> tuple[Float, Float, Float, Float, Float, Float]:
+    """What compiled sweeps go by and keep up: kappa, (D, K) fields of the means, sizes, log C_D of
+    each kappa, the fields' squared lengths and log C_D of their lengths."""
+    from models.methods.sphere.mixture.loops.constants import log_c
+
+    n_features = total.shape[1]
+    field = np.ascontiguousarray((kappa[:, None] * total + priors.c0 * priors.mu0).T)
+    square = np.einsum("dk,dk->k", field, field)
+    own, of_means = log_c(n_features, kappa), log_c(n_features, np.sqrt(square))
+    return kappa, field, size, own, square, of_means
+
+
+def expected_means(field: Float, gamma: Float) -> Float:
+    """(K, D) E[mu_k] given the rest, vMF along `field` with its length `gamma`."""
+    direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
+    return np.asarray(bessel.ratio(field.shape[1], gamma)[:, None] * direction)

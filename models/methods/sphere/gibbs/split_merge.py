@@ -1,0 +1,256 @@
+"""Moves that split a cluster in two or make one of two, for Gibbs sampling of a Dirichlet process.
+
+Rows drawn one at a time seldom leave a cluster all together. So two rows are drawn: where they are
+in one cluster, a split is proposed, else the merge of theirs. Jain and Neal, "A Split-Merge Markov
+Chain Monte Carlo Procedure for the Dirichlet Process Mixture Model" (2004), section 4: the rows
+concerned are first shared out to the nearer one of the two and drawn some times by Gibbs between
+them alone, which hangs on nothing that is being proposed; the last such scan is the proposal, and
+its probability is known. Concentrations follow as in Jain and Neal (2007), but here from a normal
+distribution about the peak of what log kappa's would be, given a cluster's rows; so they are
+proposals of known density, too. All is accepted by Metropolis and Hastings. A merge that would be
+refused whatever the probability of its split back, which is 1 at most, is refused without a scan.
+
+Cost of a split or of a merge not refused so: `SCANS` + 1 times 2 N_u D for N_u rows concerned; of
+any other merge O(D).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaln
+
+from models.checks import Float, Int
+from models.data import Matrix
+from models.methods.sphere.gibbs.gibbs import fields
+from models.methods.sphere.gibbs.move_scores import Worths, log_normal
+from models.methods.sphere.mixture.rows import UnitRows
+
+MOVES = 5
+"""In a sweep."""
+
+SCANS = 3
+"""Before the one that is proposed."""
+
+PARTNERS = 10
+"""Of each cluster those most like it are looked at for merges by density."""
+
+
+@dataclass(slots=True)
+class Partition:
+    """Clusters as they are; changed in place.
+
+    cluster : (n_points,). log_kappa : (K,), of clusters without rows too. size, total : (K,) and
+    (K, D) of their rows.
+    """
+
+    cluster: Int
+    log_kappa: Float
+    size: Float
+    total: Float
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """counted : (n_points,) 1 for rows that are in clusters."""
+
+    points: UnitRows
+    counted: Float
+    worths: Worths
+
+    def move(self, at: Partition, rng: np.random.Generator) -> None:
+        """`MOVES` splits or merges are tried."""
+        fitted = np.flatnonzero(self.counted > 0)
+        if len(fitted) < 2 or len(at.size) < 2:
+            return
+        for _ in range(MOVES):
+            i, j = (int(row) for row in fitted[rng.choice(len(fitted), 2, replace=False)])
+            if at.cluster[i] == at.cluster[j]:
+                self._split(at, i, j, rng)
+            else:
+                self._merge(at, i, j, rng)
+
+    def merged(self, at: Partition) -> None:
+        """All merges that make clusters likelier, concentrations of their own integrated out by
+        Laplace's method: no step of a Markov chain, but a way out of too many clusters."""
+        while True:
+            there = np.flatnonzero(at.size > 0)
+            if len(there) < 2:
+                return
+            first, second, gain = self._gains(at, there)
+            free = np.ones(len(at.size), dtype=bool)
+            for pair in np.argsort(-gain, kind="stable"):
+                one, other = int(first[pair]), int(second[pair])
+                if gain[pair] <= 0.0:
+                    break
+                if free[one] and free[other]:
+                    free[[one, other]] = False
+                    self._join(at, one, other, float(at.log_kappa[one]))
+                    if self.worths.spread == "own":
+                        at.log_kappa[one] = self.worths.peaks(at.size[[one]], at.total[[one]])[0][0]
+            if free.all():
+                return
+
+    def _split(self, at: Partition, i: int, j: int, rng: np.random.Generator) -> None:
+        whole, empty = int(at.cluster[i]), np.flatnonzero(at.size == 0)
+        if not empty.size:
+            return
+        new = int(rng.choice(empty))
+        rows = np.flatnonzero((at.cluster == whole) & (self.counted > 0))
+        block = self.points.take(rows)
+        own, log_q = self._shared_out(block, rows, i, j, at.log_kappa[whole], None, rng)
+        size, total = _sums(block, own)
+        log_kappa = np.repeat(at.log_kappa[whole], 2)
+        log_h = 0.0
+        if self.worths.spread == "own":
+            centre, width = self.worths.peaks(size, total)
+            log_kappa = centre + width * rng.standard_normal(2)
+            if log_kappa.max() > self.worths.most:
+                return
+            log_h = float(log_normal(log_kappa, centre, width).sum())
+            log_h -= self._log_back(at, [whole])
+        one = (at.size[whole], at.total[whole], at.log_kappa[whole])
+        change = self.worths.change(*one, size, total, log_kappa)
+        if math.log(max(rng.random(), 1e-300)) > change - log_q - log_h:
+            return
+        both = [whole, new]
+        at.cluster[rows[own == 1]] = new
+        at.size[both], at.total[both], at.log_kappa[both] = size, total, log_kappa
+
+    def _merge(self, at: Partition, i: int, j: int, rng: np.random.Generator) -> None:
+        one, other = int(at.cluster[i]), int(at.cluster[j])
+        both = [one, other]
+        size, total = at.size[both], at.total[both]
+        log_kappa, log_h = float(at.log_kappa[one]), 0.0
+        if self.worths.spread == "own":
+            centre, width = self.worths.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])
+            drawn = centre + width * rng.standard_normal(1)
+            if drawn[0] > self.worths.most:
+                return
+            log_kappa = float(drawn[0])
+            log_h = self._log_back(at, both)
+            log_h -= float(log_normal(drawn, centre, width)[0])
+        whole = (size.sum(), total.sum(axis=0), log_kappa)
+        change = self.worths.change(*whole, size, total, at.log_kappa[both])
+        wanted = math.log(max(rng.random(), 1e-300))
+        if wanted > log_h - change:
+            return
+        in_either = (at.cluster == one) | (at.cluster == other)
+        rows = np.flatnonzero(in_either & (self.counted > 0))
+        own = (at.cluster[rows] == other).astype(np.int64)
+        _, log_q = self._shared_out(self.points.take(rows), rows, i, j, log_kappa, own, rng)
+        if wanted <= log_h - change + log_q:
+            self._join(at, one, other, log_kappa)
+            if self.worths.spread == "own":
+                at.log_kappa[other] = self.worths.drawn(1, rng)[0]
+
+    def _join(self, at: Partition, one: int, other: int, log_kappa: float) -> None:
+        at.cluster[(at.cluster == other) & (self.counted > 0)] = one
+        at.size[one] += at.size[other]
+        at.total[one] += at.total[other]
+        at.size[other], at.total[other] = 0.0, 0.0
+        at.log_kappa[one] = log_kappa
+
+    def _log_back(self, at: Partition, clusters: list[int]) -> float:
+        return self.worths.log_proposal(
+            at.log_kappa[clusters], at.size[clusters], at.total[clusters]
+        )
+
+    def _shared_out(
+        self,
+        block: Matrix,
+        rows: Int,
+        i: int,
+        j: int,
+        log_kappa: float,
+        wanted: Int | None,
+        rng: np.random.Generator,
+    ) -> tuple[Int, float]:
+        """0 or 1 for each of the rows, that of row i and that of row j, and the log probability.
+
+        log_kappa : where it is shared. wanted : what is to come out; drawn if None.
+        """
+        ends = np.searchsorted(rows, [i, j])
+        near = block @ _dense(block[ends]).T
+        own = (near[:, 1] > near[:, 0]).astype(np.int64)
+        own[ends] = [0, 1]
+        at = np.delete(np.arange(len(rows)), ends)
+        free, log_q = np.full(len(at), -1), 0.0
+        for scan in range(SCANS + 1):
+            size, total = _sums(block, own)
+            if self.worths.spread == "shared":
+                kappa = np.exp(np.repeat(log_kappa, 2))
+            elif scan == 0:
+                kappa = np.exp(
+                    self.worths.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])[0]
+                )
+                kappa = np.repeat(kappa, 2)
+            else:
+                kappa = np.exp(self.worths.peaks(size, total)[0])
+            last = scan == SCANS and wanted is not None
+            given = wanted[at] if last and wanted is not None else free
+            log_q = self._scan(block, at, own, kappa, size, total, given, rng.random(len(at)))
+        return own, log_q
+
+    def _scan(
+        self,
+        block: Matrix,
+        at: Int,
+        own: Int,
+        kappa: Float,
+        size: Float,
+        total: Float,
+        wanted: Int,
+        uniform: Float,
+    ) -> float:
+        """Rows `at` are drawn between two clusters, in place; the log probability."""
+        from models.methods.sphere.gibbs import loops
+        from models.methods.sphere.mixture.loops.constants import table
+
+        state = (
+            *fields(kappa, size, total, self.worths.priors),
+            (0.0, 0.0),
+            uniform,
+            wanted,
+            table(total.shape[1]),
+        )
+        if isinstance(block, sp.csr_array):
+            arrays = (block.indptr, block.indices, block.data)
+            return float(loops.sweep_sparse(*arrays, at, own, *state))
+        return float(loops.sweep(block, at, own, *state))
+
+    def _gains(self, at: Partition, there: Int) -> tuple[Int, Int, Float]:
+        """(P,) each: pairs of clusters most alike, and how much likelier they are as one."""
+        size, total = at.size[there], at.total[there]
+        product = total @ total.T
+        length = np.diag(product)
+        root = np.sqrt(np.maximum(length, 1e-300))
+        cosine = product / (root[:, None] * root)
+        np.fill_diagonal(cosine, -np.inf)
+        near = np.argsort(-cosine, axis=1, kind="stable")[:, : min(PARTNERS, len(there) - 1)]
+        pairs = np.stack([np.repeat(np.arange(len(there)), near.shape[1]), near.ravel()])
+        one, other = np.unique(np.sort(pairs, axis=0), axis=1)
+        along = total @ self.worths.priors.mu0
+        alone = self.worths.evidence_by(size, length, along, at.log_kappa[there])
+        both = self.worths.evidence_by(
+            size[one] + size[other],
+            np.maximum(0.0, length[one] + length[other] + 2.0 * product[one, other]),
+            along[one] + along[other],
+            at.log_kappa[there[one]],
+        )
+        prior = gammaln(size[one] + size[other]) - gammaln(size[one]) - gammaln(size[other])
+        gain = both - alone[one] - alone[other] + prior - math.log(self.worths.priors.alpha)
+        return there[one], there[other], np.asarray(gain)
+
+
+def _sums(block: Matrix, own: Int) -> tuple[Float, Float]:
+    """(2,), (2, D): of rows in 0 and in 1 the number and the sum."""
+    part = np.stack([own == 0, own == 1], axis=1).astype(np.float64)
+    return part.sum(axis=0), np.ascontiguousarray((block.T @ part).T)
+
+
+def _dense(block: Matrix) -> Float:
+    return np.asarray(block.toarray() if isinstance(block, sp.csr_array) else block)

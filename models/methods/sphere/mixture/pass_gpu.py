@@ -1,0 +1,248 @@
+"""A pass over dense rows, computed by torch on a GPU: the same as `mixture.passes`.
+
+Rows lie in the device's memory where they fit, once for all passes; else they go there block by
+block, in each pass, through two slots of host memory that the device can read by itself: while it
+works on one block the host reads the next. Products are in the rows' precision up to
+`passes.SINGLE_UP_TO`, summed in double over stretches of `STRETCH` rows, in one order: a pass gives
+the same numbers each time, and those of the processor but for rounding. Cost: two products N D K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models import device as devices
+from models.checks import Float
+from models.device import Device
+from models.errors import UsageError
+from models.method import Progress
+from models.methods.sphere.mixture.passes import Passes, Sums, precision
+from models.methods.sphere.mixture.rows import UnitRows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch import device as Place
+    from torch.cuda import Event
+
+STRETCH = 2048
+"""Rows that are summed in their own precision."""
+
+BLOCK_VALUES = 1 << 23
+"""Of a block, or of what is made of it."""
+
+KEPT_SHARE = 0.6
+"""Of the device's free memory, which rows may take."""
+
+
+def passes(points: UnitRows, threads: int, device: Device) -> Passes:
+    """Over these rows, on the processor or a GPU."""
+    return Passes(points, threads) if device == "cpu" else DevicePasses(points, threads)
+
+
+def require(device: Device, points: UnitRows, role: str = "features") -> None:
+    """UsageError where a GPU is asked for and there is none, or rows are sparse."""
+    if device == "cuda" and points.sparse:
+        raise UsageError(
+            f"Input {role!r} is sparse; with 'device': 'cuda' it must be dense. Use 'device': "
+            "'cpu', which takes both.",
+            code="wrong-parameter",
+            parameter="device",
+        )
+    devices.require(device)
+
+
+class DevicePasses(Passes):
+    """Passes over the same dense rows; a context manager, which frees the device's memory.
+
+    place : the device, as torch names it. room : bytes of it that rows may take; a share of what
+    is free if None.
+    """
+
+    def __init__(
+        self, points: UnitRows, threads: int = 1, place: str = "cuda", room: int | None = None
+    ) -> None:
+        import torch
+
+        super().__init__(points, threads)
+        self._place: Place = torch.device(place)
+        self._room = room
+        self._kept: Tensor | None = None
+        self._slots: list[Tensor] = []
+
+    def __enter__(self) -> DevicePasses:
+        super().__enter__()
+        self._keep()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._kept, self._slots = None, []
+        super().__exit__(kind, error, trace)
+
+    def over(self, points: UnitRows) -> Passes:
+        """The same device over other rows, which are brought there in each pass."""
+        found = DevicePasses(points, place=str(self._place), room=0)
+        found._threads = self._threads
+        return found
+
+    @property
+    def at_once(self) -> int:
+        """One: a pass keeps the device busy."""
+        return 1
+
+    def expect(
+        self,
+        weights: Float,
+        offsets: Float,
+        counted: Float,
+        progress: Progress,
+        *,
+        hard: bool = False,
+    ) -> Sums:
+        """As `Passes.expect`. UsageError where the device's memory does not suffice."""
+        import torch
+
+        try:
+            with torch.inference_mode():
+                return self._expect(weights, offsets, counted, progress, hard)
+        except torch.OutOfMemoryError as error:
+            raise _too_small(len(weights)) from error
+
+    def _expect(
+        self, weights: Float, offsets: Float, counted: Float, progress: Progress, hard: bool
+    ) -> Sums:
+        import torch
+
+        n_points, n_features = self.points.shape
+        n_clusters = len(weights)
+        kind = getattr(torch, precision(self.points, weights).name)
+        shift = float(offsets.max())
+        turned = torch.from_numpy(np.ascontiguousarray(weights.T)).to(self._place, kind)
+        added = torch.from_numpy(offsets - shift).to(self._place, kind)
+        times = torch.from_numpy(counted).to(self._place, kind)
+        size = torch.zeros(n_clusters, dtype=torch.float64, device=self._place)
+        total = torch.zeros((n_clusters, n_features), dtype=torch.float64, device=self._place)
+        evidence = torch.empty(n_points, dtype=torch.float64, device=self._place)
+        for rows, given in self._blocks(n_clusters):
+            block = given.to(kind)
+            joint = torch.addmm(added, block, turned)
+            if hard:
+                own = joint.argmax(dim=1, keepdim=True)
+                evidence[rows] = joint.gather(1, own)[:, 0].double()
+                joint.zero_().scatter_(1, own, times[rows, None])
+            else:
+                high = joint.amax(dim=1, keepdim=True)
+                joint.sub_(high).exp_()
+                whole = joint.sum(dim=1, keepdim=True)
+                evidence[rows] = high[:, 0].double() + whole[:, 0].double().log()
+                joint.mul_(times[rows, None] / whole)
+            size += joint.sum(dim=0, dtype=torch.float64)
+            _add(joint, block, total)
+            progress(rows.stop / n_points, "fitting")
+        evidence += shift
+        return Sums(*(one.cpu().numpy() for one in (size, total, evidence)))
+
+    def _keep(self) -> None:
+        """Bring the rows to the device, if they fit."""
+        import torch
+
+        n_points, n_features = self.points.shape
+        if n_points * n_features * self.points.kind.itemsize > self._free():
+            return
+        kind = getattr(torch, self.points.kind.name)
+        try:
+            kept = torch.empty((n_points, n_features), dtype=kind, device=self._place)
+        except torch.OutOfMemoryError:
+            return
+        for rows, block in self._blocks(n_features):
+            kept[rows] = block
+        self._kept = kept
+
+    def _free(self) -> int:
+        import torch
+
+        if self._room is not None:
+            return self._room
+        if self._place.type != "cuda":
+            return 1 << 62
+        return int(KEPT_SHARE * torch.cuda.mem_get_info(self._place)[0])
+
+    def _blocks(self, row_length: int) -> Iterator[tuple[slice, Tensor]]:
+        """The rows in order, on the device, in blocks of whole stretches but for the last."""
+        n_points, n_features = self.points.shape
+        step = max(1, BLOCK_VALUES // max(row_length, n_features) // STRETCH) * STRETCH
+        slices = [slice(at, min(at + step, n_points)) for at in range(0, n_points, step)]
+        if self._kept is not None:
+            for rows in slices:
+                yield rows, self._kept[rows]
+            return
+        yield from self._brought(slices)
+
+    def _brought(self, slices: list[slice]) -> Iterator[tuple[slice, Tensor]]:
+        """Blocks from the host; one is read while the device works on the one before."""
+        import torch
+
+        on_gpu = self._place.type == "cuda"
+        longest = max(rows.stop - rows.start for rows in slices)
+        if not self._slots or len(self._slots[0]) < longest:
+            shape, kind = (longest, self.points.shape[1]), getattr(torch, self.points.kind.name)
+            self._slots = [torch.empty(shape, dtype=kind, pin_memory=on_gpu) for _ in range(2)]
+        fetched = [_event() if on_gpu else None for _ in range(2)]
+
+        def read(turn: int) -> Tensor:
+            rows, slot = slices[turn], turn % 2
+            event = fetched[slot]
+            if event is not None:
+                # The device may still be reading what was in it; an event never recorded is over.
+                event.synchronize()
+            block = self._slots[slot][: rows.stop - rows.start]
+            block.numpy()[:] = self.points.block(rows)
+            return block
+
+        coming = self._threads.pool.submit(read, 0)
+        for turn, rows in enumerate(slices):
+            block = coming.result()
+            there = block.to(self._place, non_blocking=True) if on_gpu else block
+            event = fetched[turn % 2]
+            if event is not None:
+                event.record(torch.cuda.current_stream(self._place))
+            if turn + 1 < len(slices):
+                coming = self._threads.pool.submit(read, turn + 1)
+            yield rows, there
+
+
+def _add(part: Tensor, block: Tensor, total: Tensor) -> None:
+    """Add part' block to `total`: stretches in the precision they have, their sum in double."""
+    import torch
+
+    whole = len(block) // STRETCH * STRETCH
+    if whole:
+        shared = part[:whole].reshape(-1, STRETCH, part.shape[1]).transpose(1, 2)
+        rows = block[:whole].reshape(-1, STRETCH, block.shape[1])
+        total += torch.bmm(shared, rows).sum(dim=0, dtype=torch.float64)
+    if whole < len(block):
+        total += (part[whole:].T @ block[whole:]).double()
+
+
+def _event() -> Event:
+    import torch
+
+    event: Event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    return event
+
+
+def _too_small(n_clusters: int) -> UsageError:
+    return UsageError(
+        f"The GPU has not enough memory for {n_clusters} clusters. Ask for fewer, or use 'device': "
+        "'cpu'.",
+        code="too-large",
+        parameter="device",
+    )

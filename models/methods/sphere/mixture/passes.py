@@ -1,0 +1,275 @@
+"""One pass over all rows: posteriors under log weights linear in a row, and what they sum to.
+
+Every member of the family is, given its parameters or their expectations, log p(x, k) =
+offset_k + weight_k . x: weight_k = kappa_k mu_k, offset_k = log pi_k + log C_D(kappa_k) or its
+expectation. A pass gives what the next parameters follow from.
+
+Rows are read by blocks and nothing of the size N K is kept. Products are in the rows' precision
+while that is enough (`SINGLE_UP_TO`), sums over blocks in double. Cost: for dense rows two products
+N D K, for sparse ones two of their stored values with K, and about 1 ns for each posterior.
+Memory: a block, and sums K D of 8 bytes for each share of the rows (`SHARES` at most, 128 MiB).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.checks import Float
+from models.data import Matrix
+from models.method import Progress
+from models.methods.sphere.mixture.rows import UnitRows
+from models.numerics.sphere import unit
+
+SHARES = 16
+"""Into which the rows are cut, whoever works on them, so that sums do not depend on it."""
+
+SHARE_BYTES = 1 << 27
+
+SINGLE_UP_TO = 1e4
+"""The largest weight with which rows in single precision are multiplied in it: the logarithms are
+then right to about 1e-3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Over the rows that count.
+
+    size : (K,) posteriors. total : (K, D) rows weighted by them.
+    evidence : (n_points,) of every row the log of the sum over clusters, or the largest if `hard`.
+    """
+
+    size: Float
+    total: Float
+    evidence: Float
+
+
+@dataclass(slots=True)
+class Threads:
+    """Which passes share; `users` make them at the same time, each in a thread of its own."""
+
+    n: int
+    users: int = 1
+    pool: ThreadPoolExecutor = field(init=False)
+
+
+class Passes:
+    """Passes over the same rows; a context manager, since it holds threads.
+
+    points : unit rows. threads : how many may be kept busy.
+    """
+
+    def __init__(self, points: UnitRows, threads: int = 1) -> None:
+        self.points = points
+        self._threads = Threads(threads if points.near else 1)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Passes:
+        from threadpoolctl import threadpool_limits
+
+        self._stack.enter_context(threadpool_limits(1, "blas"))
+        self._threads.pool = self._stack.enter_context(ThreadPoolExecutor(self._threads.n))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._threads.pool.shutdown(cancel_futures=True)
+        self._stack.__exit__(kind, error, trace)
+
+    def over(self, points: UnitRows) -> Passes:
+        """The same threads over other rows."""
+        found = Passes(points)
+        found._threads = self._threads
+        return found
+
+    @property
+    def at_once(self) -> int:
+        """How many passes may be made at the same time, each in a thread of its own."""
+        return self._threads.n
+
+    @contextmanager
+    def shared(self) -> Iterator[Callable[[int], None]]:
+        """Gives what is told how many make passes at the same time.
+
+        Where they keep all threads busy, each works in its own; what it finds is the same.
+        """
+
+        def told(users: int) -> None:
+            self._threads.users = users
+
+        try:
+            yield told
+        finally:
+            self._threads.users = 1
+
+    def expect(
+        self,
+        weights: Float,
+        offsets: Float,
+        counted: Float,
+        progress: Progress,
+        *,
+        hard: bool = False,
+    ) -> Sums:
+        """Posteriors of every row and their sums.
+
+        weights : (K, D). offsets : (K,). counted : (n_points,) how often each row counts, 0 for
+        those that are only measured. hard : whether a row belongs whole to its likeliest cluster.
+        progress : called with the share of the pass that is done.
+        """
+        n_points, n_features = self.points.shape
+        n_clusters = len(weights)
+        work = _Work(self.points, weights, offsets, counted, hard)
+        slices = self.points.slices(n_clusters)
+        room = max(1, SHARE_BYTES // (8 * n_clusters * n_features))
+        n_shares = min(SHARES, room, len(slices))
+        cuts = np.linspace(0, len(slices), n_shares + 1).astype(int).tolist()
+        evidence = np.empty(n_points)
+        parts: Iterator[tuple[Float, Float]]
+        shares = [slices[start:stop] for start, stop in pairwise(cuts)]
+        if n_shares == 1 or self._threads.users >= self._threads.n:
+            # Of few rows another thread would cost more than it saves.
+            parts = (work.share(one, evidence) for one in shares)
+        else:
+            jobs = [self._threads.pool.submit(work.share, one, evidence) for one in shares]
+            parts = (job.result() for job in jobs)
+        size, total = next(parts)
+        progress(1 / n_shares, "fitting")
+        for done, (one, part) in enumerate(parts, 2):
+            size += one
+            total += part
+            progress(done / n_shares, "fitting")
+        evidence += work.shift
+        return Sums(size, total if work.upright else _turned(total, total.dtype), evidence)
+
+
+class _Work:
+    """What every share of a pass needs; arrays as the compiled loops take them."""
+
+    def __init__(
+        self, points: UnitRows, weights: Float, offsets: Float, counted: Float, hard: bool
+    ) -> None:
+        kind = precision(points, weights)
+        self.points, self.hard, self.kind = points, hard, kind
+        # Sums over sparse rows are made, as (D, K), where weights are picked.
+        self.upright = hard or not points.sparse
+        # (D, K), since sparse rows pick rows of it and BLAS does not mind.
+        self.weights = _turned(weights, kind)
+        self.shift = float(offsets.max())
+        self.offsets = (offsets - self.shift).astype(kind)
+        self.counted = counted.astype(kind)
+
+    def share(self, slices: list[slice], evidence: Float) -> tuple[Float, Float]:
+        """Sizes and totals, (K, D) if `upright`, over some blocks, whose evidence is written."""
+        from models.methods.sphere.mixture.loops import sweeps
+
+        n_features, n_clusters = self.weights.shape
+        size = np.zeros(n_clusters)
+        total = np.zeros((n_clusters, n_features) if self.upright else (n_features, n_clusters))
+        if self.hard and self.points.whole(self.kind):
+            slices = [slice(slices[0].start, slices[-1].stop)]
+        longest = max(one.stop - one.start for one in slices)
+        room = np.empty((0 if self.hard else longest, n_clusters), dtype=self.kind)
+        sums = np.empty((0 if self.points.sparse else n_clusters, n_features), dtype=self.kind)
+        for rows in slices:
+            block = _as(self.points.block(rows), self.kind)
+            counted, there = self.counted[rows], evidence[rows]
+            if self.hard:
+                self._assign(block, counted, there, size, total)
+                continue
+            joint = room[: rows.stop - rows.start]
+            self._products(block, joint)
+            sweeps.posteriors(joint, self.offsets, counted, size, there)
+            if isinstance(block, sp.csr_array):
+                turned = sp.csc_array(block)
+                sweeps.gather(turned.indptr, turned.indices, turned.data, joint, total)
+            else:
+                total += np.dot(joint.T, block, out=sums)
+        return size, total
+
+    def _assign(
+        self,
+        block: Matrix,
+        counted: npt.NDArray[Any],
+        evidence: Float,
+        size: Float,
+        total: Float,
+    ) -> None:
+        """Each row to its likeliest cluster."""
+        from models.methods.sphere.mixture.loops import sweeps
+
+        if not isinstance(block, sp.csr_array):
+            sweeps.assign(block, self.weights, self.offsets, counted, evidence, size, total)
+            return
+        joint = np.empty((block.shape[0], self.weights.shape[1]), dtype=self.kind)
+        self._products(block, joint)
+        joint += self.offsets
+        cluster = joint.argmax(axis=1)
+        evidence[:] = joint[np.arange(len(joint)), cluster]
+        arrays = (block.indptr, block.indices, block.data)
+        sweeps.add_sparse_rows(*arrays, cluster, counted, size, total)
+
+    def _products(self, block: Matrix, joint: npt.NDArray[Any]) -> None:
+        from models.methods.sphere.mixture.loops import sweeps
+
+        if isinstance(block, sp.csr_array):
+            sweeps.multiply(block.indptr, block.indices, block.data, self.weights, joint)
+        else:
+            np.matmul(block, self.weights, out=joint)
+
+
+def precision(points: UnitRows, weights: Float) -> np.dtype[Any]:
+    """In which rows are multiplied by these weights."""
+    longest = float(np.sqrt(np.einsum("kd,kd->k", weights, weights).max()))
+    return points.kind if longest <= SINGLE_UP_TO else np.dtype(np.float64)
+
+
+def log_joint(points: UnitRows, weights: Float, offsets: Float) -> Float:
+    """(n_points, K) offset_k + weight_k . x in double precision, by blocks. O(N D K)."""
+    from models.methods.sphere.mixture.loops import sweeps
+
+    out = np.empty((points.shape[0], len(weights)))
+    turned = _turned(weights, np.dtype(np.float64))
+    for rows in points.slices(len(weights)):
+        block = _as(points.block(rows), np.dtype(np.float64))
+        if isinstance(block, sp.csr_array):
+            sweeps.multiply(block.indptr, block.indices, block.data, turned, out[rows])
+        else:
+            np.matmul(block, turned, out=out[rows])
+    out += offsets
+    return out
+
+
+def direction(points: UnitRows, counted: Float) -> Float:
+    """(D,) unit vector along the sum of the rows, each `counted[i]` times. O(N D)."""
+    total = np.zeros(points.shape[1])
+    for rows in points.slices():
+        total += counted[rows] @ points.block(rows)
+    if not total.any():
+        total[0] = 1.0
+    return unit(total)
+
+
+def _as(block: Matrix, kind: np.dtype[Any]) -> Matrix:
+    return block if block.dtype == kind else block.astype(kind)
+
+
+def _turned(matrix: Float, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    from models.methods.sphere.mixture.loops import sweeps
+
+    out = np.empty(matrix.shape[::-1], dtype=kind)
+    sweeps.turn(matrix, out)
+    return out

@@ -1,0 +1,238 @@
+"""Unit rows as the family reads them: dense by blocks, in memory or not, or sparse.
+
+Unit rows in the order of their periods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.checks import Float, Int, as_floats, by_rows, take
+from models.data import Data, Matrix, require_finite
+from models.errors import UsageError
+from models.rows import ArrayRows, Rows
+
+SLACK = 1e-5
+"""How far from 1 the length of a row may be."""
+
+COARSE_SLACK = 1e-2
+"""The same of numbers of 16 bits, whose rounding alone makes as much; these are made unit again."""
+
+HELD_BYTES = 1 << 30
+"""Features of so many bytes that are prepared, or fetched, when they are read are held."""
+
+_VALUES = 1 << 17
+"""Of a block of dense rows, or of what a caller makes of them: both stay in a core's cache."""
+
+_SPARSE_VALUES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitRows:
+    """values : (n_points, D); sparse ones in canonical form with 32-bit indices.
+
+    kind : float32 or float64, of the blocks. coarse : whether each block is made unit once more.
+    """
+
+    values: sp.csr_array | Rows
+    kind: np.dtype[Any]
+    coarse: bool = False
+
+    @classmethod
+    def of(cls, data: Data, role: str = "features") -> UnitRows:
+        """The input as it is; nothing is read but, of sparse rows, the order of their columns."""
+        values = by_rows(data, role)
+        if isinstance(values, sp.csr_array):
+            floats = as_floats(values)
+            assert isinstance(floats, sp.csr_array)
+            if not floats.has_canonical_format:
+                floats = floats.copy()
+                floats.sum_duplicates()
+            return cls(floats, floats.dtype)
+        coarse = values.bfloat16 or values.dtype == np.float16
+        single = coarse or values.dtype == np.float32
+        return cls(values, np.dtype(np.float32 if single else np.float64), coarse)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.values.shape[0]), int(self.values.shape[1])
+
+    @property
+    def sparse(self) -> bool:
+        return isinstance(self.values, sp.csr_array)
+
+    @property
+    def near(self) -> bool:
+        """Whether several threads may read it at once."""
+        return not isinstance(self.values, Rows) or isinstance(self.values, ArrayRows)
+
+    def whole(self, kind: np.dtype[Any]) -> bool:
+        """Whether blocks of any length, in numbers of `kind`, are there without a copy."""
+        if not isinstance(self.values, ArrayRows) or self.coarse:
+            return False
+        array = self.values.array
+        return bool(array.dtype == kind and array.flags.c_contiguous)
+
+    def slices(self, row_length: int = 0) -> list[slice]:
+        """The rows in blocks; `row_length` values are made of each row."""
+        n_points, n_features = self.shape
+        if self.sparse:
+            step = int(np.clip(_SPARSE_VALUES // max(1, row_length), 64, 8192))
+        else:
+            step = int(np.clip(_VALUES // max(n_features, row_length), 64, 4096))
+        return [slice(at, min(at + step, n_points)) for at in range(0, n_points, step)]
+
+    def block(self, rows: slice) -> Matrix:
+        """Rows in order; dense ones are not to be written to."""
+        if isinstance(self.values, Rows):
+            return self._ready(self.values.values(rows.start, rows.stop))
+        return self.values[rows]
+
+    def take(self, rows: Int) -> Matrix:
+        """The rows of the given ascending numbers."""
+        found = take(self.values, rows)
+        return found if isinstance(found, sp.csr_array) else self._ready(found)
+
+    def dense(self, rows: Int) -> Float:
+        """The rows of the given numbers in any order, dense in double precision."""
+        order = np.argsort(rows, kind="stable")
+        found = self.take(rows[order])
+        wide = found.toarray() if isinstance(found, sp.csr_array) else found
+        out = np.empty(wide.shape)
+        out[order] = wide
+        return out
+
+    def held(self) -> UnitRows:
+        """The same, in memory where reading it again would cost more than its room."""
+        n_points, n_features = self.shape
+        small = n_points * n_features * self.kind.itemsize <= HELD_BYTES
+        if self.near or not small:
+            return self
+        whole = np.empty(self.shape, dtype=self.kind)
+        for rows in self.slices():
+            whole[rows] = self.block(rows)
+        return UnitRows(ArrayRows(whole), self.kind)
+
+    def require_unit(self, role: str = "features") -> None:
+        """UsageError naming the first row that is not finite, zero or not of length 1. O(N D)."""
+        if self.shape[1] < 2:
+            raise UsageError(
+                f"Input {role!r} has {self.shape[1]} column(s); on a sphere there are at least 2.",
+                code="wrong-shape",
+                role=role,
+            )
+        if isinstance(self.values, sp.csr_array):
+            require_finite(self.values, role)
+        for rows, raw in self._raw():
+            if not isinstance(raw, sp.csr_array):
+                require_finite(raw, role, first_row=rows.start)
+            length = _lengths(raw)
+            slack = COARSE_SLACK if self.coarse else SLACK
+            bad = np.flatnonzero(np.abs(length - 1.0) > slack)
+            if bad.size:
+                _refuse(role, rows.start + int(bad[0]), float(length[bad[0]]))
+
+    def _raw(self) -> Iterator[tuple[slice, Matrix]]:
+        for rows in self.slices():
+            if isinstance(self.values, Rows):
+                yield rows, self.values.values(rows.start, rows.stop)
+            else:
+                yield rows, self.values[rows]
+
+    def _ready(self, rows: Matrix) -> Matrix:
+        assert not isinstance(rows, sp.csr_array)
+        found = np.ascontiguousarray(rows, dtype=self.kind)
+        if self.coarse:
+            found = found / _lengths(found)[:, None].astype(self.kind)
+        return found
+
+
+def _lengths(rows: Matrix) -> Float:
+    """Of each row, in double precision and of any scale."""
+    if isinstance(rows, sp.csr_array):
+        wide = rows.data.astype(np.float64)
+        with np.errstate(over="ignore"):
+            squares = sp.csr_array((wide * wide, rows.indices, rows.indptr), shape=rows.shape)
+            total: Float = np.asarray(squares.sum(axis=1)).ravel()
+            return np.sqrt(total)
+    wide = np.asarray(rows, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        length: Float = np.sqrt(np.einsum("nd,nd->n", wide, wide))
+    return length
+
+
+def _refuse(role: str, row: int, length: float) -> None:
+    if length == 0.0:
+        raise UsageError(
+            f"Row {row} of input {role!r} (counted from 0) is all zeros, so it has no direction. "
+            "Leave such rows out.",
+            code="zero-row",
+            role=role,
+            row=row,
+        )
+    raise UsageError(
+        f"Row {row} of input {role!r} (counted from 0) has length {length:.6g}; rows must have "
+        'length 1. Ask for it by `preprocess: [{"step":"l2"}]`.',
+        code="not-unit",
+        role=role,
+        row=row,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedRows:
+    """points : the rows sorted by period, in memory. order : (n_points,) the row that each was.
+    start : (T + 1,) rows of period t are `start[t]:start[t + 1]`."""
+
+    points: UnitRows
+    order: Int
+    start: Int
+
+    @classmethod
+    def of(cls, points: UnitRows, period: Int, n_periods: int) -> TimedRows:
+        """Reads dense rows once, in their order. O(N D), and as much memory."""
+        order = np.argsort(period, kind="stable")
+        start = np.searchsorted(period[order], np.arange(n_periods + 1))
+        return cls(_sorted(points, order), order, start)
+
+    @property
+    def n_periods(self) -> int:
+        return len(self.start) - 1
+
+    def parts(self) -> list[UnitRows]:
+        """The rows of each period, dense ones not copied."""
+        values, points = self.points.values, self.points
+        bounds = [slice(*pair) for pair in zip(self.start[:-1], self.start[1:], strict=True)]
+        if isinstance(values, sp.csr_array):
+            return [UnitRows(values[rows], points.kind) for rows in bounds]
+        assert isinstance(values, ArrayRows)
+        return [UnitRows(ArrayRows(values.array[rows]), points.kind) for rows in bounds]
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSums:
+    """size (T, K), total (T, K, D) as those of `passes.Sums`; evidence their sum over rows."""
+
+    size: Float
+    total: Float
+    evidence: float
+
+
+def _sorted(points: UnitRows, order: Int) -> UnitRows:
+    if isinstance(points.values, sp.csr_array):
+        return UnitRows(points.values[order], points.kind)
+    if (order == np.arange(order.size)).all():
+        held = points.held()
+        if isinstance(held.values, ArrayRows) and held.values.array.dtype == points.kind:
+            return UnitRows(held.values, points.kind)
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    found = np.empty(points.shape, dtype=points.kind)
+    for rows in points.slices():
+        found[place[rows]] = points.block(rows)
+    return UnitRows(ArrayRows(found), points.kind)

@@ -1,0 +1,260 @@
+"""Variational inference for the hierarchical mixture of vMF distributions.
+
+mu_root ~ vMF(mu0, C0), mu_n ~ vMF(mu_parent, kappa_parent) for every other node n, log kappa_n ~
+N(m, sigma^2) for all; rows belong to leaves, weighted by pi ~ Dirichlet(alpha). Factors as those of
+`bayes.variational`, with q(mu_n) = vMF(psi_n, gamma_n) and q(kappa_n) of every node:
+
+gamma_n psi_n = E[kappa_n] S_n + E[kappa_parent] E[mu_parent] (thesis 5.4; C0 mu0 at the root), S_n
+a leaf's weighted sum of rows, or the sum of E[mu_c] over children c. q(kappa_n) follows from S_n .
+E[mu_n] and the rows, or the number of children, as in equation 5.7: an inner node's children are to
+it what rows are to a leaf. Nodes of one depth do not meet in the bound but through others, so each
+depth goes to its maximum at once; up and down the tree the bound never falls.
+
+mu0 and C0 stay as given, since of the one root nothing tells how roots spread; m, sigma and alpha
+are estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import digamma
+
+from models.checks import Float, Int
+from models.method import Arrays, Progress
+from models.methods.sphere.bayes import ascent
+from models.methods.sphere.bayes.ascent import Ladder
+from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
+from models.methods.sphere.bayes.priors import Priors, dirichlet_divergence, vmf_divergence
+from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.nested.hierarchy import Hierarchy
+from models.numerics import bessel
+
+TURNS = 2
+"""Times that q(mu) goes up and down the tree and q(kappa) follows, after each pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """q of all but the assignments, and the priors.
+
+    rho (K,) of the leaves; psi (T, D) unit vectors, gamma (T,) and kappas of all nodes.
+    """
+
+    hierarchy: Hierarchy
+    rho: Float
+    psi: Float
+    gamma: Float
+    kappas: Concentrations
+    priors: Priors
+
+    @property
+    def means(self) -> Float:
+        """(T, D) E[mu_n]."""
+        return _means(self.psi, self.gamma)
+
+    @property
+    def log_weights(self) -> Float:
+        """(K,) E[log pi_k]."""
+        return np.asarray(digamma(self.rho) - digamma(self.rho.sum()))
+
+    @property
+    def weights(self) -> Float:
+        """(K, D) by which rows are multiplied: E[kappa_k] E[mu_k] of leaves."""
+        leaves = self.hierarchy.leaves
+        return self.kappas.mean[leaves, None] * self.means[leaves]
+
+    @property
+    def offsets(self) -> Float:
+        """(K,) what is added: E[log pi_k] + E[log C_D(kappa_k)]."""
+        return self.log_weights + self.kappas.log_c[self.hierarchy.leaves]
+
+    @property
+    def shares(self) -> Float:
+        """(T,) E[pi] of the leaves, of an inner node that of all leaves below it."""
+        found = np.zeros(self.hierarchy.n_nodes)
+        found[self.hierarchy.leaves] = self.rho / self.rho.sum()
+        for _, inner, below in reversed(self.hierarchy.steps):
+            found[inner] = below @ found
+        return found
+
+    def divergence(self) -> float:
+        """KL(q || prior) of all but the assignments: what the bound is below the evidence's sum."""
+        priors, means, kappas = self.priors, self.means, self.kappas
+        parent, n_features = self.hierarchy.parent[1:], self.psi.shape[1]
+        root = vmf_divergence(self.psi[:1], self.gamma[:1], priors.mu0, priors.c0)
+        own = bessel.log_c(n_features, self.gamma[1:])
+        own += self.gamma[1:] * bessel.ratio(n_features, self.gamma[1:])
+        cosine = np.einsum("nd,nd->n", means[parent], means[1:])
+        given = kappas.log_c[parent] + kappas.mean[parent] * cosine
+        return (
+            dirichlet_divergence(self.rho, priors.alpha)
+            + float(root.sum())
+            + float((own - given).sum())
+            + float(kappas.divergence_from(priors).sum())
+        )
+
+    def arrays(self, prefix: str = "") -> dict[str, Float]:
+        own = {"rho": self.rho, "psi": self.psi, "gamma": self.gamma}
+        return {
+            **{prefix + name: array for name, array in own.items()},
+            **self.kappas.arrays(prefix),
+            **self.priors.arrays(prefix),
+        }
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, arrays: Arrays, prefix: str = "") -> Branches:
+        rho, psi, gamma = (
+            np.asarray(arrays[prefix + name], dtype=np.float64) for name in ("rho", "psi", "gamma")
+        )
+        kappas, priors = Concentrations.of(arrays, prefix), Priors.of(arrays, prefix)
+        return cls(hierarchy, rho, psi, gamma, kappas, priors)
+
+    def reordered(self, order: Int) -> Branches:
+        """With node `order[n]` as node n of the same hierarchy."""
+        cluster = np.empty(self.hierarchy.n_nodes, dtype=np.int64)
+        leaves = self.hierarchy.leaves
+        cluster[leaves] = np.arange(leaves.size)
+        return replace(
+            self,
+            rho=self.rho[cluster[order[leaves]]],
+            psi=self.psi[order],
+            gamma=self.gamma[order],
+            kappas=self.kappas.reordered(order),
+        )
+
+
+Ascent: TypeAlias = ascent.Ascent[Branches]
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchical:
+    """How a run climbs (`runs.Way`); as `variational.Variational`."""
+
+    hierarchy: Hierarchy
+    passes: Passes
+    counted: Float
+    form: Form
+    priors: Priors
+    empirical: bool
+    max_kappa: float
+    max_iter: int
+    tol: float
+
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
+        """Each row at the nearest leaf, kappa at its likeliest; inner nodes from the leaves up."""
+        tree, (n_clusters, n_features) = self.hierarchy, means.shape
+        nearest = Mixture(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
+        found = maximize(sums, nearest, Shape("shared", self.max_kappa))
+        priors = self.priors
+        if self.empirical and tree.n_nodes > 1:
+            priors = replace(priors, m=float(np.log(np.maximum(found.kappa[0], 1e-12))))
+        psi, gamma, kappa = np.zeros((tree.n_nodes, n_features)), *np.zeros((2, tree.n_nodes))
+        psi[tree.leaves], kappa[tree.leaves] = found.means, found.kappa
+        gamma[tree.leaves] = sums.size * found.kappa
+        means = np.zeros_like(psi)
+        means[tree.leaves] = _means(psi[tree.leaves], gamma[tree.leaves])
+        for _, inner, below in reversed(tree.steps):
+            if not inner.size:
+                continue
+            total = below @ means
+            length = np.sqrt(np.einsum("nd,nd->n", total, total))
+            psi[inner] = _directions(total, length, np.broadcast_to(priors.mu0, total.shape))
+            r = np.minimum(length / tree.n_children[inner], 1.0)
+            # One child says nothing of a spread.
+            most = np.where(tree.n_children[inner] > 1, self.max_kappa, np.exp(priors.m))
+            kappa[inner] = np.minimum(bessel.concentration(n_features, r), most)
+            gamma[inner] = kappa[inner] * length
+            means[inner] = _means(psi[inner], gamma[inner])
+        kappas = Concentrations.at(kappa, n_features, priors)
+        begun = Branches(tree, priors.alpha + sums.size, psi, gamma, kappas, priors)
+        return ascent.Ascent(self._updated(begun, sums, first=True))
+
+    def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
+        def read(arrays: Arrays, prefix: str) -> Branches:
+            return Branches.of(self.hierarchy, arrays, prefix)
+
+        return ascent.restored(read, arrays, prefix)
+
+    def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
+        """Until the bound rises by no more than `tol` for each row."""
+        n_counted = float(self.counted.sum())
+        ladder = Ladder(self._expected, self._updated, n_counted, self.max_iter, self.tol)
+        return ladder.climb(one, progress, save)
+
+    def _expected(self, posterior: Branches, progress: Progress) -> tuple[Sums, float]:
+        """The assignments' sums, and the lower bound."""
+        sums = self.passes.expect(posterior.weights, posterior.offsets, self.counted, progress)
+        return sums, float(sums.evidence @ self.counted) - posterior.divergence()
+
+    def _updated(self, before: Branches, sums: Sums, *, first: bool = False) -> Branches:
+        """Every factor at its maximum given the assignments, and the priors at theirs."""
+        priors, kappas, tree = before.priors, before.kappas, self.hierarchy
+        n_features = before.psi.shape[1]
+        size = tree.n_children.astype(np.float64)
+        size[tree.leaves] = sums.size
+        pull = np.zeros_like(before.psi)
+        pull[tree.leaves] = sums.total
+        psi, gamma, means = before.psi.copy(), before.gamma.copy(), before.means
+        for turn in range(TURNS):
+            for step in (*reversed(tree.steps), *tree.steps[1:]):
+                self._move(step, pull, kappas.mean, priors, psi, gamma, means)
+            pull[tree.inner] = tree.below[tree.inner] @ means
+            along = np.einsum("nd,nd->n", pull, means)
+            known = None if first and turn == 0 else kappas
+            kappas = renewed(self.form, size, along, n_features, priors, known, self.max_kappa)
+        after = Branches(tree, priors.alpha + sums.size, psi, gamma, kappas, priors)
+        return replace(after, priors=self._estimated(after)) if self.empirical else after
+
+    def _move(
+        self,
+        step: tuple[Int, Int, sp.csr_array],
+        pull: Float,
+        kappa: Float,
+        priors: Priors,
+        psi: Float,
+        gamma: Float,
+        means: Float,
+    ) -> None:
+        """q(mu) of the nodes of one depth to its maximum, in place.
+
+        pull : (T, D) S_n, of inner nodes brought up to date here.
+        """
+        tree, (level, inner, below) = self.hierarchy, step
+        if inner.size:
+            pull[inner] = below @ means
+        if level[0] == 0:
+            above = np.broadcast_to(priors.c0 * priors.mu0, (1, len(priors.mu0)))
+        else:
+            parent = tree.parent[level]
+            above = kappa[parent, None] * means[parent]
+        total = kappa[level, None] * pull[level] + above
+        gamma[level] = np.sqrt(np.einsum("nd,nd->n", total, total))
+        psi[level] = _directions(total, gamma[level], psi[level])
+        means[level] = _means(psi[level], gamma[level])
+
+    def _estimated(self, posterior: Branches) -> Priors:
+        """Empirical Bayes of m, sigma and alpha; one node tells nothing of how nodes differ."""
+        kappas, n_clusters = posterior.kappas, len(posterior.rho)
+        if self.hierarchy.n_nodes == 1:
+            return posterior.priors
+        log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
+        found = posterior.priors.of_kappa(log_mean, log_square)
+        if n_clusters == 1:
+            return found
+        return found.of_weights(float(posterior.log_weights.mean()), n_clusters)
+
+
+def _means(psi: Float, gamma: Float) -> Float:
+    return np.asarray(bessel.ratio(psi.shape[1], gamma)[:, None] * psi)
+
+
+def _directions(total: Float, length: Float, otherwise: Float) -> Float:
+    """Rows over their lengths; `otherwise` where that is 0."""
+    there = (length > 0)[:, None]
+    return np.where(there, total / np.where(there, length[:, None], 1.0), otherwise)

@@ -1,0 +1,115 @@
+"""Where the clusters of a hierarchy begin: top-down by spherical k-means from k-means++ seeds.
+
+Either the rows of each node are parted among its children, which finds groups within groups; or as
+many k-means++ seeds as there are leaves are, which finds small clusters wherever they lie. Which of
+the two ends higher depends on the data, so runs do either in turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.checks import Float, Int
+from models.data import Matrix
+from models.methods.sphere.nested.hierarchy import Hierarchy
+from models.numerics.sphere import seed_rows, unit
+
+LLOYD = 10
+"""Iterations of k-means at a node: variational inference goes on from where they end."""
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+def begun(features: Matrix, hierarchy: Hierarchy, run: int, rng: np.random.Generator) -> Float:
+    """(K, D) unit vectors for the leaves: of parted rows in even runs, of parted seeds in odd."""
+    if run % 2:
+        features = features[np.sort(seed_rows(features, hierarchy.leaves.size, rng))]
+    return leaf_means(features, hierarchy, rng)
+
+
+def leaf_means(features: Matrix, hierarchy: Hierarchy, rng: np.random.Generator) -> Float:
+    """(K, D) unit vectors: the direction of the rows that each leaf begins with, at least one.
+
+    features : unit rows, at least K. The largest part goes to the child with the most leaves under
+    it. O(height N branching D), and the rows of a node twice.
+    """
+    means = np.empty((hierarchy.leaves.size, features.shape[1]))
+    cluster = np.full(hierarchy.n_nodes, -1, dtype=np.int64)
+    cluster[hierarchy.leaves] = np.arange(hierarchy.leaves.size)
+    start, child = hierarchy.below.indptr, hierarchy.below.indices
+    rows_of = {0: np.arange(features.shape[0])}
+    for node in range(hierarchy.n_nodes):
+        rows = rows_of.pop(node)
+        if cluster[node] >= 0:
+            means[cluster[node]] = _direction(features[rows])
+            continue
+        children = child[start[node] : start[node + 1]].astype(np.int64)
+        needed = hierarchy.n_leaves_under[children]
+        if children.size == 1:
+            rows_of[int(children[0])] = rows
+            continue
+        part = _parted(features[rows], np.sort(needed)[::-1], rng)
+        for number, one in enumerate(children[np.argsort(-needed, kind="stable")].tolist()):
+            rows_of[one] = rows[part == number]
+    return means
+
+
+def _parted(rows: Matrix, needed: Int, rng: np.random.Generator) -> Int:
+    """(n,) parts by spherical k-means, the largest first; part k has at least `needed[k]` rows."""
+    n_parts = needed.size
+    means = _dense(rows[seed_rows(rows, n_parts, rng)])
+    part = np.full(rows.shape[0], -1)
+    for _ in range(LLOYD):
+        cosine = _products(rows, means)
+        after = cosine.argmax(axis=1)
+        if (after == part).all():
+            break
+        part = after
+        total = _totals(rows, part, n_parts)
+        means = np.where(total.any(axis=1, keepdims=True), unit(total), means)
+    order = np.argsort(-np.bincount(part, minlength=n_parts), kind="stable")
+    rank = np.empty(n_parts, dtype=np.int64)
+    rank[order] = np.arange(n_parts)
+    return _filled(rank[part], cosine[:, order], needed)
+
+
+def _filled(part: Int, cosine: Float, needed: Int) -> Int:
+    """With rows moved to parts that lack some, those first that lose the least cosine."""
+    size = np.bincount(part, minlength=needed.size)
+    for lacking in np.flatnonzero(size < needed).tolist():
+        loss = cosine[np.arange(part.size), part] - cosine[:, lacking]
+        for row in np.argsort(loss, kind="stable").tolist():
+            if size[lacking] >= needed[lacking]:
+                break
+            own = part[row]
+            if own != lacking and size[own] > needed[own]:
+                part[row] = lacking
+                size[own] -= 1
+                size[lacking] += 1
+    return part
+
+
+def _products(rows: Matrix, means: Float) -> Float:
+    return np.asarray(rows @ means.T.astype(rows.dtype), dtype=np.float64)
+
+
+def _totals(rows: Matrix, part: Int, n_parts: int) -> Float:
+    n_rows = rows.shape[0]
+    ones = np.ones(n_rows, dtype=rows.dtype)
+    chosen = sp.csr_array((ones, (part, np.arange(n_rows))), shape=(n_parts, n_rows))
+    return _dense(chosen @ rows)
+
+
+def _direction(rows: Matrix) -> Float:
+    """Of the rows' sum; the first row's where they cancel."""
+    total = np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+    return unit(total) if total.any() else _dense(rows[:1])[0]
+
+
+def _dense(rows: Array | sp.csr_array) -> Float:
+    wide = rows.toarray() if isinstance(rows, sp.csr_array) else rows
+    return np.asarray(wide, dtype=np.float64)

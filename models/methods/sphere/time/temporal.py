@@ -1,0 +1,259 @@
+"""Variational inference for the mixture of vMF distributions whose clusters move with time.
+
+mu_1k ~ vMF(mu0, first C0), mu_tk ~ vMF(mu_{t-1,k}, C0), log kappa_k ~ N(m, sigma^2), weights as
+`time.weight_paths` says; factors as those of `bayes.variational`, with q(mu_tk) =
+vMF(psi_tk, gamma_tk) of every period:
+
+gamma_tk psi_tk = E[kappa_k] S_tk + C0 E[mu_{t-1,k}] + C0 E[mu_{t+1,k}] (thesis 5.5), S_tk the
+weighted sum of the period's rows, without the last term at the end, first C0 times mu0 in place of
+the one before at the beginning. q(kappa_k) follows from all periods: sum_t S_tk . E[mu_tk], each
+row's product with the mean of its own period (the print drops t there and kappa before the sum).
+
+C0 is the user's: its likeliest value tends to 0. The thesis draws the first means with it as well,
+which for slow clusters puts all in one place; they have their own here, estimated like the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from models.checks import Float, Int
+from models.clusters.choosing import share
+from models.method import Arrays, Progress, silent
+from models.methods.sphere.bayes import ascent
+from models.methods.sphere.bayes.ascent import Ladder
+from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
+from models.methods.sphere.bayes.priors import Priors, vmf_divergence
+from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.mixture.rows import TimedSums
+from models.methods.sphere.time.weight_paths import WeightPaths
+from models.numerics import bessel
+from models.numerics.sphere import unit
+
+TURNS, SWEEPS = 2, 4
+"""Times that q(kappa) follows q(mu) after each pass, and that q(mu) goes through the periods, odd
+and even ones in turn, each time."""
+
+SETTLING = 5
+"""Iterations in the period that a start by following begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """q of all but the assignments, and the priors.
+
+    psi (T, K, D) unit vectors; gamma (T, K); kappas of the clusters. c0 : of the steps; that of the
+    first means is the priors'.
+    """
+
+    psi: Float
+    gamma: Float
+    kappas: Concentrations
+    walk: WeightPaths
+    priors: Priors
+    c0: float
+
+    @property
+    def n_features(self) -> int:
+        return int(self.psi.shape[2])
+
+    @property
+    def lengths(self) -> Float:
+        """(T, K) of E[mu_tk], which points along psi_tk."""
+        return bessel.ratio(self.n_features, self.gamma)
+
+    def divergence(self) -> float:
+        """KL(q || prior) of all but the assignments: what the bound is below the evidence's sum."""
+        priors, n_features = self.priors, self.n_features
+        value = vmf_divergence(self.psi[0], self.gamma[0], priors.mu0, priors.c0).sum()
+        lengths = self.lengths
+        own = bessel.log_c(n_features, self.gamma[1:]) + self.gamma[1:] * lengths[1:]
+        cosine = np.einsum("tkd,tkd->tk", self.psi[1:], self.psi[:-1]) * lengths[1:] * lengths[:-1]
+        value += (own - bessel.log_c(n_features, self.c0) - self.c0 * cosine).sum()
+        value += self.kappas.divergence_from(priors).sum()
+        return float(value) + self.walk.divergence()
+
+    def arrays(self, prefix: str = "") -> dict[str, Float]:
+        return {
+            f"{prefix}psi": self.psi,
+            f"{prefix}gamma": self.gamma,
+            f"{prefix}c0": np.array([self.c0]),
+            **self.kappas.arrays(prefix),
+            **self.walk.arrays(prefix),
+            **self.priors.arrays(prefix),
+        }
+
+    @classmethod
+    def of(cls, arrays: Arrays, prefix: str = "") -> Paths:
+        psi, gamma = (np.asarray(arrays[prefix + name], np.float64) for name in ("psi", "gamma"))
+        kappas, priors = Concentrations.of(arrays, prefix), Priors.of(arrays, prefix)
+        walk, c0 = WeightPaths.of(arrays, prefix), float(arrays[f"{prefix}c0"][0])
+        return cls(psi, gamma, kappas, walk, priors, c0)
+
+    def reordered(self, order: Int) -> Paths:
+        """With component `order[k]` as component k."""
+        return replace(
+            self,
+            psi=self.psi[:, order],
+            gamma=self.gamma[:, order],
+            kappas=self.kappas.reordered(order),
+            walk=self.walk.reordered(order),
+        )
+
+
+Ascent: TypeAlias = ascent.Ascent[Paths]
+
+
+@dataclass(frozen=True, slots=True)
+class Temporal:
+    """How a run climbs (`runs.Way`); as `variational.Variational`.
+
+    passes : over the rows of each period. counted : of the same, 1 for rows that are fitted.
+    sd : s of the weights, to begin with.
+    """
+
+    passes: Sequence[Passes]
+    counted: Sequence[Float]
+    form: Form
+    priors: Priors
+    c0: float
+    sd: float
+    empirical: bool
+    max_kappa: float
+    max_iter: int
+    tol: float
+
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
+        """Clusters that stand still, each row at the nearest seed, or such that are followed from
+        one period to both ends: whichever has the higher bound."""
+        n_clusters, n_features = means.shape
+        nearest = Mixture(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
+        found = maximize(sums, nearest, Shape("shared", self.max_kappa))
+        priors, kappa = self.priors, found.kappa
+        if self.empirical and n_clusters > 1:
+            m = float(np.log(np.maximum(kappa[0], 1e-12)))
+            priors = replace(priors.of_means(found.means.mean(axis=0), self.max_kappa), m=m)
+        n_rows = np.array([one.sum() for one in self.counted])
+        log_size = np.log(sums.size + 1.0)
+        walk = WeightPaths.made(
+            np.tile(log_size - log_size.mean(), (n_rows.size, 1)),
+            np.tile(n_rows[:, None] / n_clusters, (1, n_clusters)),
+            1.0,
+            self.sd,
+        )
+        gamma = np.tile(sums.size * kappa + self.c0, (n_rows.size, 1))
+        kappas = Concentrations.at(kappa, n_features, priors)
+        still = np.repeat(found.means[None], n_rows.size, axis=0)
+        begun = [Paths(still, gamma, kappas, walk, priors, self.c0)]
+        if (n_rows > 0).sum() > 1:
+            first = int(np.random.default_rng(seed).choice(n_rows.size, p=n_rows / n_rows.sum()))
+            begun.append(replace(begun[0], psi=self._followed(begun[0], first)))
+        best: tuple[float, Paths] | None = None
+        for one in begun:
+            after = self._updated(one, self._expected(one, silent)[0], first=True)
+            if len(begun) == 1:
+                return ascent.Ascent(after)
+            bound = self._expected(after, silent)[1]
+            if best is None or bound > best[0]:
+                best = bound, after
+        assert best is not None
+        return ascent.Ascent(best[1])
+
+    def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
+        return ascent.restored(Paths.of, arrays, prefix)
+
+    def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
+        """Until the bound rises by no more than `tol` for each row."""
+        n_counted = float(sum(rows.sum() for rows in self.counted))
+        ladder = Ladder(self._expected, self._updated, n_counted, self.max_iter, self.tol)
+        return ladder.climb(one, progress, save)
+
+    def _expected(self, posterior: Paths, progress: Progress) -> tuple[TimedSums, float]:
+        """The assignments' sums, and the lower bound."""
+        n_periods, n_clusters = posterior.gamma.shape
+        size, total = np.zeros((n_periods, n_clusters)), np.zeros(posterior.psi.shape)
+        lengths, log_weights, evidence = posterior.lengths, posterior.walk.log_weights, 0.0
+        for t in range(n_periods):
+            within = share(progress, t / n_periods, (t + 1) / n_periods)
+            means = lengths[t, :, None] * posterior.psi[t]
+            found = self._assigned(t, means, posterior.kappas, log_weights[t], within)
+            if found is not None:
+                size[t], total[t] = found.size, found.total
+                evidence += float(found.evidence @ self.counted[t])
+        return TimedSums(size, total, evidence), evidence - posterior.divergence()
+
+    def _assigned(
+        self, t: int, means: Float, kappas: Concentrations, log_weights: Float, progress: Progress
+    ) -> Sums | None:
+        """Of one period; None where it has no rows."""
+        if not self.counted[t].size:
+            return None
+        weights, offsets = kappas.mean[:, None] * means, log_weights + kappas.log_c
+        return self.passes[t].expect(weights, offsets, self.counted[t], progress)
+
+    def _updated(self, before: Paths, sums: TimedSums, *, first: bool = False) -> Paths:
+        """Every factor at its maximum given the assignments, and the priors at theirs."""
+        priors, kappas = before.priors, before.kappas
+        n_features = before.n_features
+        psi, gamma = before.psi.copy(), before.gamma.copy()
+        lengths = before.lengths
+        size = sums.size.sum(axis=0)
+        for turn in range(TURNS):
+            pull = kappas.mean[:, None] * sums.total
+            pull[0] += priors.c0 * priors.mu0
+            for half in range(2 * SWEEPS):
+                self._move(slice(half % 2, None, 2), pull, psi, gamma, lengths)
+            along = (lengths * np.einsum("tkd,tkd->tk", sums.total, psi)).sum(axis=0)
+            known = None if first and turn == 0 else kappas
+            kappas = renewed(self.form, size, along, n_features, priors, known, self.max_kappa)
+        walk = before.walk.updated(sums.size)
+        after = Paths(psi, gamma, kappas, walk, priors, self.c0)
+        return self._estimated(after) if self.empirical else after
+
+    def _move(self, at: slice, pull: Float, psi: Float, gamma: Float, lengths: Float) -> None:
+        """q(mu) of every second period to its maximum, in place: they meet only through others.
+
+        pull : (T, K, D) E[kappa_k] S_tk, with the prior's part of the first. lengths : of E[mu_tk].
+        """
+        odd, n_periods = at.start, len(pull)
+        field = pull[at].copy()
+        after, before = np.arange(odd + 1, n_periods, 2), np.arange(1 - odd, n_periods - 1, 2)
+        field[: after.size] += (self.c0 * lengths[after])[..., None] * psi[after]
+        field[len(field) - before.size :] += (self.c0 * lengths[before])[..., None] * psi[before]
+        found = np.sqrt(np.einsum("tkd,tkd->tk", field, field))
+        there = (found > 0)[..., None]
+        psi[at] = np.where(there, field / np.where(there, found[..., None], 1.0), psi[at])
+        gamma[at], lengths[at] = found, bessel.ratio(psi.shape[2], found)
+
+    def _estimated(self, posterior: Paths) -> Paths:
+        """Empirical Bayes; with one cluster there is nothing to tell priors of clusters by."""
+        kappas = posterior.kappas
+        if len(kappas.mean) == 1:
+            return posterior
+        log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
+        priors = posterior.priors.of_kappa(log_mean, log_square).of_means(
+            (posterior.lengths[0, :, None] * posterior.psi[0]).mean(axis=0), self.max_kappa
+        )
+        return replace(posterior, priors=priors, walk=posterior.walk.estimated())
+
+    def _followed(self, begun: Paths, first: int) -> Float:
+        """(T, K, D) means that settle in the period `first` and are followed to both ends."""
+        psi, n_periods = begun.psi.copy(), len(begun.psi)
+        kappa, log_weights = begun.kappas.mean[:, None], begun.walk.log_weights[first]
+
+        def moved(t: int, means: Float, held: float) -> Float:
+            sums = self._assigned(t, means, begun.kappas, log_weights, silent)
+            return means if sums is None else unit(kappa * sums.total + held * means)
+
+        for _ in range(SETTLING):
+            psi[first] = moved(first, psi[first], 1e-3)
+        for t in range(first + 1, n_periods):
+            psi[t] = moved(t, psi[t - 1], self.c0)
+        for t in range(first - 1, -1, -1):
+            psi[t] = moved(t, psi[t + 1], self.c0)
+        return psi

@@ -1,0 +1,226 @@
+"""Tasks as points of the Poincaré ball, learned together with the nodes of a tree over them.
+
+A task's weights are those that all tasks share and its point over `radius`:
+
+    w_t = shared + z_t / radius
+
+so the centre of the ball is the regressor of all rows together. The loss that tasks have of their
+own (C_problem of eq. 21) is the negative log-likelihood of the rows, Gaussian about w_t.x with one
+variance for numbers, of classes else, per task and over `sharing`: the larger that is, the more
+the losses of the tree count.
+
+Points move by Riemannian Adam, nodes as those of any tree of the ball
+(`models.methods.hyperbolic.ball.training`).
+
+Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
+Trees in Hyperbolic Space" (2019), §5.
+
+Cost: O(B O D) a step for the rows of a batch, all of them or `MOST_ROWS`, besides that of the
+triples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import distinct
+from models.graphs.neighbours import nearest
+from models.method import Arrays, Progress, silent
+from models.methods.hyperbolic.ball import decoding
+from models.methods.hyperbolic.ball.descent import Descent
+from models.methods.hyperbolic.ball.tree_cost import cost_of
+from models.methods.hyperbolic.ball.triples import triples
+from models.methods.tasks.regression.table import Float, Int, Problem
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MOST_ROWS = 1 << 14
+"""Rows whose loss a step looks at; where there are more, so many drawn anew each time, ..."""
+
+MOST_VALUES = 1 << 23
+"""... or fewer, so that the weights of their tasks are so many, and at least `LEAST_ROWS`."""
+
+LEAST_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is fitted to: columns (N, Q), scaled targets (N,), task (N,) of T.
+
+    variance : of the targets about their regressors; 1 for classes.
+    """
+
+    columns: Float
+    targets: Float
+    task: Int
+    n_tasks: int
+    problem: Problem
+    variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """From points to weights. shared : (O, Q)."""
+
+    shared: Float
+    radius: float
+
+    def points(self, weights: Float) -> npt.NDArray[np.float32]:
+        """(T, O Q) of weights (T, O, Q)."""
+        flat = (weights - self.shared).reshape(len(weights), -1)
+        return (flat * self.radius).astype(np.float32)
+
+    def weights(self, points: npt.NDArray[np.float32]) -> Float:
+        found: Float = self.shared + points.astype(np.float64).reshape(
+            len(points), *self.shared.shape
+        ) / (self.radius)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How points are moved: as `models.methods.hyperbolic.ball.training.Effort` says of nodes."""
+
+    sharing: float
+    learning_rate: float
+    batch_size: int
+    n_neighbors: int
+    max_norm: float
+
+
+class TaskPoints:
+    """The tasks as leaves to learn from (`models.methods.hyperbolic.ball.triples.Leaves`).
+
+    start : (T, O Q) points, T > 2. history : where they were at the start and after each round.
+    still : they stay there, and nodes are moved alone.
+    """
+
+    def __init__(
+        self,
+        start: npt.NDArray[np.float32],
+        chart: Chart,
+        rows: Rows,
+        moves: Moves,
+        seed: int,
+        threads: int,
+        *,
+        still: bool = False,
+    ) -> None:
+        import torch
+
+        self._moving = torch.from_numpy(start.copy())
+        self._at = self._moving.detach().requires_grad_()
+        self.learned: Sequence[Tensor] = () if still else (self._at,)
+        self._mover = Descent(self._moving, "adam", moves.learning_rate, moves.max_norm)
+        self._rows, self._moves, self._seed, self._threads = rows, moves, seed, threads
+        self._radius, self._shape = chart.radius, chart.shared.shape
+        self._columns = torch.from_numpy(rows.columns.astype(np.float32))
+        self._offset = torch.from_numpy((rows.columns @ chart.shared.T).astype(np.float32))
+        self._task = torch.from_numpy(rows.task)
+        kind = np.float32 if rows.problem == "regression" else np.int64
+        self._targets = torch.from_numpy(rows.targets.astype(kind))
+        self.history = [start.copy()]
+        self.begin(0, silent)
+
+    @property
+    def moving(self) -> Tensor:
+        return self._moving
+
+    @property
+    def near(self) -> npt.NDArray[np.int32]:
+        """(T, k) neighbours of each as of the last round's beginning."""
+        return self._near
+
+    def begin(self, number: int, progress: Progress) -> None:
+        self._rng = np.random.default_rng([self._seed, number])
+        points = self._moving.numpy()
+        first, place = distinct(points)
+        k = min(self._moves.n_neighbors, len(first) - 1)
+        if k < 1:
+            # All at one place: then any other is as near.
+            self._near = np.roll(np.arange(len(points), dtype=np.int32), 1)[:, None]
+            return
+        found = nearest(points[first], k, "euclidean", self._threads, silent)
+        self._near = first[found.index].astype(np.int32)[place]
+
+    def draw(self) -> Tensor:
+        import torch
+
+        number = triples(self._near, self._moves.batch_size, self._rng)
+        places = self._at if self.learned else self._moving
+        return places[torch.from_numpy(number)]
+
+    def problem(self) -> Tensor | None:
+        import torch
+        from torch.nn import functional as F
+
+        if not self.learned:
+            return None
+        columns, offset, task, targets = self._columns, self._offset, self._task, self._targets
+        factor = 1.0
+        most = min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // self._at.shape[1]))
+        if len(columns) > most:
+            number = torch.from_numpy(self._rng.integers(len(columns), size=most))
+            columns, offset = columns[number], offset[number]
+            task, targets = task[number], targets[number]
+            factor = len(self._columns) / most
+        own = self._at.view(-1, *self._shape)[task] / self._radius
+        scores = offset + (own * columns[:, None, :]).sum(dim=2)
+        if self._rows.problem == "regression":
+            error = scores[:, 0] - targets
+            loss = (error * error).sum() / (2 * self._rows.variance)
+        elif scores.shape[1] == 1:
+            sign = 1.0 - 2.0 * targets
+            loss = F.softplus(sign * scores[:, 0]).sum()
+        else:
+            loss = F.cross_entropy(scores, targets, reduction="sum")
+        return loss * (factor / (self._rows.n_tasks * self._moves.sharing))
+
+    def learn(self, gradients: Sequence[Tensor]) -> None:
+        self._mover.step(gradients[0])
+
+    def keep(self) -> None:
+        self.history.append(self._moving.numpy().copy())
+
+    def arrays(self) -> Arrays:
+        return {
+            "history": np.stack(self.history),
+            **{f"mover.{name}": array for name, array in self._mover.arrays().items()},
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        import torch
+
+        self.history = list(arrays["history"])
+        self._moving.copy_(torch.from_numpy(self.history[-1].copy()))
+        mover = {
+            name.removeprefix("mover."): array
+            for name, array in arrays.items()
+            if name.startswith("mover.")
+        }
+        self._mover.restore(mover)
+
+
+class TreeOfTasks:
+    """Judges the nodes by the tasks' points as they are by then and their neighbours."""
+
+    def __init__(self, leaves: TaskPoints) -> None:
+        self._leaves = leaves
+
+    @property
+    def n_pairs(self) -> int:
+        return int(self._leaves.near.size)
+
+    def cost(self, nodes: Tensor) -> float:
+        ordered = nodes[decoding.ranked(nodes)]
+        parent = decoding.parents(ordered).parent[:, 0]
+        chosen = decoding.choices(self._leaves.moving, ordered).parent[:, 0]
+        near = self._leaves.near
+        one = np.repeat(np.arange(len(near)), near.shape[1])
+        return cost_of(parent, chosen, chosen[one], chosen[near.ravel()])

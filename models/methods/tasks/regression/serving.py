@@ -1,0 +1,113 @@
+"""Regressors of tasks as a model, a tree over the tasks, and what both say of new rows.
+
+The points of the tree are the rows; each leaf is a task, with its rows.
+
+Cost: O(N O D) for new rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from models.checks import require_width
+from models.data import Data, require_finite
+from models.method import Arrays, Fitted, Model, Predictions
+from models.methods.tasks.regression import linear
+from models.methods.tasks.regression.inputs import said_of_tasks
+from models.methods.tasks.regression.linear import Scaling
+from models.methods.tasks.regression.table import Float, Problem, Table, tasks_of
+from models.tree.build import from_merges
+from models.tree.tree import Tree
+from models.tree.walk import paths
+
+
+def linked(distances: Float, table: Table) -> Tree:
+    """By average linkage; distances (T, T), symmetric. O(T^2)."""
+    import fastcluster
+    from scipy.spatial.distance import squareform
+
+    condensed = squareform(distances, checks=False)
+    merges = fastcluster.linkage(condensed, method="average")
+    # Rounding may leave a merge a little below one that it is made of.
+    height = np.maximum.accumulate(merges[:, 2])
+    return from_merges(
+        merges[:, 0].astype(np.int64),
+        merges[:, 1].astype(np.int64),
+        height,
+        names=[str(task) for task in table.tasks],
+        leaf_of_point=table.by_row(np.arange(table.n_tasks)),
+    )
+
+
+def apart(weights: Float) -> Float:
+    """(T, T) Euclidean distances between the regressors."""
+    from scipy.spatial.distance import pdist, squareform
+
+    found: Float = squareform(pdist(weights.reshape(len(weights), -1)))
+    return found
+
+
+def served(
+    tree: Tree,
+    weights: Float,
+    scaling: Scaling,
+    table: Table,
+    fitted: Table,
+    out: Table,
+    problem: Problem,
+    metrics: dict[str, float],
+    warnings: Sequence[str] = (),
+    curves: Mapping[str, Sequence[tuple[int, float]]] | None = None,
+    arrays: Arrays | None = None,
+) -> Fitted:
+    """What a fit gives.
+
+    tree : over all rows. weights : (T, O, Q). fitted, out : the rows of `table` that were fitted
+    to, and those kept out. arrays : of the model besides.
+    """
+    told = dict(metrics)
+    for part in (fitted, out):
+        if len(part.row):
+            found = linear.scores(scaling.columns(part), part.task, weights)
+            own = part is fitted
+            told.update(linear.measured(found, scaling.targets(part), problem, fitted=own))
+    coefficients, intercept = scaling.plain(weights)
+    leaf_of_task = np.empty(table.n_tasks, dtype=np.int64)
+    leaf_of_task[table.task] = tree.leaf_of_point[table.row]
+    return Fitted(
+        tree=tree,
+        model=Model(
+            arrays={
+                "coefficients": coefficients,
+                "intercept": intercept,
+                "leaf_of_task": leaf_of_task,
+                **(arrays or {}),
+            },
+            facts={"problem": problem, "tasks": table.tasks, "classes": table.classes},
+        ),
+        metrics=told,
+        curves=curves or {},
+        warnings=(*said_of_tasks(table, fitted), *warnings),
+    )
+
+
+def place(model: Model, tree: Tree, data: Data) -> Predictions:
+    """Of each row the leaf of its task, certain, and as `value` what its regressor says.
+
+    UsageError for another number of columns, values that are not finite, a task not known.
+    """
+    features = data.dense("features")
+    coefficients = model.arrays["coefficients"]
+    require_width(features, coefficients.shape[2])
+    require_finite(features, "features")
+    task = tasks_of(data, model.facts["tasks"], len(features))
+    leaf = model.arrays["leaf_of_task"][task]
+    weights = np.concatenate([coefficients, model.arrays["intercept"][:, :, None]], axis=2)
+    columns = np.hstack([features.astype(np.float64), np.ones((len(features), 1))])
+    found = linear.scores(columns, task, weights)
+    start, node = paths(tree, leaf)
+    return Predictions(
+        leaf, start, node, np.ones(len(node)), linear.values_of(found, model.facts["classes"])
+    )

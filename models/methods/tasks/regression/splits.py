@@ -1,0 +1,36 @@
+"""Rows kept out: a share of each task's to measure on, and folds to choose by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.methods.tasks.regression.table import Int, Mask, Table
+
+
+def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:
+    """(N,) which rows are kept out: `share` of each task's, rounded, at random; of each at least
+    one stays, and of two or more rows at least one is kept out where the share is not 0."""
+    out = np.zeros(len(table.row), dtype=bool)
+    if share == 0.0:
+        return out
+    for begin, end in zip(table.start[:-1].tolist(), table.start[1:].tolist(), strict=True):
+        n_rows = end - begin
+        n_out = min(max(1, round(share * n_rows)), n_rows - 1)
+        out[begin + rng.choice(n_rows, n_out, replace=False)] = True
+    return out
+
+
+def folds(table: Table, n_folds: int, rng: np.random.Generator) -> Int:
+    """(N,) the fold of each row: those of a task, and within it those of a class, are spread over
+    all folds as evenly as they can be. The only row of a task is in none: -1."""
+    fold = np.full(len(table.row), -1)
+    for begin, end in zip(table.start[:-1].tolist(), table.start[1:].tolist(), strict=True):
+        n_rows = end - begin
+        order = rng.permutation(n_rows)
+        first = int(rng.integers(n_folds))
+        if n_rows < 2:
+            continue
+        if table.classes:
+            order = order[np.argsort(table.targets[begin:end][order], kind="stable")]
+        fold[begin + order] = (first + np.arange(n_rows)) % n_folds
+    return fold

@@ -1,1 +1,0 @@
-"""Regression and classification of several tasks, each of which has its own regressor."""

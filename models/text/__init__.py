@@ -1,1 +1,0 @@
-"""Documents as words: tokens, vocabularies, and what is counted of them."""

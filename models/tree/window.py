@@ -1,0 +1,256 @@
+"""A part of a tree small enough to be drawn: the largest subtrees open, the rest folded."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import UsageError
+from models.tree.layout import Scale, layout, readable_scale
+from models.tree.leaf_ranges import leaf_counts, spans
+from models.tree.tree import Tree
+from models.tree.walk import require_node
+
+Rows = npt.NDArray[np.int64]
+
+_DIGITS = 7
+"""Of places: enough for a picture of a million pixels, and half as long as all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The nodes that are shown, in preorder (so tips come from left to right).
+
+    node : (n_shown,) their rows in the whole tree.
+    parent : (n_shown,) position of the parent in these columns, -1 for the first.
+    n_leaves : (n_shown,) leaves under each in the whole tree.
+    hidden : (n_shown,) how many of its children are not shown; above 0 the node is folded.
+    """
+
+    node: npt.NDArray[np.int64]
+    parent: npt.NDArray[np.int64]
+    n_leaves: npt.NDArray[np.int64]
+    hidden: npt.NDArray[np.int64]
+
+    @property
+    def tip(self) -> npt.NDArray[np.bool_]:
+        """(n_shown,) whether no child is shown; a root may be folded and yet no tip."""
+        ends: npt.NDArray[np.bool_] = np.bincount(self.parent[1:], minlength=self.node.size) == 0
+        return ends
+
+
+def fold(
+    tree: Tree,
+    root: int = 0,
+    *,
+    max_nodes: int = 500,
+    max_tips: int | None = None,
+    max_depth: int | None = None,
+    place: npt.NDArray[np.integer] | None = None,
+) -> Folded:
+    """Open the subtrees with most leaves first (ties: most points, then lowest row) while they fit.
+
+    A node opens whole or stays folded; only a root with more children than fit shows the largest
+    of them. O(n_nodes) the first time, then O(shown log shown) and the children looked at.
+
+    Parameters
+    ----------
+    max_nodes : bound on the nodes shown.
+    max_tips : bound on the shown nodes without shown children.
+    max_depth : nodes so many edges below `root` stay folded.
+    place : (n_nodes,) siblings stand by this from left to right; by row number without it.
+    """
+    require_node(tree, root)
+    for name, value in (("max_nodes", max_nodes), ("max_tips", max_tips), ("depth", max_depth)):
+        if value is not None and value < (0 if name == "depth" else 1):
+            raise UsageError(
+                f"Parameter {name!r} is {value}; it must be at least "
+                f"{0 if name == 'depth' else 1}.",
+                code="wrong-parameter",
+                parameter=name,
+            )
+    opened, n_shown, n_tips = _first(tree, root, max_nodes, max_tips, max_depth)
+    first, child = tree.children
+    room = max_nodes - n_shown
+    if max_tips is not None:
+        room = min(room, max_tips - n_tips + 1)
+    if opened.size:
+        shown = np.append(root, _under(first, child, opened))
+        more = _rest(tree, root, shown, opened, room, max_depth)
+        shown = np.append(shown, _under(first, child, more)) if more.size else shown
+    else:
+        # The root alone may be opened in part.
+        below = child[first[root] : first[root + 1]]
+        if room < 2 or max_depth == 0:
+            below = below[:0]
+        best = np.lexsort((below, -tree.size[below], -leaf_counts(tree)[below]))[:room]
+        shown = np.append(root, below[best])
+    return _columns(tree, shown, spans(tree).start if place is None else place)
+
+
+def _first(
+    tree: Tree, root: int, max_nodes: int, max_tips: int | None, max_depth: int | None
+) -> tuple[Rows, int, int]:
+    """The nodes that are opened before the first one that does not fit; nodes and tips by then."""
+    counts = leaf_counts(tree)
+    inner = np.flatnonzero(tree.n_children)
+    if root:
+        # Above the root, where it is an only child, the same leaves begin; its rows come before.
+        place = spans(tree).start[inner] - spans(tree).start[root]
+        inner = inner[(place >= 0) & (place < counts[root]) & (inner >= root)]
+    if max_depth is not None:
+        inner = inner[tree.depth[inner] < tree.depth[root] + max_depth]
+    if inner.size > max_nodes:
+        last = inner.size - max_nodes
+        inner = inner[counts[inner] >= np.partition(counts[inner], last)[last]]
+    # Sorted so, a parent comes before its children.
+    order = inner[np.lexsort((inner, -tree.size[inner], -counts[inner]))]
+    shown = 1 + np.cumsum(tree.n_children[order])
+    tips = 1 + np.cumsum(tree.n_children[order] - 1)
+    fits = (shown <= max_nodes) & (tips <= (max_nodes if max_tips is None else max_tips))
+    n = int(fits.argmin()) if not fits.all() else order.size
+    return (order[:n], int(shown[n - 1]), int(tips[n - 1])) if n else (order[:0], 1, 1)
+
+
+def _rest(
+    tree: Tree, root: int, shown: Rows, opened: Rows, room: int, max_depth: int | None
+) -> Rows:
+    """The smaller nodes that still fit after one did not, one by one."""
+    counts = leaf_counts(tree)
+    first, child = tree.children
+    closed = np.setdiff1d(shown[tree.n_children[shown] > 0], opened, assume_unique=True)
+    deepest = None if max_depth is None else int(tree.depth[root]) + max_depth
+
+    def fitting(nodes: Rows) -> list[tuple[int, int, int]]:
+        if deepest is not None:
+            nodes = nodes[tree.depth[nodes] < deepest]
+        nodes = nodes[(tree.n_children[nodes] > 0) & (tree.n_children[nodes] <= room)]
+        keys = zip((-counts[nodes]).tolist(), (-tree.size[nodes]).tolist(), nodes, strict=True)
+        return [(count, size, int(node)) for count, size, node in keys]
+
+    queue = fitting(closed) if room > 0 else []
+    heapq.heapify(queue)
+    more = []
+    while queue and room > 0:
+        _, _, node = heapq.heappop(queue)
+        if tree.n_children[node] > room:
+            continue
+        below = child[first[node] : first[node + 1]]
+        more.append(node)
+        room -= below.size
+        for found in fitting(below):
+            heapq.heappush(queue, found)
+    return np.array(more, dtype=np.int64)
+
+
+def _under(first: Rows, child: Rows, nodes: Rows) -> Rows:
+    """The children of all these nodes."""
+    begin, n_below = first[nodes], first[nodes + 1] - first[nodes]
+    ends = np.cumsum(n_below)
+    found: Rows = child[np.repeat(begin - ends + n_below, n_below) + np.arange(int(ends[-1]))]
+    return found
+
+
+def _columns(tree: Tree, shown: Rows, place: npt.NDArray[np.integer]) -> Folded:
+    """The shown nodes in preorder: by where their leaves begin, parents before children."""
+    counts = leaf_counts(tree)
+    node = shown[np.lexsort((shown, -counts[shown], place[shown]))]
+    in_order = np.argsort(node)
+    parent = in_order[np.searchsorted(node, tree.parent[node], sorter=in_order) % node.size]
+    parent[0] = -1
+    seen = np.bincount(parent[1:], minlength=node.size)
+    return Folded(
+        node=node,
+        parent=parent,
+        n_leaves=counts[node],
+        hidden=tree.n_children[node] - seen,
+    )
+
+
+Colours = Callable[[Folded], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
+"""Category (-1: none) and share of each shown node, as `models.tree.categories.shared` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A part of a tree laid out for drawing.
+
+    nodes : plain JSON values, see `scene`.
+    scale : what y shows.
+    axis : the heights at y = 0 and y = 1; None where y does not follow the height alone.
+    """
+
+    nodes: list[dict[str, Any]]
+    scale: Scale
+    axis: tuple[float, float] | None
+
+
+def view(
+    tree: Tree, root: int = 0, max_nodes: int = 500, *, scale: Scale = "height"
+) -> list[dict[str, Any]]:
+    """The nodes of `scene`."""
+    return scene(tree, root, max_nodes, scale=scale).nodes
+
+
+def scene(
+    tree: Tree,
+    root: int = 0,
+    max_nodes: int = 500,
+    *,
+    scale: Scale | Literal["auto"] = "height",
+    colours: Colours | None = None,
+    place: npt.NDArray[np.integer] | None = None,
+) -> Scene:
+    """The part under `root` laid out for drawing, in preorder.
+
+    Each node has `id` (its row in the tree), `parent` (None for `root`), `x`, `y` (see
+    `models.tree.layout`: the root at y = 0, the lowest height at y = 1), `height`, `size`,
+    `n_leaves`, `name`, `folded` (some of its children are not shown) and `hidden` (how many). A
+    folded node takes more room across than a leaf, by the logarithm of its leaves. With `colours`
+    it has `category` and `share`, both None for none. The scale "auto" is the one that can be read
+    best. `place` as in `fold`.
+
+    Raises UsageError for a root that is no node and max_nodes below 1. Cost as `fold`.
+    """
+    part = fold(tree, root, max_nodes=max_nodes, place=place)
+    height = tree.height[part.node]
+    # Below a folded node the tree goes on, so its own height must not look like the ground.
+    low = float(tree.height.min()) if part.hidden.any() else float(height.min())
+    high = float(height.max())
+    if scale == "auto":
+        scale = readable_scale(part.parent, height)
+    elif high == low and scale != "depth":
+        scale = "level"
+    found = layout(part.parent, height, scale=scale, lowest=low, weight=tip_weight(part.n_leaves))
+    columns: dict[str, list[Any]] = {
+        "id": part.node.tolist(),
+        "parent": [None, *part.node[part.parent[1:]].tolist()],
+        "x": np.round(found.x, _DIGITS).tolist(),
+        "y": np.round(found.y, _DIGITS).tolist(),
+        "height": height.tolist(),
+        "size": tree.size[part.node].tolist(),
+        "n_leaves": part.n_leaves.tolist(),
+        "folded": (part.hidden > 0).tolist(),
+        "hidden": part.hidden.tolist(),
+        "name": tree.name[part.node].tolist(),
+    }
+    if colours is not None:
+        category, share = colours(part)
+        found_any = (category >= 0).tolist()
+        for key, values in (
+            ("category", category.tolist()),
+            ("share", np.round(share, _DIGITS).tolist()),
+        ):
+            columns[key] = [v if any_ else None for v, any_ in zip(values, found_any, strict=True)]
+    nodes = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return Scene(nodes, scale, (high, low) if scale in ("height", "sqrt") else None)
+
+
+def tip_weight(n_leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Room that a tip takes across: 1 for a leaf, one third more for each doubling of leaves."""
+    return 1.0 + np.log2(np.maximum(n_leaves, 1)) / 3.0

@@ -1,0 +1,253 @@
+"""The path of each cluster over time: numbers, table and picture of a model that has it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load
+
+from app.forms import cluster_paths as paths_module
+from app.http.security import new_key
+from models.numerics.sphere import draw_vmf
+from tests.app.conftest import Start, Working, problem_of
+
+N_PERIODS, N_CLUSTERS = 5, 3
+DATES = ["2024-01-01", "2024-02-01", "2024-03-01", "2024-04-01", "2024-06-01"]
+NAMES = ["engine", "=brake", "<script>", "שלום", "e", "f"]
+
+
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """(points, their periods): three clusters that move, with shares of 1/2, 1/3 and 1/6."""
+    rng = np.random.default_rng(0)
+    period = np.repeat(np.arange(N_PERIODS), 36)
+    own = np.tile(np.repeat([0, 1, 2], [18, 12, 6]), N_PERIODS)
+    path = [np.eye(6)[:3]]
+    for _ in range(N_PERIODS - 1):
+        path.append(draw_vmf(path[-1], 60.0, rng))
+    return draw_vmf(np.array(path)[period, own], 300.0, rng), period
+
+
+def fitted(working: Working, **body: Any) -> dict[str, Any]:
+    points, period = rows()
+    stamps = [DATES[one] for one in period]
+    answer = working.client.post(
+        "/v1/jobs",
+        json={
+            "method": "tvmf",
+            "inputs": {
+                "features": points.tolist(),
+                "timestamps": stamps,
+                "feature_names": NAMES,
+            },
+            "params": {"n_clusters": N_CLUSTERS, "n_init": 1, "max_iter": 15},
+            **body,
+        },
+        headers={"Prefer": "wait=30"},
+    )
+    job: dict[str, Any] = answer.json()
+    assert job["status"] == "succeeded", job
+    return job
+
+
+@pytest.fixture
+def made(working: Working) -> dict[str, Any]:
+    return dict(fitted(working)["result"])
+
+
+def get(working: Working, made: dict[str, Any], form: str = "json", **params: Any) -> Any:
+    return working.client.get(f"/v1/models/{made['model']}/paths.{form}", params=params)
+
+
+def test_they_are_what_the_model_holds(working: Working, made: dict[str, Any]) -> None:
+    body = get(working, made).json()
+    arrays = load(working.client.get(f"/v1/models/{made['model']}/content").content)
+    psi, weights = arrays["0.psi"], arrays["0.weights"]
+    nodes = working.client.get(f"/v1/trees/{made['tree']}.json").json()["nodes"]
+    assert (body["model"], body["tree"]) == (made["model"], made["tree"])
+    assert (body["n_periods"], body["n_clusters"]) == (N_PERIODS, N_CLUSTERS)
+    assert (body["dated"], body["binned"], body["next_cursor"]) == (True, False, None)
+    assert [one["label"] for one in body["items"]] == [f"{day}T00:00:00Z" for day in DATES]
+    assert [one["n_rows"] for one in body["items"]] == [36] * N_PERIODS
+    assert [one["until"] for one in body["items"]] == [None] * N_PERIODS
+    for cluster, said in enumerate(body["clusters"]):
+        node = nodes[said["node"]]
+        assert (said["cluster"], said["name"]) == (cluster, node["name"])
+        for name in ("kappa", "kappa_low", "kappa_high"):
+            assert said[name] == node[name] == arrays[f"0.{name}"][cluster]
+    for t, period in enumerate(body["items"]):
+        assert period["period"] == t
+        for k, one in enumerate(period["clusters"]):
+            assert one["cluster"] == k
+            assert one["weight"] == pytest.approx(weights[t, k], abs=1e-6)
+            turned = np.rad2deg(np.arccos(np.clip(psi[t, k] @ psi[max(t - 1, 0), k], -1, 1)))
+            far = np.rad2deg(np.arccos(np.clip(psi[t, k] @ psi[0, k], -1, 1)))
+            assert one["from_first"] == pytest.approx(far, abs=1e-4)
+            if t:
+                assert one["drift"] == pytest.approx(turned, abs=1e-4)
+            else:
+                assert one["drift"] is None
+            adds = psi[t, k] * (psi[t, k] - weights[t] @ psi[t])
+            best = [column for column in np.argsort(-adds)[:5] if adds[column] > 0]
+            assert [f["feature"] for f in one["features"]] == [NAMES[column] for column in best]
+            assert [f["weight"] for f in one["features"]] == pytest.approx(
+                psi[t, k][best], abs=1e-6
+            )
+
+
+def test_pages_clusters_and_fields(
+    working: Working, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = get(working, made).json()
+    found: list[Any] = []
+    address: str | None = f"/v1/models/{made['model']}/paths?limit=2"
+    while address:
+        answer = working.client.get(address)
+        found += answer.json()["items"]
+        assert len(answer.json()["items"]) <= 2
+        address = answer.links.get("next", {}).get("url")
+    assert found == whole["items"]
+    # However many clusters there are, a page has at most so many numbers of each kind.
+    monkeypatch.setattr(paths_module, "MOST_ENTRIES", 7)
+    page = get(working, made).json()
+    assert (len(page["items"]), page["next_cursor"]) == (2, "2")
+    assert get(working, made, cursor="4").json()["items"] == whole["items"][4:]
+    assert get(working, made, cursor="99").json()["items"] == []
+    assert get(working, made, "csv").text.count("\r\n") == 1 + N_PERIODS * N_CLUSTERS
+    part = get(working, made, clusters="2,0", fields="weight").json()
+    assert [one["cluster"] for one in part["clusters"]] == [2, 0]
+    assert set(part["clusters"][0]) == {"cluster", "node", "name"}
+    assert part["items"][1]["clusters"] == [
+        {name: whole["items"][1]["clusters"][k][name] for name in ("cluster", "weight")}
+        for k in (2, 0)
+    ]
+
+
+def test_as_csv(working: Working, made: dict[str, Any]) -> None:
+    answer = get(working, made, "csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    table = list(csv.DictReader(io.StringIO(answer.text)))
+    items = get(working, made).json()["items"]
+    expected = [(one, period) for period in items for one in period["clusters"]]
+    assert len(table) == len(expected)
+    for row, (one, period) in zip(table, expected, strict=True):
+        assert (row["label"], row["n_rows"]) == (period["label"], "36")
+        assert int(row["cluster"]) == one["cluster"]
+        assert float(row["weight"]) == one["weight"]
+        assert row["drift"] == ("" if one["drift"] is None else str(one["drift"]))
+        assert float(row["kappa_low"]) < float(row["kappa"]) < float(row["kappa_high"])
+        said = "; ".join(f["feature"] for f in one["features"])
+        assert row["features"].removeprefix("'") == said
+        # No formula for a spreadsheet.
+        assert not row["features"].startswith("=")
+        assert not row["name"].startswith("=")
+    short = get(working, made, "csv", fields="drift").text.splitlines()[0]
+    assert short == "period,label,until,n_rows,cluster,name,drift"
+
+
+def test_bins_and_numbers_without_names(working: Working) -> None:
+    points, period = rows()
+    inputs = {"timestamps": (period + 2000).tolist()}
+    job = working.client.post(
+        "/v1/jobs",
+        json={
+            "method": "tvmf",
+            "inputs": {"features": points.tolist(), **inputs},
+            "params": {"n_clusters": 2, "n_init": 1, "max_iter": 15, "n_periods": 2},
+        },
+        headers={"Prefer": "wait=30"},
+    ).json()
+    body = get(working, job["result"]).json()
+    assert (body["dated"], body["binned"], body["n_periods"]) == (False, True, 2)
+    assert [(one["label"], one["until"]) for one in body["items"]] == [
+        ("2000", "2002"),
+        ("2002", "2004"),
+    ]
+    assert [one["n_rows"] for one in body["items"]] == [72, 108]
+    assert {one["features"] for period in body["items"] for one in period["clusters"]} == {None}
+
+
+def test_clusters_of_a_hierarchy_over_them(working: Working) -> None:
+    made = fitted(working, then="l2h")["result"]
+    body = get(working, made).json()
+    nodes = working.client.get(f"/v1/trees/{made['tree']}.json").json()["nodes"]
+    for said in body["clusters"]:
+        assert nodes[said["node"]]["name"] == said["name"] == str(said["cluster"])
+    assert len({said["node"] for said in body["clusters"]}) == N_CLUSTERS
+
+
+def test_pictures(working: Working, made: dict[str, Any]) -> None:
+    picture = get(working, made, "svg", title="<b>&", theme="dark", clusters="1")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    texts = [one.text for one in ET.fromstring(picture.content).iter() if one.text]
+    assert "<b>&" in texts
+    assert "2 others" in texts
+    assert '<rect width="1000" height="' in picture.text
+    assert 'fill="#14181d"' in picture.text
+    drawn = get(working, made, "png", px=300, height=200)
+    assert drawn.headers["content-type"] == "image/png"
+    assert drawn.content[16:24] == (300).to_bytes(4, "big") + (200).to_bytes(4, "big")
+    by_accept = working.client.get(
+        f"/v1/models/{made['model']}/paths", headers={"Accept": "image/svg+xml"}
+    )
+    assert by_accept.content == get(working, made, "svg").content
+    assert by_accept.headers["vary"] == "Accept"
+
+
+def test_the_client_that_has_it_is_told_so(working: Working, made: dict[str, Any]) -> None:
+    address = f"/v1/models/{made['model']}/paths"
+    tags = set()
+    for form, query in (("json", ""), ("csv", ""), ("svg", ""), ("svg", "?theme=dark")):
+        first = working.client.get(f"{address}.{form}{query}")
+        tags.add(first.headers["etag"])
+        again = working.client.get(
+            f"{address}.{form}{query}", headers={"If-None-Match": first.headers["etag"]}
+        )
+        assert (again.status_code, again.content) == (304, b"")
+        assert first.headers["cache-control"] == "private, no-cache"
+    assert len(tags) == 4
+
+
+def test_what_cannot_be_had(working: Working, made: dict[str, Any]) -> None:
+    points, _ = rows()
+    other = working.client.post(
+        "/v1/jobs",
+        json={"method": "kmeans", "inputs": {"features": points.tolist()}},
+        headers={"Prefer": "wait=30"},
+    ).json()["result"]
+    for form in ("json", "csv", "svg", "png"):
+        problem = problem_of(get(working, other, form), 404, "not-found")
+        assert "'kmeans' has no paths over time" in problem["detail"]
+    problem_of(get(working, made, "xls"), 406, "not-acceptable")
+    for params, said in (
+        ({"clusters": "0,7"}, "no cluster 7; the model has 3"),
+        ({"clusters": "a"}, "clusters"),
+        ({"clusters": "-1"}, "clusters"),
+        ({"fields": "weight,length"}, "no field 'length'"),
+        ({"limit": 0}, "limit"),
+        ({"cursor": "x"}, "cursor"),
+        ({"px": 99}, "px"),
+        ({"palette": "rainbow"}, "palette"),
+    ):
+        problem = problem_of(get(working, made, **params), 422, "invalid-request")
+        assert said in problem["detail"], problem
+    for strange in ("md_" + "0" * 26, "md_x", made["tree"]):
+        problem_of(get(working, {"model": strange}), 404, "not-found")
+    assert working.client.delete(f"/v1/models/{made['model']}").status_code == 204
+    problem_of(get(working, made), 404, "not-found")
+
+
+def test_a_tenant_sees_no_other_tenants_paths(working: Working, start: Start) -> None:
+    made = fitted(working)["result"]
+    key, line = new_key("other")
+    # The same Redis and store, now with keys; the model is the keyless tenant's.
+    other = start(api_keys=(line,))
+    for form in ("json", "png"):
+        address = f"/v1/models/{made['model']}/paths.{form}"
+        problem_of(other.client.get(address), 401, "unauthenticated")
+        theirs = other.client.get(address, headers={"Authorization": f"Bearer {key}"})
+        problem_of(theirs, 404, "not-found")

@@ -1,0 +1,153 @@
+"""Following a job by server-sent events."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from app.http.observability import Figures, Observed
+from tests.app.conftest import Api, Live, new_job
+from workers.model import Advance
+
+
+def events_of(text: str) -> list[tuple[str, str | None, Any]]:
+    """(event, id, data) of each, pings left out."""
+    found = []
+    for block in text.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if line[:1] != ":")
+        if fields:
+            found.append((fields["event"], fields.get("id"), json.loads(fields["data"])))
+    return found
+
+
+def followed(api: Api, job_id: str, after: str | None = None) -> list[tuple[str, str | None, Any]]:
+    headers = {} if after is None else {"Last-Event-ID": after}
+    answer = api.client.get(f"/v1/jobs/{job_id}/events", headers=headers)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    return events_of(answer.text)
+
+
+@pytest.fixture
+def ended(api: Api) -> str:
+    job_id = str(api.client.post("/v1/jobs", json=new_job()).json()["id"])
+    claim = api.claim(job_id)
+    api.service.ledger.beat(claim, Advance(fraction=0.25, stage="merging"))
+    api.service.ledger.log(claim, "halfway\nthere <b>")
+    api.service.ledger.give_back(claim, spend=False)
+    api.finish(job_id)
+    return job_id
+
+
+def test_all_events_in_order(api: Api, ended: str) -> None:
+    found = followed(api, ended)
+    kinds = [kind for kind, _, _ in found]
+    assert kinds[0] == "progress"
+    assert kinds[-1] == "done"
+    assert kinds.count("done") == 1
+    first = found[0][2]
+    assert first == {"fraction": 0, "stage": "", "message": "", "eta_s": None, "status": "queued"}
+    assert any(data.get("fraction") == 0.25 for _, _, data in found)
+    [line] = [data for kind, _, data in found if kind == "log"]
+    assert line == {"line": "halfway\nthere <b>", "status": "running"}
+    assert found[-1][2] == api.client.get(f"/v1/jobs/{ended}").json()
+    assert all(event_id for _, event_id, _ in found)
+
+
+def test_every_event_can_be_resumed_from(api: Api, ended: str) -> None:
+    whole = followed(api, ended)
+    for position, (_, event_id, _) in enumerate(whole[:-1]):
+        assert followed(api, ended, event_id) == whole[position + 1 :]
+    last = followed(api, ended, whole[-1][1])
+    assert [kind for kind, _, _ in last] == ["done"]
+
+
+@pytest.mark.parametrize("after", ["x", "0-1", "999999999999999-999999999999999", "1-1-1", "-", ""])
+def test_what_is_no_event_of_it_is_lost(api: Api, ended: str, after: str) -> None:
+    found = followed(api, ended, after)
+    assert found[0] == ("lost", None, {"after": after})
+    assert [kind for kind, _, _ in found[1:]] == [kind for kind, _, _ in followed(api, ended)]
+
+
+def test_history_that_is_gone_is_lost(api: Api) -> None:
+    job_id = str(api.client.post("/v1/jobs", json=new_job()).json()["id"])
+    claim = api.claim(job_id)
+    for number in range(150):
+        api.service.ledger.log(claim, str(number))
+    api.service.ledger.give_back(claim, spend=False)
+    api.client.post(f"/v1/jobs/{job_id}/cancel")
+    base = followed(api, job_id)[0][1]
+    assert base is not None
+    found = followed(api, job_id, f"{base.partition('-')[0]}-1")
+    assert found[0][0] == "lost"
+    assert found[1][1] == base
+
+
+def test_a_stream_that_has_expired_still_says_done(api: Api, ended: str) -> None:
+    api.service.redis.delete(f"{api.settings.key_prefix}events:{ended}")
+    assert [kind for kind, _, _ in followed(api, ended)] == ["done"]
+    assert [kind for kind, _, _ in followed(api, ended, "1-1")] == ["lost", "done"]
+
+
+def test_events_come_while_it_runs_and_end_when_it_is_deleted(live: Live) -> None:
+    ledger = live.service.ledger
+    job_id = httpx.post(f"{live.url}/v1/jobs", json=new_job()).json()["id"]
+    claim = ledger.claim(job_id, "test")
+    assert claim is not None
+    lines: list[tuple[float, str]] = []
+
+    def work() -> None:
+        time.sleep(0.3)
+        ledger.beat(claim, Advance(fraction=0.5, stage="merging"))
+        time.sleep(0.3)
+        httpx.delete(f"{live.url}/v1/jobs/{job_id}")
+
+    thread = threading.Thread(target=work)
+    began = time.monotonic()
+    with httpx.stream("GET", f"{live.url}/v1/jobs/{job_id}/events", timeout=10) as answer:
+        thread.start()
+        lines.extend((time.monotonic() - began, line) for line in answer.iter_lines())
+    thread.join()
+    # The deletion ends the job first: a follower may still hear of that, with its last progress.
+    seen = min(at for at, line in lines if '"fraction":0.5' in line)
+    assert 0.25 < seen < 0.55
+    assert time.monotonic() - began < 3
+    assert not any(line == "event: done" for _, line in lines[:-4])
+
+
+def test_a_follower_that_leaves_is_let_go(live: Live) -> None:
+    job_id = httpx.post(f"{live.url}/v1/jobs", json=new_job()).json()["id"]
+    with httpx.stream("GET", f"{live.url}/v1/jobs/{job_id}/events", timeout=10) as answer:
+        next(answer.iter_lines())
+    assert httpx.get(f"{live.url}/livez").status_code == 200
+
+
+def test_one_that_leaves_while_an_event_is_sent_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def ended_by(error: Exception) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            raise error
+
+        async def ignore(_: Message) -> None: ...
+
+        async def nothing() -> Message:
+            return {"type": "http.disconnect"}
+
+        scope = {"type": "http", "method": "GET", "path": "/v1/jobs/x/events", "headers": []}
+        anyio.run(Observed(app, Figures()), scope, nothing, ignore)
+
+    # As FastAPI's task group for events says it.
+    ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError()]))
+    assert not any(record.levelname == "ERROR" for record in caplog.records)
+    with pytest.raises(ExceptionGroup):
+        ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError(), ValueError("x")]))
+    assert any(record.levelname == "ERROR" for record in caplog.records)

@@ -1,0 +1,136 @@
+"""The same key and body give the first answer again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import anyio
+import pytest
+from starlette.responses import Response
+
+from app.http.idempotency import Make, Once
+from app.http.problems import Refused
+from tests.app.conftest import Api, Start, new_job, problem_of
+
+KEY = {"Idempotency-Key": "k1"}
+
+
+def test_a_repeat_gets_the_first_answer(api: Api) -> None:
+    first = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    assert first.status_code == 202
+    api.finish(first.json()["id"])
+    again = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    assert again.status_code == 202
+    assert again.json() == first.json()
+    assert again.headers["location"] == first.headers["location"]
+    assert again.headers["idempotent-replayed"] == "true"
+    assert len(api.client.get("/v1/jobs").json()["items"]) == 1
+
+
+def test_another_body_is_refused(api: Api) -> None:
+    api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    answer = api.client.post("/v1/jobs", json=new_job(name="other"), headers=KEY)
+    problem_of(answer, 422, "idempotency-mismatch")
+
+
+def test_a_key_belongs_to_its_route(api: Api) -> None:
+    job = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    job_id = job.json()["id"]
+    assert api.client.post(f"/v1/jobs/{job_id}/cancel", headers=KEY).status_code == 200
+    dataset = api.client.post(
+        "/v1/datasets",
+        content=b"[[1,2],[3,4]]",
+        headers={**KEY, "Content-Type": "application/json"},
+    )
+    assert dataset.status_code == 201
+
+
+def test_a_refused_request_does_not_use_the_key_up(api: Api) -> None:
+    answer = api.client.post("/v1/jobs", json=new_job(method="nope"), headers=KEY)
+    problem_of(answer, 422, "unknown-method")
+    assert api.client.post("/v1/jobs", json=new_job(), headers=KEY).status_code == 202
+
+
+def test_an_upload_is_stored_once(api: Api) -> None:
+    headers = {**KEY, "Content-Type": "application/json"}
+    first = api.client.post("/v1/datasets?name=a", content=b"[[1,2],[3,4]]", headers=headers)
+    again = api.client.post("/v1/datasets?name=a", content=b"[[1,2],[3,4]]", headers=headers)
+    assert again.status_code == first.status_code == 201
+    assert again.json() == first.json()
+    assert len(api.client.get("/v1/datasets").json()["items"]) == 1
+    for query, content in (("?name=a", b"[[1,2],[3,5]]"), ("?name=b", b"[[1,2],[3,4]]")):
+        other = api.client.post(f"/v1/datasets{query}", content=content, headers=headers)
+        problem_of(other, 422, "idempotency-mismatch")
+    contents = [key for key in api.service.blobs.keys("datasets") if key.endswith("content")]
+    assert len(contents) == 1
+
+
+def test_many_at_once_make_one_job(api: Api) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(lambda _: api.client.post("/v1/jobs", json=new_job(), headers=KEY), range(16))
+        )
+    assert {answer.status_code for answer in answers} <= {202, 409}
+    made = {answer.json()["id"] for answer in answers if answer.status_code == 202}
+    assert len(made) == 1
+    assert len(api.client.get("/v1/jobs").json()["items"]) == 1
+
+
+def test_a_job_is_found_again_if_the_answer_was_not_kept(api: Api) -> None:
+    first = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    for key in api.service.redis.scan_iter(f"{api.settings.key_prefix}once:*"):
+        api.service.redis.delete(key)
+    again = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    assert again.status_code == 202
+    assert again.json()["id"] == first.json()["id"]
+
+
+@pytest.mark.parametrize("key", ["", "a" * 256, "a b", "\x7f"])
+def test_keys_of_another_form_are_refused(api: Api, key: str) -> None:
+    answer = api.client.post("/v1/jobs", json=new_job(), headers={"Idempotency-Key": key})
+    body = problem_of(answer, 422, "invalid-request")
+    assert body["errors"][0]["pointer"] == ["header", "Idempotency-Key"]
+
+
+def test_tenants_do_not_share_keys(start: Start) -> None:
+    from app.http.security import new_key
+
+    (key_a, line_a), (key_b, line_b) = new_key("a"), new_key("b")
+    api = start(api_keys=(line_a, line_b))
+    ids = set()
+    for key in (key_a, key_b):
+        headers = {**KEY, "Authorization": f"Bearer {key}"}
+        answer = api.client.post("/v1/jobs", json=new_job(), headers=headers)
+        assert answer.status_code == 202
+        ids.add(answer.json()["id"])
+    assert len(ids) == 2
+
+
+def test_what_a_dead_process_reserved_is_taken_over(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Died(BaseException):
+        pass
+
+    async def die() -> Response:
+        raise Died
+
+    async def make() -> Response:
+        return Response("made", status_code=201)
+
+    async def nothing(_: str) -> Response | None:
+        return None
+
+    async def run(make: Make) -> Response:
+        once = Once(api.service.redis, api.settings.key_prefix, "local", "POST /x", "k", 60)
+        return await once.answer("id", b"body", make, nothing)
+
+    with pytest.raises(Died):
+        anyio.run(run, die)
+    with pytest.raises(Refused) as refused:
+        anyio.run(run, make)
+    assert refused.value.status_code == 409
+    monkeypatch.setattr("app.http.idempotency.PENDING_S", 0.0)
+    assert anyio.run(run, make).status_code == 201
+    replayed = anyio.run(run, die)
+    assert (replayed.status_code, replayed.body) == (201, b"made")

@@ -1,0 +1,140 @@
+"""Long answers are cut into pieces and say the same as short ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from app.forms import parts
+from app.forms import tree as forms
+from app.routes import predictions
+from models.method import Predictions
+from tests.app.conftest import Working
+from workers.artifacts import results
+
+CHAIN = 3000
+
+
+def placement(folder: Path, lengths: list[int]) -> predictions._Placement:
+    """Predictions whose paths have these lengths."""
+    start = np.append(0, np.cumsum(lengths)).astype(np.int64)
+    node = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0)
+    share = 1.0 / (1.0 + node)
+    leaf = np.array(lengths, np.int64) - 1
+    results.save_predictions(Predictions(leaf, start, node.astype(np.int64), share), folder)
+    placed = predictions._Placement.at(folder / results.PREDICTIONS)
+    # Whoever reads on is not disturbed.
+    (folder / results.PREDICTIONS).unlink()
+    return placed
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [[1], [3, 1, 2], [5000, 1, 5000], [2] * 9_000, [1] * 140_000],
+    ids=["one", "few", "longer than a piece", "many", "several batches"],
+)
+def test_predictions_in_pieces(
+    tmp_path: Path, lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predictions, "_AT_ONCE", 1000)
+    placed = placement(tmp_path, lengths)
+    expected = [
+        {
+            "leaf": length - 1,
+            "path": list(range(length)),
+            "probabilities": [1.0 / (1.0 + node) for node in range(length)],
+        }
+        for length in lengths
+    ]
+    written = {form.suffix: list(form.write(placed)) for form in predictions.FORMS}
+    assert json.loads(b"".join(written["json"])) == {"items": expected}
+    with pa.ipc.open_file(b"".join(written["arrow"])) as file:
+        assert file.read_all().equals(placed.table)
+    table = list(csv.reader(io.StringIO(b"".join(written["csv"]).decode())))
+    assert table[0] == ["row", "leaf", "path", "probabilities"]
+    assert [int(row[0]) for row in table[1:]] == list(range(len(lengths)))
+    assert [int(row[1]) for row in table[1:]] == [length - 1 for length in lengths]
+    assert table[-1][2].split() == [str(node) for node in range(lengths[-1])]
+    if sum(lengths) > 3 * predictions._AT_ONCE:
+        assert len(written["json"]) > 3
+
+
+def test_no_predictions(tmp_path: Path) -> None:
+    assert json.loads(b"".join(predictions.FORMS[0].write(placement(tmp_path, [])))) == {
+        "items": []
+    }
+
+
+@pytest.mark.parametrize("array", [np.arange(300_000), np.ones((70_000, 4)), np.zeros((0, 4))])
+def test_npy_in_pieces(array: Any) -> None:
+    whole = io.BytesIO()
+    np.save(whole, array)
+    assert b"".join(forms.npy_chunks(array)) == whole.getvalue()
+
+
+def test_npy_of_an_array_in_the_other_order() -> None:
+    array = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    back = np.load(io.BytesIO(b"".join(forms.npy_chunks(array))))
+    np.testing.assert_array_equal(back, array)
+
+
+def test_arrow_in_pieces() -> None:
+    table = pa.table({"a": np.arange(200_000)}).replace_schema_metadata({"kind": "x"})
+    chunks = list(forms.arrow_chunks(table))
+    assert len(chunks) > 2
+    with pa.ipc.open_file(b"".join(chunks)) as file:
+        back = file.read_all()
+    assert back.equals(table)
+    assert back.schema.metadata == {b"kind": b"x"}
+
+
+def chain(working: Working) -> str:
+    """0 - 1 - 2 - ... - the only leaf."""
+    nodes = [
+        {"id": n, "parent": n - 1 if n else None, "name": f"n{n}", "path": "mine", "children": 1}
+        for n in range(CHAIN)
+    ]
+    answer = working.client.post("/v1/trees", json={"nodes": nodes})
+    assert answer.status_code == 201, answer.text
+    return f"/v1/trees/{answer.json()['id']}"
+
+
+def test_looking_at_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Small pieces: whatever comes in several is put together again.
+    for name, size in (("AT_ONCE", 1000), ("ITEMS", 7), ("IDS", 100)):
+        monkeypatch.setattr(parts, name, size)
+    tree = chain(working)
+    whole = list(range(CHAIN))
+    answer = working.client.get(f"{tree}/nodes/{CHAIN - 1}")
+    node = answer.json()
+    assert node["path"] == whole
+    assert node["children"] == []
+    assert node["depth"] == CHAIN - 1
+    # A tree's own fields never stand in the way of the service's, nor twice in the text.
+    assert answer.text.count('"path"') == 1
+    assert answer.text.count('"children"') == 1
+
+    first = working.client.get(f"{tree}/search?q=n&limit=3&cursor={CHAIN - 2}")
+    assert [hit["node"] for hit in first.json()["items"]] == [CHAIN - 2, CHAIN - 1]
+    assert first.json()["items"][-1]["path"] == whole
+    assert first.json()["next_cursor"] is None
+    assert "link" not in first.headers
+    page = working.client.get(f"{tree}/search?q=n&limit=2")
+    assert page.json()["next_cursor"] == "2"
+    assert 'rel="next"' in page.headers["link"]
+    assert working.client.get(f"{tree}/search?q=zebra").json() == {
+        "items": [],
+        "next_cursor": None,
+    }
+
+    shown = working.client.get(f"{tree}/view?max_nodes={CHAIN}").json()
+    assert [node["id"] for node in shown["nodes"]] == whole
+    assert (shown["root"], shown["max_nodes"]) == (0, CHAIN)
+    assert working.client.get(f"{tree}/view?root={CHAIN}").status_code == 422

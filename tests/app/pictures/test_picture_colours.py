@@ -1,0 +1,107 @@
+"""What colours say in pictures."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from app.pictures.palette import mix, style
+from app.pictures.svg import svg
+from models.tree import categories
+from models.tree.tree import Tree
+from tests.app.pictures.test_pictures import FOUR, SHAPES, by, random_tree, star, texts
+
+LIGHT = style()
+
+
+def strokes(picture: str) -> dict[str, int]:
+    """Lines drawn by colour."""
+    return {
+        colour: sum(len(re.findall("M", path)) for path in paths)
+        for colour in set(re.findall(r'stroke="(#\w+)" stroke-width', picture))
+        if (
+            paths := re.findall(
+                rf'<path stroke="{colour}" stroke-width="[\d.]+" d="([^"]+)"', picture
+            )
+        )
+    }
+
+
+def test_a_branch_has_the_colour_all_its_leaves_share() -> None:
+    picture = svg(FOUR, categories=by(FOUR, ["a", "a", "b", None]))
+    # Subtree 1: its branch, its arc, two leaves. Leaf 5 alone. Leaf 6 has no label: grey.
+    drawn = strokes(picture)
+    assert drawn[LIGHT.colours[0]] == 4
+    assert drawn[LIGHT.colours[1]] == 1
+    assert drawn[LIGHT.other] == 1
+    assert drawn[LIGHT.ink] == 3
+    shown = texts(picture)
+    assert {"a", "b", "none"} <= set(shown)
+
+
+def test_clusters_take_the_colours_from_left_to_right() -> None:
+    # Node 1 is higher than 2: cut into 3, 4 and 2.
+    drawn = strokes(svg(FOUR, categories=categories.of_cut(FOUR, k=3)))
+    assert [drawn[LIGHT.colours[i]] for i in range(3)] == [1, 1, 4]
+    drawn = strokes(svg(FOUR, categories=categories.of_cut(FOUR, k=4)))
+    assert set(drawn) == {*LIGHT.colours[:4], LIGHT.ink}
+    many = random_tree(60)
+    drawn = strokes(svg(many, categories=categories.of_cut(many, k=50), palette="tol-bright"))
+    assert set(drawn) - {LIGHT.guide} == {*style(palette="tol-bright").colours, LIGHT.ink}
+
+
+def test_a_part_has_the_colours_to_itself() -> None:
+    found = by(FOUR, ["a", "a", "b", None])
+    drawn = strokes(svg(FOUR, root=2, categories=found))
+    assert drawn[LIGHT.colours[0]] == 1
+    assert LIGHT.colours[1] not in drawn
+
+
+def test_named_clusters_have_a_legend() -> None:
+    named = Tree(
+        FOUR.parent,
+        FOUR.height,
+        FOUR.size,
+        np.array([None, "flowers", "trees", "p", "q", "r", "s"], dtype=object),
+        FOUR.leaf_of_point,
+    )
+    assert {"flowers", "trees"} <= set(texts(svg(named, categories=categories.of_cut(named, k=2))))
+    assert len(texts(svg(FOUR, categories=categories.of_cut(FOUR, k=2)))) == 4
+
+
+def test_folded_tips_fade_with_mixture() -> None:
+    picture = svg(FOUR, depth=1, categories=by(FOUR, ["a", "b", "a", "a"]))
+    drawn = strokes(picture)
+    assert LIGHT.colours[0] in drawn
+    assert mix(LIGHT.ink, LIGHT.colours[0], 0.5) in drawn
+
+
+def test_what_finds_no_room_is_grey() -> None:
+    wide = star(5000)
+    found = by(wide, ["a"] * 5000)
+    drawn = strokes(svg(wide, shape="rectangular", categories=found))
+    assert drawn[LIGHT.ink] == 1
+
+
+def test_more_categories_than_colours_share_a_grey() -> None:
+    n = 60
+    tree = random_tree(n)
+    found = by(tree, [f"kind {i % 24:02}" for i in range(n)])
+    shown = texts(svg(tree, categories=found))
+    assert "4 others" in shown
+    assert "kind 19" in shown
+    assert "kind 20" not in shown
+    shown = texts(svg(tree, categories=found, palette="tol-muted"))
+    assert "15 others" in shown
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_dark_picture_has_no_colour_of_the_light_one(shape: str) -> None:
+    tree = random_tree(30)
+    found = by(tree, [f"kind {i % 3}" for i in range(30)])
+    dark = svg(tree, shape=shape, theme="dark", categories=found, title="t")  # type: ignore[arg-type]
+    for colour in (LIGHT.paper, LIGHT.text, LIGHT.ink, LIGHT.guide, LIGHT.faint):
+        assert colour not in dark
+    assert f'fill="{style("dark").paper}"' in dark

@@ -1,0 +1,94 @@
+"""Clusters of a cut for a slider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.app.conftest import Working, problem_of
+from tests.app.routes.test_trees import NEWICK, UNKNOWN, get, post
+from tests.app.routes.test_views import rows_tree
+
+
+@pytest.fixture
+def tree(working: Working) -> dict[str, Any]:
+    return post(working, NEWICK)
+
+
+def test_a_cut_by_k(working: Working, tree: dict[str, Any]) -> None:
+    assert get(working, tree, "/cut?k=2").json() == {
+        "cut": {"k": 2},
+        "n_clusters": 2,
+        "heights": {"from": 2.0, "below": 3.0},
+        "smallest": 1,
+        "median": 1.5,
+        "largest": 2,
+        "warnings": [],
+        "clusters": [
+            {"id": 0, "node": 1, "size": 2, "name": "flower", "category": 0},
+            {"id": 1, "node": 4, "size": 1, "name": "oak", "category": 1},
+        ],
+    }
+
+
+@pytest.mark.parametrize("cut", ["k=1", "k=3", "height=2.5", "height=0", "level=1", "level=9", ""])
+def test_clusters_are_those_of_the_assignments(working: Working, cut: str) -> None:
+    tree = rows_tree(working)
+    body = get(working, tree, f"/cut?{cut}").json()
+    whole = get(working, tree, f"/assignments?{cut}").json()
+    assert body["cut"] == whole["cut"]
+    assert body["warnings"] == whole["warnings"]
+    assert body["n_clusters"] == len(whole["clusters"])
+    told = [{k: v for k, v in one.items() if k != "category"} for one in body["clusters"]]
+    assert sorted(told, key=lambda one: one["id"]) == whole["clusters"]
+    sizes = [one["size"] for one in body["clusters"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert (body["largest"], body["smallest"]) == (sizes[0], sizes[-1])
+
+
+def test_categories_are_those_of_the_view(working: Working) -> None:
+    tree = post(working, "(((a:1,b:1):1,c:1):1,((d:1,e:1):2,f:1):2);")
+    for k in range(1, 7):
+        clusters = get(working, tree, f"/cut?k={k}").json()["clusters"]
+        view = get(working, tree, f"/view?color_by=cluster:{k}").json()
+        category = {node["id"]: node["category"] for node in view["nodes"]}
+        assert {one["node"]: one["category"] for one in clusters} == {
+            one["node"]: category[one["node"]] for one in clusters
+        }
+        assert sorted(one["category"] for one in clusters) == list(range(len(clusters)))
+
+
+def test_only_the_largest_are_named(working: Working, tree: dict[str, Any]) -> None:
+    body = get(working, tree, "/cut?k=2&limit=1").json()
+    assert (body["n_clusters"], [one["node"] for one in body["clusters"]]) == (2, [1])
+    assert get(working, tree, "/cut?limit=0").json()["clusters"] == []
+
+
+def test_a_cut_that_cannot_be_met(working: Working) -> None:
+    wide = post(working, "(a,b,c);")
+    body = get(working, wide, "/cut?k=2").json()
+    assert (body["n_clusters"], body["cut"]) == (1, {"k": 2})
+    assert body["heights"] == {"from": 1.0, "below": None}
+    assert "k = 2" in body["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("k=0", "invalid-request"),
+        ("k=4", "wrong-cut"),
+        ("k=2&height=1", "wrong-cut"),
+        ("height=nan", "invalid-request"),
+        ("level=-1", "invalid-request"),
+        ("limit=-1", "invalid-request"),
+        ("limit=10001", "invalid-request"),
+        ("k=two", "invalid-request"),
+    ],
+)
+def test_wrong_cuts(working: Working, tree: dict[str, Any], query: str, code: str) -> None:
+    problem_of(get(working, tree, f"/cut?{query}"), 422, code)
+
+
+def test_no_tree(working: Working) -> None:
+    problem_of(working.client.get(f"/v1/trees/{UNKNOWN}/cut?k=2"), 404, "not-found")

@@ -1,0 +1,357 @@
+"""Evaluations over HTTP."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.app.conftest import Start, Working, problem_of
+from tests.app.routes.test_imports import npy
+from tests.app.routes.test_trees import NEWICK, get, post
+
+
+@pytest.fixture
+def tree(working: Working) -> dict[str, Any]:
+    """Rows rose, tulip, oak; single points at the leaves."""
+    return post(working, NEWICK)
+
+
+def evaluate(working: Working, tree: dict[str, Any], body: Any, **headers: str) -> Any:
+    headers = {"Prefer": "wait=30", **headers}
+    return working.client.post(f"/v1/trees/{tree['id']}/evaluations", json=body, headers=headers)
+
+
+def test_all_metrics_that_labels_allow(working: Working, tree: dict[str, Any]) -> None:
+    answer = evaluate(working, tree, {"labels": ["soft", "soft", "wood"]})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["preference-applied"] == "wait=30"
+    body = answer.json()
+    assert body["metrics"]["dendrogram_purity"] == 1.0
+    assert body["metrics"]["nmi"] == 1.0
+    assert set(body) == {"metrics", "standard_errors", "cut", "nodes", "warnings"}
+    assert body["nodes"] is None
+
+
+def test_the_answer_says_which_cut(working: Working, tree: dict[str, Any]) -> None:
+    labels = ["soft", "soft", "wood"]
+    # Leaves are single points: as many clusters as there are labels.
+    body = evaluate(working, tree, {"labels": labels, "metrics": ["purity"]}).json()
+    assert body["cut"] == {"k": 2, "n_clusters": 2}
+    assert body["metrics"] == {"purity": 1.0}
+    for cut, n_clusters in (({"k": 1}, 1), ({"level": 1}, 2), ({"height": 0}, 3)):
+        asked = {"labels": labels, "metrics": ["purity"], "cut": cut}
+        body = evaluate(working, tree, asked).json()
+        assert body["cut"] == {**cut, "n_clusters": n_clusters}
+        assert body["metrics"]["purity"] == pytest.approx(2 / 3 if n_clusters == 1 else 1)
+
+
+def test_leaves_of_many_points_are_the_cut(working: Working) -> None:
+    features = [[0.0], [0.1], [9.0], [9.1]]
+    body = {"method": "kmeans", "inputs": {"features": features}, "params": {"n_clusters": 2}}
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
+    tree = {"id": job["result"]["tree"]}
+    asked = {"labels": [0, 0, 1, 1], "metrics": ["ari"]}
+    found = evaluate(working, tree, asked).json()
+    assert found["cut"] == {"leaves": True, "n_clusters": 2}
+    assert found["metrics"] == {"ari": 1.0}
+
+
+def test_labels_and_features_from_datasets(working: Working, tree: dict[str, Any]) -> None:
+    def upload(array: np.ndarray, role: str) -> str:
+        answer = working.client.post(
+            f"/v1/datasets?role={role}",
+            content=npy(array),
+            headers={"Content-Type": "application/x-npy"},
+        )
+        return str(answer.json()["id"])
+
+    asked = {
+        "labels": upload(np.array([1, 1, 2]), "labels"),
+        "features": upload(np.array([[0.0], [1.0], [5.0]]), "features"),
+    }
+    body = evaluate(working, tree, asked).json()
+    assert body["metrics"]["dendrogram_purity"] == 1.0
+    assert body["metrics"]["cophenetic_correlation"] is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        ({"labels": [0, 1]}, "wrong-length", "3"),
+        ({"labels": [0, 1, 1], "metrics": ["nope"]}, "unknown-metric", "dendrogram_purity"),
+        ({"metrics": ["nmi"]}, "wrong-input", "labels"),
+        ({}, "wrong-input", "labels"),
+        ({"labels": [0, 1, 1], "cut": {"k": 9}}, "wrong-cut", "1 to 3"),
+        ({"labels": [0, 1, 1], "cut": {"k": 1, "level": 1}}, "invalid-request", "exactly one"),
+        ({"labels": [0, 1, 1], "cut": {}}, "invalid-request", "exactly one"),
+        ({"labels": [0, 1, 1], "cut": {"k": 0}}, "invalid-request", "cut.k"),
+        ({"labels": [0, 1, 1], "colour": 1}, "invalid-request", "colour"),
+        ({"labels": "ds_" + "0" * 26}, "unknown-input", "ds_"),
+        ({"labels": "x"}, "unknown-input", "x"),
+        ({"labels": [0, 1, 1], "hierarchy": "tr_" + "0" * 26}, "unknown-input", "tr_"),
+        ({"features": [[0.0], [1.0]]}, "wrong-length", "3"),
+        ({"features": [[0.0], [1.0], [5.0]], "metrics": ["silhouette"]}, "wrong-cut", "cut"),
+        ({"labels": [0, 1, 1], "metrics": ["explained_variance"]}, "wrong-input", "nothing"),
+        ({"labels": [0, 1, 1], "sample": 1}, "invalid-request", "sample"),
+        ({"labels": [0, 1, 1], "kernel": "linear"}, "invalid-request", "kernel"),
+        ({"labels": [0, 1, 1], "per_node": True, "n_exemplars": 0}, "invalid-request", "n_exem"),
+        ([], "invalid-request", ""),
+    ],
+)
+def test_what_cannot_be_evaluated(
+    working: Working, tree: dict[str, Any], body: Any, code: str, said: str
+) -> None:
+    assert said in problem_of(evaluate(working, tree, body), 422, code)["detail"]
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[" * 100_000])
+def test_what_is_no_json(working: Working, tree: dict[str, Any], content: bytes) -> None:
+    answer = working.client.post(
+        f"/v1/trees/{tree['id']}/evaluations",
+        content=content,
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code in (400, 422), answer.text
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400"])
+def test_numbers_that_are_none(working: Working, tree: dict[str, Any], number: str) -> None:
+    for body in (f'{{"labels": [{number}, 1, 1]}}', f'{{"cut": {{"height": {number}}}}}'):
+        answer = working.client.post(
+            f"/v1/trees/{tree['id']}/evaluations",
+            content=body,
+            headers={"Content-Type": "application/json"},
+        )
+        assert answer.status_code == 422, answer.text
+
+
+def imported(working: Working, content: bytes, media: str = "text/x-nh") -> str:
+    answer = working.client.post("/v1/trees", content=content, headers={"Content-Type": media})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+AGREEMENT = {
+    "shortest_path_similarity",
+    "path_sharing_similarity",
+    "cophenetic_agreement",
+    "robinson_foulds",
+}
+
+
+def test_a_hierarchy_alone_is_compared_with(working: Working, tree: dict[str, Any]) -> None:
+    body = evaluate(working, tree, {"hierarchy": tree["id"]}).json()
+    assert set(body["metrics"]) == AGREEMENT
+    assert body["metrics"]["shortest_path_similarity"] == 1.0
+    assert body["metrics"]["robinson_foulds"] == 0.0
+    other = imported(working, b"(a:2,(c:1,b:1):1);")
+    body = evaluate(working, tree, {"hierarchy": other}).json()
+    assert body["metrics"]["robinson_foulds"] == 1.0
+    assert body["metrics"]["cophenetic_agreement"] == pytest.approx(-0.5)
+    asked = {"labels": [0, 0, 1], "hierarchy": other}
+    body = evaluate(working, tree, asked).json()
+    assert set(body["metrics"]) > AGREEMENT
+    assert any("rows are taken" in text for text in body["warnings"])
+    larger = imported(working, b"(a:1,b:1,c:1,d:1);")
+    answer = evaluate(working, tree, {"hierarchy": larger})
+    assert "4 rows" in problem_of(answer, 422, "wrong-length")["detail"]
+
+
+def test_a_true_hierarchy_of_classes(working: Working, tree: dict[str, Any]) -> None:
+    truth = imported(working, b"plant/flower/rose\nplant/flower/tulip\nplant/tree/oak\nstone",
+                     "text/plain")  # fmt: skip
+    for labels in (["rose", "tulip", "oak"], ["rose", "tulip", "plant/tree/oak"]):
+        body = evaluate(working, tree, {"labels": labels, "hierarchy": truth}).json()
+        assert body["metrics"]["robinson_foulds"] == 0.0
+        # Nodes shared: 2 of 3, 1, 1 of 3 in the tree; 3 of 4, 2, 2 of 4 in the hierarchy.
+        gap = ((2 / 3 - 3 / 4) ** 2 + 2 * (1 / 3 - 2 / 4) ** 2) / 3
+        assert body["metrics"]["path_sharing_similarity"] == pytest.approx(1 - gap)
+        assert not any("hierarchy" in text for text in body["warnings"])
+    answer = evaluate(working, tree, {"labels": ["rose", "rose", "dog"], "hierarchy": truth})
+    assert "'dog' names no leaf" in problem_of(answer, 422, "wrong-input")["detail"]
+
+
+def test_sampled_pairs_have_a_standard_error(working: Working, tree: dict[str, Any]) -> None:
+    asked = {"labels": [0, 1, 1], "metrics": ["dendrogram_purity"]}
+    body = evaluate(working, tree, asked).json()
+    assert body["metrics"]["dendrogram_purity"] == pytest.approx(2 / 3)
+    assert body["standard_errors"] == {}
+    body = evaluate(working, tree, {**asked, "sample": 50}).json()
+    assert body["metrics"]["dendrogram_purity"] == pytest.approx(2 / 3)
+    assert set(body["standard_errors"]) == {"dendrogram_purity"}
+
+
+def test_the_kernel_of_features(working: Working, tree: dict[str, Any]) -> None:
+    asked = {"features": [[0.0, 1.0], [1.0, 1.0], [3.0, 0.0]], "metrics": ["triplet_cost"]}
+    costs = [
+        evaluate(working, tree, {**asked, "kernel": kernel}).json()["metrics"]["triplet_cost"]
+        for kernel in ("cosine", "gaussian")
+    ]
+    default = evaluate(working, tree, asked).json()["metrics"]["triplet_cost"]
+    assert default == costs[0] != costs[1]
+
+
+def test_what_the_method_measured(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"method": "kmeans", "inputs": {"features": [[0.0], [9.0]]}, "params": {"n_clusters": 2}}
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
+    tree = {"id": job["result"]["tree"]}
+    asked = {"metrics": ["explained_variance"], "labels": [0, 1]}
+    detail = problem_of(evaluate(working, tree, asked), 422, "wrong-input")["detail"]
+    assert "inertia" in detail
+    monkeypatch.setattr(
+        "app.routes.evaluations._measured", lambda *_: {"explained_variance": 0.25, "inertia": 1.0}
+    )
+    body = evaluate(working, tree, {"metrics": ["explained_variance"]}).json()
+    assert body["metrics"] == {"explained_variance": 0.25}
+
+
+PER_NODE = {
+    "labels": ["=soft", "=soft", "wood"],
+    "features": [[0.0], [1.0], [5.0]],
+    "per_node": True,
+    "n_exemplars": 2,
+    "metrics": [],
+}
+
+
+def nodes_of(working: Working, where: str, **headers: str) -> Any:
+    return working.client.get(where, headers=headers)
+
+
+def test_a_report_on_every_node(working: Working, tree: dict[str, Any]) -> None:
+    body = evaluate(working, tree, PER_NODE).json()
+    assert body["metrics"] == {}
+    answer = nodes_of(working, body["nodes"])
+    assert answer.status_code == 200, answer.text
+    items = answer.json()["items"]
+    nodes = get(working, tree).json()["nodes"]
+    assert [item["node"] for item in items] == [node["id"] for node in nodes]
+    assert [item["size"] for item in items] == [node["size"] for node in nodes]
+    root = items[0]
+    assert root["purity"] == pytest.approx(2 / 3)
+    assert root["entropy"] == pytest.approx(0.6365141682948128)
+    assert (root["n_classes"], root["majority"]) == (2, "=soft")
+    # The mean is 2.
+    assert root["exemplars"] == [1, 0]
+    leaves = {node["name"]: node["id"] for node in nodes if node["name"]}
+    assert items[leaves["oak"]] == {
+        "node": leaves["oak"],
+        "size": 1,
+        "purity": 1.0,
+        "entropy": 0.0,
+        "n_classes": 1,
+        "majority": "wood",
+        "exemplars": [2],
+    }
+
+
+def test_nodes_as_csv_and_arrow(working: Working, tree: dict[str, Any]) -> None:
+    where = evaluate(working, tree, PER_NODE).json()["nodes"]
+    items = nodes_of(working, where).json()["items"]
+    rows = list(csv.DictReader(io.StringIO(nodes_of(working, where, Accept="text/csv").text)))
+    assert [int(row["node"]) for row in rows] == [item["node"] for item in items]
+    assert rows[0]["majority"] == "'=soft"
+    assert rows[0]["exemplars"] == "1 0"
+    assert float(rows[0]["entropy"]) == items[0]["entropy"]
+    media = "application/vnd.apache.arrow.file"
+    answer = nodes_of(working, where, Accept=media)
+    assert answer.headers["content-type"] == media
+    assert pa.ipc.open_file(answer.content).read_all().to_pylist() == items
+    refused = nodes_of(working, where, Accept="image/png")
+    assert "text/csv" in problem_of(refused, 406, "not-acceptable")["detail"]
+
+
+def test_nodes_by_labels_or_features_alone(working: Working, tree: dict[str, Any]) -> None:
+    asked = {"labels": [1, 1, 2], "per_node": True}
+    body = evaluate(working, tree, asked).json()
+    assert body["metrics"]["purity"] == 1.0
+    root = nodes_of(working, body["nodes"]).json()["items"][0]
+    assert (root["majority"], root["exemplars"]) == (1, None)
+    asked = {"features": [[0.0], [1.0], [5.0]], "per_node": True}
+    body = evaluate(working, tree, asked).json()
+    root = nodes_of(working, body["nodes"]).json()["items"][0]
+    assert root == {
+        "node": 0,
+        "size": 3,
+        "purity": None,
+        "entropy": None,
+        "n_classes": None,
+        "majority": None,
+        "exemplars": [1, 0, 2],
+    }
+    answer = evaluate(working, tree, {"hierarchy": tree["id"], "per_node": True})
+    assert "labels or features" in problem_of(answer, 422, "wrong-input")["detail"]
+
+
+def test_nodes_that_are_not_there(working: Working, tree: dict[str, Any]) -> None:
+    plain = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=30")
+    assert plain.json()["nodes"] is None
+    jobs = [item["id"] for item in working.client.get("/v1/jobs").json()["items"]]
+    problem_of(nodes_of(working, f"/v1/jobs/{jobs[0]}/nodes"), 404, "not-found")
+    problem_of(nodes_of(working, f"/v1/jobs/job_{'0' * 26}/nodes"), 404, "not-found")
+    working.work.held = True
+    waiting = evaluate(working, tree, PER_NODE, Prefer="wait=0").json()
+    where = f"/v1/jobs/{waiting['id']}/nodes"
+    problem_of(nodes_of(working, where), 409, "conflict")
+    working.work.release()
+    assert len(nodes_of(working, where).json()["items"]) == 5
+    assert working.client.delete(f"/v1/jobs/{waiting['id']}").status_code == 204
+    problem_of(nodes_of(working, where), 404, "not-found")
+
+
+def test_the_same_key_gives_the_same_answer(working: Working, tree: dict[str, Any]) -> None:
+    asked = {"labels": [0, 0, 1]}
+    first = evaluate(working, tree, asked, **{"Idempotency-Key": "k"})
+    second = evaluate(working, tree, asked, **{"Idempotency-Key": "k"})
+    assert second.json() == first.json()
+    assert second.headers["idempotent-replayed"] == "true"
+    jobs = [kind for kind, _ in working.work.sent]
+    assert len(jobs) == 2  # the import and one evaluation
+    other = evaluate(working, tree, {"labels": [1, 0, 1]}, **{"Idempotency-Key": "k"})
+    problem_of(other, 422, "idempotency-mismatch")
+
+
+def test_a_long_one_is_a_job_with_the_evaluation_as_its_result(
+    working: Working, tree: dict[str, Any]
+) -> None:
+    working.work.held = True
+    answer = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=0")
+    assert answer.status_code == 202
+    assert answer.headers["preference-applied"] == "wait=0"
+    job = answer.json()
+    assert (job["kind"], job["status"]) == ("evaluate", "queued")
+    working.work.release()
+    ended = working.client.get(answer.headers["location"]).json()
+    assert ended["result"]["tree"] == tree["id"]
+    assert ended["result"]["evaluation"]["metrics"]["nmi"] == 1.0
+    assert ended["id"] in [item["id"] for item in working.client.get("/v1/jobs").json()["items"]]
+
+
+def test_without_a_preference_it_is_waited_for_a_little(start: Start, working: Working) -> None:
+    tree = post(working, NEWICK)
+    slow = start(default_wait_s=0.2)
+    answer = slow.client.post(f"/v1/trees/{tree['id']}/evaluations", json={"labels": [0, 0, 1]})
+    assert answer.status_code == 202
+    assert "preference-applied" not in answer.headers
+
+
+def test_a_tree_deleted_meanwhile(working: Working, tree: dict[str, Any]) -> None:
+    working.work.held = True
+    answer = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=0")
+    assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204
+    working.work.release()
+    job = working.client.get(answer.headers["location"]).json()
+    assert job["status"] == "failed"
+    assert job["error"]["type"] == "/problems/input-deleted"
+
+
+def test_an_evaluation_adds_no_tree(working: Working, tree: dict[str, Any]) -> None:
+    evaluate(working, tree, {"labels": [0, 0, 1]})
+    items = working.client.get("/v1/trees").json()["items"]
+    assert [item["id"] for item in items] == [tree["id"]]
+    assert get(working, tree).status_code == 200

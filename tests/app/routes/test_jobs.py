@@ -1,0 +1,325 @@
+"""Submitting, listing, polling, cancelling and removing jobs."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tests.app.conftest import LOGITS, Api, Start, new_job, problem_of
+from workers.model import LISTED
+
+DEFAULTS = {
+    "aggregation": "mean-sum",
+    "input": "logits",
+    "temperature": 1.0,
+    "device": "cpu",
+    "growable": False,
+    "n_classes": None,
+}
+
+UNKNOWN = "job_" + "0" * 26
+
+
+def npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def upload(api: Api, array: np.ndarray, query: str = "") -> str:
+    answer = api.client.post(
+        f"/v1/datasets{query}", content=npy(array), headers={"Content-Type": "application/x-npy"}
+    )
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
+    answer = api.client.post("/v1/jobs", json=new_job(name='<b>"x"'))
+    assert answer.status_code == 202, answer.text
+    job = answer.json()
+    assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
+    assert answer.headers["retry-after"] == "1"
+    assert job["status"] == "queued"
+    assert job["params"] == DEFAULTS
+    assert job["inputs"] == {"logits": "inline"}
+    assert job["name"] == '<b>"x"'
+    assert api.sent == [("cpu", job["id"])]
+    claim = api.claim(job["id"])
+    assert claim.request.params == DEFAULTS
+    assert claim.request.request_id == answer.headers["x-request-id"]
+
+
+def test_wait_gives_the_finished_job(api: Api) -> None:
+    def work() -> None:
+        while not api.sent:
+            time.sleep(0.005)
+        api.finish(api.sent[0][1])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    answer = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": "wait=90"})
+    thread.join()
+    assert answer.status_code == 201
+    assert answer.headers["preference-applied"] == "wait=60"
+    job = answer.json()
+    assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
+    assert job["status"] == "succeeded"
+    assert job["result"]["tree"] == "tr_" + job["id"][4:]
+
+
+def test_wait_ends_after_its_time(api: Api) -> None:
+    began = time.monotonic()
+    answer = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": "wait=1"})
+    assert 1.0 <= time.monotonic() - began < 3
+    assert answer.status_code == 202
+    assert answer.json()["status"] == "queued"
+
+
+@pytest.mark.parametrize("prefer", ["wait=x", "wait=-1", "respond-async", "wait", "", ",;="])
+def test_a_preference_that_cannot_be_read_is_ignored(api: Api, prefer: str) -> None:
+    answer = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": prefer})
+    assert answer.status_code == 202
+    assert "preference-applied" not in answer.headers
+
+
+def test_an_unknown_method_names_all(api: Api) -> None:
+    body = problem_of(
+        api.client.post("/v1/jobs", json=new_job(method="nope")), 422, "unknown-method"
+    )
+    for method in ("l2h", "hac", "kmeans"):
+        assert method in body["detail"]
+    assert body["errors"][0]["pointer"] == ["method"]
+
+
+def test_wrong_parameters_are_each_pointed_at(api: Api) -> None:
+    body = problem_of(
+        api.client.post("/v1/jobs", json=new_job(params={"aggregation": "x", "no": 1})),
+        422,
+        "invalid-request",
+    )
+    pointers = {tuple(error["pointer"]) for error in body["errors"]}
+    assert pointers == {("params", "aggregation"), ("params", "no")}
+    assert "aggregation" in body["detail"]
+
+
+def test_parameters_of_then_are_pointed_at(api: Api) -> None:
+    job = {
+        "method": "kmeans",
+        "inputs": {"features": LOGITS},
+        "params": {"n_clusters": 2},
+        "then": {"method": "l2h", "params": {"aggregation": "x"}},
+    }
+    body = problem_of(api.client.post("/v1/jobs", json=job), 422, "invalid-request")
+    assert body["errors"][0]["pointer"] == ["then", "params", "aggregation"]
+
+
+def test_then_may_be_an_id_and_takes_names(api: Api) -> None:
+    job = {
+        "method": "kmeans",
+        "inputs": {"features": LOGITS, "names": ["a", "b"]},
+        "params": {"n_clusters": 2},
+        "then": "l2h",
+    }
+    answer = api.client.post("/v1/jobs", json=job)
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["then"] == {"method": "l2h", "params": DEFAULTS}
+
+
+def test_then_needs_logits(api: Api) -> None:
+    problem_of(api.client.post("/v1/jobs", json=new_job(then="hac")), 422, "wrong-input")
+    job = {"method": "hac", "inputs": {"features": LOGITS}, "then": "l2h"}
+    body = problem_of(api.client.post("/v1/jobs", json=job), 422, "wrong-input")
+    assert body["errors"][0]["pointer"] == ["then"]
+
+
+@pytest.mark.parametrize(
+    "inputs", [{}, {"features": LOGITS, "distances": [[0.0, 1.0], [1.0, 0.0]]}]
+)
+def test_one_of_several_inputs_is_needed(api: Api, inputs: dict[str, object]) -> None:
+    job = {"method": "hac", "inputs": inputs}
+    body = problem_of(api.client.post("/v1/jobs", json=job), 422, "wrong-input")
+    assert "exactly one of the inputs 'features', 'distances'" in body["detail"]
+    assert body["errors"][0]["pointer"] == ["inputs", "features"]
+
+
+@pytest.mark.parametrize("given", [None, 1, {}, True])
+def test_an_input_is_an_id_or_a_list(api: Api, given: object) -> None:
+    body = problem_of(
+        api.client.post("/v1/jobs", json=new_job(inputs={"logits": given})), 422, "invalid-request"
+    )
+    assert body["errors"][0]["pointer"] == ["inputs", "logits"]
+    assert "an id or a list" in body["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code", "said"),
+    [
+        ({}, "wrong-input", "needs the input 'logits'"),
+        ({"logits": LOGITS, "labels": [1, 2, 3]}, "wrong-input", "takes no input 'labels'"),
+        ({"logits": "ds_" + "0" * 26}, "unknown-input", "there is no dataset"),
+        ({"logits": "nonsense"}, "unknown-input", "there is no dataset 'nonsense'"),
+        ({"logits": "tr_" + "0" * 26}, "wrong-input", "takes a dataset"),
+        ({"logits": ["ds_" + "0" * 26]}, "wrong-input", "one dataset"),
+        ({"logits": [[1.0, 2.0], [3.0]]}, "ragged", "row 1"),
+        ({"logits": []}, "empty", "no rows"),
+        ({"logits": [1.0, 2.0]}, "wrong-input", "row 0"),
+        ({"logits": [[1.0, "x"]]}, "wrong-input", "column 1"),
+        ({"logits": [[1.0, None]]}, "missing-value", "column 1"),
+    ],
+)
+def test_inputs_that_do_not_fit(api: Api, inputs: dict[str, object], code: str, said: str) -> None:
+    body = problem_of(api.client.post("/v1/jobs", json=new_job(inputs=inputs)), 422, code)
+    assert said in body["detail"]
+    assert api.sent == []
+
+
+def test_a_dataset_of_another_role_or_shape(api: Api) -> None:
+    labels = upload(api, np.arange(3), "?role=labels")
+    problem_of(
+        api.client.post("/v1/jobs", json=new_job(inputs={"logits": labels})), 422, "wrong-role"
+    )
+    column = upload(api, np.arange(3.0))
+    problem_of(
+        api.client.post("/v1/jobs", json=new_job(inputs={"logits": column})), 422, "wrong-shape"
+    )
+    matrix = upload(api, np.array(LOGITS), "?role=logits")
+    assert api.client.post("/v1/jobs", json=new_job(inputs={"logits": matrix})).status_code == 202
+
+
+@pytest.mark.parametrize(
+    "extra", [{"preprocess": 1}, {"webhooks": "https://a"}, {"x": 1}, {"name": 3}, {"params": []}]
+)
+def test_fields_that_are_not_there_are_refused(api: Api, extra: dict[str, object]) -> None:
+    body = problem_of(api.client.post("/v1/jobs", json=new_job(**extra)), 422, "invalid-request")
+    assert body["errors"][0]["pointer"][0] == next(iter(extra))
+
+
+def test_polling_with_an_etag(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    first = api.client.get(f"/v1/jobs/{job_id}")
+    assert first.headers["retry-after"] == "1"
+    etag = first.headers["etag"]
+    same = api.client.get(f"/v1/jobs/{job_id}", headers={"If-None-Match": f'"x", W/{etag}'})
+    assert same.status_code == 304
+    assert same.content == b""
+    assert same.headers["etag"] == etag
+    api.finish(job_id)
+    ended = api.client.get(f"/v1/jobs/{job_id}", headers={"If-None-Match": etag})
+    assert ended.status_code == 200
+    assert ended.json()["status"] == "succeeded"
+    assert "retry-after" not in ended.headers
+
+
+def test_pages(api: Api) -> None:
+    made = [api.client.post("/v1/jobs", json=new_job()).json()["id"] for _ in range(5)]
+    seen: list[str] = []
+    address = "/v1/jobs?limit=2&method=l2h"
+    while True:
+        page = api.client.get(address)
+        assert page.status_code == 200
+        seen += [job["id"] for job in page.json()["items"]]
+        if page.json()["next_cursor"] is None:
+            assert "link" not in page.headers
+            break
+        address = page.headers["link"].removeprefix("<").partition(">")[0]
+        assert page.headers["link"].endswith('rel="next"')
+        assert page.json()["next_cursor"] in address
+        assert "method=l2h" in address
+    assert seen == sorted(made, reverse=True)
+    assert api.client.get("/v1/jobs?status=failed").json() == {"items": [], "next_cursor": None}
+    assert api.client.get("/v1/jobs?method=hac").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=201", "limit=x", "status=gone", "cursor=%00", "cursor=!"]
+)
+def test_pages_that_are_not_there(api: Api, query: str) -> None:
+    assert api.client.get(f"/v1/jobs?{query}").status_code == 422
+
+
+def test_cancel_and_delete(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    cancelled = api.client.post(f"/v1/jobs/{job_id}/cancel")
+    assert cancelled.status_code == 200
+    assert cancelled.json()["status"] == "cancelled"
+    assert api.client.post(f"/v1/jobs/{job_id}/cancel").json()["status"] == "cancelled"
+    running = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    claim = api.claim(running)
+    assert api.client.post(f"/v1/jobs/{running}/cancel").json()["status"] == "cancelling"
+    assert api.service.ledger.beat(claim) == "cancel"
+    for gone in (job_id, running):
+        assert api.client.delete(f"/v1/jobs/{gone}").status_code == 204
+        problem_of(api.client.get(f"/v1/jobs/{gone}"), 404, "not-found")
+        problem_of(api.client.delete(f"/v1/jobs/{gone}"), 404, "not-found")
+
+
+@pytest.mark.parametrize("job_id", [UNKNOWN, "x", "job_" + "u" * 26, "ds_" + "0" * 26, "%F0%9F"])
+def test_jobs_that_are_not_there(api: Api, job_id: str) -> None:
+    problem_of(api.client.get(f"/v1/jobs/{job_id}"), 404, "not-found")
+    problem_of(api.client.get(f"/v1/jobs/{job_id}/events"), 404, "not-found")
+    problem_of(api.client.post(f"/v1/jobs/{job_id}/cancel"), 404, "not-found")
+    problem_of(api.client.delete(f"/v1/jobs/{job_id}"), 404, "not-found")
+
+
+def test_a_failed_job_shows_its_problem(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    error = {"type": "/problems/not-finite", "title": "T", "status": 422, "detail": "D"}
+    api.finish(job_id, status="failed", result=None, error=error)
+    job = api.client.get(f"/v1/jobs/{job_id}").json()
+    assert job["status"] == "failed"
+    assert job["error"] == error
+    assert job["result"] is None
+
+
+def test_every_listed_kind_is_shown() -> None:
+    assert {"fit", "predict", "evaluate", "compare"} == LISTED
+
+
+def test_features_are_prepared_by_steps_with_defaults_filled_in(api: Api) -> None:
+    body = {
+        "method": "kmeans",
+        "inputs": {"features": [[1.0, 2.0], [3.0, 1.0]]},
+        "params": {"n_clusters": 2},
+        "preprocess": [{"step": "tfidf"}, {"step": "pca", "n": 1}],
+    }
+    answer = api.client.post("/v1/jobs", json=body)
+    assert answer.status_code == 202, answer.text
+    steps = [{"step": "tfidf", "scheme": "ltc"}, {"step": "pca", "n": 1}]
+    assert answer.json()["preprocess"] == steps
+    assert list(api.claim(answer.json()["id"]).request.preprocess) == steps
+
+
+@pytest.mark.parametrize("steps", [[{"step": "umap"}], [{"step": "pca"}], [{"step": "l2"}] * 9])
+def test_steps_that_there_are_not(api: Api, steps: list[dict[str, object]]) -> None:
+    body = {"method": "kmeans", "inputs": {"features": [[1.0]]}, "preprocess": steps}
+    problem_of(api.client.post("/v1/jobs", json=body), 422, "invalid-request")
+
+
+def test_there_must_be_features_to_prepare(api: Api) -> None:
+    answer = api.client.post("/v1/jobs", json=new_job(preprocess=[{"step": "l2"}]))
+    assert "features" in problem_of(answer, 422, "wrong-input")["detail"]
+
+
+def test_one_dataset_is_not_several(api: Api) -> None:
+    one = upload(api, np.ones((4, 2)))
+    body = {"method": "kmeans", "inputs": {"features": [one, one]}}
+    assert (
+        "one dataset"
+        in problem_of(api.client.post("/v1/jobs", json=body), 422, "wrong-input")["detail"]
+    )
+
+
+def test_what_does_not_fit_a_jobs_memory_is_refused_at_once(start: Start) -> None:
+    api = start(job_memory_bytes=1 << 20)
+    one = upload(api, np.ones((2000, 3)))
+    body = {"method": "hac", "inputs": {"features": one}}
+    problem = problem_of(api.client.post("/v1/jobs", json=body), 413, "too-large")
+    assert "GiB" in problem["detail"]
+    assert not api.sent
+    small = {**body, "params": {"linkage": "single"}}
+    assert api.client.post("/v1/jobs", json=small).status_code == 202

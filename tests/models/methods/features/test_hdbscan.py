@@ -1,0 +1,251 @@
+"""HDBSCAN against scikit-learn's and its definition on small data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist, squareform
+
+from models import registry
+from models.data import Data
+from models.errors import UsageError
+from models.method import Fitted
+
+METHOD = registry.method("hdbscan")
+
+
+def fit(values: Any, role: str = "features", **params: Any) -> Fitted:
+    return METHOD.fit(Data({role: np.asarray(values)}), METHOD.Params(**params))
+
+
+def labels(fitted: Fitted) -> np.ndarray:
+    names = fitted.tree.name[fitted.tree.leaf_of_point]
+    return np.array([-1 if name == "noise" else int(name) for name in names])
+
+
+def moons(n_points: int = 400, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    angle = rng.random(n_points) * np.pi
+    upper = rng.random(n_points) < 0.5
+    points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points[~upper] = [1.0, 0.5] - points[~upper]
+    points += rng.normal(size=points.shape) * 0.07
+    points[: n_points // 20] = rng.random((n_points // 20, 2)) * 4 - 1
+    return points
+
+
+def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
+    pairs = set(zip(one.tolist(), other.tolist(), strict=True))
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) and all(
+        (a == -1) == (b == -1) for a, b in pairs
+    )
+
+
+# Distances that count as a neighbour's are equal by the dozen, and the library and scikit-learn
+# take equal ones in another order where they do not go by the same spanning tree. With one
+# neighbour there are none.
+@pytest.mark.parametrize("method", ["eom", "leaf"])
+@pytest.mark.parametrize(
+    ("n_features", "params"),
+    [
+        (2, {"min_samples": 1}),
+        (2, {"min_samples": 1, "max_cluster_size": 60}),
+        (2, {"min_samples": 1, "allow_single_cluster": True}),
+        (12, {}),
+        (12, {"min_samples": 3}),
+        (12, {"max_cluster_size": 60}),
+    ],
+)
+def test_the_partition_is_scikit_learns(
+    method: str, params: dict[str, Any], n_features: int
+) -> None:
+    from sklearn.cluster import HDBSCAN
+
+    points = moons() @ np.random.default_rng(1).normal(size=(2, n_features))
+    given = {"min_cluster_size": 10, "cluster_selection_method": method, **params}
+    fitted = fit(points, **given)
+    # scikit-learn counts the point itself among its neighbours.
+    given["min_samples"] = given.get("min_samples", 10) + 1
+    known = HDBSCAN(copy=True, **given).fit(points)
+    assert same_partition(labels(fitted), known.labels_)
+    assert fitted.metrics["n_noise"] == (known.labels_ < 0).sum()
+
+
+def test_clusters_that_split_below_epsilon_are_not_split() -> None:
+    points = moons()
+    sizes = []
+    for epsilon in (0.0, 0.15, 0.25):
+        fitted = fit(
+            points, cluster_selection_method="leaf", cluster_selection_epsilon=epsilon,
+            min_cluster_size=10,
+        )  # fmt: skip
+        sizes.append(fitted.metrics["n_clusters"])
+        chosen = fitted.tree.extra["cluster"] >= 0
+        assert (fitted.tree.height[fitted.tree.parent[chosen]] >= epsilon).all()
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[2]
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "cosine", "correlation", "canberra",
+                                    "braycurtis"])  # fmt: skip
+def test_each_metric_is_that_of_its_distances(metric: str) -> None:
+    points = np.abs(moons() @ np.random.default_rng(1).normal(size=(2, 4))) + 0.1
+    by_features = fit(points, metric=metric, min_cluster_size=8, min_samples=1)
+    distances = squareform(pdist(points, metric))
+    by_distances = fit(distances, "distances", min_cluster_size=8, min_samples=1)
+    assert by_features.metrics["n_clusters"] > 0
+    assert same_partition(labels(by_features), labels(by_distances))
+    heights = np.sort(by_distances.tree.height)
+    assert np.sort(by_features.tree.height) == pytest.approx(heights, rel=1e-6)
+
+
+def last_clusters(points: np.ndarray, least: int) -> set[tuple[frozenset[int], float]]:
+    """The leaves of the condensed tree with the density at which each splits off, as defined."""
+    merges = linkage(points, "single")
+    n_points = len(points)
+    under = [frozenset([i]) for i in range(n_points)]
+    for a, b, _, _ in merges:
+        under.append(under[int(a)] | under[int(b)])
+    found = set()
+
+    def follow(node: int, start: frozenset[int], birth: float) -> None:
+        while True:
+            if node < n_points:
+                found.add((start, birth))
+                return
+            a, b, height, _ = merges[node - n_points]
+            sides = [int(a), int(b)]
+            large = [side for side in sides if len(under[side]) >= least]
+            if len(large) == 2:
+                for side in sides:
+                    follow(side, under[side], 1 / height)
+                return
+            if not large:
+                found.add((start, birth))
+                return
+            node = large[0]
+
+    follow(2 * n_points - 2, under[-1], 0.0)
+    return found
+
+
+@given(st.integers(0, 10**6), st.integers(12, 40), st.integers(2, 6))
+def test_leaves_are_those_of_the_definition(seed: int, n_points: int, least: int) -> None:
+    points = np.random.default_rng(seed).normal(size=(n_points, 2))
+    fitted = fit(points, min_cluster_size=least, min_samples=1, cluster_selection_method="leaf")
+    expected = last_clusters(points, least)
+    tree = fitted.tree
+    found = {
+        (frozenset(np.flatnonzero(tree.leaf_of_point == leaf).tolist()), tree.extra["birth"][leaf])
+        for leaf in tree.leaves
+        if tree.name[leaf] != "noise"
+    }
+    if len(expected) == 1:
+        assert found == set()
+        return
+    assert {group for group, _ in found} == {group for group, _ in expected}
+    assert sorted(birth for _, birth in found) == pytest.approx(sorted(b for _, b in expected))
+
+
+def test_scores_are_those_of_the_library() -> None:
+    from hdbscan import HDBSCAN
+
+    points = moons()
+    fitted = fit(points, min_cluster_size=10)
+    known = HDBSCAN(min_cluster_size=10, approx_min_span_tree=False).fit(points)
+    tree = fitted.tree
+    for leaf in tree.leaves:
+        inside = tree.leaf_of_point == leaf
+        assert tree.extra["probability"][leaf] == pytest.approx(known.probabilities_[inside].mean())
+        assert tree.extra["outlier_score"][leaf] == pytest.approx(
+            known.outlier_scores_[inside].mean()
+        )
+    assert tree.extra["probability"][0] == pytest.approx(known.probabilities_.mean())
+
+
+def test_clusters_are_numbered_from_the_largest() -> None:
+    rng = np.random.default_rng(2)
+    points = np.concatenate([rng.normal(size=(n, 2)) + 30 * i for i, n in enumerate((20, 60, 40))])
+    fitted = fit(points, min_cluster_size=15)
+    sizes = [int((labels(fitted) == label).sum()) for label in range(3)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert fitted.tree.extra["cluster"][fitted.tree.leaf_of_point].tolist() == [
+        label if label >= 0 else -1 for label in labels(fitted)
+    ]
+
+
+def test_single_precision_is_taken() -> None:
+    points = moons().astype(np.float32)
+    one, other = fit(points, min_cluster_size=10), fit(points.astype(float), min_cluster_size=10)
+    assert (one.tree.leaf_of_point == other.tree.leaf_of_point).all()
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_equal_points(single: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = fit(np.ones((30, 2)), allow_single_cluster=single)
+        groups = fit(np.repeat(np.eye(3), 10, axis=0), min_cluster_size=5)
+    assert fitted.tree.name.tolist() == (["0"] if single else ["noise"])
+    assert any("all points are noise" in warning for warning in fitted.warnings) != single
+    assert sorted(labels(groups)) == [0] * 10 + [1] * 10 + [2] * 10
+    for column in (*fitted.tree.extra.values(), *groups.tree.extra.values()):
+        assert np.isfinite(column).all()
+
+
+def test_noise_alone_is_said() -> None:
+    fitted = fit(np.random.default_rng(0).normal(size=(6, 2)))
+    assert fitted.tree.name.tolist() == ["noise"]
+    assert any("all points are noise" in warning for warning in fitted.warnings)
+
+
+@pytest.mark.parametrize(
+    ("role", "values", "params", "code", "part"),
+    [
+        ("features", np.ones((0, 2)), {}, "wrong-shape", "0 rows"),
+        ("features", np.ones((1, 2)), {}, "too-few-points", "only 1 point(s)"),
+        ("features", np.ones((4, 2)), {}, "too-few-points", "'min_cluster_size' is 5"),
+        (
+            "features",
+            np.ones((9, 2)),
+            {"min_samples": 9},
+            "too-few-points",
+            "'min_samples' is 9",
+        ),
+        ("features", np.full((9, 2), 1e200), {}, "too-large", "row 0"),
+        ("features", np.zeros((9, 2)), {"metric": "cosine"}, "no-distance", "all zeros"),
+        ("distances", np.zeros((9, 8)), {}, "wrong-shape", "must be square"),
+        ("distances", np.zeros((9, 9)), {"metric": "cosine"}, "wrong-parameter", "'metric'"),
+        ("distances", np.tri(9), {}, "not-distances", "diagonal must be zero"),
+    ],
+)
+def test_unusable_input_is_named(
+    role: str, values: np.ndarray, params: dict[str, Any], code: str, part: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        fit(values, role, **params)
+    assert caught.value.code == code
+    assert part in caught.value.detail
+
+
+def test_sizes_that_take_too_long_or_too_much_are_refused() -> None:
+    def check(shape: tuple[int, int], role: str = "features", **params: Any) -> None:
+        METHOD.check_size({role: shape}, METHOD.Params(**params), 24 * 2**30)
+
+    check((200_000, 64))
+    check((2_000_000, 4))
+    METHOD.check_size({}, METHOD.Params(), 1)
+    with pytest.raises(UsageError, match=r"at most 200,000 points of 64 features.*'scc'"):
+        check((200_001, 64))
+    with pytest.raises(UsageError, match="at most 2,000,000 points"):
+        check((2_000_001, 4))
+    with pytest.raises(UsageError, match=r"GiB.*'knn'"):
+        check((100_000, 4), metric="cosine")
+    with pytest.raises(UsageError, match="GiB"):
+        check((100_000, 100_000), "distances")

@@ -1,0 +1,210 @@
+"""Sub-cluster components against their definition, and on data of many kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from models import registry
+from models.data import Data
+from models.errors import UsageError
+from models.method import Fitted
+from models.metrics.hierarchical import dendrogram_purity
+from models.metrics.labels import classes_of
+from models.tree.tree import Tree
+
+METHOD = registry.method("scc")
+
+
+def fit(features: Any, names: list[str] | None = None, **params: Any) -> Fitted:
+    values: dict[str, Any] = {"features": np.asarray(features)}
+    if names is not None:
+        values["names"] = names
+    return METHOD.fit(Data(values), METHOD.Params(**params))
+
+
+def clades(tree: Tree) -> set[tuple[frozenset[int], float]]:
+    under: list[set[int]] = [set() for _ in range(tree.n_nodes)]
+    for point, leaf in enumerate(tree.leaf_of_point):
+        under[leaf].add(point)
+    for node in range(tree.n_nodes - 1, 0, -1):
+        under[tree.parent[node]] |= under[node]
+    return {
+        (frozenset(points), float(height))
+        for points, height in zip(under, tree.height, strict=True)
+    }
+
+
+def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int], float]]:
+    """Rounds over sets of distinct points that hang together by their neighbours."""
+    n_points = len(points)
+    distances = cdist(points, points)
+    np.fill_diagonal(distances, np.inf)
+    near = np.argsort(distances, axis=1)[:, :k]
+    scale = np.take_along_axis(distances, near, axis=1).mean()
+    edge = np.zeros(distances.shape, dtype=bool)
+    np.put_along_axis(edge, near, True, axis=1)
+    similar = np.where(edge | edge.T, scale / (scale + distances), 0.0)
+    groups = [frozenset([i]) for i in range(n_points)]
+    found = {(group, 0.0) for group in groups}
+    first = similar.max()
+    thresholds = [first * n_points ** (-2 * r / n_rounds) for r in range(1, n_rounds + 1)] + [0.0]
+    rounds = 0
+    while len(groups) > 1:
+        mean = np.array(
+            [
+                [0 if a is b else similar[np.ix_(sorted(a), sorted(b))].mean() for b in groups]
+                for a in groups
+            ]
+        )
+        joined = (mean >= max(thresholds[0], 1e-300)) & np.isclose(
+            mean, mean.max(axis=1, keepdims=True), rtol=1e-12
+        )
+        joined |= joined.T
+        if not joined.any():
+            thresholds.pop(0)
+            continue
+        rounds += 1
+        left = set(range(len(groups)))
+        new = []
+        while left:
+            part, todo = set(), [left.pop()]
+            while todo:
+                at = todo.pop()
+                part.add(at)
+                more = [other for other in left if joined[at, other]]
+                left -= set(more)
+                todo += more
+            new.append(frozenset().union(*(groups[at] for at in part)))
+        found |= {(group, float(rounds)) for group in new if group not in groups}
+        groups = new
+    return found
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_points=st.integers(2, 24),
+    k=st.integers(3, 6),
+    n_rounds=st.sampled_from([1, 3, 30]),
+)
+def test_it_is_its_definition(seed: int, n_points: int, k: int, n_rounds: int) -> None:
+    points = np.random.default_rng(seed).normal(size=(n_points, 2))
+    fitted = fit(points, n_neighbors=k, n_rounds=n_rounds)
+    if fitted.metrics["n_parts"] > 1:
+        return
+    assert clades(fitted.tree) == naive(points, min(k, n_points - 1), n_rounds)
+
+
+# Drawn: with one round each point first joins its nearest one (affinity clustering).
+#
+#    a b    c d          e f        round 1: (a b) (c d) (e f)
+#    0 1    4 5         20 21       round 2: (a b) and (c d) choose each other, (e f) chooses (c d)
+def test_the_drawn_tree() -> None:
+    points = np.array([[0.0], [1.0], [4.0], [5.0], [20.0], [21.0]])
+    tree = fit(points, list("abcdef"), n_rounds=1, n_neighbors=5).tree
+    assert tree.parent.tolist() == [-1, 0, 0, 0, 1, 1, 2, 2, 3, 3]
+    assert tree.height.tolist() == [2, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+    assert tree.name.tolist() == [None] * 4 + list("abcdef")
+    fine = fit(points, n_rounds=100, n_neighbors=5).tree
+    assert frozenset([0, 1, 2, 3]) in {points for points, _ in clades(fine)}
+
+
+def test_more_rounds_make_a_finer_tree() -> None:
+    points = np.random.default_rng(0).normal(size=(500, 3))
+    nodes = [fit(points, n_rounds=n_rounds).tree.n_nodes for n_rounds in (1, 10, 100, 1000)]
+    assert nodes == sorted(nodes)
+    assert nodes[-1] > 900
+
+
+def test_similarities_fall_from_child_to_parent() -> None:
+    tree = fit(np.random.default_rng(1).normal(size=(200, 2))).tree
+    column = tree.extra["similarity"]
+    assert (column[tree.leaves] == 1).all()
+    assert (column[1:] >= column[tree.parent[1:]]).all()
+    assert column[0] >= 0
+
+
+def test_equal_points_are_joined_first_and_count() -> None:
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(40, 2))
+    points[5:9] = points[0]
+    points[20] = points[30]
+    tree = fit(points).tree
+    together = {(group, height) for group, height in clades(tree) if height == 0 and len(group) > 1}
+    assert together == {(frozenset([0, 5, 6, 7, 8]), 0.0), (frozenset([20, 30]), 0.0)}
+    alone = fit(np.ones((4, 2)))
+    assert alone.tree.parent.tolist() == [-1, 0, 0, 0, 0]
+    assert alone.tree.height.tolist() == [0, 0, 0, 0, 0]
+    assert any("1 distinct points" in warning for warning in alone.warnings)
+
+
+def test_one_point_is_a_tree_of_one_node() -> None:
+    tree = fit([[1.0, 2.0]], ["only"]).tree
+    assert (tree.n_nodes, tree.name[0]) == (1, "only")
+
+
+def test_far_groups_are_joined_last_and_said() -> None:
+    rng = np.random.default_rng(3)
+    at = np.array([0.0, 20, 2000, 2020])
+    points = np.concatenate([rng.normal(size=(50, 2)) + np.array([x, 0]) for x in at])
+    fitted = fit(points, n_neighbors=5)
+    assert any("fell into" in warning for warning in fitted.warnings)
+    groups = {group for group, _ in clades(fitted.tree)}
+    for i in range(4):
+        assert frozenset(range(50 * i, 50 * i + 50)) in groups
+    assert frozenset(range(100)) in groups
+
+
+@pytest.mark.parametrize("metric", ["cosine", "cityblock", "sqeuclidean"])
+def test_metrics_find_their_groups(metric: str) -> None:
+    rng = np.random.default_rng(4)
+    group = np.repeat([0, 1, 2], 40)
+    points = (np.eye(3)[group] * 5 + rng.random((120, 3))) * rng.uniform(1, 3, size=(120, 1))
+    tree = fit(points, metric=metric).tree
+    if metric == "cosine":
+        assert {frozenset(np.flatnonzero(group == g)) for g in range(3)} <= {
+            points for points, _ in clades(tree)
+        }
+    assert tree.n_leaves == 120
+
+
+@pytest.mark.parametrize(("name", "least"), [("optdigits", 0.85), ("pendigits", 0.8)])
+def test_purity_on_real_data(name: str, least: float, real_data: Callable[[str], Path]) -> None:
+    """Average linkage over all pairs has 0.826 on optdigits."""
+    with np.load(real_data(f"bench_{name}.npz")) as file:
+        features, labels = file["X"], file["y"]
+    tree = fit(features).tree
+    assert dendrogram_purity(tree, classes_of(labels, len(labels))).value > least
+
+
+@pytest.mark.parametrize(
+    ("features", "params", "code", "part"),
+    [
+        (np.ones((0, 2)), {}, "wrong-shape", "0 rows"),
+        (np.ones((3, 0)), {}, "wrong-shape", "0 columns"),
+        (np.array([[1.0, np.nan]]), {}, "not-finite", "row 0, column 1"),
+        (np.array([[1e200], [0.0]]), {}, "too-large", "row 0"),
+        (np.eye(3)[[0, 1, 1]] * [1, 0, 0], {"metric": "cosine"}, "no-distance", "all zeros"),
+    ],
+)
+def test_unusable_input_is_named(
+    features: np.ndarray, params: dict[str, Any], code: str, part: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        fit(features, **params)
+    assert caught.value.code == code
+    assert part in caught.value.detail
+
+
+def test_what_would_not_fit_is_refused() -> None:
+    METHOD.check_size({}, METHOD.Params(), 1)
+    METHOD.check_size({"features": (10**6, 64)}, METHOD.Params(), 8 * 2**30)
+    with pytest.raises(UsageError, match=r"GiB.*'n_neighbors'"):
+        METHOD.check_size({"features": (10**8, 64)}, METHOD.Params(), 24 * 2**30)

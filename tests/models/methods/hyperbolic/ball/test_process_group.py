@@ -1,0 +1,151 @@
+"""The processes of a fit: they find what one finds, and none is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import torch
+
+from models.data import Data
+from models.errors import Cancelled
+from models.method import Fitted
+from models.methods.hyperbolic.ball import fit as fitting
+from models.methods.hyperbolic.ball import pools
+from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
+from models.rows import ArrayRows
+from tests.models.methods.hyperbolic.ball.test_training import Kept
+
+PARAMS: dict[str, Any] = {"n_internal": 15, "n_init": 1, "batch_size": 41, "keep": "last"}
+
+
+def points(n: int = 400) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    middle = 10 * np.eye(6)[rng.integers(6, size=n)]
+    return (middle + rng.normal(size=(n, 6))).astype(np.float32)
+
+
+def fit(features: Any, n: int, told: Any = None, checkpoint: Any = None, **params: Any) -> Fitted:
+    torch.set_num_threads(1)
+    asked = GHHCParams(**{**PARAMS, "processes": n, **params})
+    return GHHC().fit(
+        Data({"features": features}),
+        asked,
+        *([] if told is None else [told]),
+        threads=n,
+        checkpoint=checkpoint,
+    )
+
+
+def others() -> list[psutil.Process]:
+    """The other processes of fits of this one."""
+    found = []
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "models.methods.hyperbolic.ball.follower_process" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def test_two_processes_find_the_tree_of_one_and_go_on_from_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "ROUND", 20)
+    monkeypatch.setattr(pools, "MOST_POINTS", 150)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    np.save(tmp_path / "features.npy", points())
+    rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
+    for optimizer, rate in (("sgd", 0.02), ("adam", 0.003)):
+        asked = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
+        kept = Kept()
+        one = fit(rows, 1, checkpoint=kept, **asked)
+        two = fit(rows, 2, checkpoint=Kept(kept.all[0]), **asked)
+        assert two.state["nodes"] == pytest.approx(one.state["nodes"], abs=1e-5)
+        assert not np.array_equal(kept.all[0]["moving"], one.state["nodes"])
+        assert (two.tree.parent == one.tree.parent).all()
+        assert (two.tree.leaf_of_point == one.tree.leaf_of_point).all()
+        assert two.curves["cost"] == one.curves["cost"]
+        for found, wanted in zip(two.curves["objective"], one.curves["objective"], strict=True):
+            assert found == pytest.approx(wanted, rel=1e-5)
+        assert two.warnings == one.warnings
+    assert not others()
+    assert [file.name for file in tmp_path.iterdir()] == ["features.npy"]
+
+
+def test_a_cancelled_fit_leaves_none_behind() -> None:
+    seen: list[int] = []
+
+    def told(fraction: float, stage: str, message: str = "") -> None:
+        if stage == "moving nodes" and "step 20" in message:
+            seen.append(len(others()))
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        fit(points(), 2, told)
+    assert (seen, others()) == ([1], [])
+
+
+def test_one_that_is_killed_ends_the_fit_as_what_may_pass() -> None:
+    def told(fraction: float, stage: str, message: str = "") -> None:
+        if stage == "moving nodes" and "step 20" in message:
+            for one in others():
+                one.kill()
+
+    with pytest.raises(OSError, match="killed by SIGKILL") as caught:
+        fit(points(), 2, told)
+    assert caught.value.errno == errno.EIO
+    assert not others()
+
+
+LONG = """
+import sys
+from tests.models.methods.hyperbolic.ball.test_process_group import fit, points
+fit(points(), 2, lambda fraction, stage, message="": print(stage, flush=True), max_iter=10**6)
+"""
+
+
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGSTOP])
+def test_none_outlives_the_process_that_fits(way: signal.Signals, tmp_path: Path) -> None:
+    """Killed alone, or stopped and then killed with its group, as a worker ends a job."""
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line == "moving nodes\n":
+                break
+        children = psutil.Process(process.pid).children()
+        assert len(children) == 1
+        os.kill(process.pid, way)
+        if way == signal.SIGSTOP:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+        until = time.monotonic() + 10
+        while any(one.is_running() and one.status() != "zombie" for one in children):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+def test_more_processes_than_threads_are_said() -> None:
+    fitted = GHHC().fit(
+        Data({"features": points()}), GHHCParams(**PARAMS, processes=2, max_iter=10), threads=1
+    )
+    assert fitted.warnings[0] == (
+        "Steps were taken by 1 process(es), as many as a job may have threads here, not "
+        "'processes' = 2; the result is the same but for rounding."
+    )

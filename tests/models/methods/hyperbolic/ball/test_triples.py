@@ -1,0 +1,118 @@
+"""Triples and the pools they come from."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.errors import UsageError
+from models.method import silent
+from models.methods.hyperbolic.ball import pools
+from models.methods.hyperbolic.ball.pools import Pools, most_points
+from models.methods.hyperbolic.ball.scaling import measured
+from models.methods.hyperbolic.ball.triples import Sampled, triples
+from models.rows import ArrayRows
+
+
+def pools_of(values: np.ndarray, n_neighbors: int = 3) -> Pools:
+    rows = ArrayRows(values)
+    return Pools(rows, measured(rows, "largest", 0.9, silent), n_neighbors, "cpu")
+
+
+def test_triples_are_a_point_a_neighbour_and_any_other() -> None:
+    near = np.array([[1, 2], [0, 3], [3, 0], [2, 1], [2, 3]], dtype=np.int32)
+    one, other, third = triples(near, 20_000, np.random.default_rng(0))
+    assert ((one != other) & (one != third) & (other != third)).all()
+    pairs = {(i, j) for i in range(5) for j in near[i].tolist()}
+    counts = dict.fromkeys(pairs, 0)
+    for pair in zip(one.tolist(), other.tolist(), strict=True):
+        counts[pair] += 1
+    assert np.array(list(counts.values())) == pytest.approx(2000, rel=0.1)
+    for i, j in pairs:
+        of_pair = third[(one == i) & (other == j)]
+        assert np.bincount(of_pair, minlength=5)[[i, j]].sum() == 0
+        left = [k for k in range(5) if k not in (i, j)]
+        assert np.bincount(of_pair, minlength=5)[left] == pytest.approx(2000 / 3, rel=0.15)
+
+
+def test_the_only_pool_has_all_points_and_their_neighbours() -> None:
+    values = np.random.default_rng(0).normal(size=(40, 3))
+    found = pools_of(values).draw(np.random.default_rng(0), 1, silent)
+    apart = np.linalg.norm(values[:, None] - values, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    assert (found.near == apart.argsort(axis=1)[:, :3]).all()
+    assert found.points.shape == (40, 3)
+
+
+def test_points_at_one_place_are_no_neighbours_of_each_other() -> None:
+    values = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 4, axis=0)
+    found = pools_of(values).draw(np.random.default_rng(0), 1, silent)
+    assert found.first.tolist() == [0, 4, 8, 12, 16]
+    assert (found.near // 4 != np.arange(20)[:, None] // 4).all()
+    few = pools_of(values, n_neighbors=9).draw(np.random.default_rng(0), 1, silent)
+    assert few.near.shape == (20, 4)
+    alike = pools_of(np.ones((6, 2))).draw(np.random.default_rng(0), 1, silent)
+    assert alike.near.shape == (6, 0)
+
+
+def test_pools_of_a_mapped_file_are_stretches_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MOST_POINTS", 100), ("_STRETCHES", 10), ("_BLOCK", 16)):
+        monkeypatch.setattr(pools, name, value)
+    np.save(tmp_path / "features.npy", np.random.default_rng(0).normal(size=(1003, 3)))
+    values = np.load(tmp_path / "features.npy", mmap_mode="r")
+    several = pools_of(values)
+    assert not several.is_whole
+    one, same, other = (several.draw(np.random.default_rng(seed), 1, silent) for seed in (0, 0, 1))
+    assert (one.points == same.points).all()
+    assert (one.near == same.near).all()
+    assert not (one.points == other.points).all()
+    scaled = measured(ArrayRows(values), "largest", 0.9, silent).apply(values)
+    rows = {row.tobytes(): number for number, row in enumerate(scaled)}
+    numbers = [rows[row.tobytes()] for row in one.points.numpy()]
+    assert len(numbers) == len(set(numbers)) == 100
+    assert sum(b != a + 1 for a, b in pairwise(numbers)) <= 10
+
+
+def test_pools_hold_no_more_values_than_they_may() -> None:
+    assert most_points(10**6, 128) == pools.MOST_POINTS
+    assert most_points(10**6, 1 << 20) == 64
+    assert most_points(50, 3) == 50
+
+
+def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file may change under a job: all rows were finite when it began."""
+    for name, value in (("MOST_POINTS", 90), ("_STRETCHES", 90)):
+        monkeypatch.setattr(pools, name, value)
+    values = np.random.default_rng(0).normal(size=(100, 3))
+    several = pools_of(values)
+    values[37, 1] = np.nan
+    with pytest.raises(UsageError, match="NaN at row 37, column 1"):
+        several.draw(np.random.default_rng(0), 1, silent)
+
+
+def test_rounds_draw_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "MOST_POINTS", 50)
+    values = np.random.default_rng(0).normal(size=(300, 3))
+
+    def leaves() -> Sampled:
+        several = pools_of(values)
+        return Sampled(several, several.draw(np.random.default_rng(9), 1, silent), 7, 2, 5, 1)
+
+    one, other = leaves(), leaves()
+    drawn = []
+    for number in range(5):
+        one.begin(number, silent)
+        drawn = [one.draw() for _ in range(3)]
+    other.begin(4, silent)
+    again = [other.draw() for _ in range(3)]
+    assert drawn[0].shape == (3, 7, 3)
+    assert all((a == b).all() for a, b in zip(drawn, again, strict=True))
+    other.begin(2, silent)
+    assert not (other.draw() == drawn[0]).all()

@@ -1,0 +1,100 @@
+"""Similarities against their definitions, and the order that hangs on values alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import cdist
+
+from models.errors import UsageError
+from models.methods.hyperbolic.leaves import similarity as module
+from models.methods.hyperbolic.leaves.similarity import (
+    OfFeatures,
+    OfMatrix,
+    canonical,
+    require_symmetric,
+)
+from models.metrics.pairs import Cosine, Gaussian
+
+FEATURES = np.random.default_rng(3).normal(size=(12, 4)) + 2.0
+TRIPLES = torch.tensor([[0, 3, 5], [1, 7, 11], [2, 8, 6]])
+
+
+def literal(affinity: str, gamma: float | None) -> np.ndarray:
+    if affinity == "cosine":
+        return (1 + (1 - cdist(FEATURES, FEATURES, "cosine"))) / 2
+    squares = cdist(FEATURES, FEATURES, "sqeuclidean")
+    if gamma is None:
+        gamma = 1 / (2 * squares[np.triu_indices(12, 1)].mean())
+    return np.exp(-gamma * squares)
+
+
+@pytest.mark.parametrize(("affinity", "gamma"), [("cosine", None), ("rbf", None), ("rbf", 0.3)])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_features_have_the_similarities_of_the_definition(
+    affinity: module.Affinity, gamma: float | None, kind: type
+) -> None:
+    found = OfFeatures(FEATURES.astype(kind), affinity, gamma)
+    matrix = literal(affinity, gamma)[np.ix_(found.order, found.order)]
+    i, j, k = TRIPLES.numpy()
+    wanted = np.stack([matrix[i, j], matrix[i, k], matrix[j, k]])
+    assert found.of(TRIPLES).numpy() == pytest.approx(wanted, abs=1e-6)
+    assert found.at(i, j) == pytest.approx(matrix[i, j], abs=1e-6)
+
+
+def test_they_are_those_that_costs_are_measured_with() -> None:
+    one, other = np.arange(6), np.arange(6, 12)
+    for affinity, pairs in (("cosine", Cosine(FEATURES)), ("rbf", Gaussian(FEATURES))):
+        found = OfFeatures(FEATURES, affinity, None)
+        wanted = pairs.at(found.order[one], found.order[other])
+        assert found.at(one, other) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_matrix_is_read_as_the_mean_of_its_halves() -> None:
+    matrix = literal("cosine", None)
+    matrix[2, 5] += 2e-9
+    found = OfMatrix(matrix)
+    row = np.argsort(found.order)
+    triple = torch.from_numpy(row[np.array([[2], [5], [7]])])
+    wanted = [(matrix[2, 5] + matrix[5, 2]) / 2, matrix[2, 7], matrix[5, 7]]
+    assert found.of(triple)[:, 0].numpy() == pytest.approx(wanted, rel=1e-12)
+    assert found.of(triple)[0, 0].item() != matrix[2, 5]
+
+
+def test_near_points_keep_their_digits() -> None:
+    rows = np.ones((3, 50))
+    rows[1, 0] += 1e-3
+    rows[2, 0] += 2e-3
+    found = OfFeatures(rows, "cosine", None)
+    apart = 1 - found.at(np.array([0, 0, 1]), np.array([1, 2, 2]))
+    exact = cdist(rows, rows, "cosine")[np.ix_(found.order, found.order)] / 2
+    assert apart == pytest.approx(exact[[0, 0, 1], [1, 2, 2]], rel=1e-3)
+
+
+@pytest.mark.parametrize("square", [False, True])
+def test_the_order_hangs_on_values_alone(square: bool) -> None:
+    values = literal("rbf", None) if square else FEATURES
+    shuffle = np.random.default_rng(0).permutation(12)
+    other = values[np.ix_(shuffle, shuffle)] if square else values[shuffle]
+    assert (shuffle[canonical(other, square)] == canonical(values, square)).all()
+    assert sorted(canonical(values, square)) == list(range(12))
+
+
+def test_equal_rows_stay_in_order_and_rows_of_other_columns_do_not_tie() -> None:
+    assert canonical(np.array([[1.0, -0.0], [1.0, 0.0], [1.0, 0.0]])).tolist() == [0, 1, 2]
+    eye = np.eye(20)
+    shuffle = np.random.default_rng(0).permutation(20)
+    assert (shuffle[canonical(eye[shuffle])] == canonical(eye)).all()
+
+
+def test_what_is_not_symmetric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TILE", 5)
+    matrix = literal("cosine", None)
+    require_symmetric(matrix)
+    require_symmetric((1000 * matrix).round().astype(np.int32))
+    matrix[3, 8] += 0.1
+    with pytest.raises(UsageError, match=r"row 3, column 8.*must be symmetric"):
+        require_symmetric(matrix)
+    with pytest.raises(UsageError, match="12 rows and 11 columns"):
+        require_symmetric(matrix[:, :11])

@@ -1,0 +1,218 @@
+"""GloVe: pairs, their loss, the passes, and words in the ball, against literal versions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models.errors import UsageError
+from models.method import Arrays, Checkpoint, silent
+from models.methods.hyperbolic.words.loops import sweep
+from models.methods.hyperbolic.words.pairs import Pairs, checked, pairs_of
+from models.methods.hyperbolic.words.vectors import Vectors, learned, loss, placed
+
+
+def some_counts(n_words: int, seed: int, density: float = 0.6) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    half = rng.exponential(60, size=(n_words, n_words)) * (rng.random((n_words, n_words)) < density)
+    half[np.arange(n_words), (np.arange(n_words) + 1) % n_words] += 1.0
+    return half + half.T
+
+
+def some_vectors(n_words: int, n_dimensions: int, seed: int) -> Vectors:
+    rng = np.random.default_rng(seed)
+    one, other = rng.normal(size=(2, n_words, n_dimensions))
+    return Vectors(one, other, *rng.normal(size=(2, n_words)))
+
+
+def literal_loss(counts: np.ndarray, vectors: Vectors, x_max: float, exponent: float) -> float:
+    """Eq. 8 word by word, over the number of pairs."""
+    total, n_pairs = 0.0, 0
+    for i in range(len(counts)):
+        for j in range(len(counts)):
+            if counts[i, j] > 0:
+                f = (counts[i, j] / x_max) ** exponent if counts[i, j] < x_max else 1.0
+                told = sum(vectors.words[i] * vectors.contexts[j])
+                told += vectors.bias[i] + vectors.context_bias[j]
+                total += f * (told - np.log(counts[i, j])) ** 2
+                n_pairs += 1
+    return total / n_pairs
+
+
+def in_order(vectors: Vectors, pairs: Pairs) -> Vectors:
+    """Vectors of words as given, in the order of the pairs."""
+    at = pairs.order
+    return Vectors(
+        vectors.words[at], vectors.contexts[at], vectors.bias[at], vectors.context_bias[at]
+    )
+
+
+@pytest.mark.parametrize(("x_max", "exponent"), [(100.0, 0.75), (20.0, 0.5), (1.0, 0.0)])
+def test_the_loss_is_that_of_the_paper(x_max: float, exponent: float) -> None:
+    counts, vectors = some_counts(9, 0), some_vectors(9, 4, 1)
+    pairs = pairs_of(checked(counts, "graph"), x_max, exponent)
+    assert loss(pairs, in_order(vectors, pairs)) == pytest.approx(
+        literal_loss(counts, vectors, x_max, exponent), rel=1e-12
+    )
+    assert loss(pairs, in_order(vectors, pairs), block=7) == pytest.approx(
+        loss(pairs, in_order(vectors, pairs)), rel=1e-12
+    )
+
+
+def test_pairs_hang_on_no_order_of_words() -> None:
+    counts = some_counts(12, 3)
+    order = np.random.default_rng(0).permutation(12)
+    one = pairs_of(checked(counts, "graph"), 100.0, 0.75)
+    other = pairs_of(checked(counts[np.ix_(order, order)], "graph"), 100.0, 0.75)
+    assert (one.order == order[other.order]).all()
+    for name in ("row", "column", "log_count", "weight"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert (np.diff(counts.sum(axis=1)[one.order]) <= 0).all()
+
+
+def test_a_pass_is_adagrad_pair_by_pair() -> None:
+    counts = some_counts(6, 0)
+    pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
+    rng = np.random.default_rng(1)
+    w, c = rng.normal(size=(2, 6, 4)) / 3
+    gw, gc = np.ones_like(w), np.ones_like(c)
+    order = rng.permutation(pairs.n_pairs)
+    ours = [one.copy() for one in (w, c, gw, gc)]
+    given = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
+    total = sweep(order, *given, *ours, 0.05)
+    wanted = 0.0
+    for number in order:
+        i, j = pairs.row[number], pairs.column[number]
+        rest = w[i, :-1] @ c[j, :-1] + w[i, -1] + c[j, -1] - pairs.log_count[number]
+        wanted += pairs.weight[number] * rest**2
+        slope = pairs.weight[number] * rest
+        to_w, to_c = slope * np.append(c[j, :-1], 1), slope * np.append(w[i, :-1], 1)
+        w[i] -= 0.05 * to_w / np.sqrt(gw[i])
+        c[j] -= 0.05 * to_c / np.sqrt(gc[j])
+        gw[i] += to_w**2
+        gc[j] += to_c**2
+    assert total == pytest.approx(wanted, rel=1e-10)
+    for one, other in zip(ours, (w, c, gw, gc), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
+    """By finite differences, of one pair."""
+    counts = np.array([[0.0, 30.0], [30.0, 0.0]])
+    pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
+    rng = np.random.default_rng(0)
+    w, c = rng.normal(size=(2, 2, 4))
+
+    def value(w: np.ndarray, c: np.ndarray) -> float:
+        return 2 * loss(pairs, Vectors(w[:, :-1], c[:, :-1], w[:, -1], c[:, -1]))
+
+    rate = 1e-9
+    one, other = w.copy(), c.copy()
+    given = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
+    sweep(np.arange(2), *given, one, other, np.ones_like(w), np.ones_like(c), rate)
+    for before, after, number in ((w, one, 0), (c, other, 1)):
+        for place in np.ndindex(2, 4):
+            step = np.zeros_like(w)
+            step[place] = 1e-6
+            sides = [(w + s * step * (number == 0), c + s * step * (number == 1)) for s in (1, -1)]
+            slope = (value(*sides[0]) - value(*sides[1])) / 2e-6
+            moved = (before - after)[place] / rate
+            assert moved == pytest.approx(slope / 2, rel=1e-4, abs=1e-5)
+
+
+class Kept(Checkpoint):
+    def __init__(self, last: Arrays | None = None) -> None:
+        self.last = last
+        self.all: list[Arrays] = []
+
+    def load(self) -> Arrays | None:
+        return self.last
+
+    def save(self, state: Arrays) -> None:
+        self.all.append({name: array.copy() for name, array in state.items()})
+
+
+def test_passes_lower_the_loss_and_go_on_from_a_checkpoint() -> None:
+    pairs = pairs_of(checked(some_counts(20, 0), "graph"), 100.0, 0.75)
+    kept = Kept()
+    whole = learned(pairs, 8, 30, 0.05, 5, kept, silent)
+    assert whole.losses[-1] < whole.losses[0] / 10
+    assert loss(pairs, whole) < whole.losses[-1]
+    again = learned(pairs, 8, 30, 0.05, 5, Kept(kept.all[11]), silent)
+    assert again.losses == whole.losses
+    for name in ("words", "contexts", "bias", "context_bias"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
+
+
+def test_products_of_low_rank_are_found() -> None:
+    """Counts that vectors of three dimensions tell of exactly."""
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=(30, 3))
+    counts = np.exp(true @ true.T / 2 + 3)
+    pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
+    assert learned(pairs, 6, 400, 0.05, 0, Checkpoint(), silent).losses[-1] < 1e-3
+
+
+def test_steps_too_long_are_refused() -> None:
+    pairs = pairs_of(checked(some_counts(8, 0), "graph"), 100.0, 0.75)
+    with pytest.raises(UsageError, match="Lower 'vector_learning_rate'") as caught:
+        learned(pairs, 8, 50, 100.0, 0, Checkpoint(), silent)
+    assert caught.value.code == "diverged"
+
+
+def test_largest_changes_no_product_and_unit_puts_all_on_a_sphere() -> None:
+    vectors = some_vectors(7, 4, 0)
+
+    def products(one: Vectors) -> np.ndarray:
+        return one.words @ one.contexts.T + one.bias[:, None] + one.context_bias
+
+    largest = placed(vectors, "largest", 0.9)
+    np.testing.assert_allclose(products(largest), products(vectors), atol=1e-12)
+    assert np.linalg.norm(largest.words, axis=1).max() == pytest.approx(0.9)
+    np.testing.assert_allclose(largest.words.mean(axis=0), 0, atol=1e-12)
+    unit = placed(vectors, "unit", 0.9)
+    np.testing.assert_allclose(np.linalg.norm(unit.words, axis=1), 0.9)
+    alike = Vectors(np.ones((3, 2)), np.ones((3, 2)), np.zeros(3), np.zeros(3))
+    assert (placed(alike, "unit", 0.9).words == 0).all()
+    assert (placed(alike, "largest", 0.9).words == 0).all()
+
+
+def refused(values: object) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        checked(values, "graph")
+    assert caught.value.where["role"] == "graph"
+    return caught.value
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_what_are_no_counts_is_named(make: type) -> None:
+    good = some_counts(5, 0, density=1.0)
+    assert refused(make(good[:4])).code == "wrong-shape"
+    bad = good.copy()
+    bad[1, 3] = bad[3, 1] = -2.0
+    error = refused(make(bad))
+    assert "-2 at row 1, column 3" in error.detail
+    bad = good.copy()
+    bad[2, 4] += 0.5
+    error = refused(make(bad))
+    assert error.code == "not-symmetric"
+    assert "row 2, column 4" in error.detail
+    bad = good.copy()
+    bad[2, 4] = 0.0
+    assert refused(make(bad)).code == "not-symmetric"
+    bad = good.copy()
+    bad[3] = bad[:, 3] = 0.0
+    error = refused(make(bad))
+    assert error.where["row"] == 3
+    bad = good.copy()
+    bad[0, 1] = bad[1, 0] = 1e31
+    assert "above 1e+30" in refused(make(bad)).detail
+    bad[0, 1] = np.nan
+    assert refused(make(bad)).code == "not-finite"
+
+
+def test_sums_in_another_order_are_still_symmetric() -> None:
+    counts = some_counts(5, 0)
+    counts[0, 1] *= 1 + 1e-12
+    assert checked(counts, "graph").nnz

@@ -1,0 +1,81 @@
+"""The curve of modularity against its definition, group by group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench import synthetic
+from models.data import Data
+from models.method import silent
+from models.methods.logits.merging import modularity
+from models.methods.logits.merging.merging import Merger
+from models.methods.logits.merging.reference import Merges
+from models.methods.logits.merging.row_digest import Digest, scan
+from models.methods.logits.merging.source import Source
+from models.registry import method
+from models.rows import ArrayRows
+from models.tree.suggested_cuts import levels
+
+
+def merged(logits: np.ndarray) -> tuple[Merges, Digest]:
+    source = Source(ArrayRows(logits))
+    digest = scan(source, 0, len(logits), 1, silent)
+    return Merger(source, digest, "mean-sum", silent).run(), digest
+
+
+def literal(merges: Merges, digest: Digest) -> dict[int, float]:
+    n = len(digest.size)
+    table = np.zeros((n, n))
+    for c, listed, weight, tail in zip(
+        digest.label, digest.listed, digest.weight, digest.tail, strict=True
+    ):
+        for j, w in zip(listed, weight, strict=True):
+            share = float(w) / (float(weight.sum(dtype=float)) + float(tail))
+            table[c, j] += share / 2
+            table[j, c] += share / 2
+    table /= table.sum()
+    degree = table.sum(axis=1)
+    groups: dict[int, list[int]] = {c: [c] for c in range(n)}
+    found = {}
+    for step, (a, b) in enumerate(zip(merges.left.tolist(), merges.right.tolist(), strict=True)):
+        groups[n + step] = groups.pop(a) + groups.pop(b)
+        found[len(groups)] = sum(
+            table[np.ix_(g, g)].sum() - degree[g].sum() ** 2 for g in groups.values()
+        )
+    return found
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 1 << 30))
+def test_the_curve_is_newman_and_girvans(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(3, 24))
+    # Every class has points.
+    logits = rng.normal(size=(3 * n_classes, n_classes)) * 3
+    logits[np.arange(len(logits)), np.arange(len(logits)) % n_classes] += 9
+    merges, digest = merged(logits)
+    expected = literal(merges, digest)
+    found = modularity.curve(merges, digest, 15)
+    assert [k for k, _ in found] == list(range(2, min(16, n_classes)))
+    for k, q in found:
+        assert q == pytest.approx(expected[k], abs=1e-12)
+
+
+def test_nothing_is_confused() -> None:
+    logits = np.full((4, 4), -np.inf)
+    np.fill_diagonal(logits, 0.0)
+    found = method("l2h").fit(Data({"logits": logits}), method("l2h").Params(input="log_probs"))
+    assert found.curves == {}
+    two = method("l2h").fit(Data({"logits": np.eye(2)}), method("l2h").Params())
+    assert two.curves == {}
+
+
+def test_a_planted_level_is_proposed(tmp_path) -> None:
+    synthetic.write(tmp_path / "x.npy", 6_000, 200)
+    found = method("l2h").fit(Data({"logits": np.load(tmp_path / "x.npy")}), method("l2h").Params())
+    proposed = levels(found.tree, found.curves)
+    # The planted tree parts into 5 groups of 5 groups each.
+    assert [(one.k, one.criterion) for one in proposed] == [(5, "modularity")]

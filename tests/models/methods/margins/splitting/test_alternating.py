@@ -1,0 +1,195 @@
+"""The two half-steps: neither raises the objective, and at the end neither lowers it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.methods.margins.splitting import alternating
+from models.methods.margins.splitting.alternating import (
+    Problem,
+    Terms,
+    Weights,
+    alternate,
+    shared_out,
+)
+from models.methods.margins.splitting.objective import Above, Kind, Regularizer
+from models.methods.margins.splitting.starts import STARTS, started
+
+
+def terms(
+    k: int = 2, kind: Kind = "group", alpha: float = 0.1, least: float = 0.9, most: float = 1.1,
+    intercept: bool = True, tol: float = 1e-6,
+) -> Terms:  # fmt: skip
+    return Terms(k, Regularizer(kind, alpha, 1.0), least, most, intercept, 500, tol)
+
+
+def problem(seed: int, n: int = 60, p: int = 4, asked: Terms | None = None) -> Problem:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, p)) + 2.0 * np.eye(4, p)[rng.integers(4, size=n)]
+    above = Above.root(p).and_of(rng.normal(size=p))
+    return Problem.of(rows, asked or terms(), above)
+
+
+def silent() -> None:
+    pass
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 5),
+    st.sampled_from(["group+exclusive", "group", "exclusive", "l1", "l2"]),
+    st.sampled_from([1e-4, 1e-2, 1.0]),
+    st.booleans(),
+)
+def test_no_half_step_raises_the_objective(
+    seed: int, k: int, kind: Kind, alpha: float, intercept: bool
+) -> None:
+    given = problem(seed, asked=terms(k, kind, alpha, intercept=intercept, tol=1e-4))
+    cluster = started(given, STARTS[seed % 3], np.random.default_rng(seed))
+    assert cluster is not None
+    found = alternate(given, cluster, silent)
+    assert len(found.trace) > 1
+    assert (np.diff(found.trace) <= 0).all()
+    assert found.trace[-1] < found.trace[0] or alpha == 1.0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_trace_is_the_objective(k: int) -> None:
+    given = problem(1, asked=terms(k))
+    cluster = started(given, "random", np.random.default_rng(0))
+    assert cluster is not None
+    found = alternate(given, cluster, silent)
+    at_zero, at_end = Weights(given), Weights(given, found.weights)
+    assert found.trace[0] == at_zero.hinge(cluster) == pytest.approx((k - 1) / k)
+    value = at_end.hinge(found.cluster) + given.penalty.of(found.weights)
+    assert found.objective == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_at_the_end_neither_half_step_lowers_it(k: int) -> None:
+    given = problem(2, asked=terms(k))
+    cluster = started(given, "k-means", np.random.default_rng(0))
+    assert cluster is not None
+    found = alternate(given, cluster, silent)
+    assert found.ended
+    size = np.bincount(found.cluster, minlength=k)
+    assert given.low <= size.min() <= size.max() <= given.high
+    again = shared_out(given, found.weights)
+    assert again.objective >= found.objective * (1 - 1e-8)
+    further = Weights(given, found.weights.copy())
+    value, _ = further.descend(found.cluster, 0.0, 200)
+    assert value >= found.objective * (1 - 1e-5)
+    assert found.residual <= 1e-6
+
+
+def test_a_rise_is_a_mistake_of_the_code() -> None:
+    trace = [1.0]
+    alternating._append(trace, 0.5)
+    with pytest.raises(AssertionError, match="the objective rose"):
+        alternating._append(trace, 0.6)
+
+
+def test_the_best_of_all_clusterings_is_found_and_stays() -> None:
+    """Eight points in two clusters of four: every clustering with its best weights."""
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(8, 2)) + np.repeat([[0.0, 0.0], [3.0, 1.0]], 4, axis=0)
+    given = Problem.of(rows, terms(alpha=0.05, least=1.0, most=1.0), Above.root(2))
+    assert (given.low, given.high) == (4, 4)
+    values = {}
+    for chosen in combinations(range(8), 4):
+        cluster = np.ones(8, dtype=np.int64)
+        cluster[list(chosen)] = 0
+        weights = Weights(given)
+        weights.hinge(cluster)
+        values[chosen] = weights.descend(cluster, 1e-9, 1000)[0]
+    best = min(values, key=values.__getitem__)
+    ends = []
+    for chosen in values:
+        cluster = np.ones(8, dtype=np.int64)
+        cluster[list(chosen)] = 0
+        found = alternate(given, cluster, silent)
+        assert found.objective >= values[best] - 1e-9
+        assert found.objective <= values[chosen] + 1e-6
+        ends.append(found.objective)
+    assert min(ends) == pytest.approx(values[best], abs=1e-6)
+    from_means = started(given, "k-means", rng)
+    assert from_means is not None
+    assert alternate(given, from_means, silent).objective == pytest.approx(values[best], abs=1e-6)
+
+
+def test_weights_are_given_for_the_rows_as_they_were() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3)) + np.array([100.0, -50.0, 7.0])
+    given = Problem.of(rows, terms(), Above.root(3))
+    cluster = started(given, "k-means", rng)
+    assert cluster is not None
+    found = alternate(given, cluster, silent)
+    weights, intercept = given.plain(found.weights)
+    np.testing.assert_allclose(rows @ weights.T + intercept, found.scores.T, atol=1e-9)
+
+
+def test_without_an_intercept_rows_stay_where_they_are() -> None:
+    rows = np.random.default_rng(0).normal(size=(10, 3)) + 5.0
+    given = Problem.of(rows, terms(intercept=False), Above.root(3))
+    np.testing.assert_array_equal(given.points, rows)
+    weights, intercept = given.plain(np.ones((2, 3)))
+    assert (weights == 1).all()
+    assert (intercept == 0).all()
+
+
+@pytest.mark.parametrize("room", [alternating.ROOM, 30, 10])
+def test_with_less_room_for_curvature_the_end_is_the_same(
+    room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One matrix for all pairs, or none at all: the minimum of one clustering is one."""
+    given = problem(3, asked=terms(3))
+    cluster = started(given, "k-means", np.random.default_rng(0))
+    assert cluster is not None
+    wanted = Weights(given)
+    wanted.hinge(cluster)
+    value, _ = wanted.descend(cluster, 1e-9, 5000)
+    monkeypatch.setattr(alternating, "ROOM", room)
+    found = Weights(given)
+    found.hinge(cluster)
+    assert found.descend(cluster, 1e-9, 5000)[0] == pytest.approx(value, rel=1e-6)
+
+
+def test_steps_one_by_one_end_lower_than_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends() -> list[float]:
+        found = []
+        for seed in range(6):
+            given = problem(seed, n=150, p=20, asked=terms(alpha=0.01, tol=1e-3))
+            cluster = started(given, "random", np.random.default_rng(seed))
+            assert cluster is not None
+            found.append(alternate(given, cluster, silent).objective)
+        return found
+
+    by_steps = ends()
+    monkeypatch.setattr(Weights, "step", lambda self, cluster: self.descend(cluster, 0.0, 50))
+    exact = ends()
+    assert np.mean(by_steps) < 0.7 * np.mean(exact)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("n", [6, 200, 5000])
+def test_starts_are_within_the_bounds(start: str, n: int) -> None:
+    given = problem(4, n=n, asked=terms(3))
+    cluster = started(given, start, np.random.default_rng(1))  # type: ignore[arg-type]
+    assert cluster is not None
+    size = np.bincount(cluster, minlength=3)
+    assert given.low <= size.min() <= size.max() <= given.high
+    same = started(given, start, np.random.default_rng(1))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(cluster, same)
+
+
+def test_equal_points_have_no_start_by_means_or_spectra() -> None:
+    given = Problem.of(np.ones((20, 3)), terms(), Above.root(3))
+    rng = np.random.default_rng(0)
+    assert started(given, "k-means", rng) is None
+    assert started(given, "spectral", rng) is None

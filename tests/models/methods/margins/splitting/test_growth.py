@@ -1,0 +1,227 @@
+"""Growth: which leaf is split, when it ends, and that threads and checkpoints change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.errors import Cancelled, UsageError
+from models.method import Arrays, Checkpoint, silent
+from models.methods.margins.splitting import growth
+from models.methods.margins.splitting.alternating import Terms
+from models.methods.margins.splitting.growth import grow
+from models.methods.margins.splitting.objective import Above, Regularizer
+from models.methods.margins.splitting.result import Grown, Limits
+from models.methods.margins.splitting.split import Node, Split, split_all, stacked, unstacked
+
+STARTS = ("k-means", "random")
+
+
+def terms(k: int = 2, alpha: float = 0.1, least: float = 0.9) -> Terms:
+    return Terms(k, Regularizer("group+exclusive", alpha, 1.0), least, 1.1, True, 100, 1e-3)
+
+
+def points(n: int = 200, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 4)) + 3.0 * rng.normal(size=(6, 4))[rng.integers(6, size=n)]
+
+
+def grown(
+    rows: np.ndarray,
+    limits: Limits,
+    asked: Terms | None = None,
+    threads: int = 1,
+    checkpoint: Checkpoint | None = None,
+) -> Grown:
+    kept = checkpoint or Checkpoint()
+    return grow(rows, asked or terms(), STARTS, limits, 7, threads, silent, kept)
+
+
+def assert_same(one: Grown, other: Grown) -> None:
+    for name in ("parent", "step", "leaf_of_point", "margin"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.obstacle == other.obstacle
+    for mine, its in zip(one.splits, other.splits, strict=True):
+        np.testing.assert_array_equal(mine.weights, its.weights)
+        np.testing.assert_array_equal(mine.price, its.price)
+        assert (mine.score, mine.objective, mine.start) == (its.score, its.objective, its.start)
+
+
+class Memory(Checkpoint):
+    """Keeps every state."""
+
+    def __init__(self, begin: Arrays | None = None) -> None:
+        self.begin = begin
+        self.states: list[Mapping[str, Any]] = []
+
+    def load(self) -> Arrays | None:
+        return self.begin
+
+    def save(self, state: Arrays) -> None:
+        self.states.append({name: array.copy() for name, array in state.items()})
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_each_step_splits_the_leaf_with_the_highest_score(k: int) -> None:
+    """Algorithm 1 read anew: every leaf that there was is split again and scored."""
+    rows, asked = points(), terms(k)
+    found = grown(rows, Limits(1 + 4 * (k - 1), 2, None), asked)
+    inside: dict[int, np.ndarray] = {0: np.arange(len(rows))}
+    above: dict[int, Above] = {0: Above.root(4)}
+    for step, split in enumerate(found.splits):
+        scores = {}
+        for node, here in inside.items():
+            (trial,) = split_all(
+                [Node(rows[here], above[node], (7, node))], asked, STARTS, 1, lambda: None
+            )
+            assert isinstance(trial, Split)
+            scores[node] = trial.score
+            if found.step[node] == step:
+                np.testing.assert_array_equal(trial.weights, split.weights)
+                chosen, clusters = node, trial.cluster
+        assert scores[chosen] == max(scores.values())
+        here, over = inside.pop(chosen), above.pop(chosen)
+        for number, child in enumerate(found.children(chosen)):
+            assert found.parent[child] == chosen
+            inside[child] = here[clusters == number]
+            above[child] = over.and_of(split.weights[number])
+    for node, here in inside.items():
+        assert (found.leaf_of_point[here] == node).all()
+
+
+def test_each_leaf_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def counted(nodes: Any, *rest: Any) -> Any:
+        tried.extend(node.seed[1] for node in nodes)
+        return split_all(nodes, *rest)
+
+    monkeypatch.setattr(growth, "split_all", counted)
+    found = grown(points(), Limits(8, 2, None))
+    assert len(tried) == len(set(tried))
+    last = set(found.children(int(found.step.argmax())))
+    assert set(tried) == set(range(found.parent.size)) - last
+
+
+def test_the_balance_of_each_split() -> None:
+    found = grown(points(300), Limits(12, 2, None))
+    size = found.size
+    for node in np.flatnonzero(found.step >= 0):
+        below = size[list(found.children(node))]
+        assert below.min() >= np.floor(0.9 * size[node] / 2)
+        assert below.max() <= np.ceil(1.1 * size[node] / 2)
+
+
+def test_it_ends_with_max_leaves_and_never_passes_it() -> None:
+    limits = Limits(8, 2, None)
+    assert (grown(points(), limits).step < 0).sum() == 8
+    found = grown(points(), limits, terms(3))
+    assert (found.step < 0).sum() == 7
+    assert not found.room
+    assert found.said_of_end(limits, 3) == (
+        "The tree has 7 leaves, not max_leaves = 8: another split would make more.",
+    )
+
+
+def test_it_ends_when_every_leaf_is_small() -> None:
+    limits = Limits(1000, 40, None)
+    found = grown(points(), limits)
+    size, inner = found.size, found.step >= 0
+    assert size[~inner].max() < 40 <= size[inner].min()
+    (said,) = found.said_of_end(limits, 2)
+    assert f"{(~inner).sum()} have fewer than 40 points" in said
+
+
+def test_it_ends_at_the_depth() -> None:
+    limits = Limits(1000, 2, 3)
+    found = grown(points(), limits)
+    assert (found.step < 0).sum() == 8
+    assert "8 lie at max_depth = 3" in found.said_of_end(limits, 2)[0]
+
+
+def test_leaves_smaller_than_the_branching_stay() -> None:
+    limits = Limits(1000, 2, None)
+    found = grown(points(23), limits, terms(5))
+    assert found.size[found.step < 0].max() < 5
+    assert "have fewer than 5 points" in found.said_of_end(limits, 5)[0]
+
+
+def test_leaves_of_equal_points_stay() -> None:
+    rows = np.repeat(points(2), 20, axis=0)
+    limits = Limits(1000, 2, None)
+    found = grown(rows, limits)
+    assert found.size[found.step < 0].tolist() == [20, 20]
+    assert "2 hold fewer than 2 distinct points" in found.said_of_end(limits, 2)[0]
+
+
+def test_a_root_whose_weights_are_all_zero_is_refused() -> None:
+    with pytest.raises(UsageError, match="Lower alpha, or scale the features up") as caught:
+        grown(points() * 1e-6, Limits(4, 2, None))
+    assert caught.value.where == {"parameter": "alpha"}
+
+
+def test_leaves_whose_weights_would_be_zero_stay() -> None:
+    # Two clumps far apart, each far smaller than alpha allows to part.
+    rows = np.repeat([[-5.0, 0.0], [5.0, 0.0]], 30, axis=0)
+    rows += 1e-4 * np.random.default_rng(0).normal(size=rows.shape)
+    limits = Limits(10, 2, None)
+    found = grown(rows, limits)
+    assert found.size[found.step < 0].tolist() == [30, 30]
+    said = found.said_of_end(limits, 2)
+    assert "2 would be split by weights that are all 0" in said[0]
+    assert said[1].startswith("Lower alpha or beta")
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_threads_change_nothing(threads: int) -> None:
+    limits = Limits(9, 2, None)
+    assert_same(grown(points(), limits), grown(points(), limits, threads=threads))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_any_checkpoint_leads_to_the_same_tree(k: int) -> None:
+    rows = np.concatenate([points(120), np.repeat(points(1, seed=3), 40, axis=0)])
+    limits, memory = Limits(16, 9, 4), Memory()
+    whole = grown(rows, limits, terms(k), checkpoint=memory)
+    assert len(memory.states) == len(whole.splits) > 3
+    for state in memory.states[::3]:
+        assert all(isinstance(array, np.ndarray) for array in state.values())
+        assert_same(grown(rows, limits, terms(k), checkpoint=Memory(state)), whole)
+
+
+def test_splits_come_back_from_arrays() -> None:
+    found = grown(points(), Limits(6, 2, None))
+    again = unstacked(stacked(found.splits, 2, 4))
+    for mine, its in zip(found.splits, again, strict=True):
+        for name in Split.__slots__:
+            np.testing.assert_array_equal(getattr(mine, name), getattr(its, name))
+    assert unstacked(stacked([], 2, 4)) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_cancel_ends_it(threads: int) -> None:
+    calls = 0
+
+    def cancel(fraction: float, stage: str, message: str = "") -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 10:
+            raise Cancelled
+
+    limits = Limits(500, 2, None)
+    with pytest.raises(Cancelled):
+        grow(points(3000), terms(), STARTS, limits, 0, threads, cancel, Checkpoint())
+
+
+def test_many_points_are_begun_on_a_sample() -> None:
+    rows = points(6000)
+    (split,) = split_all(
+        [Node(rows, Above.root(4), (1,))], terms(), ("k-means", "random"), 1, lambda: None
+    )
+    assert isinstance(split, Split)
+    assert split.ended
+    assert split.cluster.size == 6000
+    assert 2700 <= (split.cluster == 0).sum() <= 3300

@@ -1,0 +1,172 @@
+"""Temi's loss by numbers, its gradient by autograd, its steps by a literal program."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.method import silent
+from models.methods.partitions.heads.distillation import Effort, agreement, losses, train
+from models.methods.partitions.heads.source import Source
+from models.rows import ArrayRows
+
+N_PAIRS, N_HEADS, N_CLUSTERS, BETA = 5, 3, 4, 0.6
+SHAPE = (2, N_PAIRS, N_HEADS, N_CLUSTERS)
+
+
+def drawn(seed: int, scale: float = 2.0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return scale * torch.randn(SHAPE, generator=generator, dtype=torch.float64)
+
+
+def shares(seed: int) -> torch.Tensor:
+    return torch.softmax(drawn(seed)[0, 0], dim=1)
+
+
+def literal_loss(student: list, teacher: list, share: list, head: int, beta: float = BETA) -> float:
+    """The loss of one head: sums over numbers, from probabilities [point][pair][head][cluster]."""
+    total = 0.0
+    for i in range(N_PAIRS):
+        weight = 0.0
+        for h in range(N_HEADS):
+            both = zip(teacher[0][i][h], teacher[1][i][h], strict=True)
+            weight += sum(a * b for a, b in both) / N_HEADS
+        for one, other in ((0, 1), (1, 0)):
+            inside = sum(
+                (student[one][i][head][c] * teacher[other][i][head][c]) ** beta / share[head][c]
+                for c in range(N_CLUSTERS)
+            )
+            total -= weight * math.log(inside) / 2 / N_PAIRS
+    return total
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10_000), st.floats(0.1, 1.0))
+def test_the_loss_and_its_gradient(seed: int, beta: float) -> None:
+    z = drawn(seed).requires_grad_()
+    student = torch.log_softmax(z, dim=3)
+    teacher, share = torch.log_softmax(drawn(seed + 1), dim=3), shares(seed + 2)
+    weight = agreement(teacher)
+    loss, slope = losses(student.detach().clone(), teacher, share.log(), weight, beta)
+    numbers = student.exp().tolist(), teacher.exp().tolist(), share.tolist()
+    expected = [literal_loss(*numbers, head, beta) for head in range(N_HEADS)]
+    assert loss.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+    inside = (student.exp() * teacher.exp().flip(0)).pow(beta) / share
+    (-(weight[:, None] * inside.sum(dim=3).log()).mean(dim=(0, 1)).sum()).backward()
+    torch.testing.assert_close(slope, z.grad, rtol=1e-9, atol=1e-12)
+
+
+def test_the_gradient_by_finite_differences() -> None:
+    z, teacher, share, step = drawn(1), torch.log_softmax(drawn(2), dim=3), shares(3), 1e-6
+    weight = agreement(teacher)
+    _, slope = losses(torch.log_softmax(z, dim=3), teacher, share.log(), weight, BETA)
+    for at in [(0, 0, 0, 0), (1, 4, 2, 3), (0, 2, 1, 2), (1, 1, 0, 1)]:
+        values = []
+        for sign in (1.0, -1.0):
+            moved = z.clone()
+            moved[at] += sign * step
+            numbers = torch.softmax(moved, dim=3).tolist(), teacher.exp().tolist(), share.tolist()
+            values.append(sum(literal_loss(*numbers, head) for head in range(N_HEADS)))
+        assert float(slope[at]) == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-6)
+
+
+def test_saturated_heads_have_finite_losses() -> None:
+    student = torch.log_softmax(drawn(1, 1e4).float(), dim=3)
+    teacher = torch.log_softmax(drawn(2, 1e4).float(), dim=3)
+    tiny = torch.full((N_HEADS, N_CLUSTERS), torch.finfo(torch.float32).tiny)
+    loss, slope = losses(student, teacher, tiny.log(), agreement(teacher), BETA)
+    assert torch.isfinite(loss).all()
+    assert torch.isfinite(slope).all()
+
+
+EFFORT = Effort(n_heads=3, max_iter=4, learning_rate=0.01, beta=0.6, temperature=0.5, momentum=0.8)
+
+
+def literal_training(
+    rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, effort: Effort, seed: int
+) -> tuple[torch.Tensor, list[list[float]]]:
+    """The teachers (H, D + 1, K) and the losses of each step, all rows in each.
+
+    By autograd on one head after the other; numbers are drawn as `train` draws them.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    n_rows, width = rows.shape
+    weights = torch.empty((width, effort.n_heads * n_clusters))
+    weights.normal_(0.0, 0.02, generator=generator)
+    start = torch.cat([weights, torch.zeros((1, weights.shape[1]))])
+    students = [one.clone().requires_grad_() for one in start.split(n_clusters, dim=1)]
+    teachers = [one.clone() for one in start.split(n_clusters, dim=1)]
+    optimizer = torch.optim.Adam(students, lr=effort.learning_rate)
+    share = [torch.full((n_clusters,), 1 / n_clusters) for _ in students]
+    seen = []
+
+    def soft(x: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
+        return torch.softmax((x @ head[:-1] + head[-1]) / effort.temperature, dim=1)
+
+    for _ in range(effort.max_iter):
+        pick = torch.randint(neighbours.shape[1], (n_rows, 1), generator=generator)
+        others = rows[neighbours.gather(1, pick).squeeze(1).long()]
+        weight, loss = torch.zeros(n_rows), []
+        for h, teacher in enumerate(teachers):
+            here, there = soft(rows, teacher), soft(others, teacher)
+            mean = torch.cat([here, there]).mean(dim=0)
+            share[h] = 0.9 * share[h] + 0.1 * mean
+            weight += (here * there).sum(dim=1) / effort.n_heads
+        for h, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
+            one = ((soft(rows, student) * soft(others, teacher)) ** effort.beta / share[h]).sum(1)
+            two = ((soft(others, student) * soft(rows, teacher)) ** effort.beta / share[h]).sum(1)
+            loss.append(-(weight * (one.log() + two.log()) / 2).mean())
+        optimizer.zero_grad()
+        torch.stack(loss).sum().backward()
+        optimizer.step()
+        with torch.no_grad():
+            teachers = [
+                effort.momentum * t + (1 - effort.momentum) * s
+                for t, s in zip(teachers, students, strict=True)
+            ]
+        seen.append([float(one.detach()) for one in loss])
+    return torch.stack(teachers), seen
+
+
+def test_training_is_that_of_the_literal_program() -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(12, 6)).astype(np.float32)
+    near = torch.from_numpy(rng.integers(12, size=(12, 3)).astype(np.int32))
+    source = Source([ArrayRows(rows)], "cpu", 100, silent)
+    with torch.no_grad():
+        found = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
+    seed = int(np.random.default_rng(8).integers(2**63))
+    teachers, seen = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, EFFORT, seed)
+    expected = teachers / EFFORT.temperature
+    close = {"rtol": 1e-3, "atol": 1e-4}
+    torch.testing.assert_close(found.weights.movedim(1, 0), expected[:, :-1], **close)
+    torch.testing.assert_close(found.bias, expected[:, -1], **close)
+    assert found.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
+
+
+def test_losses_are_means_over_the_last_pass() -> None:
+    """Steps too short to change anything: each head's loss is then what its start gives."""
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(40, 6)).astype(np.float32)
+    near = torch.from_numpy(rng.integers(40, size=(40, 1)).astype(np.int32))
+    effort = Effort(3, 2, 1e-30, 0.6, 0.5, 0.8)
+    with torch.no_grad():
+        whole, parts = (
+            train(
+                Source([ArrayRows(rows)], "cpu", size, silent),
+                near,
+                N_CLUSTERS,
+                effort,
+                np.random.default_rng(8),
+                silent,
+            )
+            for size in (40, 10)
+        )
+    # Shares of clusters differ by batch, a little.
+    assert parts.loss.tolist() == pytest.approx(whole.loss.tolist(), rel=0.05)

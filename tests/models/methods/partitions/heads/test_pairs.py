@@ -1,0 +1,64 @@
+"""Neighbours by cosine against all pairs compared one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from models.errors import UsageError
+from models.method import silent
+from models.methods.partitions.heads import pairs
+from models.methods.partitions.heads import source as sources
+from models.methods.partitions.heads.pairs import neighbours
+from models.methods.partitions.heads.source import Source
+from models.rows import ArrayRows
+
+ROWS = np.random.default_rng(3).normal(size=(57, 6)).astype(np.float32) + 0.3
+
+
+def opened(rows: np.ndarray) -> Source:
+    return Source([ArrayRows(rows)], "cpu", 10, silent)
+
+
+def literal(rows: np.ndarray, n_neighbors: int) -> list[list[int]]:
+    """Of each point, the others by their cosine, the greatest first."""
+    found = []
+    for i, x in enumerate(rows.astype(float)):
+        cosine = {
+            j: float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+            for j, y in enumerate(rows.astype(float))
+            if j != i
+        }
+        found.append(sorted(cosine, key=lambda j: -cosine[j])[:n_neighbors])
+    return found
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 7, 56])
+@pytest.mark.parametrize("tile", [1, 40, 1 << 24])
+@pytest.mark.parametrize("resident", [True, False])
+def test_they_are_the_nearest_whatever_is_compared_at_a_time(
+    n_neighbors: int, tile: int, resident: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "TILE", tile)
+    monkeypatch.setattr(pairs, "_QUERIES", 11)
+    if not resident:
+        monkeypatch.setattr(sources, "RESIDENT", 100)
+    found = neighbours(opened(ROWS), n_neighbors, silent)
+    assert found.dtype == torch.int32
+    assert found.tolist() == literal(ROWS, n_neighbors)
+
+
+def test_points_that_lie_on_each_other_are_neighbours_but_not_their_own() -> None:
+    rows = np.repeat(ROWS[:4], 3, axis=0)
+    found = neighbours(opened(rows), 2, silent).numpy()
+    assert (found // 3 == np.arange(12)[:, None] // 3).all()
+    assert (found != np.arange(12)[:, None]).all()
+
+
+def test_a_point_without_direction_is_named() -> None:
+    rows = ROWS.copy()
+    rows[13] = 0.0
+    with pytest.raises(UsageError, match="only zeros in row 13") as caught:
+        neighbours(opened(rows), 3, silent)
+    assert (caught.value.code, caught.value.where["row"]) == ("no-distance", 13)

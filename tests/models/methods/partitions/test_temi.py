@@ -1,0 +1,179 @@
+"""Temi: clusters with a known answer, the head that serves, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import adjusted_rand_score
+
+from models import registry
+from models.data import Data
+from models.errors import UsageError
+from models.method import Fitted
+from models.methods.partitions import temi
+from models.methods.partitions.heads import source
+from models.methods.partitions.temi import TemiParams
+from models.rows import ArrayRows
+from tests.models.methods.partitions.test_turtle import blobs, together
+
+METHOD = registry.method("temi")
+QUICK = {
+    "n_heads": 6,
+    "k_neighbors": 10,
+    "max_iter": 100,
+    "learning_rate": 0.01,
+    "momentum": 0.95,
+}
+
+
+def fit(features: Any, names: list[str] | None = None, **params: Any) -> Fitted:
+    inputs = {"features": features}
+    if names is not None:
+        inputs["names"] = names
+    return METHOD.fit(Data(inputs), TemiParams(**{**QUICK, **params}))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("batch_size", [512, 64])
+def test_clusters_that_lie_apart_are_found(seed: int, batch_size: int) -> None:
+    features, own = blobs(seed)
+    fitted = fit(features, n_clusters=5, seed=seed, batch_size=batch_size)
+    assert together(fitted, own) > 0.99
+    assert fitted.tree.kind == "partition"
+    assert (np.diff(fitted.tree.size[1:]) <= 0).all()
+    assert fitted.warnings == ()
+
+
+def test_the_head_with_the_lowest_loss_serves() -> None:
+    features, _ = blobs(3, apart=3.0)
+    fitted = fit(features, n_clusters=5, max_iter=30)
+    losses = fitted.model.facts["losses"]
+    assert len(set(losses)) == 6
+    assert fitted.metrics["loss"] == pytest.approx(min(losses))
+    assert fitted.metrics["mean_loss"] == pytest.approx(np.mean(losses))
+    assert sorted(fitted.model.arrays) == ["bias", "weights_0"]
+    assert fitted.model.arrays["weights_0"].shape == (8, 5)
+
+
+def test_passes_lower_the_loss() -> None:
+    features, _ = blobs(2, apart=3.0)
+    losses = [fit(features, n_clusters=5, max_iter=n).metrics["loss"] for n in (1, 20, 100)]
+    assert losses[2] < losses[1] < losses[0]
+
+
+def test_logits_are_log_probabilities_and_new_points_go_where_they_belong() -> None:
+    features, own = blobs(4)
+    fitted = fit(features, n_clusters=5)
+    assert np.exp(fitted.logits).sum(axis=1) == pytest.approx(1.0, abs=1e-9)
+    cluster = fitted.tree.leaf_of_point - 1
+    assert (fitted.logits.argmax(axis=1) == cluster).all()
+    new, of_new = blobs(5)
+    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
+    assert adjusted_rand_score(
+        np.concatenate([own, of_new]), np.concatenate([cluster + 1, found.leaf])
+    ) == pytest.approx(1.0)
+    logits = METHOD.logits(fitted.model, Data({"features": new}))
+    assert found.probability[1::2] == pytest.approx(np.exp(logits.max(axis=1)))
+    with pytest.raises(UsageError, match="7 columns; the model was fitted on 8"):
+        METHOD.predict(fitted.model, fitted.tree, Data({"features": new[:, :7]}))
+
+
+def test_more_clusters_than_there_are_may_be_left_empty_and_that_is_warned_of() -> None:
+    features, _ = blobs(7, n_clusters=3)
+    fitted = fit(features, n_clusters=15, beta=1.0)
+    assert any("cluster(s) have no point." in warning for warning in fitted.warnings)
+
+
+def test_a_mapped_file_read_in_pools_gives_the_same_clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features, own = blobs(8, each=100)
+    np.save(tmp_path / "features.npy", features)
+    monkeypatch.setattr(source, "RESIDENT", 2000)
+    monkeypatch.setattr(source, "POOL", 8 * 200)
+    rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
+    fitted = fit(rows, n_clusters=5, batch_size=100, max_iter=50)
+    assert together(fitted, own) > 0.99
+
+
+def test_another_seed_starts_elsewhere() -> None:
+    features, _ = blobs(1, apart=1.0)
+    one, other = (fit(features, n_clusters=5, max_iter=2, seed=seed) for seed in (0, 1))
+    assert one.metrics != other.metrics
+
+
+def test_duplicates_and_a_constant_column_are_taken() -> None:
+    features, own = blobs(2)
+    features = np.concatenate([features, np.full((len(features), 1), 3.0)], axis=1)
+    twice = np.concatenate([features, features])
+    assert together(fit(twice, n_clusters=5), np.concatenate([own, own])) > 0.99
+
+
+def test_neighbours_that_cannot_be_are_warned_of() -> None:
+    features, _ = blobs(0, each=4)
+    few = fit(features, n_clusters=5, k_neighbors=50, max_iter=3)
+    assert few.warnings[0] == (
+        "Points were paired with all 19 others: there are not 'k_neighbors' = 50."
+    )
+    mixed = fit(features, n_clusters=5, k_neighbors=6, max_iter=3)
+    assert "more than the 4 points that a cluster has on average" in mixed.warnings[0]
+
+
+def test_heads_that_learned_nothing_are_warned_of() -> None:
+    features, _ = blobs(0)
+    uniform = -0.8 * np.log(5) / 5
+    fitted = fit(0.01 * features, n_clusters=5, max_iter=1)
+    assert fitted.metrics["loss"] == pytest.approx(uniform, rel=0.01)
+    assert f"of that one {uniform:.3g}" in fitted.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("features", "code", "part"),
+    [
+        (np.eye(2), "too-few-points", "only 2 point(s)"),
+        (np.ones((9, 3)), "too-few-points", "only 1 distinct point(s)"),
+        (np.ones((9, 0)), "wrong-shape", "no columns"),
+        (np.array([[0.5], [1.0], [np.nan]]), "not-finite", "NaN at row 2, column 0"),
+        (np.array([[0.5], [1.0], [1e39]]), "too-large", "would overflow"),
+        (np.array([[0.5], [0.0], [1.0]]), "no-distance", "only zeros in row 1"),
+    ],
+)
+def test_unusable_input_is_named(features: Any, code: str, part: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        fit(features, n_clusters=3)
+    assert caught.value.code == code
+    assert part in caught.value.detail
+
+
+def test_names_are_one_for_each_cluster() -> None:
+    with pytest.raises(UsageError, match="2 names; 3 are needed, one for each cluster"):
+        fit(np.eye(3), ["a", "b"], n_clusters=3)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    assert METHOD.queue_for({"device": "cuda"}) == "gpu"
+    with pytest.raises(UsageError, match="there is no GPU"):
+        fit(np.eye(3), n_clusters=3, device="cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_gpu_finds_the_same_clusters() -> None:
+    features, own = blobs()
+    assert together(fit(features, n_clusters=5, device="cuda"), own) > 0.99
+
+
+def test_what_would_not_fit_or_take_too_long_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters"):
+        METHOD.check_size({"features": (10**5, 64)}, TemiParams(n_clusters=10_000), 1 << 32)
+    many = {"features": (10**6, 512)}
+    with pytest.raises(UsageError, match="compares all pairs of 1,000,000 points") as caught:
+        METHOD.check_size(many, TemiParams(), 1 << 40)
+    assert caught.value.code == "too-large"
+    METHOD.check_size(many, TemiParams(device="cuda"), 1 << 32)
+    METHOD.check_size({}, TemiParams(), 1 << 20)
+    assert temi.MOST_COMPARED["cpu"] < temi.MOST_COMPARED["cuda"]

@@ -1,0 +1,23 @@
+"""Adam against torch's."""
+
+from __future__ import annotations
+
+import torch
+
+from models.numerics.adam import Adam
+
+
+def test_it_moves_as_torchs_own() -> None:
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn((7, 3), generator=generator)
+    ours, theirs = start.clone(), start.clone().requires_grad_()
+    adam, reference = Adam(ours, 0.03), torch.optim.Adam([theirs], lr=0.03)
+    for turn in range(12):
+        if turn == 6:
+            adam.restart()
+            reference = torch.optim.Adam([theirs], lr=0.03)
+        gradient = torch.randn((7, 3), generator=generator) * 10.0 ** (turn % 3 - 1)
+        theirs.grad = gradient.clone()
+        reference.step()
+        adam.step(gradient)
+        torch.testing.assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-7)

@@ -1,0 +1,31 @@
+"""Devices that are not there, threads that are given back."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.device import computing, require
+from models.errors import UsageError
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    require("cpu")
+    with pytest.raises(UsageError, match="there is no GPU where the job runs") as caught:
+        require("cuda")
+    assert (caught.value.code, caught.value.where) == ("no-gpu", {"parameter": "device"})
+
+
+def test_threads_and_gradients_are_as_before_afterwards() -> None:
+    before = torch.get_num_threads()
+    with computing(before + 1):
+        assert torch.get_num_threads() == before + 1
+        assert not torch.is_grad_enabled()
+    assert torch.get_num_threads() == before
+    assert torch.is_grad_enabled()
+
+
+def test_a_gpu_that_is_too_small_is_the_users_to_know() -> None:
+    with pytest.raises(UsageError, match="Lower 'batch_size'"), computing(1):
+        raise torch.OutOfMemoryError

@@ -1,0 +1,98 @@
+"""What a long fit has so far: kept while it runs, found by the next attempt, gone at the end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workers.artifacts.checkpoints import Checkpoints, Kept
+from workers.artifacts.results import load_arrays, save_named
+from workers.errors import StoreFull
+from workers.model import Claim, Request, now
+from workers.stores.objects import layout
+from workers.stores.objects.local import LocalBlobs
+
+REQUEST = Request(id="job_1", tenant="t", kind="fit", method="l2h", inputs={}, created_at=now())
+
+
+def claim(fence: str) -> Claim:
+    return Claim(request=REQUEST, fence=fence, attempt=1, started_at=now())
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkpoints:
+    monkeypatch.setattr("workers.artifacts.checkpoints._resumes", lambda request: True)
+    return Checkpoints(LocalBlobs(tmp_path / "store"))
+
+
+def written(folder: Path, step: int) -> Path:
+    path = folder / f"file{step}"
+    save_named({"step": np.array(step)}, path)
+    return path
+
+
+def keys(store: Checkpoints) -> list[str]:
+    return sorted(store._blobs.keys(layout.CHECKPOINTS))
+
+
+def test_the_last_one_is_found_whoever_saved_it(store: Checkpoints, tmp_path: Path) -> None:
+    assert store.latest(REQUEST) is None
+    for step, fence in enumerate(["a", "a", "b"]):
+        store.keep(claim(fence), written(tmp_path, step))
+        found = store.latest(REQUEST)
+        assert found is not None
+        assert load_arrays(found)["step"] == step
+        assert len(keys(store)) == 1
+    store.clear(REQUEST)
+    assert keys(store) == []
+    assert store.latest(REQUEST) is None
+
+
+def test_a_full_store_costs_the_checkpoint_and_not_the_job(
+    store: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.keep(claim("a"), written(tmp_path, 1))
+
+    def full(key: str, path: Path) -> None:
+        raise StoreFull
+
+    monkeypatch.setattr(store._blobs, "put_file", full)
+    store.keep(claim("a"), written(tmp_path, 2))
+    found = store.latest(REQUEST)
+    assert found is not None
+    assert load_arrays(found)["step"] == 1
+
+
+def test_those_of_jobs_that_are_over_are_removed(store: Checkpoints, tmp_path: Path) -> None:
+    store.keep(claim("a"), written(tmp_path, 1))
+    store.restore(lambda job_id: job_id != "job_1")
+    assert len(keys(store)) == 1
+    store.restore(lambda job_id: job_id == "job_1")
+    assert keys(store) == []
+
+
+def test_saving_takes_its_turn(tmp_path: Path) -> None:
+    said: list[int] = []
+    kept = Kept(None, tmp_path / "checkpoints", 0.05, said.append)
+    assert kept.load() is None
+    state: dict[str, Any] = {"step": np.arange(3)}
+    kept.save(state)
+    assert said == []
+    time.sleep(0.06)
+    kept.save(state)
+    kept.save(state)
+    assert said == [1]
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["1"]
+    again = Kept(tmp_path / "checkpoints" / "1", tmp_path, 1.0, said.append).load()
+    assert again is not None
+    np.testing.assert_array_equal(again["step"], np.arange(3))
+
+
+def test_a_damaged_one_is_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "damaged"
+    path.write_bytes(b"\x10" * 40)
+    assert Kept(path, tmp_path, 1.0, lambda number: None).load() is None

@@ -1,0 +1,149 @@
+"""Result files: what is written is read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import resource
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from models.errors import InvalidTree
+from models.method import Model, Predictions
+from models.preprocess.pipeline import fit
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.artifacts.results import Kept, Stage
+from workers.errors import NO_ROOM
+
+
+#      0
+#     / \
+#    1   2      points: two in node 2, one in node 1
+def small() -> Tree:
+    return Tree(
+        parent=np.array([-1, 0, 0], np.int32),
+        height=np.array([2.0, -1.0, 0.5]),
+        size=np.array([3, 1, 2]),
+        name=np.array([None, "a'\n<b>", "\U0001f339"], object),
+        leaf_of_point=np.array([2, 1, 2], np.int32),
+        extra={"share": np.array([1.0, np.nan, 0.25])},
+    ).validate()
+
+
+def test_a_tree_comes_back(tmp_path: Path) -> None:
+    tree = small()
+    results.save_tree(tree, tmp_path)
+    back = results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
+    for column in ("parent", "height", "size", "leaf_of_point"):
+        np.testing.assert_array_equal(getattr(back, column), getattr(tree, column))
+        assert getattr(back, column).dtype == getattr(tree, column).dtype
+    assert back.name.tolist() == tree.name.tolist()
+    np.testing.assert_array_equal(back.extra["share"], tree.extra["share"])
+    assert (back.kind, back.monotone) == (tree.kind, tree.monotone)
+
+
+def test_the_files_may_go_while_the_tree_is_in_use(tmp_path: Path) -> None:
+    results.save_tree(small(), tmp_path)
+    back = results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
+    for name in (results.TREE, results.LEAF_OF_POINT):
+        (tmp_path / name).unlink()
+    assert back.validate().size.tolist() == [3, 1, 2]
+
+
+def test_columns_and_points_must_fit_together(tmp_path: Path) -> None:
+    results.save_tree(small(), tmp_path)
+    np.save(tmp_path / results.LEAF_OF_POINT, np.array([0, 1], np.int32))
+    with pytest.raises(InvalidTree):
+        results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
+
+
+def test_objects_are_never_unpickled(tmp_path: Path) -> None:
+    results.save_tree(small(), tmp_path)
+    np.save(tmp_path / results.LEAF_OF_POINT, np.array([1, None], object), allow_pickle=True)
+    with pytest.raises(ValueError, match="Python objects"):
+        results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
+
+
+def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
+    grid = np.arange(12, dtype=np.float32).reshape(3, 4)
+    stages = [
+        Stage("kmeans", {"n_clusters": 3}, Model({"centres": grid.T, "scale.x": grid[0]})),
+        Stage("l2h", {}, Model({"centres": np.array([1, 2], np.int32)}, {"names": ["\u00e9"]})),
+    ]
+    prepared = fit([{"step": "pca", "n": 2}, {"step": "l2"}], grid.T, 0)[0]
+    results.save_model(Kept(stages, ["features"], (prepared, prepared)), tmp_path)
+    kept = results.load_model(tmp_path / results.MODEL)
+    back = kept.stages
+    assert kept.inputs == ["features"]
+    assert len(kept.prepared) == 2
+    for pipeline in kept.prepared:
+        np.testing.assert_array_equal(pipeline.apply(grid.T), prepared.apply(grid.T))
+    assert [(stage.method, stage.params) for stage in back] == [
+        ("kmeans", {"n_clusters": 3}),
+        ("l2h", {}),
+    ]
+    assert set(back[0].model.arrays) == {"centres", "scale.x"}
+    # Not contiguous as it was given.
+    np.testing.assert_array_equal(back[0].model.arrays["centres"], grid.T)
+    assert back[1].model.arrays["centres"].tolist() == [1, 2]
+    assert back[1].model.arrays["centres"].dtype == np.int32
+    assert back[1].model.facts == {"names": ["\u00e9"]}
+
+
+def test_the_arrays_of_more_than_ten_stages_stay_apart(tmp_path: Path) -> None:
+    stages = [Stage("m", {}, Model({"a": np.array([number])})) for number in range(12)]
+    results.save_model(Kept(stages, []), tmp_path)
+    back = results.load_model(tmp_path / results.MODEL).stages
+    assert [stage.model.arrays["a"].tolist() for stage in back] == [[n] for n in range(12)]
+
+
+@pytest.mark.parametrize("n_rows", [1, 70_000])
+def test_predictions(tmp_path: Path, n_rows: int) -> None:
+    # Each row has the path 0, 1 but the last, which stops at the root; past 65,536 rows a second
+    # batch begins.
+    start = np.append(2 * np.arange(n_rows), 2 * n_rows - 1)
+    node = np.tile([0, 1], n_rows)[: start[-1]]
+    probability = np.where(node == 0, 1.0, 0.5)
+    leaf = np.ones(n_rows, np.int64)
+    leaf[-1] = 0
+    results.save_predictions(Predictions(leaf, start, node, probability), tmp_path)
+    with pa.memory_map(str(tmp_path / results.PREDICTIONS)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    assert table.num_rows == n_rows
+    rows = table.to_pylist()
+    assert rows[-1] == {"leaf": 0, "path": [0], "probabilities": [1.0]}
+    assert all(row == {"leaf": 1, "path": [0, 1], "probabilities": [1.0, 0.5]} for row in rows[:-1])
+
+
+WRITES = {
+    "tree": lambda folder: results.save_tree(large(), folder),
+    "model": lambda folder: results.save_model(
+        Kept([Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], []), folder
+    ),
+    "arrays": lambda folder: results.save_arrays({"a": np.zeros(9_000)}, folder),
+    "predictions": lambda folder: results.save_predictions(
+        Predictions(np.zeros(9_000, int), np.arange(9_001), np.zeros(9_000, int), np.ones(9_000)),
+        folder,
+    ),
+}
+
+
+def large() -> Tree:
+    """Its columns are short and its points many: the files are of very different sizes."""
+    return dataclasses.replace(small(), leaf_of_point=np.full(9_000, 1, np.int32))
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_a_full_disk_is_told_from_a_fault(tmp_path: Path, what: str) -> None:
+    """The system stands in for a full disk by a limit on the size of a file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, before[1]))
+    try:
+        with pytest.raises(OSError) as raised:
+            WRITES[what](tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert raised.value.errno in NO_ROOM

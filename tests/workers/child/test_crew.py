@@ -1,0 +1,117 @@
+"""The child's side of a fit that is cut: each piece once, whoever computed it, and its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.method import Arrays, Piece, Progress, silent
+from workers.artifacts.results import save_arrays
+from workers.child.crew import LARGEST_POST, Crew, Reply
+from workers.model import MOST_PIECES
+
+
+class Others:
+    """A board on which some pieces have been computed by others; all are given out in `order`."""
+
+    def __init__(self, folder: Path, order: Sequence[int], theirs: set[int]) -> None:
+        self.folder, self.order, self.theirs = folder, list(order), theirs
+        self.pieces: list[Piece] = []
+        self.finished: list[int | None] = []
+
+    def post(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = list(pieces)
+
+    def next(self, finished: int | None) -> Reply:
+        number = self.order[len(self.finished)]
+        self.finished.append(finished)
+        if number not in self.theirs:
+            return Reply(number=number)
+        own = self.folder / str(number)
+        own.mkdir()
+        return Reply(number=number, path=save_arrays(doubled(self.pieces[number]), own))
+
+
+def doubled(piece: Piece, progress: Progress = silent) -> Arrays:
+    for fraction in (0.0, 0.25, 0.5):
+        progress(fraction, "doubling")
+    return {"twice": np.array(piece["values"]) * 2}
+
+
+class Told:
+    """A `Progress` that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.fractions: list[float] = []
+        self.messages: list[str] = []
+
+    def __call__(self, fraction: float, stage: str, message: str = "") -> None:
+        assert stage == "doubling"
+        self.fractions.append(fraction)
+        self.messages.append(message)
+
+
+def pieces_of(count: int) -> list[Piece]:
+    return [{"values": (number, number + 0.5)} for number in range(count)]
+
+
+@given(
+    st.integers(2, 6).flatmap(
+        lambda n: st.tuples(st.permutations(range(n)), st.sets(st.integers(0, n - 1)))
+    )
+)
+def test_each_piece_comes_once_whoever_computed_it(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[list[int], set[int]]
+) -> None:
+    order, theirs = drawn
+    board = Others(tmp_path_factory.mktemp("board"), order, theirs)
+    told = Told()
+    crew = Crew(doubled, told, len(order), board)
+    assert crew.n_pieces == len(order)
+    got = list(crew.compute(pieces_of(len(order))))
+    assert [number for number, _ in got] == order
+    for number, arrays in got:
+        assert arrays["twice"].tolist() == [2 * number, 2 * number + 1]
+    assert board.pieces == [{"values": [number, number + 0.5]} for number in range(len(order))]
+    # What it has computed, it says with its next question.
+    assert board.finished == [None, *(n if n not in theirs else None for n in order[:-1])]
+    if len(theirs) < len(order):
+        assert all(a <= b for a, b in pairwise(told.fractions))
+        assert told.fractions[-1] == 0.5
+        assert told.messages[-1] == f"{len(order)} of {len(order)} pieces"
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_without_a_board_it_computes_all_in_order(count: int) -> None:
+    told = Told()
+    got = list(Crew(doubled, told, count).compute(pieces_of(count)))
+    assert [number for number, _ in got] == list(range(count))
+    assert told.fractions == sorted(told.fractions)
+    assert (told.fractions[0], told.fractions[-1]) == (0.0, 0.5)
+
+
+def test_one_piece_or_too_much_to_say_is_not_put_up(tmp_path: Path) -> None:
+    board = Others(tmp_path, [], set())
+    crew = Crew(doubled, silent, 2, board)
+    assert len(list(crew.compute(pieces_of(1)))) == 1
+    large: Piece = {"values": [1.5] * (LARGEST_POST // 8)}
+    assert len(list(crew.compute([large, large]))) == 2
+    assert len(list(crew.compute(pieces_of(MOST_PIECES + 1)))) == MOST_PIECES + 1
+    assert board.pieces == []
+
+
+def test_no_pieces_at_all(tmp_path: Path) -> None:
+    assert list(Crew(doubled, silent, 2, Others(tmp_path, [], set())).compute([])) == []
+
+
+@pytest.mark.parametrize("odd", [float("nan"), np.int64(3), {1, 2}])
+def test_a_piece_that_is_no_json_is_a_fault(tmp_path: Path, odd: object) -> None:
+    board = Others(tmp_path, [0, 1], set())
+    with pytest.raises((TypeError, ValueError)):
+        next(Crew(doubled, silent, 2, board).compute([{"values": odd}] * 2))

@@ -1,0 +1,321 @@
+"""One process per job: what it answers, what bounds it, and that it never outlives its worker."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from workers.child.process import Child, Limits, Nursery
+from workers.child.run import Outcome, Spec
+from workers.child.sources import Source
+from workers.errors import FatalError, TransientError
+from workers.model import Request, now
+
+LOGITS = [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery(Limits(threads=2), spares=1)
+    nursery.fill().result()
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Spec:
+    """A trivial `l2h` job."""
+    path = tmp_path / "logits.json"
+    path.write_text(json.dumps(LOGITS))
+    return spec(tmp_path, "l2h", Source(role="logits", kind="inline", path=path))
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Spec:
+    """A job that spends several seconds in one call of C."""
+    return long_job(tmp_path)
+
+
+def long_job(folder: Path) -> Spec:
+    path = folder / "points.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(12_000, 64)))
+    source = Source(role="features", kind="dataset", path=path, format="npy")
+    return spec(folder, "hac", source, linkage="average")
+
+
+def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
+    result = folder / "job" / "result"
+    result.mkdir(parents=True)
+    request = Request(
+        id="job_1", tenant="t", kind="fit", method=method, params=params, created_at=now()
+    )
+    return Spec(request=request, sources=(source,), folder=result)
+
+
+def outcome(child: Child, within_s: float = 20.0) -> Outcome:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        said = child.hear(0.1)
+        if said is not None and said.outcome is not None:
+            return said.outcome
+    raise AssertionError("no answer in time")
+
+
+def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.01)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def busy(pid: int) -> bool:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system > 0.5
+
+
+def test_it_does_the_job_and_ends(nursery: Nursery, small: Spec) -> None:
+    child = nursery.take()
+    child.begin(small)
+    done = outcome(child)
+    assert done.error is None
+    assert done.tree is not None
+    assert done.tree["n_leaves"] == 3
+    assert (small.folder / "tree.arrow").stat().st_size > 0
+    until(lambda: gone(child.pid))
+    nursery.drop(child)
+
+
+def test_each_job_has_a_process_of_its_own_in_its_own_session(nursery: Nursery) -> None:
+    first, second = nursery.take(), nursery.take()
+    assert first.pid != second.pid
+    for child in (first, second):
+        until(lambda pid=child.pid: os.getsid(pid) == pid)  # type: ignore[misc]
+        child.kill()
+        assert gone(child.pid)
+
+
+def test_the_template_runs_one_thread_and_no_torch(nursery: Nursery) -> None:
+    child = nursery.take()
+    template = psutil.Process(psutil.Process(child.pid).ppid())
+    assert template.num_threads() == 1
+    assert not any("torch" in mapped.path for mapped in template.memory_maps())
+    child.kill()
+
+
+def test_a_job_knows_no_secrets_of_its_worker() -> None:
+    """What a child's own children are passed on."""
+    code = (
+        "import subprocess; from workers import forkserver; context = forkserver.begin(1); "
+        "child = context.Process(target=subprocess.call, args=(['env'],)); "
+        "child.start(); child.join()"
+    )
+    secrets = {"UMBEL_REDIS_URL": "redis://:sesame@h", "AWS_SECRET_ACCESS_KEY": "sesame"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **secrets},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "OPENBLAS_NUM_THREADS=1" in done.stdout
+    assert "sesame" not in done.stdout + done.stderr
+    assert "UMBEL_" not in done.stdout
+
+
+def test_a_spare_found_dead_is_replaced(nursery: Nursery, small: Spec) -> None:
+    nursery.fill().result()
+    os.kill(nursery._waiting[0].pid, signal.SIGKILL)
+    until(lambda: not nursery._waiting[0].alive())
+    child = nursery.take()
+    child.begin(small)
+    assert outcome(child).error is None
+    nursery.drop(child)
+
+
+def test_a_killed_child_is_told_by_its_signal(nursery: Nursery, long: Spec) -> None:
+    child = nursery.take()
+    child.begin(long)
+    until(lambda: busy(child.pid), 10.0)
+    os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises(TransientError, match="SIGKILL"):
+        outcome(child)
+    nursery.drop(child)
+
+
+def test_a_killed_template_is_replaced(nursery: Nursery, long: Spec, tmp_path: Path) -> None:
+    child = nursery.take()
+    template = psutil.Process(child.pid).ppid()
+    child.begin(long)
+    until(lambda: busy(child.pid), 10.0)
+    os.kill(template, signal.SIGKILL)
+    until(lambda: gone(child.pid))
+    with pytest.raises(TransientError):
+        outcome(child)
+    nursery.drop(child)
+    after = nursery.take()
+    assert psutil.Process(after.pid).ppid() != template
+    after.kill()
+
+
+def test_kill_ends_a_child_inside_a_c_loop_at_once(nursery: Nursery, long: Spec) -> None:
+    child = nursery.take()
+    child.begin(long)
+    until(lambda: busy(child.pid), 10.0)
+    began = time.monotonic()
+    child.kill()
+    assert gone(child.pid)
+    assert time.monotonic() - began < 1.0
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    nursery = Nursery(Limits(memory_bytes=200 * MIB, threads=1), spares=0)
+    try:
+        child = nursery.take()
+        child.begin(long_job(tmp_path))
+        error = outcome(child).error
+        assert error is not None
+        assert error["type"] == "/problems/out-of-memory"
+    finally:
+        nursery.close()
+
+
+def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
+    path = tmp_path / "logits.npy"
+    logits = np.lib.format.open_memmap(path, "w+", np.float32, (1_000_000, 100))
+    logits[:, 0] = 1.0
+    logits[::2, 1] = 2.0
+    del logits
+    nursery = Nursery(Limits(memory_bytes=300 * MIB, threads=1), spares=0)
+    try:
+        child = nursery.take()
+        source = Source(role="logits", kind="dataset", path=path, format="npy")
+        child.begin(spec(tmp_path, "l2h", source))
+        assert outcome(child, 60.0).error is None
+    finally:
+        nursery.close()
+
+
+def test_a_fault_of_ours_shows_nothing_internal(nursery: Nursery, small: Spec) -> None:
+    child = nursery.take()
+    small.folder.rmdir()
+    child.begin(small)
+    error = outcome(child).error
+    assert error is not None
+    assert error["type"] == "/problems/internal"
+    assert str(small.folder) not in json.dumps(error)
+    nursery.drop(child)
+
+
+def test_an_input_that_is_gone_is_the_users_error(nursery: Nursery, small: Spec) -> None:
+    small.sources[0].path.unlink()
+    child = nursery.take()
+    child.begin(small)
+    error = outcome(child).error
+    assert error is not None
+    assert error["type"] == "/problems/input-deleted"
+    nursery.drop(child)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b'{"outcome": 3}',
+        b'{"outcome": {"result": []}}',
+        b'{"surprise": 1}',
+        b'{"advance": {"fraction": "much"}}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_a_fault(text: bytes) -> None:
+    with pytest.raises(FatalError):
+        answering(text).hear(1.0)
+
+
+def test_an_answer_that_is_too_long_is_a_fault() -> None:
+    ours, theirs = Pipe()
+
+    def chatter() -> None:
+        with contextlib.suppress(OSError):
+            theirs.send_bytes(b" " * (17 * MIB))
+
+    sender = threading.Thread(target=chatter)
+    sender.start()
+    with pytest.raises(FatalError, match="too much"):
+        Child(Silent(), ours).hear(1.0)
+    ours.close()
+    sender.join(5.0)
+    assert not sender.is_alive()
+
+
+class Silent:
+    """Stands for a process that lives on: its sentinel never becomes ready."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        self.sentinel = self._read
+
+
+def answering(text: bytes) -> Child:
+    ours, theirs = Pipe()
+    theirs.send_bytes(text)
+    return Child(Silent(), ours)
+
+
+WORKER = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_child import busy, long_job, until
+from workers.child.process import Limits, Nursery
+nursery = Nursery(Limits(threads=2), spares=2)
+child = nursery.take()
+nursery.fill().result()
+child.begin(long_job(Path({folder!r})))
+until(lambda: busy(child.pid), 20.0)
+print("busy", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("victim", ["worker", "template"])
+def test_no_process_is_left_when_a_parent_is_killed(victim: str, tmp_path: Path) -> None:
+    code = WORKER.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"busy\n"
+        family = psutil.Process(worker.pid).children(recursive=True)
+        template = next(p for p in family if "forkserver" in " ".join(p.cmdline()))
+        jobs = template.children()
+        assert len(jobs) >= 2
+        (psutil.Process(worker.pid) if victim == "worker" else template).kill()
+        for process in jobs:
+            until(lambda pid=process.pid: gone(pid))  # type: ignore[misc]
+        worker.kill()
+        for process in family:
+            until(lambda pid=process.pid: gone(pid))  # type: ignore[misc]

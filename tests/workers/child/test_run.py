@@ -1,0 +1,538 @@
+"""One job in its process: local files in, result files and an outcome out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+
+from models import registry
+from models.tree.walk import path
+from workers.artifacts import results
+from workers.child.run import Outcome, Spec, run
+from workers.child.sources import Source
+from workers.model import Advance, Request, Step, now
+
+# Three classes: 0 and 1 look alike, 2 stands apart.
+LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
+#      4
+#     / \
+#    3   2      the merges of LOGITS; rows 0 and 3 lie in class 0
+#   / \
+#  0   1
+NAMES = ["cat", "dog", "rose"]
+POINTS = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.1, 5.0], [9.0, 0.0], [9.1, 0.1]])
+
+
+class Desk:
+    """Files in a folder, and jobs on them; `said` is the last job's progress."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._jobs = 0
+        self.said: list[Advance] = []
+
+    def source(self, role: str, value: Any) -> Source:
+        where = self._folder / f"{role}-{self._jobs}"
+        if isinstance(value, Source):
+            return value
+        if isinstance(value, np.ndarray):
+            with where.open("wb") as file:
+                np.save(file, value)
+            return Source(role=role, kind="dataset", path=where, format="npy")
+        where.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
+        return Source(role=role, kind="inline", path=where)
+
+    def run(
+        self,
+        kind: Any,
+        inputs: Mapping[str, Any],
+        method: str = "l2h",
+        n_pieces: int = 1,
+        piece: dict[str, Any] | None = None,
+        **request: Any,
+    ) -> tuple[Outcome, Path]:
+        """What came of it, and the folder of its result files."""
+        self._jobs += 1
+        folder = self._folder / f"result-{self._jobs}"
+        folder.mkdir()
+        spec = Spec(
+            request=Request(
+                id=f"job_{self._jobs:026d}",
+                tenant="t",
+                kind=kind,
+                method=method,
+                created_at=now(),
+                **request,
+            ),
+            sources=tuple(self.source(role, value) for role, value in inputs.items()),
+            folder=folder,
+            n_pieces=n_pieces,
+            piece=piece,
+        )
+        self.said = []
+        outcome = run(Spec.model_validate_json(spec.model_dump_json()), self.said.append)
+        return Outcome.model_validate_json(outcome.model_dump_json()), folder
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def tree_of(folder: Path) -> Source:
+    files = {item.name: item for item in folder.iterdir()}
+    return Source(role="tree", kind="tree", path=files[results.TREE], files=files)
+
+
+def loaded(folder: Path) -> Any:
+    return results.load_tree(folder / results.TREE, folder / results.LEAF_OF_POINT)
+
+
+def predicted(folder: Path) -> list[dict[str, Any]]:
+    with pa.memory_map(str(folder / results.PREDICTIONS)) as source:
+        return list(pa.ipc.open_file(source).read_all().to_pylist())
+
+
+def code_of(outcome: Outcome) -> str:
+    assert outcome.error is not None
+    assert outcome.result is None
+    assert outcome.tree is None
+    assert outcome.error["status"] == 422
+    return str(outcome.error["type"].removeprefix("/problems/"))
+
+
+def test_fit(desk: Desk) -> None:
+    outcome, folder = desk.run("fit", {"logits": LOGITS, "names": NAMES}, name="pets")
+    assert outcome.error is None
+    assert outcome.result is not None
+    suffix = f"{1:026d}"
+    assert outcome.result["tree"] == f"tr_{suffix}"
+    assert outcome.result["model"] == f"md_{suffix}"
+    assert outcome.result["metrics"]["n_empty_classes"] == 0.0
+    assert outcome.tree == {
+        "method": "l2h",
+        "kind": "hierarchy",
+        "n_points": 4,
+        "n_nodes": 5,
+        "n_leaves": 3,
+        "max_depth": 2,
+        "monotone": True,
+        "name": "pets",
+    }
+    assert outcome.warnings == ()
+    tree = loaded(folder).validate()
+    assert sorted(tree.name[tree.leaves]) == sorted(NAMES)
+    assert tree.name[tree.leaf_of_point].tolist() == ["cat", "dog", "rose", "cat"]
+    assert {item.name for item in folder.iterdir()} == {
+        results.TREE,
+        results.LEAF_OF_POINT,
+        results.MODEL,
+    }
+
+
+def test_progress_only_grows_and_names_its_stages(desk: Desk) -> None:
+    desk.run("fit", {"features": POINTS}, method="kmeans", params={"n_clusters": 3}, then=L2H)
+    fractions = [advance.fraction for advance in desk.said]
+    assert fractions == sorted(fractions)
+    assert 0.0 <= fractions[0] <= fractions[-1] <= 1.0
+    assert desk.said[0].stage == "reading"
+    assert desk.said[-1].stage == "writing"
+
+
+L2H = Step(method="l2h")
+PREPARED = ({"step": "standardize"}, {"step": "pca", "n": 1})
+
+
+def test_fit_and_then(desk: Desk) -> None:
+    names = ["near", "far", "right"]
+    outcome, folder = desk.run(
+        "fit",
+        {"features": POINTS, "names": names},
+        method="kmeans",
+        params={"n_clusters": 3, "seed": 1},
+        then=L2H,
+    )
+    assert outcome.error is None
+    assert outcome.tree is not None
+    assert (outcome.tree["kind"], outcome.tree["n_leaves"]) == ("hierarchy", 3)
+    tree = loaded(folder)
+    # Names are those of the last step's leaves: the clusters.
+    assert sorted(tree.name[tree.leaves]) == sorted(names)
+    pairs = tree.leaf_of_point.reshape(3, 2)
+    assert (pairs[:, 0] == pairs[:, 1]).all()
+    assert len(set(pairs[:, 0].tolist())) == 3
+    kept = results.load_model(folder / results.MODEL)
+    assert [stage.method for stage in kept.stages] == ["kmeans", "l2h"]
+    assert kept.inputs == ["features"]
+
+
+def test_a_method_without_logits_has_no_then(desk: Desk) -> None:
+    outcome, folder = desk.run("fit", {"features": POINTS}, method="hac", then=L2H)
+    assert code_of(outcome) == "wrong-input"
+    assert not list(folder.iterdir())
+
+
+def test_a_method_that_does_not_predict_leaves_no_model(desk: Desk) -> None:
+    outcome, folder = desk.run("fit", {"features": POINTS}, method="hac")
+    assert outcome.result is not None
+    assert outcome.result["model"] is None
+    assert not (folder / results.MODEL).exists()
+    refused, _ = desk.run("predict", {"tree": tree_of(folder), "features": POINTS}, options=TREE)
+    assert code_of(refused) == "cannot-predict"
+
+
+TREE = {"tree": "tr_x"}
+
+
+@pytest.mark.parametrize(
+    ("method", "inputs", "request_"),
+    [
+        ("l2h", {"logits": np.array(LOGITS)}, {}),
+        ("kmeans", {"features": POINTS}, {"params": {"n_clusters": 3}}),
+        ("kmeans", {"features": POINTS}, {"params": {"n_clusters": 3}, "then": L2H}),
+        ("kmeans", {"features": POINTS}, {"params": {"n_clusters": 3}, "preprocess": PREPARED}),
+    ],
+)
+def test_predictions_agree_with_the_fit(
+    desk: Desk, method: str, inputs: dict[str, npt.NDArray[Any]], request_: dict[str, Any]
+) -> None:
+    _, fitted = desk.run("fit", inputs, method=method, **request_)
+    tree = loaded(fitted)
+    outcome, folder = desk.run(
+        "predict", {"tree": tree_of(fitted), **inputs}, method=method, options=TREE
+    )
+    assert outcome.error is None
+    n_rows = len(next(iter(inputs.values())))
+    assert outcome.result == {"tree": "tr_x", "predictions": {"n_rows": n_rows}}
+    assert outcome.tree is None
+    rows = predicted(folder)
+    assert [row["leaf"] for row in rows] == tree.leaf_of_point.tolist()
+    for row in rows:
+        assert row["path"] == path(tree, row["leaf"]).tolist()
+        assert row["probabilities"][0] == 1.0
+        assert row["probabilities"] == sorted(row["probabilities"], reverse=True)
+        assert min(row["probabilities"]) >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        ({}, "wrong-input"),
+        ({"logits": [[1.0, 2.0]]}, "wrong-shape"),
+        ({"logits": LOGITS, "features": POINTS}, "wrong-input"),
+        ({"logits": np.array([[1.0, np.nan, 0.0]])}, "not-finite"),
+    ],
+)
+def test_predictions_of_what_does_not_fit(desk: Desk, inputs: dict[str, Any], code: str) -> None:
+    _, fitted = desk.run("fit", {"logits": LOGITS})
+    outcome, folder = desk.run("predict", {"tree": tree_of(fitted), **inputs}, options=TREE)
+    assert code_of(outcome) == code
+    assert not list(folder.iterdir())
+
+
+def test_evaluate(desk: Desk) -> None:
+    _, fitted = desk.run("fit", {"logits": LOGITS})
+    inputs = {"tree": tree_of(fitted), "labels": ["a", "b", "c", "a"]}
+    outcome, folder = desk.run("evaluate", inputs, options=TREE)
+    assert outcome.result is not None
+    evaluation = outcome.result["evaluation"]
+    assert outcome.result["tree"] == "tr_x"
+    assert evaluation["metrics"]["dendrogram_purity"] == 1.0
+    assert evaluation["metrics"]["nmi"] == 1.0
+    assert evaluation["cut"]["n_clusters"] == 3
+    assert not list(folder.iterdir())
+
+    options = {**TREE, "metrics": ["purity"], "cut": {"k": 1}}
+    outcome, _ = desk.run("evaluate", inputs, options=options)
+    assert outcome.result is not None
+    assert outcome.result["evaluation"]["metrics"] == {"purity": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "code"),
+    [
+        ([1, 2], {}, "wrong-length"),
+        ([1, 2, 3, 4], {"metrics": ["beauty"]}, "unknown-metric"),
+        ([1, 2, 3, 4], {"cut": {"k": 4}}, "wrong-cut"),
+        (["\ud800", "a", "b", "c"], {}, "wrong-input"),
+    ],
+)
+def test_evaluations_that_cannot_be(desk: Desk, labels: Any, options: Any, code: str) -> None:
+    _, fitted = desk.run("fit", {"logits": LOGITS})
+    inputs = {"tree": tree_of(fitted), "labels": labels}
+    assert code_of(desk.run("evaluate", inputs, options={**TREE, **options})[0]) == code
+
+
+def linkage_bytes(folder: Path) -> bytes:
+    np.save(folder / "z.npy", np.array([[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.0, 3.0]]))
+    return (folder / "z.npy").read_bytes()
+
+
+def test_import(desk: Desk, tmp_path: Path) -> None:
+    # The same shape from each format: two leaves below one node, one beside it.
+    parents = {0: None, 1: 0, 2: 1, 3: 1, 4: 0}
+    flat = [{"id": node, "parent": parent} for node, parent in parents.items()]
+    contents = {
+        "newick": b"((a:1,b:1):1,c:2);",
+        "json": json.dumps({"nodes": flat}).encode(),
+        "linkage": linkage_bytes(tmp_path),
+        "paths": b"x/a\nx/b\nc\n",
+    }
+    for format_id, content in contents.items():
+        outcome, folder = desk.run(
+            "import", {"content": content}, method="import", options={"format": format_id}
+        )
+        assert outcome.error is None, format_id
+        assert outcome.result is not None
+        assert outcome.tree is not None
+        assert outcome.result["model"] is None
+        assert outcome.tree["method"] == "import"
+        assert (outcome.tree["n_points"], outcome.tree["n_nodes"]) == (3, 5), format_id
+        assert loaded(folder).n_leaves == 3
+
+
+@pytest.mark.parametrize(
+    ("format_id", "content", "code"),
+    [
+        ("newick", b"((a,b);", "invalid-tree"),
+        ("newick", b"\xff\xfe", "invalid-tree"),
+        ("json", b"[" * 100_000, "invalid-file"),
+        ("json", b'{"nodes": [{"id": 0, "name": "\\ud800"}]}', "invalid-tree"),
+        ("json", b'{"nodes": [{"id": 0, "height": NaN}]}', "not-finite"),
+        ("paths", b"a/b\na/b\n", "invalid-tree"),
+        ("linkage", b"no array", "invalid-file"),
+    ],
+)
+def test_trees_that_cannot_be_read(desk: Desk, format_id: str, content: bytes, code: str) -> None:
+    outcome, folder = desk.run(
+        "import", {"content": content}, method="import", options={"format": format_id}
+    )
+    assert code_of(outcome) == code
+    assert not list(folder.iterdir())
+
+
+def test_a_linkage_of_one_dimension_is_named_as_what_it_is(desk: Desk, tmp_path: Path) -> None:
+    np.save(tmp_path / "row.npy", np.array([0.0, 1.0, 1.0, 2.0]))
+    outcome, _ = desk.run(
+        "import",
+        {"content": (tmp_path / "row.npy").read_bytes()},
+        method="import",
+        options={"format": "linkage"},
+    )
+    assert code_of(outcome) == "invalid-tree"
+    assert outcome.error is not None
+    assert "4 columns" in outcome.error["detail"]
+
+
+def test_inspect(desk: Desk, tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n3,4\n5,6\n")
+    source = Source(role="dataset", kind="dataset", path=table, format="csv")
+    outcome, _ = desk.run("inspect", {"dataset": source}, method="inspect")
+    assert outcome.result is not None
+    assert outcome.result["dataset"]["shape"] == [3, 2]
+
+    table.write_text("a,b\n1,2\n3\n")
+    outcome, _ = desk.run("inspect", {"dataset": source}, method="inspect")
+    assert outcome.error is not None
+    assert outcome.error["status"] in (415, 422)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        ({"logits": np.array([[1.0, np.nan], [0.0, 1.0]])}, "not-finite"),
+        ({"logits": np.ones((3, 1))}, "wrong-shape"),
+        ({"logits": [[1.0, 2.0], [3.0]]}, "ragged"),
+        ({"logits": b"[[1.0, NaN]]"}, "not-finite"),
+        ({"logits": LOGITS, "names": ["a"]}, "wrong-shape"),
+        ({"logits": LOGITS, "names": ["\ud800", "b", "c"]}, "wrong-input"),
+        ({"features": POINTS}, "wrong-input"),
+        ({}, "wrong-input"),
+    ],
+)
+def test_the_users_errors_come_back_whole(desk: Desk, inputs: dict[str, Any], code: str) -> None:
+    outcome, folder = desk.run("fit", inputs)
+    assert code_of(outcome) == code
+    assert not list(folder.iterdir())
+
+
+def test_where_a_value_is_not_finite(desk: Desk) -> None:
+    logits = np.zeros((5, 3))
+    logits[3, 1] = np.inf
+    outcome, _ = desk.run("fit", {"logits": logits})
+    assert outcome.error is not None
+    assert outcome.error["where"] == {"role": "logits", "row": 3, "column": 1}
+
+
+def test_a_lack_of_memory_is_said(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("workers.artifacts.results.save_tree", full)
+    assert code_of(desk.run("fit", {"logits": LOGITS})[0]) == "out-of-memory"
+
+
+def test_faults_of_ours_are_not_taken_for_the_users(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("workers.artifacts.results.save_tree", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        desk.run("fit", {"logits": LOGITS})
+
+
+def test_one_role_twice_is_refused(desk: Desk, tmp_path: Path) -> None:
+    once = desk.source("logits", LOGITS)
+    request = Request(id="job_x", tenant="t", kind="fit", method="l2h", created_at=now())
+    spec = Spec(request=request, sources=(once, once), folder=tmp_path)
+    assert code_of(run(spec, lambda _: None)) == "wrong-input"
+
+
+def test_features_are_prepared(desk: Desk) -> None:
+    outcome, _ = desk.run(
+        "fit", {"features": POINTS}, method="hac", preprocess=({"step": "pca", "n": 1},)
+    )
+    assert outcome.result is not None
+    assert 0.5 < outcome.result["metrics"]["pca_explained_variance"] < 1.0
+    outcome, _ = desk.run(
+        "fit", {"features": POINTS}, method="hac", preprocess=({"step": "pca", "n": 9},)
+    )
+    assert code_of(outcome) == "wrong-parameter"
+
+
+def test_new_rows_are_prepared_as_the_model_says(desk: Desk) -> None:
+    _, fitted = desk.run(
+        "fit",
+        {"features": POINTS},
+        method="kmeans",
+        params={"n_clusters": 3},
+        preprocess=PREPARED,
+    )
+    # Standardized with the old rows' mean and deviation, not with its own.
+    one = {"tree": tree_of(fitted), "features": POINTS[4:5]}
+    outcome, folder = desk.run("predict", one, method="kmeans", options=TREE)
+    assert outcome.error is None
+    assert predicted(folder)[0]["leaf"] == loaded(fitted).leaf_of_point[4]
+    wide = {"tree": tree_of(fitted), "features": np.ones((1, 7))}
+    outcome, _ = desk.run("predict", wide, method="kmeans", options=TREE)
+    assert code_of(outcome) == "wrong-shape"
+
+
+def grown(folder: Path) -> Source:
+    files = {item.name: item for item in folder.iterdir()}
+    return Source(
+        role="base",
+        kind="job",
+        path=files[results.TREE],
+        files=files,
+        method="perch",
+        params={"growable": True},
+    )
+
+
+def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(desk: Desk) -> None:
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
+    steps = ({"step": "standardize"},)
+    _, first = desk.run("fit", {"features": POINTS}, preprocess=steps, **perch)
+    # The points of the base are not among the features, so no silhouette is measured.
+    more = {"features": POINTS[2:5] + 0.01, "base": grown(first)}
+    outcome, second = desk.run("fit", more, preprocess=steps, **perch)
+    assert outcome.error is None
+    assert outcome.tree is not None
+    assert outcome.tree["n_points"] == 9
+    assert outcome.result is not None
+    assert "silhouette" not in outcome.result.get("curves", {})
+    # Row 2 of the base and row 6, made of it, are nearest to each other.
+    whole = loaded(second)
+    parent = whole.parent[whole.leaf_of_point]
+    assert [parent[row] for row in (2, 3, 4)] == [parent[row] for row in (6, 7, 8)]
+    old = {"tree": tree_of(second), "features": np.concatenate([POINTS, more["features"]])}
+    _, placed = desk.run("predict", old, method="perch", options=TREE)
+    assert [one["leaf"] for one in predicted(placed)] == whole.leaf_of_point.tolist()
+
+
+@pytest.mark.parametrize("before", [(), ({"step": "l2"},), ({"step": "standardize"},)])
+def test_a_job_that_goes_on_prepares_in_no_other_way(desk: Desk, before: Any) -> None:
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
+    _, first = desk.run("fit", {"features": POINTS + 1}, preprocess=before, **perch)
+    more = {"features": POINTS[:2] + 1, "base": grown(first)}
+    other = ({"step": "pca", "n": 2},) if before else ({"step": "l2"},)
+    for steps in (other, ()) if before else (other,):
+        outcome, _ = desk.run("fit", more, preprocess=steps, **perch)
+        assert code_of(outcome) == "wrong-parameter"
+        assert outcome.error is not None
+        assert json.dumps(list(before)) in outcome.error["detail"]
+
+
+def test_a_tree_that_grew_is_not_named_by_terms(desk: Desk) -> None:
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
+    _, first = desk.run("fit", {"features": POINTS}, **perch)
+    more = {"features": POINTS[:2], "base": grown(first), "feature_names": ["a", "b"]}
+    outcome, _ = desk.run("fit", more, name_by="feature_names", **perch)
+    assert code_of(outcome) == "wrong-length"
+
+
+def test_doubled_names_are_warned_of_once(desk: Desk) -> None:
+    outcome, _ = desk.run("fit", {"logits": LOGITS, "names": ["a", "a", "b"]})
+    assert len(outcome.warnings) == 1
+    assert "more than once" in outcome.warnings[0]
+    assert "labels=id" in outcome.warnings[0]
+    outcome, _ = desk.run(
+        "import", {"content": b"(a,a,b);"}, method="import", options={"format": "newick"}
+    )
+    assert len(outcome.warnings) == 1
+    assert "'a'" in outcome.warnings[0]
+
+
+class TestCut:
+    """A fit that is cut into pieces, all of them computed here."""
+
+    @pytest.fixture(autouse=True)
+    def _known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tests.workers.extra.methods.row_argmax import RowArgmax
+
+        known, used = registry.methods(), RowArgmax()
+        monkeypatch.setattr(registry, "methods", lambda: {**known, used.id: used})
+
+    @pytest.mark.parametrize("n_pieces", [1, 2, 6])
+    def test_the_tree_is_the_same(self, desk: Desk, n_pieces: int) -> None:
+        fit = {"method": "row-argmax", "n_pieces": n_pieces}
+        outcome, folder = desk.run("fit", {"features": POINTS}, **fit)
+        assert outcome.error is None
+        assert outcome.result is not None
+        assert outcome.result["metrics"] == {"n_pieces": n_pieces}
+        tree = results.load_tree(folder / results.TREE, folder / results.LEAF_OF_POINT)
+        found = [tree.name[leaf] for leaf in tree.leaf_of_point.tolist()]
+        assert [int(str(name)) for name in found] == POINTS.argmax(axis=1).tolist()
+        fractions = [advance.fraction for advance in desk.said]
+        assert fractions == sorted(fractions)
+
+    def test_one_piece_alone_gives_its_arrays(self, desk: Desk) -> None:
+        piece = {"start": 1, "stop": 4}
+        outcome, folder = desk.run(
+            "fit", {"features": POINTS, "names": NAMES[:2]}, method="row-argmax", piece=piece,
+            then=Step(method="l2h"),
+        )  # fmt: skip
+        assert outcome == Outcome()
+        (file,) = folder.iterdir()
+        arrays = results.load_arrays(file)
+        assert list(arrays) == ["label"]
+        assert arrays["label"].tolist() == POINTS.argmax(axis=1)[1:4].tolist()
+
+    def test_an_error_of_the_user_in_a_piece(self, desk: Desk) -> None:
+        outcome, folder = desk.run(
+            "fit", {"features": POINTS}, method="row-argmax", params={"refused_row": 3}, n_pieces=3
+        )
+        assert outcome.error is not None
+        assert outcome.error["detail"] == "Row 3 is refused."
+        assert list(folder.iterdir()) == []

@@ -1,0 +1,220 @@
+"""Jobs on what stays in the object store: what is read there, and what is downloaded as ever."""
+
+from __future__ import annotations
+
+import io
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import save
+from safetensors.torch import save as save_torch
+
+from models.methods.logits.l2h import L2H
+from models.registry import methods
+from models.rows import Rows
+from tests.workers.conftest import Server
+from tests.workers.jobs_kit import request
+from tests.workers.supervisor.test_inputs import Desk
+from workers.assembly import Assembly, assemble
+from workers.child.process import Limits, Nursery
+from workers.child.remote_rows import RemoteRows
+from workers.child.run import Spec, run
+from workers.child.sources import Source, of_role, values_of
+from workers.model import Request, sibling
+from workers.settings import WorkerSettings
+from workers.supervisor.supervisor import Supervisor
+
+LOGITS = np.random.default_rng(3).normal(size=(300, 6)).astype(np.float32) * 4
+SECRET = "X-Amz-Signature"
+
+
+def npy(array: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+BFLOAT16 = save_torch({"x": torch.from_numpy(LOGITS).to(torch.bfloat16)})
+CONTENTS = {
+    "npy": npy(LOGITS),
+    "fortran": npy(np.asfortranarray(LOGITS)),
+    "safetensors": save({"x": LOGITS}),
+    "bfloat16": BFLOAT16,
+    "csv": "\n".join(",".join(map(repr, row)) for row in LOGITS.tolist()).encode(),
+}
+FORMAT = {"fortran": "npy", "bfloat16": "safetensors"}
+
+
+@pytest.fixture
+def settings(settings: WorkerSettings, s3_endpoint: str) -> WorkerSettings:
+    """A store on S3 in which everything is large."""
+    url = f"s3://umbel-tests/{secrets.token_hex(8)}"
+    more = {"store_url": url, "s3_endpoint": s3_endpoint, "stream_bytes": 1}
+    return settings.model_copy(update=more)
+
+
+@pytest.fixture
+def desk(assembly: Assembly, tmp_path: Path) -> Desk:
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    return Desk(assembly, folder)
+
+
+def dataset(desk: Desk, kind: str, **facts: Any) -> str:
+    return desk.dataset(CONTENTS[kind], format=FORMAT.get(kind, kind), **facts)
+
+
+def fit(method: str = "l2h", **inputs: Any) -> Request:
+    return request(method=method, params={}, inputs=inputs)
+
+
+def cached(settings: WorkerSettings) -> list[Path]:
+    folder = settings.scratch_dir / "cache"
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+@pytest.mark.parametrize("kind", ["npy", "safetensors", "bfloat16"])
+def test_what_is_read_by_rows_stays_where_it_is(
+    kind: str, desk: Desk, settings: WorkerSettings
+) -> None:
+    assert L2H.inputs["logits"].by_rows
+    spec = desk.prepared(fit(logits=dataset(desk, kind)))
+    source = of_role(spec.sources, "logits")
+    assert source.link is not None
+    assert source.path is None
+    assert source.n_bytes == len(CONTENTS[kind])
+    assert SECRET in source.link.url
+    assert SECRET not in repr(spec)
+    assert Spec.model_validate_json(spec.model_dump_json()) == spec
+    outcome = run(spec, lambda _: None)
+    assert outcome.error is None
+    assert cached(settings) == []
+
+
+@pytest.mark.parametrize("kind", ["fortran", "csv"])
+def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, desk: Desk) -> None:
+    spec = desk.prepared(fit(logits=dataset(desk, kind)))
+    source = of_role(spec.sources, "logits")
+    assert source.link is None
+    assert source.file.read_bytes() == CONTENTS[kind]
+    assert source.n_bytes == len(CONTENTS[kind])
+    outcome = run(spec, lambda _: None)
+    assert outcome.error is None
+
+
+def test_what_is_small_is_downloaded(desk: Desk, settings: WorkerSettings) -> None:
+    settings = settings.model_copy(update={"stream_bytes": len(CONTENTS["npy"])})
+    desk = Desk(assemble(settings, lambda *_: None), desk._folder)
+    source = of_role(desk.prepared(fit(logits=dataset(desk, "npy"))).sources, "logits")
+    assert source.link is None
+    assert source.file.read_bytes() == CONTENTS["npy"]
+
+
+def test_a_method_that_does_not_read_by_rows_never_sees_rows(desk: Desk) -> None:
+    others = [
+        (one.id, role)
+        for one in methods().values()
+        for role, wanted in one.inputs.items()
+        if not wanted.by_rows and role in ("logits", "features", "distances")
+    ]
+    assert others
+    content = {kind: dataset(desk, kind) for kind in ("npy", "bfloat16")}
+    for method_id, role in others:
+        for kind, dataset_id in content.items():
+            spec = desk.prepared(fit(method_id, **{role: dataset_id}))
+            assert of_role(spec.sources, role).link is None
+            value = values_of(spec.sources)[role]
+            assert isinstance(value, np.ndarray), (method_id, role, kind)
+            assert value.dtype == np.float32
+    evaluation = request(kind="evaluate", inputs={"logits": content["npy"]}, options={})
+    assert of_role(desk.prepared(evaluation).sources, "logits").link is None
+
+
+def test_a_prediction_reads_by_rows_as_the_method_does(desk: Desk) -> None:
+    made, _ = desk.finished()
+    options = {"tree": sibling(made.id, "tr")}
+    rows = desk.dataset(npy(np.eye(3)), format="npy")
+    spec = desk.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
+    assert of_role(spec.sources, "logits").link is not None
+    assert isinstance(values_of(spec.sources, but="tree")["logits"], RemoteRows)
+    outcome = run(spec, lambda _: None)
+    assert outcome.result is not None
+    assert outcome.result["predictions"] == {"n_rows": 3}
+
+
+@pytest.mark.parametrize("kind", ["npy", "fortran", "safetensors", "bfloat16"])
+def test_a_local_file_read_by_rows(kind: str, desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(CONTENTS[kind])
+    where = {"kind": "dataset", "path": tmp_path / "x", "format": FORMAT.get(kind, kind)}
+    source = Source(role="logits", by_rows=True, **where)  # type: ignore[arg-type]
+    spec = Spec(request=fit(logits="ds_x"), sources=(source,), folder=tmp_path)
+    rows = values_of(spec.sources)["logits"]
+    assert isinstance(rows, Rows)
+    assert rows.bfloat16 == (kind == "bfloat16")
+    expected = LOGITS
+    if kind == "bfloat16":
+        expected = torch.from_numpy(LOGITS).to(torch.bfloat16).float().numpy()
+    np.testing.assert_array_equal(rows.values(0, 300), expected)
+
+
+def test_an_inspection_reads_no_more_than_the_header(desk: Desk, settings: WorkerSettings) -> None:
+    found = dataset(desk, "bfloat16", status="inspecting")
+    spec = desk.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
+    outcome = run(spec, lambda _: None)
+    assert outcome.result == {"dataset": {"shape": [300, 6], "dtype": "bfloat16"}}
+    assert cached(settings) == []
+
+
+def test_an_object_deleted_before_its_job_reads_it(desk: Desk) -> None:
+    logits = dataset(desk, "npy")
+    spec = desk.prepared(fit(logits=logits))
+    desk.parts.datasets.delete("ada", logits)
+    outcome = run(spec, lambda _: None)
+    assert outcome.error is not None
+    assert outcome.error["type"] == "/problems/input-deleted"
+    assert outcome.error["where"] == {"role": "logits"}
+    assert SECRET not in outcome.model_dump_json()
+    assert desk.refused(fit(logits=logits)).code == "input-deleted"
+
+
+@pytest.fixture
+def supervisor(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> Iterator[Supervisor]:
+    nursery = Nursery(Limits(threads=1), spares=0)
+    scratch = tmp_path / "scratch" / "w"
+    scratch.mkdir(parents=True)
+    yield Supervisor(settings, assembly, nursery, scratch=scratch, threads=1, worker="w")
+    nursery.close()
+
+
+def test_a_job_on_s3_makes_no_local_copy(
+    supervisor: Supervisor, desk: Desk, settings: WorkerSettings, valkey: Server
+) -> None:
+    parts = desk.parts
+    parents = []
+    for kind in ("npy", "safetensors"):
+        asked = fit(logits=dataset(desk, kind))
+        parts.ledger.submit(asked, {})
+        supervisor.run(asked.id)
+        record = parts.ledger.get("ada", asked.id)
+        assert record is not None
+        assert record.status == "succeeded", record.error
+        assert cached(settings) == []
+        tree = parts.trees.load("ada", sibling(asked.id, "tr"))
+        assert tree is not None
+        parents.append(tree.parent.tolist())
+        for file in cached(settings):
+            file.unlink()
+    assert parents[0] == parents[1]
+    # Nothing that outlives the job knows the address: no object, nothing ever said to Redis.
+    kept = [parts.blobs.get(key) for key in parts.blobs.keys("")]
+    kept += [file.read_bytes() for file in valkey.folder.rglob("*.aof")]
+    assert len(kept) > 8
+    assert any(asked.id.encode() in content for content in kept)
+    assert all(SECRET.encode() not in content for content in kept)

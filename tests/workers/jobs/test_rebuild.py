@@ -1,0 +1,286 @@
+"""Redis loses its data or restarts: everything that was accepted comes back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from models.errors import UsageError
+from tests.workers.artifacts.test_datasets import dataset
+from tests.workers.conftest import Server
+from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
+from workers.assembly import Assembly, assemble
+from workers.errors import StoreUnavailable
+from workers.model import new_id, sibling
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+
+
+def test_a_rebuild_restores_all_that_was_accepted(
+    assembly: Assembly, sent: Sent, tmp_path: Path
+) -> None:
+    ledger, datasets, trees = assembly.ledger, assembly.datasets, assembly.trees
+    queued, running, cancelled, failed, inspection = (
+        request(name="queued"),
+        request(),
+        request(),
+        request(),
+        request(kind="inspect", method="inspect", options={"dataset": "ds_1"}),
+    )
+    done = [request(then={"method": "l2h"}) for _ in range(2)]
+    datasets.create(dataset("ds_1", status="inspecting"))
+    datasets.create(dataset("ds_2", role="labels"))
+    for asked in (queued, running, cancelled, failed, inspection, *done):
+        ledger.submit(asked, {"features": b"[]"})
+    ledger.cancel("ada", cancelled.id)
+    claims = {asked.id: ledger.claim(asked.id, "w") for asked in (running, failed, *done)}
+    ledger.finish(claims[failed.id], end(claims[failed.id], "failed"))
+    for number, asked in enumerate(done):
+        folder = result_folder(tmp_path / asked.id, str(number))
+        ledger.finish(claims[asked.id], end(claims[asked.id]), folder)
+    trees.delete("ada", sibling(done[1].id, "tr"))
+
+    before = {record.id: record for record in ledger.page("ada")[0]}
+    listed = trees.page("ada")
+    uploads = datasets.page("ada"), datasets.page("ada", role="labels")
+    held = everything(assembly)
+    assert not ledger.needs_rebuild()
+    assembly.redis.flushall()
+    assert ledger.needs_rebuild()
+    assert ledger.rebuild() == 9
+    assert not ledger.needs_rebuild()
+    assert everything(assembly) == held
+
+    after = {record.id: record for record in ledger.page("ada")[0]}
+    assert after.keys() == before.keys()
+    for job_id, record in after.items():
+        old = before[job_id]
+        if record.ended:
+            changed = {"version": old.version, "progress": old.progress}
+            assert record.model_copy(update=changed) == old
+        else:
+            assert record.status == "queued"
+        assert record.version > old.version
+    assert after[running.id].attempt == 0
+    assert trees.page("ada") == listed
+    assert len(listed[0]) == 1
+    assert (datasets.page("ada"), datasets.page("ada", role="labels")) == uploads
+    counted = {"queued": 3, "running": 0, "succeeded": 2, "failed": 1, "cancelled": 1}
+    assert {name: number for name, number in ledger.counts().items() if number} == {
+        name: number for name, number in counted.items() if number
+    }
+    sent.clear()
+    ledger.sweep()
+    assert {job_id for _, job_id in sent} == {queued.id, running.id, inspection.id}
+    assert ledger.beat(claims[running.id]) == "lost"
+    assert ledger.rebuild() == 0
+
+
+def test_what_is_looked_up_is_restored_first(assembly: Assembly, tmp_path: Path) -> None:
+    """Nothing that exists is ever answered 404."""
+    ledger = assembly.ledger
+    asked, made = request(), request()
+    ledger.submit(asked)
+    ledger.submit(made)
+    claim = ledger.claim(made.id, "w")
+    assert claim is not None
+    ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    assembly.datasets.create(dataset("ds_1"))
+    for look in (
+        lambda: ledger.get("ada", asked.id),
+        lambda: ledger.page("ada")[0],
+        lambda: ledger.cancel("ada", made.id),
+        lambda: assembly.trees.record("ada", sibling(made.id, "tr")),
+        lambda: assembly.trees.page("ada")[0],
+        lambda: assembly.datasets.get("ada", "ds_1"),
+        lambda: assembly.datasets.page("ada")[0],
+        lambda: ledger.claim(asked.id, "w"),
+    ):
+        assembly.redis.flushall()
+        assert look()
+
+
+def test_after_a_restart_leases_go_on(
+    assembly: Assembly, valkey: Server, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    ledger = assembly.ledger
+    asked = request()
+    ledger.submit(asked)
+    claim = ledger.claim(asked.id, "w")
+    assert claim is not None
+    ledger.rebuild()
+    valkey.stop()
+    valkey.start()
+    assert ledger.needs_rebuild()
+    assert ledger.rebuild() == 0
+    assert ledger.beat(claim) == "on"
+    assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+
+
+def test_a_result_published_while_redis_has_lost_all_counts(
+    assembly: Assembly, tmp_path: Path
+) -> None:
+    ledger = assembly.ledger
+    asked = request()
+    ledger.submit(asked)
+    claim = ledger.claim(asked.id, "w")
+    assert claim is not None
+    assembly.redis.flushall()
+    assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    ledger.rebuild()
+    record = ledger.get("ada", asked.id)
+    assert record is not None
+    assert record.status == "succeeded"
+    assert len(assembly.trees.page("ada")[0]) == 1
+
+
+def test_rebuilds_at_once_double_nothing(settings: WorkerSettings, assembly: Assembly) -> None:
+    jobs = [request() for _ in range(60)]
+    for asked in jobs:
+        assembly.ledger.submit(asked)
+    assembly.redis.flushall()
+    restored: list[int] = []
+    others = [assemble(settings, lambda queue, job_id: None).ledger for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda ledger=ledger: restored.append(ledger.rebuild()))
+        for ledger in others
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(restored) == 4
+    assert sum(restored) == 60
+    assert assembly.ledger.counts() == {"queued": 60}
+    assert assembly.ledger.queued() == {"cpu": 60}
+
+
+def test_data_lost_during_a_rebuild_is_noticed(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = assembly.ledger
+    for _ in range(3):
+        ledger.submit(request())
+    assembly.redis.flushall()
+    restore = ledger._rebuild.restore_job
+
+    def flush_then_restore(tenant: str, job_id: str) -> bool:
+        assembly.redis.flushall()
+        return restore(tenant, job_id)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger._rebuild, "restore_job", flush_then_restore)
+        with pytest.raises(StoreUnavailable):
+            ledger.rebuild()
+    assert ledger.needs_rebuild()
+    ledger.rebuild()
+    assert len(ledger.page("ada")[0]) == 3
+
+
+def test_a_dead_rebuild_is_taken_over(assembly: Assembly, settings: WorkerSettings) -> None:
+    assembly.ledger.submit(request())
+    assembly.redis.flushall()
+    assembly.redis.set(f"{settings.key_prefix}rebuilding", "dead", px=300)
+    assert assembly.ledger.rebuild() == 1
+
+
+def test_idempotency_keys_come_back(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    first = ledger.submit(request(idempotency_key="k", body_sha256="b"))
+    old = request(idempotency_key="old", body_sha256="b", created_at="2020-01-01T00:00:00.000000Z")
+    ledger.submit(old)
+    assembly.redis.flushall()
+    assert ledger.submit(request(idempotency_key="k", body_sha256="b")).id == first.id
+    with pytest.raises(UsageError):
+        ledger.submit(request(idempotency_key="k", body_sha256="c"))
+    again = request(idempotency_key="old", body_sha256="c")
+    assert ledger.submit(again).id == again.id
+
+
+def test_what_was_never_accepted_does_not_come_back(assembly: Assembly) -> None:
+    ledger, blobs = assembly.ledger, assembly.blobs
+    young, old = request(), request(id="job_01e00000000000000000000000")
+    for asked in (young, old):
+        key = layout.job("ada", asked.id, "request.json")
+        blobs.put(key, asked.model_dump_json().encode())
+    blobs.put(layout.open_marker("ada", "job_nothing"), b"", create=True)
+    blobs.put(layout.dataset("ada", "ds_01e00000000000000000000000", "content"), b"abandoned")
+    blobs.put(layout.dataset("ada", new_id("ds"), "content"), b"still coming")
+    ledger.rebuild()
+    assert ledger.page("ada") == ([], None)
+    held = everything(assembly)
+    assert len(held) == 2
+    assert layout.job("ada", young.id, "request.json") in held
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("survived", range(7))
+def test_a_deletion_cut_off_anywhere_is_completed_or_can_be_repeated(
+    assembly: Assembly,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    survived: int,
+    lost: bool,
+) -> None:
+    """The deletion is killed after so many of its six steps; then Redis may lose its data."""
+    ledger, blobs = assembly.ledger, assembly.blobs
+    asked = request()
+    ledger.submit(asked, {"features": b"[]"})
+    claim = ledger.claim(asked.id, "w")
+    assert claim is not None
+    ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    done = 0
+
+    def killed_after(call: Callable[[str], object]) -> Callable[[str], object]:
+        def step(argument: str, *more: str) -> object:
+            nonlocal done
+            if done == survived:
+                raise Killed
+            done += 1
+            return call(argument, *more)
+
+        return step
+
+    steps = ((blobs, "delete"), (blobs, "delete_under"), (ledger._records, "drop"))
+    with monkeypatch.context() as patch:
+        for owner, name in steps:
+            patch.setattr(owner, name, killed_after(getattr(owner, name)))
+        with nullcontext() if survived == 6 else pytest.raises(Killed):
+            ledger.delete("ada", asked.id)
+    assert done == survived
+    assert (ledger.get("ada", asked.id) is not None) == (survived < 2)
+    if lost:
+        assembly.redis.flushall()
+        ledger.rebuild()
+        assert (ledger.get("ada", asked.id) is not None) == (survived < 1)
+    if ledger.get("ada", asked.id) is not None:
+        assert ledger.delete("ada", asked.id)
+    else:
+        assembly.redis.flushall()
+        ledger.rebuild()
+    assert ledger.get("ada", asked.id) is None
+    assert everything(assembly) == set()
+    assert assembly.trees.page("ada") == ([], None)
+
+
+def test_a_marker_left_behind_by_an_ended_job_goes(assembly: Assembly, tmp_path: Path) -> None:
+    """The worker died between writing the end and removing the marker."""
+    ledger, blobs = assembly.ledger, assembly.blobs
+    over, waiting = request(), request()
+    for asked in (over, waiting):
+        ledger.submit(asked, {"features": b"[]"})
+    claim = ledger.claim(over.id, "w")
+    assert claim is not None
+    ledger.finish(claim, end(claim), result_folder(tmp_path / "done", "0"))
+    blobs.put(layout.open_marker("ada", over.id), b"", create=True)
+    ledger.rebuild()
+    assert blobs.size(layout.open_marker("ada", over.id)) is None
+    assert blobs.size(layout.open_marker("ada", waiting.id)) == 0

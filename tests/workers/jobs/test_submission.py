@@ -1,0 +1,183 @@
+"""Accepting a job: all or nothing, and never twice."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from models.errors import UsageError
+from tests.workers.conftest import Server
+from tests.workers.jobs_kit import Sent, due_now, end, everything, request, result_folder
+from workers.assembly import Assembly, assemble
+from workers.errors import StoreFull, StoreUnavailable
+from workers.model import Advance
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+
+
+def test_submit_keeps_the_request_before_it_answers(assembly: Assembly, sent: Sent) -> None:
+    asked = request(name="first", then={"method": "l2h"})
+    record = assembly.ledger.submit(asked, {"features": b"[[1.5]]"})
+    assert record.status == "queued"
+    assert (record.id, record.name, record.attempt, record.then) == (
+        asked.id,
+        "first",
+        0,
+        asked.then,
+    )
+    assert assembly.ledger.get("ada", asked.id) == record
+    assert assembly.ledger.get("bob", asked.id) is None
+    assert sent == [("cpu", asked.id)]
+    assert assembly.blobs.get(layout.inline("ada", asked.id, "features")) == b"[[1.5]]"
+    assert assembly.blobs.size(layout.open_marker("ada", asked.id)) == 0
+    assert assembly.ledger.counts() == {"queued": 1}
+    assert assembly.ledger.queued() == {"cpu": 1}
+
+
+def test_a_hint_that_is_not_sent_is_sent_by_the_sweeper(settings: WorkerSettings) -> None:
+    sent: Sent = []
+    broken = True
+
+    def send(queue: str, job_id: str) -> None:
+        if broken:
+            raise ConnectionError("refused")
+        sent.append((queue, job_id))
+
+    ledger = assemble(settings, send).ledger
+    asked = request(queue="gpu")
+    assert ledger.submit(asked).status == "queued"
+    ledger.sweep()
+    assert sent == []
+    broken = False
+    time.sleep(settings.resend_s + 0.05)
+    assert ledger.sweep() == 1
+    assert sent == [("gpu", asked.id)]
+    assert ledger.sweep() == 0
+
+
+def test_a_long_queue_is_not_filled_with_doubles(
+    assembly: Assembly, settings: WorkerSettings, sent: Sent
+) -> None:
+    jobs = [request() for _ in range(5)]
+    for asked in jobs:
+        assembly.ledger.submit(asked)
+    queue = f"{settings.key_prefix}queue:cpu"
+    assembly.redis.rpush(queue, *"abc")
+    sent.clear()
+    for asked in jobs:
+        due_now(assembly, settings, asked.id)
+    assembly.ledger.sweep()
+    assert len(sent) == 2
+    assembly.redis.rpush(queue, *"de")
+    sent.clear()
+    for asked in jobs:
+        due_now(assembly, settings, asked.id)
+    assembly.ledger.sweep()
+    assert sent == []
+
+
+def test_nothing_half_made_when_redis_is_away(
+    assembly: Assembly, valkey: Server, sent: Sent
+) -> None:
+    ledger = assembly.ledger
+    ledger.rebuild()
+    valkey.stop()
+    before = time.monotonic()
+    asked = request()
+    with pytest.raises(StoreUnavailable):
+        ledger.submit(asked)
+    for call in (lambda: ledger.get("ada", asked.id), lambda: ledger.sweep(), ledger.counts):
+        with pytest.raises(StoreUnavailable):
+            call()
+    assert time.monotonic() - before < 5
+    valkey.start()
+    assert ledger.needs_rebuild()
+    assert ledger.get("ada", asked.id) is None
+    ledger.rebuild()
+    ledger.sweep()
+    assert ledger.page("ada") == ([], None)
+    assert sent == []
+    assert everything(assembly) == set()
+
+
+def test_a_refused_job_never_runs_even_if_its_record_was_made(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch, settings: WorkerSettings
+) -> None:
+    """The script ran, its answer was lost."""
+    ledger = assembly.ledger
+    for see in (
+        lambda job_id: ledger.claim(job_id, "w"),
+        lambda job_id: ledger.cancel("ada", job_id),
+    ):
+        create = ledger._records.create
+
+        def create_then_fail(*args: object, create: object = create, **kwargs: object) -> None:
+            create(*args, **kwargs)  # type: ignore[operator]
+            raise StoreUnavailable("away")
+
+        asked = request(idempotency_key="k", body_sha256="b")
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger._records, "create", create_then_fail)
+            with pytest.raises(StoreUnavailable):
+                ledger.submit(asked)
+        see(asked.id)
+        assert ledger.get("ada", asked.id) is None
+        assert ledger.page("ada") == ([], None)
+        assert everything(assembly) == set()
+
+
+def test_full_memory_keeps_what_was_accepted(assembly: Assembly, tmp_path: Path) -> None:
+    ledger = assembly.ledger
+    asked = request()
+    ledger.submit(asked)
+    assembly.redis.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(StoreFull):
+            ledger.submit(request())
+        claim = ledger.claim(asked.id, "w")
+        assert claim is not None
+        assert ledger.beat(claim, Advance(fraction=0.5)) == "on"
+        assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    finally:
+        assembly.redis.config_set("maxmemory", 0)
+    record = ledger.get("ada", asked.id)
+    assert record is not None
+    assert record.status == "succeeded"
+
+
+def test_idempotency_keys(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    first = request(idempotency_key="k", body_sha256="b")
+    made = ledger.submit(first)
+    held = everything(assembly)
+    assert ledger.submit(request(idempotency_key="k", body_sha256="b")) == made
+    with pytest.raises(UsageError) as refused:
+        ledger.submit(request(idempotency_key="k", body_sha256="c"))
+    assert refused.value.code == "idempotency-mismatch"
+    assert everything(assembly) == held
+    other = request("bob", idempotency_key="k", body_sha256="c")
+    assert ledger.submit(other).id == other.id
+    assert ledger.delete("ada", first.id)
+    again = request(idempotency_key="k", body_sha256="c")
+    assert ledger.submit(again).id == again.id
+
+
+def test_a_key_of_a_job_that_was_refused_is_free(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = assembly.ledger
+    create = ledger._records.create
+
+    def create_then_fail(*args: object, **kwargs: object) -> None:
+        create(*args, **kwargs)  # type: ignore[arg-type]
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger._records, "create", create_then_fail)
+        with pytest.raises(StoreUnavailable):
+            ledger.submit(request(idempotency_key="k", body_sha256="b"))
+    again = request(idempotency_key="k", body_sha256="b")
+    assert ledger.submit(again).id == again.id
+    assert [record.id for record in ledger.page("ada")[0]] == [again.id]

@@ -1,0 +1,270 @@
+"""Both kinds of store keep the same promises."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.workers.conftest import BUCKET
+from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.local import LocalBlobs
+from workers.stores.objects.s3 import S3Blobs
+
+
+@pytest.fixture(params=["local", "s3"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+    if request.param == "local":
+        return LocalBlobs(tmp_path / "store")
+    found: S3Blobs = request.getfixturevalue("s3")
+    return found
+
+
+async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+def test_put_and_get(blobs: Blobs) -> None:
+    blobs.put("a/b/c", b"one")
+    assert blobs.get("a/b/c") == b"one"
+    blobs.put("a/b/c", b"two")
+    assert blobs.get("a/b/c") == b"two"
+    assert blobs.size("a/b/c") == 3
+    assert blobs.local_path("a/b/c").read_bytes() == b"two"
+
+
+def test_what_is_not_there(blobs: Blobs) -> None:
+    assert blobs.size("a/b") is None
+    for reading in (blobs.get, blobs.local_path, lambda key: list(blobs.read(key))):
+        with pytest.raises(Missing):
+            reading("a/b")
+    blobs.delete("a/b")
+    blobs.delete_under("a/")
+    assert list(blobs.keys("a/")) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"first"])
+def test_create_only_once(blobs: Blobs, content: bytes) -> None:
+    blobs.put("a/b", content, create=True)
+    with pytest.raises(AlreadyThere):
+        blobs.put("a/b", content, create=True)
+    with pytest.raises(AlreadyThere):
+        blobs.put("a/b", b"second", create=True)
+    assert blobs.get("a/b") == content
+
+
+@pytest.mark.parametrize(
+    "key", ["", "/", "/a", "a/", "a//b", ".", "a/..", "../a", "a/./b", "a\0b", "a\\b"]
+)
+def test_keys_that_are_none(blobs: Blobs, key: str) -> None:
+    with pytest.raises(ValueError, match="not a key"):
+        blobs.put(key, b"x")
+    with pytest.raises(ValueError, match="not a key"):
+        blobs.get(key)
+
+
+def test_read_in_pieces(blobs: Blobs) -> None:
+    content = os.urandom((5 << 20) + 17)
+    blobs.put("a/large", content)
+    assert b"".join(blobs.read("a/large")) == content
+    assert max(len(piece) for piece in blobs.read("a/large")) < 4 << 20
+    for start, end in [(0, 0), (3, 10), (5 << 20, None), (7, 7), (len(content) + 5, None), (9, 4)]:
+        assert b"".join(blobs.read("a/large", start, end)) == content[start:end]
+    assert b"".join(blobs.read("a/large", 0, len(content) + 99)) == content
+
+
+def test_files(blobs: Blobs, tmp_path: Path) -> None:
+    for size in (0, 5, 9 << 20):
+        source = tmp_path / "source"
+        content = os.urandom(size)
+        source.write_bytes(content)
+        blobs.put_file("a/file", source)
+        assert blobs.get("a/file") == content
+        blobs.put_file("a/file", source)  # A publication that is tried again.
+        source.unlink()
+
+
+def test_several_at_once(blobs: Blobs, tmp_path: Path) -> None:
+    blobs.put_all({"a/b/one": b"1", "c/two": b"22", "d": b"", "a/b/three": b"333"})
+    assert [blobs.get(key) for key in ("a/b/one", "c/two", "d", "a/b/three")] == [
+        b"1",
+        b"22",
+        b"",
+        b"333",
+    ]
+    with pytest.raises(AlreadyThere):
+        blobs.put_all({"e/f": b"new", "c/two": b"other"})
+    assert blobs.get("c/two") == b"22"
+    (tmp_path / "source").write_bytes(b"file")
+    blobs.put_files({"a/b/file": tmp_path / "source", "g/h/file": tmp_path / "source"})
+    assert blobs.get("g/h/file") == blobs.get("a/b/file") == b"file"
+    with pytest.raises(Missing):
+        blobs.put_files({"a/none": tmp_path / "none"})
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """The system stands in for a full disk by a limit on the size of a file."""
+    import resource
+
+    blobs = LocalBlobs(tmp_path / "store")
+    (tmp_path / "source").write_bytes(bytes(1 << 21))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        with pytest.raises(StoreFull):
+            blobs.put("a/b", bytes(1 << 21))
+        with pytest.raises(StoreFull):
+            asyncio.run(blobs.put_stream("a/b", stream(*[bytes(1 << 19)] * 40)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(blobs.keys("")) == []
+    assert list((tmp_path / "store" / ".tmp").iterdir()) == []
+
+
+def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    LocalBlobs(root)
+    old, young = root / ".tmp" / "old", root / ".tmp" / "young"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    (root / ".tmp" / "deleted").mkdir()
+    LocalBlobs(root).put("a", b"x")
+    assert list((root / ".tmp").iterdir()) == [young]
+
+
+def test_folders_that_others_remove(tmp_path: Path) -> None:
+    """Two processes write and delete in the same folders; nobody is disturbed."""
+    one, two = LocalBlobs(tmp_path / "store"), LocalBlobs(tmp_path / "store")
+    over = threading.Event()
+
+    def remove() -> None:
+        while not over.is_set():
+            two.delete_under("a/b/")
+
+    remover = threading.Thread(target=remove)
+    remover.start()
+    try:
+        for number in range(200):
+            one.put(f"a/b/c{number}/d", b"x", create=True)
+    finally:
+        over.set()
+        remover.join()
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [10], [1 << 20] * 20, [(17 << 20) + 3]])
+def test_streams(blobs: Blobs, sizes: list[int]) -> None:
+    pieces = [os.urandom(size) for size in sizes]
+    assert asyncio.run(blobs.put_stream("a/stream", stream(*pieces))) == sum(sizes)
+    assert blobs.get("a/stream") == b"".join(pieces)
+
+
+@pytest.mark.parametrize("before", [0, 3, 20])
+def test_a_stream_that_breaks_leaves_nothing(blobs: Blobs, before: int) -> None:
+    class Broken(Exception):
+        pass
+
+    async def broken() -> AsyncIterator[bytes]:
+        for _ in range(before):
+            yield bytes(1 << 20)
+        raise Broken
+
+    with pytest.raises(Broken):
+        asyncio.run(blobs.put_stream("a/stream", broken()))
+    assert blobs.size("a/stream") is None
+    assert list(blobs.keys("")) == []
+
+
+def test_a_stream_that_is_given_up_leaves_nothing(blobs: Blobs) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield bytes(1 << 20)
+            await asyncio.sleep(0)
+
+    async def given_up() -> None:
+        await asyncio.wait_for(blobs.put_stream("a/stream", endless()), 0.3)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(given_up())
+    assert list(blobs.keys("")) == []
+
+
+def test_keys_and_deletion(blobs: Blobs) -> None:
+    names = {f"jobs/t/j{number}/{name}" for number in range(3) for name in ("a", "b/c")}
+    for name in names:
+        blobs.put(name, b"x")
+    blobs.put("jobs/t/j1x", b"x")
+    assert set(blobs.keys("")) == names | {"jobs/t/j1x"}
+    assert set(blobs.keys("jobs/t/j1/")) == {"jobs/t/j1/a", "jobs/t/j1/b/c"}
+    assert set(blobs.keys("jobs/t/j1")) == {"jobs/t/j1/a", "jobs/t/j1/b/c"}
+    blobs.delete_under("jobs/t/j1/")
+    blobs.delete("jobs/t/j2/a")
+    left = {name for name in names if "j1" not in name} - {"jobs/t/j2/a"}
+    assert set(blobs.keys("jobs/")) == left | {"jobs/t/j1x"}
+    blobs.put("jobs/t/j1/a", b"again")
+    assert blobs.get("jobs/t/j1/a") == b"again"
+
+
+def test_ping(blobs: Blobs) -> None:
+    blobs.ping()
+
+
+def test_s3_parts_of_a_broken_stream_are_dropped(s3: S3Blobs, s3_endpoint: str) -> None:
+    import boto3
+
+    async def broken() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(1 << 20)
+        raise RuntimeError("cut off")
+
+    with pytest.raises(RuntimeError, match="cut off"):
+        asyncio.run(s3.put_stream("a/stream", broken()))
+
+    async def stuck() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(1 << 20)
+        await asyncio.sleep(60)
+
+    async def given_up() -> None:
+        await asyncio.wait_for(s3.put_stream("a/stream", stuck()), 0.5)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(given_up())
+    client = boto3.client("s3", endpoint_url=s3_endpoint)
+    assert client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", []) == []
+
+
+def test_s3_cache_follows_changes_and_is_bounded(s3: S3Blobs, tmp_path: Path) -> None:
+    s3.put("a/b", b"one")
+    first = s3.local_path("a/b")
+    assert s3.local_path("a/b") == first
+    s3.put("a/b", b"two")
+    assert s3.local_path("a/b").read_bytes() == b"two"
+    assert first.read_bytes() == b"one"
+    os.utime(first, (0, 0))
+    s3.put("a/large", bytes(1 << 20))
+    s3.local_path("a/large")
+    assert not first.exists()
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_s3_that_is_away(tmp_path: Path, s3_endpoint: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    away = S3Blobs(
+        bucket=BUCKET,
+        prefix="p",
+        endpoint=f"http://127.0.0.1:{port}",
+        cache=tmp_path / "cache",
+        cache_bytes=1,
+    )
+    for call in (away.ping, lambda: away.get("a/b"), lambda: away.put("a/b", b"x", create=True)):
+        with pytest.raises(StoreUnavailable):
+            call()

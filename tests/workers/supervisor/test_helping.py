@@ -1,0 +1,403 @@
+"""Worker processes that help each other with one job, and are killed, stopped and cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import redis
+
+from tests.workers.supervisor.test_supervisor import until
+from workers import processes
+from workers.assembly import Assembly, assemble
+from workers.broker import sender
+from workers.embedded import EmbeddedServer
+from workers.model import Record, Request, new_id, now
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+
+EXTRA = Path(__file__).parent / "extra"
+PIECE_BYTES = 1_000
+N_WORKERS = 3
+
+
+class Crew:
+    """Workers on one Valkey and one store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = EmbeddedServer(folder / "redis")
+        self.server.start()
+        self.settings = WorkerSettings(
+            redis_url=self.server.url,
+            store_url=f"file://{folder / 'store'}",
+            scratch_dir=folder / "scratch",
+            lease_s=2.0,
+            resend_s=0.5,
+            sweep_s=0.2,
+            heartbeat_s=0.3,
+            checkpoint_s=0.2,
+            threads=1,
+            split_bytes=PIECE_BYTES,
+            piece_bytes=PIECE_BYTES,
+        )
+        self.parts: Assembly = assemble(self.settings, sender(self.settings))
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.fill()
+
+    def fill(self, at_least: int = N_WORKERS) -> None:
+        """If fewer live, start all that are missing and wait until they are there."""
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        if len(self.workers) >= at_least:
+            return
+        names = ("lease_s", "resend_s", "sweep_s", "heartbeat_s", "threads", "split_bytes")
+        names += ("checkpoint_s",)
+        values = {name: getattr(self.settings, name) for name in (*names, "piece_bytes")}
+        env = {
+            **os.environ,
+            **{f"UMBEL_{name.upper()}": str(value) for name, value in values.items()},
+            "UMBEL_REDIS_URL": self.server.url,
+            "UMBEL_STORE_URL": self.settings.store_url,
+            "UMBEL_SCRATCH_DIR": str(self.settings.scratch_dir),
+            "PYTHONPATH": os.pathsep.join([str(EXTRA), *os.environ.get("PYTHONPATH", "").split()]),
+        }
+        while len(self.workers) < N_WORKERS:
+            with (self.folder / "log").open("ab") as log:
+                command = processes.python("workers.main")
+                self.workers.append(processes.spawn(command, env=env, stdout=log, stderr=log))
+        until(lambda: set(self.there()) == {worker.pid for worker in self.workers}, 60.0)
+
+    def there(self) -> list[int]:
+        """The processes of the workers that are ready."""
+        seconds, _ = self.parts.redis.time()
+        names = self.parts.redis.zrangebyscore("umbel:workers", seconds - 5, "+inf")
+        known = {worker.pid for worker in self.workers}
+        return [pid for name in names if (pid := int(name.rsplit("-", 2)[1])) in known]
+
+    def submit(self, n_pieces: int, **params: Any) -> tuple[Request, np.ndarray[Any, Any]]:
+        """A job whose input is large enough for so many pieces, and the labels it is to find."""
+        values = np.random.default_rng(n_pieces).integers(100, 999, size=(50 * n_pieces, 3))
+        content = json.dumps(values.tolist()).encode().ljust(n_pieces * PIECE_BYTES)
+        assert len(content) == n_pieces * PIECE_BYTES
+        request = Request(
+            id=new_id("job"),
+            tenant="t",
+            kind="fit",
+            method="row-argmax",
+            inputs={"features": "inline"},
+            params=params,
+            created_at=now(),
+        )
+        self.parts.ledger.submit(request, {"features": content})
+        return request, values.argmax(axis=1)
+
+    def record(self, request: Request) -> Record:
+        found = self.parts.ledger.get("t", request.id)
+        assert found is not None
+        return found
+
+    def ended(self, request: Request, within_s: float = 30.0) -> Record:
+        until(lambda: self.record(request).ended, within_s)
+        return self.record(request)
+
+    def right(self, request: Request, label: np.ndarray[Any, Any], n_pieces: int) -> Record:
+        """It succeeds with the labels it is to find, and leaves no piece."""
+        record = self.ended(request)
+        assert record.status == "succeeded", record
+        assert record.result is not None
+        assert record.result["metrics"] == {"n_pieces": n_pieces}
+        tree = self.parts.trees.load("t", record.result["tree"])
+        assert tree is not None
+        found = np.array([tree.name[leaf] for leaf in tree.leaf_of_point.tolist()])
+        np.testing.assert_array_equal(found.astype(int), label)
+        self.clean(request)
+        return record
+
+    def clean(self, request: Request) -> None:
+        """Nothing is left of its pieces, nor of anybody at work on them."""
+        until(lambda: not any(request.id in key for key in self.parts.blobs.keys(layout.PIECES)))
+        until(lambda: not self.parts.redis.keys(f"umbel:board:{request.id}*"))
+        until(lambda: not self.at_work(request))
+        names = {
+            key.rpartition("/")[2]
+            for key in self.parts.blobs.keys(layout.attempts("t", request.id))
+        }
+        assert names <= {"tree.arrow", "leaf_of_point.npy"}
+
+    def parent(self, request: Request) -> int:
+        """The process whose attempt it is."""
+        name = self.parts.redis.hget(f"umbel:job:{request.id}", "worker")
+        assert name is not None
+        return int(name.rsplit("-", 2)[1])
+
+    def at_work(self, request: Request) -> list[tuple[int, str]]:
+        """Living workers with a folder for the job, and the fence or token it is named by."""
+        alive = {worker.pid for worker in self.workers if worker.poll() is None}
+        return [
+            (pid, folder.name.rpartition("-")[2])
+            for folder in self.settings.scratch_dir.glob(f"w-*/{request.id}-*")
+            if (pid := int(folder.parent.name.split("-")[1])) in alive
+        ]
+
+    def helpers(self, request: Request) -> list[int]:
+        """Workers that compute one of its pieces."""
+        fence = self.parts.redis.hget(f"umbel:job:{request.id}", "fence")
+        return [pid for pid, name in self.at_work(request) if name != fence]
+
+    def await_helpers(self, request: Request, number: int = 1) -> list[int]:
+        until(lambda: len(self.helpers(request)) >= number, 15.0)
+        return self.helpers(request)
+
+    def restart_server(self) -> None:
+        assert self.server.pid is not None
+        os.kill(self.server.pid, signal.SIGKILL)
+        until(lambda: not self.server.alive())
+        time.sleep(0.5)
+        self.server.ensure()
+        until(self.answers)
+
+    def answers(self) -> bool:
+        """Whether the server has read its data back."""
+        try:
+            return bool(self.parts.redis.ping())
+        except redis.ConnectionError:
+            return False
+
+    def close(self) -> None:
+        for worker in self.workers:
+            processes.stop(worker, 10.0)
+        self.server.stop()
+
+
+@pytest.fixture(scope="module")
+def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+    crew = Crew(tmp_path_factory.mktemp("c"))
+    yield crew
+    crew.close()
+
+
+def test_what_a_lost_worker_had_is_gone_on_from(crew: Crew) -> None:
+    crew.fill()
+    request = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="fit",
+        method="slow-count",
+        inputs={"features": "inline"},
+        params={"n_steps": 30, "nap_s": 0.1},
+        created_at=now(),
+    )
+    crew.parts.ledger.submit(request, {"features": b"[[1.0], [2.0]]"})
+    folder = layout.checkpoints("t", request.id)
+    until(lambda: any(crew.parts.blobs.keys(folder)), 15.0)
+    os.kill(crew.parent(request), signal.SIGKILL)
+    record = crew.ended(request)
+    assert record.status == "succeeded", record
+    assert record.attempt == 2
+    assert record.result is not None
+    assert record.result["metrics"]["begun"] > 0
+    until(lambda: not any(crew.parts.blobs.keys(folder)))
+    crew.clean(request)
+
+
+@pytest.mark.parametrize("n_pieces", [1, 2, 7])
+def test_the_result_is_the_same_however_it_is_cut(crew: Crew, n_pieces: int) -> None:
+    crew.fill()
+    record = crew.right(*crew.submit(n_pieces), n_pieces)
+    assert record.attempt == 1
+
+
+def test_several_workers_share_the_work(crew: Crew) -> None:
+    crew.fill()
+    request, label = crew.submit(7, nap_s=0.5)
+    helpers = crew.await_helpers(request, N_WORKERS - 1)
+    assert crew.parent(request) not in helpers
+    # What others have done is seen at the job.
+    until(lambda: crew.record(request).progress.fraction > 0.1)
+    assert crew.record(request).progress.stage in ("reading", "napping")
+    crew.right(request, label, 7)
+
+
+def test_jobs_come_before_help(crew: Crew) -> None:
+    """Two large jobs and then small ones: those do not wait until the large ones are done."""
+    crew.fill()
+    large = [crew.submit(9, nap_s=0.3) for _ in range(2)]
+    for request, _ in large:
+        until(lambda request=request: crew.record(request).status == "running")  # type: ignore[misc]
+    crew.await_helpers(large[0][0])
+    small = [crew.submit(1) for _ in range(3)]
+    for request, label in small:
+        crew.right(request, label, 1)
+        assert not all(crew.record(one).ended for one, _ in large)
+    for request, label in large:
+        crew.right(request, label, 9)
+
+
+def test_the_users_error_in_a_piece_is_the_jobs(crew: Crew) -> None:
+    crew.fill()
+    for row in (10, 260):
+        request, _ = crew.submit(6, nap_s=0.3, refused_row=row)
+        record = crew.ended(request)
+        assert (record.status, record.attempt) == ("failed", 1)
+        assert record.error is not None
+        assert record.error["type"] == "/problems/unusable-input"
+        assert record.error["detail"] == f"Row {row} is refused."
+        crew.clean(request)
+
+
+def test_a_cancel_ends_the_helpers_at_once(crew: Crew) -> None:
+    crew.fill()
+    request, _ = crew.submit(6, nap_s=30.0)
+    crew.await_helpers(request, 2)
+    crew.parts.ledger.cancel("t", request.id)
+    assert crew.ended(request, 5.0).status == "cancelled"
+    until(lambda: not crew.helpers(request), 5.0)
+    crew.clean(request)
+    # All are free again.
+    crew.right(*crew.submit(2), 2)
+
+
+@pytest.mark.slow
+def test_a_deleted_job_leaves_nothing(crew: Crew) -> None:
+    crew.fill()
+    request, _ = crew.submit(6, nap_s=1.0)
+    crew.await_helpers(request, 2)
+    until(lambda: bool(list(crew.parts.blobs.keys(layout.PIECES))))
+    assert crew.parts.ledger.delete("t", request.id)
+    until(lambda: not crew.helpers(request), 5.0)
+    crew.clean(request)
+    assert not list(crew.parts.blobs.keys(layout.attempts("t", request.id)))
+
+
+@pytest.mark.slow
+def test_a_killed_child_of_a_helper_costs_only_its_piece(crew: Crew) -> None:
+    crew.fill()
+    request, label = crew.submit(5, nap_s=0.6)
+    helper = crew.await_helpers(request)[0]
+    # A child at work listens to its supervisor in a thread; one that waits for work does not yet.
+    busy: list[psutil.Process] = []
+
+    def found() -> bool:
+        below = psutil.Process(helper).children(recursive=True)
+        busy[:] = [p for p in below if not p.children() and p.num_threads() > 1]
+        return bool(busy)
+
+    until(found)
+    busy[0].kill()
+    assert crew.right(request, label, 5).attempt == 1
+    assert "was killed by SIGKILL" in (crew.folder / "log").read_text()
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_in_the_middle(crew: Crew) -> None:
+    crew.fill()
+    request, label = crew.submit(7, nap_s=0.5)
+    crew.await_helpers(request)
+    crew.restart_server()
+    assert crew.right(request, label, 7).attempt == 1
+
+
+def test_a_killed_helper_costs_only_its_piece(crew: Crew) -> None:
+    crew.fill(2)
+    request, label = crew.submit(7, nap_s=0.5)
+    victim = crew.await_helpers(request)[0]
+    began = time.monotonic()
+    os.kill(victim, signal.SIGKILL)
+    record = crew.right(request, label, 7)
+    print(f"a helper was killed: its job had ended {time.monotonic() - began:.2f} s later")
+    assert record.attempt == 1
+
+
+def test_a_killed_parent_starts_anew(crew: Crew) -> None:
+    crew.fill(2)
+    request, label = crew.submit(5, nap_s=0.3)
+    crew.await_helpers(request)
+    os.kill(crew.parent(request), signal.SIGKILL)
+    assert crew.right(request, label, 5).attempt == 2
+
+
+@pytest.mark.slow
+def test_all_helpers_killed(crew: Crew) -> None:
+    crew.fill()
+    request, label = crew.submit(4, nap_s=0.5)
+    for victim in crew.await_helpers(request, 2):
+        os.kill(victim, signal.SIGKILL)
+    assert crew.right(request, label, 4).attempt == 1
+
+
+@pytest.mark.slow
+def test_a_helper_that_is_told_to_end_gives_its_piece_back(crew: Crew) -> None:
+    crew.fill()
+    request, label = crew.submit(5, nap_s=3.0)
+    victim = crew.await_helpers(request, 2)[0]
+    worker = next(worker for worker in crew.workers if worker.pid == victim)
+    worker.terminate()
+    assert worker.wait(8.0) == 0
+    assert crew.right(request, label, 5).attempt == 1
+
+
+@pytest.mark.slow
+def test_large_jobs_for_every_worker_end(crew: Crew) -> None:
+    crew.fill()
+    jobs = [crew.submit(6, nap_s=0.1) for _ in range(2 * N_WORKERS)]
+    for request, label in jobs:
+        assert crew.right(request, label, 6).attempt == 1
+
+
+@pytest.mark.slow
+def test_a_server_that_forgets_everything(crew: Crew) -> None:
+    crew.fill()
+    request, label = crew.submit(7, nap_s=0.5)
+    crew.await_helpers(request)
+    crew.parts.redis.flushall()
+    crew.right(request, label, 7)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_job_ends_once_and_right_whoever_is_killed(crew: Crew) -> None:
+    """Rounds of jobs, of which some are cancelled, while workers are killed at random."""
+    rng = np.random.default_rng(int(os.environ.get("UMBEL_TEST_SEED", "0")))
+    for _ in range(25):
+        crew.fill()
+        jobs = [(crew.submit(n, nap_s=0.2), n) for n in rng.choice([1, 2, 7, 12], size=3).tolist()]
+        cancelled = set()
+        for _ in range(int(rng.integers(1, 4))):
+            time.sleep(float(rng.random()))
+            what = rng.random()
+            worker = crew.workers[int(rng.integers(len(crew.workers)))]
+            if what < 0.6:
+                worker.kill()
+                worker.wait()
+            elif what < 0.7:
+                processes.stop(worker, 10.0)
+            elif what < 0.85:
+                crew.restart_server()
+            else:
+                request = jobs[int(rng.integers(3))][0][0]
+                cancelled.add(request.id)
+                crew.parts.ledger.cancel("t", request.id)
+        crew.fill()
+        for (request, label), n_pieces in jobs:
+            record = crew.ended(request, 60.0)
+            end = crew.parts.ledger.end_of("t", request.id)
+            assert end is not None
+            assert end.status == record.status
+            if record.status == "succeeded":
+                crew.right(request, label, n_pieces)
+            elif record.status == "cancelled":
+                assert request.id in cancelled
+            else:
+                # Killed as often as it may be tried.
+                assert (record.error or {})["type"] == "/problems/worker-lost"
+                assert record.attempt == crew.settings.max_attempts
+            crew.clean(request)

@@ -1,0 +1,357 @@
+"""A supervisor over the real ledger, store, Valkey and children."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from workers.assembly import Assembly, assemble
+from workers.child.process import Child, Limits, Nursery
+from workers.embedded import EmbeddedServer
+from workers.model import Record, Request, new_id, now
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+from workers.supervisor.supervisor import Supervisor
+
+LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
+
+
+class Bench:
+    """One worker's parts without Celery: jobs are run by calling the supervisor."""
+
+    def __init__(self, folder: Path, server: EmbeddedServer, nursery: Nursery, **more: Any) -> None:
+        self.settings = WorkerSettings(
+            redis_url=server.url,
+            store_url=f"file://{folder / 'store'}",
+            scratch_dir=folder / "scratch",
+            key_prefix=f"{folder.name}:",
+            lease_s=more.pop("lease_s", 2.0),
+            heartbeat_s=0.2,
+            **more,
+        )
+        self.sent: list[str] = []
+        self.parts: Assembly = assemble(self.settings, lambda queue, job: self.sent.append(job))
+        self.scratch = folder / "scratch" / "w"
+        self.scratch.mkdir(parents=True)
+        self.supervisor = Supervisor(
+            self.settings, self.parts, nursery, scratch=self.scratch, threads=1, worker="w"
+        )
+
+    def submit(self, method: str = "l2h", role: str = "logits", **params: Any) -> Request:
+        """A job on an inline input: three rows of logits, or as many points as take a while."""
+        content = LOGITS if role == "logits" else points()
+        request = Request(
+            id=new_id("job"),
+            tenant="t",
+            kind="fit",
+            method=method,
+            inputs={role: "inline"},
+            params=params,
+            created_at=now(),
+            request_id="req-7",
+        )
+        self.parts.ledger.submit(request, {role: content})
+        return request
+
+    def start(self, request: Request) -> threading.Thread:
+        thread = threading.Thread(target=self.supervisor.run, args=(request.id,))
+        thread.start()
+        return thread
+
+    def record(self, request: Request) -> Record:
+        found = self.parts.ledger.get("t", request.id)
+        assert found is not None
+        return found
+
+
+def points(n_points: int = 9_000) -> bytes:
+    """Takes some seconds of `hac`, nearly all in one call of C."""
+    values = np.random.default_rng(0).normal(size=(n_points, 16)).round(2)
+    return json.dumps(values.tolist()).encode()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    server = EmbeddedServer(tmp_path_factory.mktemp("r"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery(Limits(threads=1), spares=1)
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, server: EmbeddedServer, nursery: Nursery) -> Bench:
+    return Bench(tmp_path, server, nursery)
+
+
+def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.01)
+
+
+def busy_child() -> psutil.Process | None:
+    for process in psutil.Process().children(recursive=True):
+        try:
+            line = " ".join(process.cmdline())
+            job = "forkserver" in line and os.getsid(process.pid) == process.pid
+            if job and process.cpu_times().user > 0.5:
+                return process
+        except (psutil.Error, ProcessLookupError):
+            continue
+    return None
+
+
+def await_busy() -> psutil.Process:
+    until(lambda: busy_child() is not None)
+    found = busy_child()
+    assert found is not None
+    return found
+
+
+def test_a_job_succeeds_and_leaves_no_scratch(bench: Bench) -> None:
+    request = bench.submit()
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert record.status == "succeeded"
+    assert record.result is not None
+    assert record.result["tree"] == request.id.replace("job_", "tr_")
+    assert list(bench.scratch.iterdir()) == []
+    tree = bench.parts.trees.load("t", record.result["tree"])
+    assert tree is not None
+    assert tree.n_leaves == 3
+
+
+def test_a_hint_for_a_job_that_is_not_there_does_nothing(bench: Bench) -> None:
+    bench.supervisor.run("job_none")
+    request = bench.submit()
+    bench.supervisor.run(request.id)
+    version = bench.record(request).version
+    bench.supervisor.run(request.id)
+    assert bench.record(request).version == version
+
+
+def test_the_users_error_is_shown_with_the_request(bench: Bench) -> None:
+    request = bench.submit("hac", "logits")
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["type"] == "/problems/wrong-input"
+    assert record.error["request_id"] == "req-7"
+
+
+def test_an_input_deleted_meanwhile_fails_the_job(bench: Bench) -> None:
+    request = bench.submit()
+    bench.parts.blobs.delete(layout.inline("t", request.id, "logits"))
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert record.error is not None
+    assert record.error["type"] == "/problems/input-deleted"
+
+
+def test_cancel_kills_inside_a_c_loop(bench: Bench) -> None:
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    child = await_busy()
+    began = time.monotonic()
+    bench.parts.ledger.cancel("t", request.id)
+    thread.join(5.0)
+    assert not thread.is_alive()
+    assert time.monotonic() - began < 3.0
+    assert bench.record(request).status == "cancelled"
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 2.0)
+    assert list(bench.scratch.iterdir()) == []
+
+
+def test_a_killed_child_gives_the_job_back_at_once(bench: Bench) -> None:
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    await_busy().kill()
+    thread.join(5.0)
+    assert not thread.is_alive()
+    record = bench.record(request)
+    assert record.status == "queued"
+    bench.parts.ledger.sweep()
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("succeeded", 2)
+
+
+def test_a_job_that_kills_its_process_each_time_fails_in_the_end(bench: Bench) -> None:
+    request = bench.submit("hac", "features", linkage="average")
+    for _ in range(bench.settings.max_attempts):
+        thread = bench.start(request)
+        await_busy().kill()
+        thread.join(5.0)
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert record.status == "failed"
+    assert record.error is not None
+
+
+@pytest.mark.parametrize("n_bytes", [0, 300])
+def test_a_full_disk_is_told_of(
+    tmp_path: Path,
+    server: EmbeddedServer,
+    nursery: Nursery,
+    monkeypatch: pytest.MonkeyPatch,
+    n_bytes: int,
+) -> None:
+    """A limit on the size of a file stands in for the disk: each file of a result meets it."""
+    bench = Bench(tmp_path, server, nursery)
+    take = nursery.take
+
+    def restricted() -> Child:
+        child = take()
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+        return child
+
+    request = bench.submit()
+    with monkeypatch.context() as patch:
+        patch.setattr(nursery, "take", restricted)
+        for attempt in range(bench.settings.max_attempts):
+            assert bench.record(request).error is None
+            bench.supervisor.run(request.id)
+            assert bench.record(request).attempt == attempt + 1
+    record = bench.record(request)
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["type"] == "/problems/full"
+    end = bench.parts.ledger.end_of("t", request.id)
+    assert end is not None
+    assert (end.error, end.files) == (record.error, ())
+    assert list(bench.parts.blobs.keys(layout.attempts("t", request.id))) == []
+    assert list(bench.scratch.iterdir()) == []
+
+
+def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, nursery: Nursery) -> None:
+    bench = Bench(tmp_path, server, nursery, job_timeout_s=1.0)
+    request = bench.submit("hac", "features", linkage="average")
+    began = time.monotonic()
+    bench.supervisor.run(request.id)
+    assert time.monotonic() - began < 4.0
+    record = bench.record(request)
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["type"] == "/problems/deadline-exceeded"
+
+
+def test_a_stopping_worker_gives_its_job_back_unspent(
+    tmp_path: Path, server: EmbeddedServer, nursery: Nursery
+) -> None:
+    bench = Bench(tmp_path, server, nursery)
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    child = await_busy()
+    began = time.monotonic()
+    bench.supervisor.stop(0.3)
+    assert bench.supervisor.wait_idle(3.0)
+    thread.join()
+    assert time.monotonic() - began < 2.0
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("queued", 0)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 2.0)
+    other = bench.submit()
+    bench.supervisor.run(other.id)
+    assert bench.record(other).status == "queued"
+
+
+def test_the_lease_is_kept_while_c_code_runs(
+    tmp_path: Path, server: EmbeddedServer, nursery: Nursery
+) -> None:
+    bench = Bench(tmp_path, server, nursery, lease_s=0.6)
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    await_busy()
+    swept = 0
+    while thread.is_alive():
+        swept += bench.parts.ledger.sweep()
+        thread.join(0.1)
+    assert swept == 0
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("succeeded", 1)
+
+
+def test_a_lost_lease_drops_the_result(bench: Bench) -> None:
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    await_busy()
+    # Another worker takes the job as if this one had been silent: the record is the judge.
+    client, key = bench.parts.redis, f"{bench.settings.key_prefix}job:{request.id}"
+    client.hset(key, "fence", "another")
+    thread.join(3.0)
+    assert not thread.is_alive()
+    assert bench.record(request).status == "running"
+    assert list(bench.parts.blobs.keys(layout.attempts("t", request.id))) == []
+
+
+def test_it_goes_on_while_redis_is_away(tmp_path: Path, nursery: Nursery) -> None:
+    own = EmbeddedServer(tmp_path / "redis")
+    own.start()
+    try:
+        bench = Bench(tmp_path, own, nursery, lease_s=10.0)
+        request = bench.submit("hac", "features", linkage="average")
+        thread = bench.start(request)
+        child = await_busy()
+        assert own.pid is not None
+        os.kill(own.pid, signal.SIGKILL)
+        until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 30.0)
+        assert thread.is_alive()
+        own.ensure()
+        thread.join(10.0)
+        record = bench.record(request)
+        assert (record.status, record.attempt) == ("succeeded", 1)
+    finally:
+        own.stop()
+
+
+def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
+    from workers.model import Advance, Claim
+    from workers.supervisor.interrupts import Pulse
+    from workers.supervisor.pieces import Desk
+    from workers.supervisor.supervisor import _Attempt
+
+    ledger = bench.parts.ledger
+    request = bench.submit()
+    claim = ledger.claim(request.id, "w")
+    assert isinstance(claim, Claim)
+    pulse = Pulse(lambda advance: ledger.beat(claim, advance), 0.05, request)
+    desk = Desk(ledger.pieces, claim, bench.settings)
+    attempt = _Attempt(claim, desk, lambda number: None, pulse, time.monotonic() + 60, lambda: None)
+    attempt._began -= 10.0
+    pulse.tell(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
+    until(lambda: bench.record(request).progress.stage == "merging", 3.0)
+    pulse.stop()
+    left = bench.record(request).progress.eta_s
+    assert left is not None
+    assert 29.0 < left < 32.0
+
+
+def test_neither_supervisor_nor_worker_imports_torch() -> None:
+    code = (
+        "import sys, workers.worker, workers.supervisor.supervisor; "
+        "print([name for name in ('torch', 'sklearn', 'fastcluster') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,674 @@
+"""Webhooks of jobs: due by every road to an end, sent once, again where that fails, never lost."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.workers.conftest import Server
+from tests.workers.jobs_kit import end, everything, request
+from tests.workers.receiver import Receiver, receiving, until, verify
+from workers import processes
+from workers.assembly import Assembly, assemble
+from workers.errors import Missing, StoreUnavailable, problem
+from workers.jobs import webhook_keys as keys_module
+from workers.jobs.deliveries import WEBHOOK
+from workers.model import Request, Webhook
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+from workers.stores.objects.jobs import bare_end, write_end
+from workers.webhooks.posting import Reply
+from workers.webhooks.sender import SCHEDULE_S, Sender, id_of, retry_after_s
+
+LOCAL = (ipaddress.ip_network("127.0.0.0/8"),)
+
+
+@pytest.fixture
+def settings(settings: WorkerSettings) -> WorkerSettings:
+    return settings.model_copy(update={"webhook_allow": LOCAL, "sweep_s": 0.05})
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as found:
+        yield found
+
+
+Sending = Callable[..., Sender]
+
+
+@pytest.fixture
+def sending(assembly: Assembly, settings: WorkerSettings) -> Iterator[Sending]:
+    """Starts a sender, as if in a process of its own with `apart`."""
+    senders = []
+
+    def start(apart: bool = False, **options: Any) -> Sender:
+        changed = options.pop("settings", settings)
+        parts = assemble(changed, lambda *_: None) if apart else assembly
+        given = {"schedule_s": (0.0, 0.02, 0.02), "timeout_s": 3.0, **options}
+        senders.append(Sender(parts.ledger.webhooks, changed, **given))
+        senders[-1].start()
+        return senders[-1]
+
+    yield start
+    for sender in senders:
+        sender.stop(0.0)
+
+
+def submitted(assembly: Assembly, receiver: Receiver, **changed: Any) -> Request:
+    asked = request(**{"webhook": receiver.url, **changed})
+    assembly.ledger.submit(asked, {"features": b"[[1.0], [2.0]]"})
+    return asked
+
+
+def finished(assembly: Assembly, receiver: Receiver, **changed: Any) -> Request:
+    asked = submitted(assembly, receiver, **changed)
+    claim = assembly.ledger.claim(asked.id, "w")
+    assert claim is not None
+    assert assembly.ledger.finish(claim, end(claim))
+    return asked
+
+
+def webhook_of(assembly: Assembly, asked: Request) -> Webhook:
+    record = assembly.ledger.get(asked.tenant, asked.id)
+    assert record is not None
+    assert record.webhook is not None
+    return record.webhook
+
+
+def reaches(assembly: Assembly, asked: Request, status: str) -> Webhook:
+    until(lambda: webhook_of(assembly, asked).status == status)
+    return webhook_of(assembly, asked)
+
+
+def secret_of(assembly: Assembly, tenant: str = "ada") -> str:
+    return keys_module.shown(assembly.ledger.webhooks.keys.of(tenant)[0])
+
+
+def redis_keys(assembly: Assembly, settings: WorkerSettings) -> set[str]:
+    return set(assembly.redis.scan_iter(f"{settings.key_prefix}*hook*"))
+
+
+def test_a_success_is_told_and_signed(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    sending()
+    asked = submitted(assembly, receiver)
+    assert webhook_of(assembly, asked) == Webhook(url=receiver.url, status="waiting")
+    claim = assembly.ledger.claim(asked.id, "w")
+    assert claim is not None
+    assert assembly.ledger.finish(claim, end(claim))
+    got = receiver.wait()[0]
+    verify(secret_of(assembly), got)
+    assert got.id == f"msg_{asked.id[4:]}"
+    assert got.path == "/hook?token=s3cret"
+    assert got.headers["content-type"] == "application/json"
+    assert set(got.content) == {"type", "timestamp", "data"}
+    assert got.content["type"] == "job.succeeded"
+    shown = got.content["data"]
+    assert got.content["timestamp"] == shown["finished_at"]
+    assert (shown["id"], shown["status"]) == (asked.id, "succeeded")
+    assert shown["result"]["metrics"] == {"height": 1.5}
+    assert not {"tenant", "queue", "version"} & set(shown)
+    stands = reaches(assembly, asked, "delivered")
+    assert stands == Webhook(url=receiver.url, status="delivered", attempts=1)
+    assert len(receiver.got) == 1
+    counts = {name: n for name, n in assembly.ledger.webhooks.counts().items() if n}
+    assert counts == {"delivered": 1}
+    assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
+
+
+def by_failure(assembly: Assembly, asked: Request, _: Callable[[str], None]) -> None:
+    claim = assembly.ledger.claim(asked.id, "w")
+    assert claim is not None
+    error = problem("timed-out", "Too long", 422, "The job took too long.")
+    assert assembly.ledger.finish(claim, end(claim, "failed", error=error))
+
+
+def by_cancel(assembly: Assembly, asked: Request, _: Callable[[str], None]) -> None:
+    assembly.ledger.cancel(asked.tenant, asked.id)
+
+
+def by_lost_workers(assembly: Assembly, asked: Request, lapse: Callable[[str], None]) -> None:
+    for _ in range(3):
+        assert assembly.ledger.claim(asked.id, "w") is not None
+        lapse(asked.id)
+        assembly.ledger.sweep()
+
+
+def by_last_attempt(assembly: Assembly, asked: Request, _: Callable[[str], None]) -> None:
+    for _ in range(3):
+        claim = assembly.ledger.claim(asked.id, "w")
+        assert claim is not None
+        assembly.ledger.give_back(claim, spend=True, why=problem("full", "Full", 507, "Full."))
+
+
+def by_cancel_not_obeyed(assembly: Assembly, asked: Request, lapse: Callable[[str], None]) -> None:
+    assert assembly.ledger.claim(asked.id, "w") is not None
+    assembly.ledger.cancel(asked.tenant, asked.id)
+    lapse(asked.id)
+    assembly.redis.hset(f"umbel:job:{asked.id}", "cancel_by", 1)
+    assembly.ledger.sweep()
+
+
+def by_an_end_found_at_a_claim(
+    assembly: Assembly, asked: Request, _: Callable[[str], None]
+) -> None:
+    write_end(assembly.blobs, asked.tenant, bare_end(asked.id, "failed", attempt=1))
+    assert assembly.ledger.claim(asked.id, "w") is None
+
+
+def by_an_end_found_at_a_sweep(
+    assembly: Assembly, asked: Request, lapse: Callable[[str], None]
+) -> None:
+    assert assembly.ledger.claim(asked.id, "w") is not None
+    write_end(assembly.blobs, asked.tenant, bare_end(asked.id, "failed", attempt=1))
+    lapse(asked.id)
+    assembly.ledger.sweep()
+
+
+@pytest.mark.parametrize(
+    ("end_it", "status"),
+    [
+        (by_failure, "failed"),
+        (by_cancel, "cancelled"),
+        (by_lost_workers, "failed"),
+        (by_last_attempt, "failed"),
+        (by_cancel_not_obeyed, "cancelled"),
+        (by_an_end_found_at_a_claim, "failed"),
+        (by_an_end_found_at_a_sweep, "failed"),
+    ],
+)
+def test_every_end_is_told_once(
+    assembly: Assembly,
+    receiver: Receiver,
+    sending: Sending,
+    lapse: Callable[[str], None],
+    end_it: Callable[[Assembly, Request, Callable[[str], None]], None],
+    status: str,
+) -> None:
+    asked = submitted(assembly, receiver)
+    sending()
+    end_it(assembly, asked, lapse)
+    got = receiver.wait()[0]
+    verify(secret_of(assembly), got)
+    assert got.content["type"] == f"job.{status}"
+    assert got.content["data"]["status"] == status
+    reaches(assembly, asked, "delivered")
+    assembly.ledger.sweep()
+    assembly.ledger.rebuild()
+    assert len(receiver.got) == 1
+
+
+def test_it_is_sent_again_with_the_same_id_and_body(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    receiver.answers = [500, (302, {"Location": receiver.url})]
+    sending()
+    asked = finished(assembly, receiver)
+    assert reaches(assembly, asked, "delivered").attempts == 3
+    first, second, third = receiver.got
+    assert first.id == second.id == third.id
+    assert first.body == second.body == third.body
+    for got in receiver.got:
+        verify(secret_of(assembly), got)
+    assert {got.path for got in receiver.got} == {"/hook?token=s3cret"}
+
+
+def test_why_it_waits_is_shown(assembly: Assembly, receiver: Receiver, sending: Sending) -> None:
+    receiver.answers = [(503, {"Retry-After": "300"}), 503]
+    sending(schedule_s=(0.0, 60.0))
+    asked = finished(assembly, receiver)
+    until(lambda: webhook_of(assembly, asked).attempts == 1)
+    stands = webhook_of(assembly, asked)
+    assert (stands.status, stands.reason) == ("pending", "The answer was 503.")
+    assert stands.next_at is not None
+    wait = (datetime.fromisoformat(stands.next_at) - datetime.now(UTC)).total_seconds()
+    assert 295 < wait < 335
+
+
+def test_it_is_given_up_after_the_last_try(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    receiver.answers = [500, 301, 404, 204]
+    sending()
+    asked = finished(assembly, receiver)
+    stands = reaches(assembly, asked, "failed")
+    assert stands.reason == "The answer was 404."
+    assert (stands.attempts, stands.next_at) == (3, None)
+    assert len(receiver.got) == 3
+
+
+def test_gone_ends_it(assembly: Assembly, receiver: Receiver, sending: Sending) -> None:
+    receiver.answers = [410]
+    sending()
+    asked = finished(assembly, receiver)
+    assert reaches(assembly, asked, "failed").attempts == 1
+    assert len(receiver.got) == 1
+
+
+def test_a_private_address_ends_it(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    sending(settings=settings.model_copy(update={"webhook_allow": ()}), apart=True)
+    for url in (receiver.url, receiver.url.replace("127.0.0.1", "localhost")):
+        stands = reaches(assembly, finished(assembly, receiver, webhook=url), "failed")
+        assert stands.attempts == 1
+        assert stands.reason == "The host has an address that webhooks may not be sent to."
+    assert receiver.got == []
+
+
+def test_a_job_without_a_webhook_costs_nothing(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    sending()
+    asked = finished(assembly, receiver, webhook=None)
+    record = assembly.ledger.get("ada", asked.id)
+    assert record is not None
+    assert record.webhook is None
+    assert redis_keys(assembly, settings) == set()
+    fields = assembly.redis.hkeys(f"{settings.key_prefix}job:{asked.id}")
+    assert not [name for name in fields if "hook" in name]
+    assert not [key for key in everything(assembly) if "webhook" in key]
+
+
+def test_another_process_sends_what_nobody_has_sent(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    asked = finished(assembly, receiver)
+    sending(apart=True)
+    sending(apart=True)
+    reaches(assembly, asked, "delivered")
+    assert len(receiver.got) == 1
+
+
+def test_one_that_was_taken_and_not_sent_is_taken_again(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    asked = finished(assembly, receiver)
+    taken = assembly.ledger.webhooks.take("dead", 10, 0.3)
+    assert [one.job for one in taken] == [asked.id]
+    assert assembly.ledger.webhooks.take("other", 10, 0.3) == []
+    sending()
+    assert reaches(assembly, asked, "delivered").attempts == 1
+    # What the first one says now is too late.
+    assembly.ledger.webhooks.again(taken[0], 0.0, "too late")
+    assert webhook_of(assembly, asked).status == "delivered"
+
+
+KILLED = """
+    import ipaddress, sys, time
+    from workers.assembly import assemble
+    from workers.settings import WorkerSettings
+    from workers.webhooks.sender import Sender
+
+    parts = assemble(settings := WorkerSettings(), lambda *_: None)
+    Sender(parts.ledger.webhooks, settings, lease_s=1.0).start()
+    time.sleep(60)
+"""
+
+
+def test_a_process_killed_while_it_sends(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    receiver.answers = [receiver.hang]
+    asked = finished(assembly, receiver)
+    env = {
+        **os.environ,
+        "UMBEL_REDIS_URL": settings.redis_url,
+        "UMBEL_STORE_URL": settings.store_url,
+        "UMBEL_WEBHOOK_ALLOW": "127.0.0.0/8",
+    }
+    killed = subprocess.Popen([sys.executable, "-c", textwrap.dedent(KILLED)], env=env)
+    try:
+        receiver.wait(timeout_s=30.0)
+    finally:
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait()
+    sending()
+    reaches(assembly, asked, "delivered")
+    first, second = receiver.got
+    assert first.id == second.id
+    assert first.body == second.body
+
+
+def test_what_is_being_sent_is_given_back_at_a_stop(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    receiver.answers = [receiver.hang]
+    stopped = sending(apart=True, timeout_s=10.0)
+    asked = finished(assembly, receiver)
+    receiver.wait()
+    stopped.stop(0.05)
+    assert webhook_of(assembly, asked).attempts == 0
+    sending()
+    assert reaches(assembly, asked, "delivered").attempts == 1
+
+
+def test_what_ends_within_the_grace_is_done_at_a_stop(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    def slow(handler: Any) -> None:
+        receiver.over.wait(0.2)
+        handler.send_response(204)
+        handler.end_headers()
+
+    receiver.answers = [slow]
+    sender = sending()
+    asked = finished(assembly, receiver)
+    receiver.wait()
+    sender.stop(5.0)
+    assert webhook_of(assembly, asked).status == "delivered"
+
+
+def test_redis_emptied_before_the_end_and_before_the_sending(
+    assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
+) -> None:
+    ended = finished(assembly, receiver)
+    running = submitted(assembly, receiver)
+    valkey.client().flushall()
+    assembly.ledger.sweep()
+    assert webhook_of(assembly, ended).status == "pending"
+    assert webhook_of(assembly, running).status == "waiting"
+    sending()
+    reaches(assembly, ended, "delivered")
+    assembly.ledger.cancel("ada", running.id)
+    reaches(assembly, running, "delivered")
+    assert [got.id for got in receiver.got] == [id_of(ended.id), id_of(running.id)]
+
+
+def test_redis_emptied_after_the_sending(
+    assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
+) -> None:
+    receiver.answers = [204, 500, 410]
+    sender = sending()
+    told = finished(assembly, receiver)
+    reaches(assembly, told, "delivered")
+    given_up = finished(assembly, receiver)
+    stood = reaches(assembly, given_up, "failed")
+    sender.stop(5.0)
+    valkey.client().flushall()
+    assembly.ledger.sweep()
+    assert webhook_of(assembly, told) == Webhook(url=receiver.url, status="delivered", attempts=1)
+    assert webhook_of(assembly, given_up) == stood
+    assert stood.attempts == 2
+    sending(apart=True)
+    late = finished(assembly, receiver)
+    reaches(assembly, late, "delivered")
+    assert len(receiver.got) == 4
+
+
+def test_redis_emptied_while_it_is_sent(
+    assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
+) -> None:
+    def empty(handler: Any) -> None:
+        valkey.client().flushall()
+        handler.send_response(204)
+        handler.end_headers()
+
+    receiver.answers = [empty]
+    sending()
+    asked = finished(assembly, receiver)
+    until(lambda: layout.job("ada", asked.id, WEBHOOK) in everything(assembly))
+    assembly.ledger.sweep()
+    assert webhook_of(assembly, asked).status == "delivered"
+    assert len(receiver.got) == 1
+
+
+def test_a_word_that_did_not_reach_redis_is_found_in_the_store(
+    assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhooks = assembly.ledger.webhooks
+    write = webhooks._write
+    failed: list[object] = []
+
+    def away(*arguments: Any) -> str:
+        if len(failed) < 9:
+            failed.append(arguments)
+            raise StoreUnavailable("Redis is away")
+        return write(*arguments)
+
+    monkeypatch.setattr(webhooks, "_write", away)
+    monkeypatch.setattr("workers.webhooks.sender._PASSING_S", 0.02)
+    monkeypatch.setattr("workers.webhooks.sender._KEEPING_S", (0.01, 0.01, 0.01))
+    sending()
+    asked = finished(assembly, receiver)
+    reaches(assembly, asked, "delivered")
+    assert len(failed) == 9
+    assert len(receiver.got) == 1
+
+
+def test_a_store_that_is_away_costs_no_try(
+    assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = finished(assembly, receiver)
+    real = assembly.blobs.get
+    failed: list[str] = []
+
+    def get(key: str) -> bytes:
+        if key.endswith(WEBHOOK) and len(failed) < 2:
+            failed.append(key)
+            raise StoreUnavailable("away")
+        return real(key)
+
+    monkeypatch.setattr(assembly.blobs, "get", get)
+    monkeypatch.setattr("workers.webhooks.sender._PASSING_S", 0.02)
+    sending()
+    assert reaches(assembly, asked, "delivered").attempts == 1
+    assert len(failed) == 2
+
+
+def test_a_fault_of_ours_is_a_try_that_failed(
+    assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("inner detail")
+
+    monkeypatch.setattr("workers.webhooks.sender.message", broken)
+    sending()
+    stands = reaches(assembly, finished(assembly, receiver), "failed")
+    assert (stands.attempts, stands.reason) == (3, "Something went wrong on our side.")
+
+
+def test_a_deleted_job_sends_nothing_and_leaves_nothing(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    before = everything(assembly)
+    deleted = [finished(assembly, receiver), submitted(assembly, receiver)]
+    for asked in deleted:
+        assert assembly.ledger.delete("ada", asked.id)
+    sending()
+    kept = finished(assembly, receiver)
+    reaches(assembly, kept, "delivered")
+    assert [got.id for got in receiver.got] == [id_of(kept.id)]
+    assert assembly.ledger.delete("ada", kept.id)
+    assert everything(assembly) - before == {layout.WEBHOOK_ROOT}
+    assert set(assembly.ledger.webhooks.counts().values()) == {0}
+    assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
+
+
+def test_a_job_deleted_while_it_is_told_leaves_nothing(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    def delete(handler: Any) -> None:
+        assembly.ledger.delete("ada", asked.id)
+        handler.send_response(204)
+        handler.end_headers()
+
+    receiver.answers = [delete]
+    asked = finished(assembly, receiver)
+    before = {key for key in everything(assembly) if asked.id in key}
+    assert before
+    sender = sending()
+    receiver.wait()
+    sender.stop(5.0)
+    assert not [key for key in everything(assembly) if asked.id in key]
+    assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
+
+
+def test_a_receiver_that_hangs_keeps_no_other_waiting(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    with receiving() as dead, receiving() as dead_too:
+        dead.answers = [dead.hang] * 20
+        dead_too.answers = [dead_too.hang] * 20
+        for _ in range(10):
+            finished(assembly, dead)
+            finished(assembly, dead_too)
+        waiting = finished(assembly, receiver, tenant="bob")
+        sending(timeout_s=20.0)
+        sending(timeout_s=20.0, apart=True)
+        reaches(assembly, waiting, "delivered")
+        until(lambda: len(dead.got) + len(dead_too.got) == 8)
+        # Four to each receiver and eight for the tenant, by all processes together.
+        assert (len(dead.got), len(dead_too.got)) == (4, 4)
+        assert finished(assembly, receiver)
+        assert reaches(assembly, finished(assembly, receiver, tenant="eve"), "delivered")
+        assert len(receiver.got) == 2
+
+
+def test_many_are_sent_once_each(assembly: Assembly, receiver: Receiver, sending: Sending) -> None:
+    jobs = [finished(assembly, receiver, tenant=f"t{n % 3}") for n in range(30)]
+    for _ in range(3):
+        sending(apart=True)
+    for asked in jobs:
+        reaches(assembly, asked, "delivered")
+    assert sorted(got.id for got in receiver.got) == sorted(id_of(asked.id) for asked in jobs)
+
+
+def test_a_process_that_sends_none(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    sending(settings=settings.model_copy(update={"webhook_senders": 0}), apart=True)
+    asked = finished(assembly, receiver)
+    assembly.ledger.sweep()
+    sending()
+    reaches(assembly, asked, "delivered")
+
+
+def test_keys_are_a_tenants_own_and_stay(assembly: Assembly, settings: WorkerSettings) -> None:
+    own = secret_of(assembly)
+    assert own == secret_of(assemble(settings, lambda *_: None))
+    assert own != secret_of(assembly, "bob")
+    assert len(assembly.ledger.webhooks.keys.of("ada")) == 1
+    kept = assembly.blobs.get(layout.WEBHOOK_ROOT)
+    assert len(kept) == 64
+    assert kept.decode() not in own
+
+
+def test_the_first_to_make_the_secret_has_made_it(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = assemble(settings, lambda *_: None)
+    real = assembly.blobs.get
+    seen: list[str] = []
+
+    def get(key: str) -> bytes:
+        if key == layout.WEBHOOK_ROOT and not seen:
+            seen.append(secret_of(other))
+            raise Missing(key)
+        return real(key)
+
+    monkeypatch.setattr(assembly.blobs, "get", get)
+    assert secret_of(assembly) == seen[0]
+
+
+def test_two_secrets_sign_both(
+    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
+) -> None:
+    def with_secret(text: str) -> WorkerSettings:
+        return WorkerSettings(**{**settings.model_dump(), "webhook_secret": text})
+
+    old, new = "o" * 24, "n" * 24
+    both = with_secret(f" {new}, {old}")
+    assert both.webhook_secrets == (new.encode(), old.encode())
+    before = secret_of(assemble(with_secret(old), lambda *_: None))
+    after = secret_of(assemble(with_secret(new), lambda *_: None))
+    assert before != after
+    sending(settings=both, apart=True)
+    finished(assembly, receiver)
+    got = receiver.wait()[0]
+    verify(before, got)
+    verify(after, got)
+    assert layout.WEBHOOK_ROOT not in everything(assembly)
+    for wrong in ("short", f"{new} short", f"{new},{old},{'x' * 24}"):
+        with pytest.raises(ValueError, match="UMBEL_WEBHOOK_SECRET") as refused:
+            _ = with_secret(wrong).webhook_secrets
+        assert wrong not in str(refused.value)
+    assert new not in repr(both)
+    assert new not in both.model_dump_json()
+
+
+def test_a_worker_says_what_is_wrong_with_its_secret(settings: WorkerSettings) -> None:
+    env = {
+        **os.environ,
+        "UMBEL_REDIS_URL": settings.redis_url,
+        "UMBEL_STORE_URL": settings.store_url,
+        "UMBEL_WEBHOOK_SECRET": "too-short",
+    }
+    done = subprocess.run(
+        processes.python("workers.main"), env=env, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert "UMBEL_WEBHOOK_SECRET has one secret" in done.stderr
+    assert "too-short" not in done.stderr
+
+
+def test_settings_name_networks() -> None:
+    found = WorkerSettings(webhook_allow="10.0.0.0/8, fd00::/8 127.0.0.1").webhook_allow
+    assert [str(one) for one in found] == ["10.0.0.0/8", "fd00::/8", "127.0.0.1/32"]
+    assert WorkerSettings(webhook_allow="").webhook_allow == ()
+    with pytest.raises(ValueError):
+        WorkerSettings(webhook_allow="10.0.0.1/8")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("", 0), ("7", 7), ("-7", 0), ("soon", 0), ("1e9", 0), ("9" * 40, 999999999), ("٣", 0)],
+)
+def test_retry_after(text: str, seconds: float) -> None:
+    assert retry_after_s(Reply(503, text)) == seconds
+
+
+def test_retry_after_a_date() -> None:
+    assert retry_after_s(Reply(503, "Wed, 21 Oct 2015 07:28:00 GMT")) == 0
+    assert retry_after_s(Reply(503, "Wed, 21 Oct 2099 07:28:00 GMT")) > 1e9
+    assert retry_after_s(Reply(503, "Wed, 21 Oct 2099 07:28:00")) > 1e9
+
+
+def test_the_schedule_is_that_of_the_standard() -> None:
+    assert len(SCHEDULE_S) == 10
+    assert sum(SCHEDULE_S) == 75 * 3600 + 35 * 60 + 5
+
+
+def test_the_log_has_no_secrets(
+    assembly: Assembly,
+    receiver: Receiver,
+    sending: Sending,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver.answers = [500]
+    sending()
+    with caplog.at_level("DEBUG"):
+        asked = finished(assembly, receiver)
+        reaches(assembly, asked, "delivered")
+    said = " ".join(json.dumps(vars(record), default=repr) for record in caplog.records)
+    lines = [vars(record) for record in caplog.records if record.getMessage() == "webhook"]
+    assert [(line["job"], line["attempt"], line["status"]) for line in lines] == [
+        (asked.id, 1, 500),
+        (asked.id, 2, 204),
+    ]
+    assert lines[0]["receiver"] == f"127.0.0.1:{receiver.port}"
+    assert "s3cret" not in said
+    assert secret_of(assembly)[6:30] not in said
+    assert "v1," not in said

@@ -1,0 +1,201 @@
+"""Uploaded datasets: bytes in the store, facts beside them, a list in Redis."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.errors import AlreadyThere, Missing, Problem, TransientError
+from workers.stores.erasure import erase_job
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.jobs import put_once
+from workers.stores.redis.index import Index
+from workers.stores.redis.records import Records
+from workers.stores.redis.streams import Stored, store
+
+CONTENT = "content"
+META = "meta.json"
+INSPECTED = "inspected.json"
+
+
+class Dataset(BaseModel):
+    """What is known of an upload. `member` is the array chosen of a file that holds several.
+
+    shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    tenant: str
+    name: str | None
+    role: str | None
+    status: Literal["ready", "inspecting", "invalid"]
+    format: str
+    member: str | None
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    bytes: int
+    sha256: str
+    created_at: str
+    problem: Problem | None
+
+
+class _Found(BaseModel):
+    """What a worker found in a dataset; `job` is the inspection."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    problem: Problem | None
+    job: str | None = None
+
+
+class Datasets:
+    """Datasets of all tenants. Threads may share it.
+
+    A dataset exists while its `meta.json` does. `ensure` rebuilds the lists if Redis lost them.
+    """
+
+    def __init__(
+        self, blobs: Blobs, records: Records, index: Index, ensure: Callable[[], None]
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._index = index
+        self._ensure = ensure
+
+    async def receive(self, tenant: str, dataset_id: str, chunks: AsyncIterator[bytes]) -> Stored:
+        """Stream an upload's content into the store.
+
+        Nothing is left if `chunks` raises. The dataset does not exist before `create`.
+        """
+        return await store(self._blobs, self.content_key(tenant, dataset_id), chunks)
+
+    def create(self, dataset: Dataset) -> None:
+        """Make it exist (meta.json, create-only, then the list). On failure nothing remains."""
+        try:
+            put_once(self._blobs, layout.dataset(dataset.tenant, dataset.id, META), dataset)
+            self._list(dataset)
+        except AlreadyThere:
+            raise
+        except BaseException:
+            with suppress(TransientError):
+                self._remove(dataset.tenant, dataset.id)
+            raise
+
+    def discard(self, tenant: str, dataset_id: str) -> None:
+        """Remove content received for a dataset that was not created."""
+        self._blobs.delete_under(layout.dataset(tenant, dataset_id))
+
+    def get(self, tenant: str, dataset_id: str) -> Dataset | None:
+        """The dataset; None where there is none or it is another tenant's."""
+        facts = self._index.get(tenant, dataset_id)
+        if facts is None:
+            return self._stored(tenant, dataset_id)
+        return Dataset.model_validate_json(facts)
+
+    def inspected(
+        self,
+        tenant: str,
+        dataset_id: str,
+        *,
+        shape: tuple[int, ...] | None,
+        dtype: str | None,
+        problem: Problem | None,
+    ) -> None:
+        """Record what a worker found: ready, or invalid with the problem. Idempotent."""
+        self.settle(tenant, dataset_id, shape=shape, dtype=dtype, problem=problem, job_id=None)
+
+    def settle(
+        self,
+        tenant: str,
+        dataset_id: str,
+        *,
+        shape: tuple[int, ...] | None,
+        dtype: str | None,
+        problem: Problem | None,
+        job_id: str | None,
+    ) -> bool:
+        """As `inspected`, with the job that did it; False where the dataset is gone."""
+        if self._blobs.size(layout.dataset(tenant, dataset_id, META)) is None:
+            return False
+        found = _Found(shape=shape, dtype=dtype, problem=problem, job=job_id)
+        key = layout.dataset(tenant, dataset_id, INSPECTED)
+        with suppress(AlreadyThere):
+            self._blobs.put(key, found.model_dump_json().encode(), create=True)
+        known = self._stored(tenant, dataset_id)
+        if known is None:
+            self.discard(tenant, dataset_id)
+            return False
+        self._index.change(dataset_id, known.model_dump_json())
+        return True
+
+    def page(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None, role: str | None = None
+    ) -> tuple[list[Dataset], str | None]:
+        """Datasets newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
+        self._ensure()
+        found, after = self._index.page(tenant, limit=limit, cursor=cursor, group=role or "")
+        return [Dataset.model_validate_json(facts) for facts in found], after
+
+    def delete(self, tenant: str, dataset_id: str) -> bool:
+        """Remove it with its inspection; False where there is none."""
+        if self.get(tenant, dataset_id) is None:
+            return False
+        found = self._found(tenant, dataset_id)
+        self._remove(tenant, dataset_id)
+        if found is not None and found.job is not None:
+            erase_job(self._blobs, self._records, tenant, found.job)
+        return True
+
+    def content_key(self, tenant: str, dataset_id: str) -> str:
+        """Where the bytes as uploaded lie."""
+        return layout.dataset(tenant, dataset_id, CONTENT)
+
+    def restore(self, tenant: str, dataset_id: str) -> bool:
+        """List a dataset that the store has; whether it was missing in the list."""
+        if self._index.get(tenant, dataset_id) is not None:
+            return False
+        known = self._stored(tenant, dataset_id)
+        if known is None:
+            return False
+        self._list(known)
+        if self._stored(tenant, dataset_id) is None:
+            # Deleted meanwhile, perhaps before there was anything to take out of the list.
+            self._index.drop(dataset_id)
+        return True
+
+    def _list(self, dataset: Dataset) -> None:
+        self._index.put(dataset.tenant, dataset.id, dataset.model_dump_json(), dataset.role or "")
+
+    def _remove(self, tenant: str, dataset_id: str) -> None:
+        self._blobs.delete(layout.dataset(tenant, dataset_id, META))
+        self._index.drop(dataset_id)
+        self._blobs.delete_under(layout.dataset(tenant, dataset_id))
+
+    def _stored(self, tenant: str, dataset_id: str) -> Dataset | None:
+        try:
+            meta = self._blobs.get(layout.dataset(tenant, dataset_id, META))
+        except Missing:
+            return None
+        known = Dataset.model_validate_json(meta)
+        found = self._found(tenant, dataset_id)
+        if found is None:
+            return known
+        changed: dict[str, Any] = {"status": "ready", "shape": found.shape, "dtype": found.dtype}
+        if found.problem is not None:
+            changed = {"status": "invalid", "problem": found.problem}
+        return known.model_copy(update=changed)
+
+    def _found(self, tenant: str, dataset_id: str) -> _Found | None:
+        try:
+            content = self._blobs.get(layout.dataset(tenant, dataset_id, INSPECTED))
+        except Missing:
+            return None
+        return _Found.model_validate_json(content)

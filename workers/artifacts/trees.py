@@ -1,0 +1,192 @@
+"""Trees that jobs published: facts, files, lists. A tree's files belong to its job's attempt."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict
+
+from models.tree.tree import Kind, Tree
+from workers.artifacts import results
+from workers.errors import Missing
+from workers.model import End, Request, sibling
+from workers.stores.erasure import erase_job
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.jobs import read_end
+from workers.stores.redis.index import Index
+from workers.stores.redis.records import Records
+
+KEPT_NODES = 4_000_000
+"""Loaded trees are kept while they have no more nodes and points than this together."""
+
+
+class TreeRecord(BaseModel):
+    """Facts of a tree for lists and headers. `job` is None for an imported one."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    tenant: str
+    job: str | None
+    name: str | None
+    method: str
+    kind: Kind
+    n_points: int
+    n_nodes: int
+    n_leaves: int
+    max_depth: int
+    monotone: bool
+    created_at: str
+    etag: str
+    """sha256 of the stored columns, shortened: trees never change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file of a result in the store; `made_at` is when its job ended."""
+
+    key: str
+    size: int
+    sha256: str
+    made_at: str
+
+
+class Trees:
+    """Trees of all tenants. Threads may share it; loaded trees are kept in a small cache.
+
+    `ensure` rebuilds the lists if Redis lost them.
+    """
+
+    def __init__(
+        self, blobs: Blobs, records: Records, index: Index, ensure: Callable[[], None]
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._index = index
+        self._ensure = ensure
+        self._lock = threading.Lock()
+        self._loaded: OrderedDict[tuple[str, str, str], Tree] = OrderedDict()
+
+    def record(self, tenant: str, tree_id: str) -> TreeRecord | None:
+        """The facts; None where there is none or it is another tenant's."""
+        facts = self._index.get(tenant, tree_id)
+        if facts is None:
+            self._ensure()
+            facts = self._index.get(tenant, tree_id)
+        return None if facts is None else TreeRecord.model_validate_json(facts)
+
+    def load(self, tenant: str, tree_id: str) -> Tree | None:
+        """The whole tree, read-only; the last few are kept. None where there is none."""
+        record = self.record(tenant, tree_id)
+        if record is None:
+            return None
+        key = (tenant, tree_id, record.etag)
+        with self._lock:
+            kept = self._loaded.get(key)
+            if kept is not None:
+                self._loaded.move_to_end(key)
+                return kept
+        columns = self.file(tenant, tree_id, results.TREE)
+        leaf_of_point = self.file(tenant, tree_id, results.LEAF_OF_POINT)
+        if columns is None or leaf_of_point is None:
+            return None
+        tree = results.load_tree(columns, leaf_of_point)
+        with self._lock:
+            self._loaded[key] = tree
+            while len(self._loaded) > 1 and self._weight() > KEPT_NODES:
+                self._loaded.popitem(last=False)
+        return tree
+
+    def file(self, tenant: str, tree_id: str, name: str) -> Path | None:
+        """Local path of one of the result's files (`tree.arrow`, `predictions.arrow`, ...).
+
+        `tree_id` may be the sibling of any job that has ended, whether it made a tree or not.
+        """
+        stored = self.stored(tenant, tree_id, name)
+        if stored is None:
+            return None
+        try:
+            return self._blobs.local_path(stored.key)
+        except Missing:
+            return None
+
+    def points(self, tenant: str, tree_id: str) -> dict[str, npt.NDArray[Any]]:
+        """What the method says of each point, by name; often nothing."""
+        path = self.file(tenant, tree_id, results.POINTS)
+        return {} if path is None else results.load_arrays(path)
+
+    def stored(self, tenant: str, tree_id: str, name: str) -> Stored | None:
+        """Where one of the result's files was published; it may have been removed since."""
+        job_id = sibling(tree_id, "job")
+        end = read_end(self._blobs, tenant, job_id)
+        file = next((one for one in end.files if one.name == name), None) if end else None
+        if end is None or file is None:
+            return None
+        key = layout.attempt(tenant, job_id, end.fence, name)
+        return Stored(key, file.size, file.sha256, end.finished_at)
+
+    def delete_model(self, tenant: str, model_id: str) -> bool:
+        """Remove the model of a tree, which stays. False where there is none."""
+        stored = self.stored(tenant, model_id, results.MODEL)
+        if stored is None or self.file(tenant, model_id, results.MODEL) is None:
+            return False
+        self._blobs.delete(stored.key)
+        return True
+
+    def page(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[TreeRecord], str | None]:
+        """Trees newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
+        self._ensure()
+        found, after = self._index.page(tenant, limit=limit, cursor=cursor)
+        return [TreeRecord.model_validate_json(facts) for facts in found], after
+
+    def delete(self, tenant: str, tree_id: str) -> bool:
+        """Remove the tree's files and its model; the job's record stays.
+
+        An imported tree goes with its job, which nobody sees. The columns go first: without them a
+        rebuild does not list the tree again.
+        """
+        record = self.record(tenant, tree_id)
+        if record is None:
+            return False
+        job_id = sibling(tree_id, "job")
+        if record.job is None:
+            erase_job(self._blobs, self._records, tenant, job_id)
+            return True
+        end = read_end(self._blobs, tenant, job_id)
+        if end is not None:
+            self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
+        self._index.drop(tree_id)
+        self._blobs.delete_under(layout.attempts(tenant, job_id))
+        return True
+
+    def _weight(self) -> int:
+        return sum(tree.n_nodes + tree.n_points for tree in self._loaded.values())
+
+
+def tree_record(request: Request, end: End) -> TreeRecord | None:
+    """The facts of the tree that a job made; None where it made none."""
+    if end.status != "succeeded" or end.tree is None:
+        return None
+    stored = {file.name: file.sha256 for file in end.files}
+    digests = stored.get(results.TREE, "") + stored.get(results.LEAF_OF_POINT, "")
+    return TreeRecord.model_validate(
+        {
+            "name": request.name,
+            **end.tree,
+            "id": sibling(request.id, "tr"),
+            "tenant": request.tenant,
+            "job": None if request.kind == "import" else request.id,
+            "created_at": end.finished_at,
+            "etag": hashlib.sha256(digests.encode()).hexdigest()[:32],
+        }
+    )

@@ -1,0 +1,170 @@
+"""Uploads in parts: each part an object of its own, until all are put together as a dataset.
+
+Nothing of them is in Redis. An upload exists while its `upload.json` does, a part while the empty
+object does that is named by its number, length and hash. A part that is sent again replaces the
+one before; what is cut off leaves no part. The first dataset that is put together is the upload's,
+whoever else tries; the upload then keeps its name until it is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.artifacts.datasets import Dataset
+from workers.errors import AlreadyThere, Missing, StoreUnavailable
+from workers.model import made_at, new_id
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.streams import store
+
+MOST_PARTS = 10_000
+
+_UPLOAD, _DATASET = "upload.json", "dataset.json"
+
+
+class Upload(BaseModel):
+    """What an upload will be: as the query of one request says it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    tenant: str
+    name: str | None
+    role: str | None
+    member: str | None
+    media_type: str | None
+    created_at: str
+
+
+class Part(BaseModel):
+    """A part that is there. `stamp` tells it from others of its number."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    bytes: int
+    sha256: str
+    stamp: str
+
+
+class Parts:
+    """Uploads in parts, of all tenants. Threads may share it."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    def create(self, upload: Upload) -> None:
+        key = layout.upload(upload.tenant, upload.id, _UPLOAD)
+        self._blobs.put(key, upload.model_dump_json().encode(), create=True)
+
+    def get(self, tenant: str, upload_id: str) -> Upload | None:
+        """The upload; None where there is none, or no longer, or it is another tenant's."""
+        try:
+            kept = self._blobs.get(layout.upload(tenant, upload_id, _UPLOAD))
+        except Missing:
+            return None
+        return Upload.model_validate_json(kept)
+
+    async def receive(self, upload: Upload, number: int, chunks: AsyncIterator[bytes]) -> Part:
+        """Stream one part into the store; it is not there before `add`, nor if this raises."""
+        stamp = new_id("part")
+        found = await store(self._blobs, self._bytes(upload, number, stamp), chunks)
+        return Part(number=number, bytes=found.length, sha256=found.sha256, stamp=stamp)
+
+    def add(self, upload: Upload, part: Part) -> bool:
+        """Make the part exist in the place of any other of its number.
+
+        False, and nothing is left, where the upload is gone by now.
+        """
+        self._blobs.put(self._mark(upload, part), b"")
+        if self.get(upload.tenant, upload.id) is None:
+            self.delete(upload.tenant, upload.id)
+            return False
+        for other in self._all(upload, part.number):
+            if other.stamp < part.stamp:
+                self.drop(upload, other)
+        return True
+
+    def drop(self, upload: Upload, part: Part) -> None:
+        """Remove a part, whether it has been added or not."""
+        self._blobs.delete(self._mark(upload, part))
+        self._blobs.delete(self._bytes(upload, part.number, part.stamp))
+
+    def list(self, upload: Upload) -> list[Part]:
+        """Parts by number, of each number the newest one."""
+        found: dict[int, Part] = {}
+        for part in self._all(upload):
+            known = found.get(part.number)
+            if known is None or known.stamp < part.stamp:
+                found[part.number] = part
+        return [found[number] for number in sorted(found)]
+
+    def read(self, upload: Upload, parts: Iterable[Part]) -> Iterator[bytes]:
+        """Their bytes, one part after the other, in pieces of about 1 MiB. Missing where a part
+        was replaced or removed meanwhile."""
+        for part in parts:
+            yield from self._blobs.read(self._bytes(upload, part.number, part.stamp))
+
+    def made(self, upload: Upload) -> Dataset | None:
+        """The dataset that was put together of it, whether it exists by now or not."""
+        try:
+            kept = self._blobs.get(layout.upload(upload.tenant, upload.id, _DATASET))
+        except Missing:
+            return None
+        return Dataset.model_validate_json(kept)
+
+    def complete(self, upload: Upload, dataset: Dataset) -> Dataset:
+        """Say that this was made of it; what it was if another was faster."""
+        key = layout.upload(upload.tenant, upload.id, _DATASET)
+        try:
+            self._blobs.put(key, dataset.model_dump_json().encode(), create=True)
+        except AlreadyThere:
+            return self.made(upload) or dataset
+        return dataset
+
+    def reopen(self, upload: Upload) -> None:
+        """Forget what was made of it: its bytes were lost before it existed."""
+        self._blobs.delete(layout.upload(upload.tenant, upload.id, _DATASET))
+
+    def clear(self, upload: Upload) -> None:
+        """Remove the parts of an upload that is complete."""
+        for folder in ("parts/", "bytes/"):
+            self._blobs.delete_under(layout.upload(upload.tenant, upload.id, folder))
+
+    def delete(self, tenant: str, upload_id: str) -> None:
+        """Remove an upload and its parts; nothing happens where there is none."""
+        self._blobs.delete(layout.upload(tenant, upload_id, _UPLOAD))
+        self._blobs.delete_under(layout.upload(tenant, upload_id))
+
+    def forget(self, tenant: str, before: datetime) -> int:
+        """Remove the tenant's uploads of which nothing has come since `before`; how many."""
+        newest: dict[str, datetime] = {}
+        for key in self._blobs.keys(layout.upload(tenant)):
+            upload_id, _, rest = key.removeprefix(layout.upload(tenant)).partition("/")
+            stamp = upload_id if rest in (_UPLOAD, _DATASET) else rest.split(".")[1]
+            when = made_at(stamp)
+            if when is not None:
+                newest[upload_id] = max(when, newest.get(upload_id, when))
+        old = [upload_id for upload_id, when in newest.items() if when < before]
+        for upload_id in old:
+            with suppress(StoreUnavailable):
+                self.delete(tenant, upload_id)
+        return len(old)
+
+    def _all(self, upload: Upload, number: int | None = None) -> Iterator[Part]:
+        folder = layout.upload(upload.tenant, upload.id, "parts/")
+        for key in self._blobs.keys(folder):
+            own, stamp, length, sha256 = key.removeprefix(folder).split(".")
+            if number is None or int(own) == number:
+                yield Part(number=int(own), bytes=int(length), sha256=sha256, stamp=stamp)
+
+    def _mark(self, upload: Upload, part: Part) -> str:
+        name = f"parts/{part.number}.{part.stamp}.{part.bytes}.{part.sha256}"
+        return layout.upload(upload.tenant, upload.id, name)
+
+    def _bytes(self, upload: Upload, number: int, stamp: str) -> str:
+        return layout.upload(upload.tenant, upload.id, f"bytes/{number}.{stamp}")

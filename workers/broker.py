@@ -1,0 +1,212 @@
+"""Celery carries hints from the API to the workers; it remembers nothing that matters.
+
+`send` is the whole producer side; `workers.main` runs the consumer.
+
+The one task: hand a job's id to the supervisor.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cache
+from queue import Empty
+from typing import Any
+
+from celery import Celery
+from celery.concurrency.thread import TaskPool
+from kombu.entity import Queue
+from kombu.transport import TRANSPORT_ALIASES
+from kombu.transport import redis as redis_transport
+
+from workers.settings import WorkerSettings
+from workers.supervisor.supervisor import Supervisor
+
+RUN = "umbel.run"
+"""Name of the one task; its one argument is the job's id."""
+
+QUEUES = ("cpu", "gpu")
+_log = logging.getLogger(__name__)
+
+
+class StrictChannel(redis_transport.Channel):
+    """Drops what lies in a queue and is no JSON; kombu's own would end the worker."""
+
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
+        except (ValueError, RecursionError):
+            _log.warning("dropped an entry of the queue that is no JSON")
+            raise Empty from None
+
+
+class StrictTransport(redis_transport.Transport):
+    """Delivers hints, and drops whatever else is JSON.
+
+    Celery ends its worker on a body that it cannot decode, and puts the message back first, for the
+    next worker to end on.
+    """
+
+    Channel = StrictChannel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        if is_hint(message):
+            super()._deliver(message, queue)  # type: ignore[no-untyped-call]
+        else:
+            _log.warning("dropped an entry of queue %r that is no message of ours", queue)
+
+
+_ALIAS = "umbel"
+TRANSPORT_ALIASES[_ALIAS] = f"{__name__}:{StrictTransport.__name__}"
+
+
+def is_hint(message: Any) -> bool:
+    """Whether `message`, parsed JSON, is what `send` puts on a queue: kombu's envelope around
+    the task `RUN` with one job's id."""
+    try:
+        properties, headers = message["properties"], message["headers"]
+        (job_id,), named, _ = json.loads(base64.b64decode(message["body"], validate=True))
+        texts = (job_id, headers["id"], properties["delivery_tag"])
+        return (
+            headers["task"] == RUN
+            and message["content-type"] == "application/json"
+            and message["content-encoding"] == "utf-8"
+            and properties["body_encoding"] == "base64"
+            and isinstance(properties["delivery_info"], dict)
+            and named == {}
+            and all(isinstance(text, str) for text in texts)
+        )
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return False
+
+
+class WakingPool(TaskPool):  # type: ignore[misc]
+    """Celery's pool of threads, but a thread that gets free wakes the event loop.
+
+    With `worker_disable_prefetch` the loop asks for the next message only when a thread is free,
+    and would otherwise notice that at its next tick, up to a second later.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._out, self._in = os.pipe()
+        os.set_blocking(self._out, False)
+        os.set_blocking(self._in, False)
+
+    def register_with_event_loop(self, loop: Any) -> None:
+        loop.add_reader(self._out, self._drain)
+
+    def on_apply(self, *args: Any, **kwargs: Any) -> Any:
+        result = super().on_apply(*args, **kwargs)
+        result.f.add_done_callback(self._wake)
+        return result
+
+    def _wake(self, done: Future[Any]) -> None:
+        if not done.cancelled() and (error := done.exception()) is not None:
+            _log.error("a task failed outside the supervisor", exc_info=error)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._in, b".")
+
+    def _drain(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._out, 4096)
+
+
+def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
+    """The Celery application: JSON only, early acknowledgement, no results, no prefetching."""
+    app = Celery("umbel", set_as_current=False)
+    app.conf.update(
+        broker_url=_broker_url(settings.redis_url),
+        broker_transport=StrictTransport,
+        broker_connection_timeout=1,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "global_keyprefix": f"{settings.key_prefix}queue:",
+            "max_retries": 0,
+            "interval_start": 0,
+            "interval_step": 0,
+            "interval_max": 0,
+            "socket_connect_timeout": 1,
+            "socket_timeout": socket_timeout_s,
+            "socket_keepalive": True,
+            "visibility_timeout": 3600,
+        },
+        result_backend=None,
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_serializer="json",
+        accept_content=["json"],
+        task_queues=[Queue(name) for name in QUEUES],  # type: ignore[no-untyped-call]
+        task_default_queue=QUEUES[0],
+        task_create_missing_queues=False,
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_enable_remote_control=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        enable_utc=True,
+    )
+    return app
+
+
+def sender(settings: WorkerSettings) -> Callable[[str, str], None]:
+    """send(queue, job id) for a `Ledger`: puts a hint on the queue, or raises.
+
+    Fails within milliseconds where Redis refuses, within two seconds where it is silent.
+    """
+    app = make_app(settings, socket_timeout_s=0.5)
+
+    def send(queue: str, job_id: str) -> None:
+        app.send_task(
+            RUN,
+            args=[job_id],
+            queue=queue,
+            ignore_result=True,
+            retry=True,
+            # One retry at once: the first try may have met a connection that died unnoticed.
+            retry_policy={
+                "max_retries": 1,
+                "interval_start": 0,
+                "interval_step": 0,
+                "interval_max": 0,
+            },
+        )
+
+    return send
+
+
+@cache
+def _default_sender() -> Callable[[str, str], None]:
+    return sender(WorkerSettings())
+
+
+def send(queue: str, job_id: str) -> None:
+    """Put a hint on the queue, with the settings of the environment. Raises where Redis is away."""
+    _default_sender()(queue, job_id)
+
+
+def _broker_url(url: str) -> str:
+    """kombu's spelling of a Redis address: unix:// becomes <transport>+socket://, ?db= becomes
+    ?virtual_host=. A transport in the address goes before `broker_transport`."""
+    if url.startswith("unix://"):
+        return url.replace("unix://", f"{_ALIAS}+socket://", 1).replace("?db=", "?virtual_host=")
+    return url
+
+
+def register(app: Celery, supervisor: Supervisor) -> None:
+    """Make `app` run jobs by `supervisor`."""
+
+    def run(job_id: Any) -> None:
+        if isinstance(job_id, str):
+            supervisor.run(job_id)
+        else:
+            _log.warning("dropped a message whose argument is no job id")
+
+    app.task(name=RUN, ignore_result=True, acks_late=False, shared=False)(run)

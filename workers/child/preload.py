@@ -1,0 +1,93 @@
+"""What the process that job children are forked from has loaded; imported there and nowhere else.
+
+It must start no threads: a fork copies only the thread that forks. So nothing here computes with
+OpenMP, and torch, which is large and starts threads, stays out; a method imports it in its child.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pkgutil
+import sys
+import tempfile
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+import models.metrics
+import workers.formats
+from models import compiled
+from models.registry import methods
+from workers import logs
+from workers.child.process import trial
+from workers.child.run import run
+from workers.child.template import OWNER
+from workers.errors import FatalError
+from workers.processes import die_with_parent
+
+PID = os.getpid()
+"""The template's process id, so that a child can tell whether its parent is still there."""
+
+_LOADED = (
+    "fastcluster",
+    "numpy",
+    "pyarrow.ipc",
+    "pyarrow.parquet",
+    "safetensors.numpy",
+    "scipy.cluster.hierarchy",
+    "scipy.sparse",
+    "scipy.spatial.distance",
+    "sklearn.cluster",
+    "sklearn.metrics",
+    "threadpoolctl",
+    "models.metrics.catalogue",
+    "models.tree.columns",
+    "workers.child.run",
+)
+
+
+def _load() -> None:
+    logs.configure(LOG_LEVEL)
+    for name in _LOADED:
+        import_module(name)
+    for package in (workers.formats, models.metrics):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    methods()
+    compiled.load()
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = run(trial(Path(folder)), lambda _: None)
+    if outcome.error is not None:
+        raise FatalError(f"the trial job failed: {outcome.error['detail']}")
+    # What lives now lives for good: no child's collector need touch, and so copy, its pages.
+    gc.collect()
+    gc.freeze()
+
+
+_NICENESS = 5
+"""Jobs compute for as long as they like, and templates load at any time; the API, Redis and
+heartbeats go first."""
+
+_SECRET = ("UMBEL_", "AWS_")
+"""How the names of variables begin that jobs have no use for: addresses and credentials of Redis
+and the store. Whatever prints or passes on its environment passes on none of them."""
+
+
+def _forget() -> None:
+    for name in [name for name in os.environ if name.startswith(_SECRET)]:
+        del os.environ[name]
+
+
+die_with_parent(int(os.environ[OWNER]))
+os.nice(_NICENESS)
+LOG_LEVEL = os.environ.get("UMBEL_LOG_LEVEL", "INFO")
+_forget()
+try:
+    _load()
+    BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
+except Exception:
+    # The fork server swallows an ImportError, and goes on without what was to be loaded.
+    print("the template of job processes cannot be loaded:", file=sys.stderr)
+    traceback.print_exc()
+    os._exit(1)

@@ -1,0 +1,125 @@
+"""Where the inputs of a job lie, and what its process reads them as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from models.data import Data, Earlier, Value
+from models.errors import UsageError
+from models.registry import method
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.stores.objects.blobs import Link
+
+
+class Source(BaseModel):
+    """Where one input lies.
+
+    kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
+        content of an import), "tree" (`files` by name, as in `workers.artifacts.results`) or "job"
+        (`files` too, `method` and `params` as they were).
+    before : of a job, what it and those that it grew from were given to read by rows, oldest
+        first; None for what is gone.
+    link : in place of `path`, where the object stays in the store and is read in parts.
+    by_rows : whether the method reads it through `Data.rows`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    role: str
+    kind: str
+    path: Path | None
+    link: Link | None = None
+    format: str | None = None
+    member: str | None = None
+    by_rows: bool = False
+    files: dict[str, Path] = {}
+    method: str = ""
+    params: dict[str, Any] = {}
+    before: tuple[Source | None, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """The local file of one that has no link."""
+        assert self.path is not None
+        return self.path
+
+    @property
+    def n_bytes(self) -> int:
+        return self.file.stat().st_size if self.link is None else self.link.size
+
+
+def of_role(sources: Sequence[Source], role: str) -> Source:
+    return next(source for source in sources if source.role == role)
+
+
+def many_of(method_id: str) -> frozenset[str]:
+    """The roles of which a method takes several."""
+    return frozenset(role for role, one in method(method_id).inputs.items() if one.many)
+
+
+def values_of(
+    sources: Sequence[Source], but: str = "", many: frozenset[str] = frozenset()
+) -> dict[str, Value]:
+    """What the sources hold by role, without the one called `but`.
+
+    many : roles of which there may be several. Raises UsageError for another one that is there
+    twice, and for what cannot be read.
+    """
+    values: dict[str, Value] = {}
+    several: dict[str, list[Any]] = {}
+    for source in sources:
+        if source.role in many:
+            several.setdefault(source.role, []).append(_value(source))
+            continue
+        if source.role in values:
+            raise UsageError(
+                f"Input {source.role!r} is given more than once; it takes one.",
+                code="wrong-input",
+                role=source.role,
+            )
+        if source.role != but:
+            values[source.role] = _value(source)
+    return {**values, **{role: tuple(found) for role, found in several.items()}}
+
+
+def _value(source: Source) -> Value:
+    from workers.child import remote_rows
+    from workers.formats import catalogue
+    from workers.formats import json as json_format
+
+    if source.kind == "tree":
+        return tree_of(source)
+    if source.kind == "job":
+        return _earlier(source)
+    if source.kind == "inline":
+        return json_format.parse(source.file.read_bytes(), source.role)
+    format = source.format or ""
+    if source.link is not None:
+        return remote_rows.rows(source.link, format, source.member, source.role)
+    if source.by_rows:
+        return catalogue.rows(format, source.file, source.member, source.role)
+    return catalogue.load(format, source.file, source.member, source.role)
+
+
+def _earlier(source: Source) -> Earlier:
+    state, model = source.files.get(results.STATE), source.files.get(results.MODEL)
+    arrays = {} if state is None else results.load_arrays(state)
+    rows = [None if one is None else Data({one.role: _value(one)}) for one in source.before]
+    roles = {one.role for one in source.before if one is not None}
+    return Earlier(
+        method=source.method,
+        params=source.params,
+        tree=tree_of(source),
+        state=arrays,
+        rows={role: [None if one is None else one.rows(role) for one in rows] for role in roles},
+        prepared=() if model is None else results.load_prepared(model),
+    )
+
+
+def tree_of(source: Source) -> Tree:
+    return results.load_tree(source.files[results.TREE], source.files[results.LEAF_OF_POINT])

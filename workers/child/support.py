@@ -1,0 +1,205 @@
+"""Bootstrap support: the fit again on resampled inputs, or with other seeds.
+
+Every replicate is a piece of the job, so several workers share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from pydantic import ConfigDict, Field
+
+from models.data import Value
+from models.errors import UsageError
+from models.method import Arrays, Crew, Piece, Progress
+from models.parameters import Exact
+from models.rows import Rows
+from models.tree.support import support
+from models.tree.tree import Tree, sizes
+from workers.child.fit import Plan, run_plan
+from workers.model import Step
+
+BY_PAIRS = ("distances", "similarity", "graph")
+"""Inputs with a row and a column for each point."""
+
+
+class Support(Exact):
+    """How the support of a tree's nodes is to be found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    replicates: int = Field(100, ge=1, le=1000, description="How often the method is run again.")
+    resample: Literal["rows", "columns", "seeds"] = Field(
+        "rows",
+        description="What changes: `rows` are drawn with replacement, `columns` of the features "
+        "are, or only the `seeds` of the methods differ.",
+    )
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of what is drawn.")
+
+
+class Replicates:
+    """Computes them."""
+
+    def __init__(
+        self, asked: Support, plan: Plan, values: Mapping[str, Value], threads: int
+    ) -> None:
+        if "base" in values:
+            raise UsageError(
+                "Support cannot be found for a job that goes on from an earlier one.",
+                code="wrong-input",
+                role="base",
+            )
+        if "documents" in values:
+            raise UsageError(
+                "Support cannot be found from documents, whose words change with them; it can from "
+                "counts, given as 'graph' or 'features'.",
+                code="wrong-input",
+                role="documents",
+            )
+        self._asked, self._plan, self._threads = asked, plan, threads
+        self._values = {role: value for role, value in values.items() if role != "names"}
+
+    def pieces(self) -> list[Piece]:
+        return [{"replicate": number} for number in range(self._asked.replicates)]
+
+    def compute(self, piece: Piece, progress: Progress) -> Arrays:
+        """The tree of one replicate, and which row each of its points is; without rows where it
+        failed."""
+        number = int(piece["replicate"])
+        rng = np.random.default_rng([self._asked.seed, number])
+        values, row = _resampled(self._values, self._asked.resample, rng)
+        plan = self._plan
+        if self._asked.resample == "seeds":
+            plan = _seeded(plan, number + 1)
+        try:
+            tree = run_plan(plan, values, progress, self._threads).fitted.tree
+        except UsageError:
+            none = np.empty(0, dtype=np.int32)
+            return {"parent": none, "leaf_of_point": none, "row": none.astype(np.int64)}
+        return {"parent": tree.parent, "leaf_of_point": tree.leaf_of_point, "row": row}
+
+    def supported(self, tree: Tree, crew: Crew) -> tuple[Tree, list[str]]:
+        """The tree with a column `support`, and warnings."""
+        n_failed = 0
+
+        def replicates() -> Iterator[tuple[Tree, npt.NDArray[np.int64]]]:
+            nonlocal n_failed
+            for _, arrays in crew.compute(self.pieces()):
+                if not arrays["row"].size:
+                    n_failed += 1
+                    continue
+                yield _bare(arrays, tree.kind), arrays["row"]
+
+        column = support(tree, replicates())
+        notes = []
+        if n_failed:
+            notes.append(
+                f"{n_failed} of {self._asked.replicates} replicates could not be fitted and count "
+                "for nothing in the support."
+            )
+        return replace(tree, extra={**tree.extra, "support": column}), notes
+
+
+def _bare(arrays: Arrays, kind: Literal["hierarchy", "partition"]) -> Tree:
+    """A tree of which only its shape and its points are known."""
+    parent, leaf = arrays["parent"], arrays["leaf_of_point"]
+    n = len(parent)
+    return Tree(
+        parent=parent,
+        height=np.zeros(n),
+        size=sizes(parent, leaf),
+        name=np.full(n, None, dtype=object),
+        leaf_of_point=leaf,
+        kind=kind,
+    )
+
+
+def _seeded(plan: Plan, by: int) -> Plan:
+    """With so much added to each step's seed. UsageError where no step has one."""
+
+    def moved(params: Mapping[str, Any]) -> dict[str, Any]:
+        return {**params, "seed": params["seed"] + by} if "seed" in params else dict(params)
+
+    if not any("seed" in step.params for step in plan.steps):
+        raise UsageError(
+            f"Method {plan.method!r} draws nothing, so other seeds give the same tree; resample "
+            "rows or columns.",
+            code="wrong-parameter",
+            parameter="support",
+        )
+    then = None
+    if plan.then is not None:
+        then = Step(method=plan.then.method, params=moved(plan.then.params))
+    return Plan(plan.method, moved(plan.params), plan.preprocess, then)
+
+
+def _resampled(
+    values: Mapping[str, Value], how: str, rng: np.random.Generator
+) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
+    """The values drawn anew, and the row that each point now is. Only rows, or columns, differ."""
+    n_points = next(
+        one.shape[0]
+        for value in values.values()
+        for one in (value if isinstance(value, tuple) else (value,))
+        if isinstance(one, (np.ndarray, sp.csr_array, Rows))
+    )
+    if how == "seeds":
+        return dict(values), np.arange(n_points)
+    if how == "columns":
+        return _columns(values, rng), np.arange(n_points)
+    row = np.sort(rng.integers(0, n_points, n_points))
+    found: dict[str, Any] = {}
+    for role, value in values.items():
+        if isinstance(value, tuple):
+            found[role] = tuple(_rows(one, row) for one in value)
+        elif role in BY_PAIRS and isinstance(value, (np.ndarray, sp.csr_array)):
+            found[role] = value[row][:, row]
+        else:
+            found[role] = _rows(value, row)
+    return found, row
+
+
+def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
+    if isinstance(value, Rows):
+        return _Drawn(value, row)
+    if isinstance(value, (np.ndarray, sp.csr_array)):
+        return value[row]
+    return value
+
+
+def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str, Value]:
+    found: dict[str, Any] = dict(values)
+    features = values.get("features")
+    if not isinstance(features, (np.ndarray, sp.csr_array)):
+        raise UsageError(
+            "Columns are drawn of one matrix of features that lies in memory.",
+            code="wrong-parameter",
+            parameter="support",
+        )
+    n = features.shape[1]
+    found["features"] = features[:, np.sort(rng.integers(0, n, n))]
+    return found
+
+
+class _Drawn(Rows):
+    """Rows of another matrix, some of them several times: ascending numbers."""
+
+    def __init__(self, rows: Rows, row: npt.NDArray[np.int64]) -> None:
+        self._rows, self._row = rows, row
+        self.shape = (len(row), rows.shape[1])
+        self.dtype, self.bfloat16, self.far = rows.dtype, rows.bfloat16, rows.far
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return self._of(self._row[start:stop])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self._of(self._row[rows])
+
+    def _of(self, row: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        wanted, times = np.unique(row, return_counts=True)
+        return np.repeat(self._rows.take(wanted), times, axis=0)

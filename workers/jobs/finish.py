@@ -1,0 +1,146 @@
+"""How jobs end: the terminal object first, then whatever follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from workers.artifacts import results
+from workers.artifacts.checkpoints import Checkpoints
+from workers.artifacts.datasets import Datasets
+from workers.artifacts.trees import tree_record
+from workers.errors import Missing, Problem, problem
+from workers.jobs.deliveries import read_sent
+from workers.model import End, Request
+from workers.settings import WorkerSettings
+from workers.stores.erasure import erase_job
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.jobs import REQUEST, bare_end, read_end, read_request, write_end
+from workers.stores.redis.records import Records
+
+
+class Endings:
+    """Writes ends into the store and from there into records and lists.
+
+    webhook_due : called when a job that owes a webhook has ended.
+    """
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        records: Records,
+        datasets: Datasets,
+        settings: WorkerSettings,
+        webhook_due: Callable[[], None],
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._datasets = datasets
+        self._settings = settings
+        self._checkpoints = Checkpoints(blobs)
+        self._webhook_due = webhook_due
+
+    def settle(
+        self, tenant: str, job_id: str, end: End, *, quiet: bool = False
+    ) -> Literal["gone", "ended", "ok"]:
+        """Write what the store says about an end into everything else. Any number of times.
+
+        quiet : the job ended long ago (a rebuild): no events, and its tree may be deleted since.
+        "gone" means that there is no record.
+        """
+        if end.status == "rejected":
+            erase_job(self._blobs, self._records, tenant, job_id)
+            return "gone"
+        try:
+            request = read_request(self._blobs, tenant, job_id)
+        except Missing:
+            self._records.drop(job_id)
+            return "gone"
+        if request.kind == "inspect" and not self._tell_dataset(request, end):
+            erase_job(self._blobs, self._records, tenant, job_id)
+            return "gone"
+        sent = None
+        if quiet and request.webhook is not None:
+            sent = read_sent(self._blobs, tenant, job_id)
+        tree = self._tree(request, end, quiet)
+        outcome = self._records.end(job_id, end, tree, quiet=quiet, sent=sent)
+        if request.webhook is not None:
+            self._webhook_due()
+        self._blobs.delete(layout.open_marker(tenant, job_id))
+        self._checkpoints.clear(request)
+        if end.attempt > 1 and not quiet:
+            self._remove_other_attempts(tenant, job_id, end.fence)
+        return outcome
+
+    def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
+        """End a job that no attempt ends; an end found stands.
+
+        "failed" shows why the last attempt was given back, where that is known, else `worker-lost`.
+        """
+        record = self._records.get(job_id)
+        if record is None or record.ended:
+            return
+        end = bare_end(
+            job_id,
+            status,
+            attempt=record.attempt,
+            started_at=record.started_at,
+            error=record.error or self._worker_lost() if status == "failed" else None,
+        )
+        if not write_end(self._blobs, tenant, end):
+            end = read_end(self._blobs, tenant, job_id) or end
+        self.settle(tenant, job_id, end)
+
+    def after_release(self, tenant: str, job_id: str, outcome: str) -> None:
+        """End the job if its last attempt was also its last chance."""
+        if outcome == "cancelled":
+            self.conclude(tenant, job_id, "cancelled")
+        elif outcome == "exhausted":
+            self.conclude(tenant, job_id, "failed")
+
+    def deleted(self, tenant: str, job_id: str) -> bool:
+        """Whether the job is gone from the store."""
+        return self._blobs.size(layout.job(tenant, job_id, REQUEST)) is None
+
+    def _tell_dataset(self, request: Request, end: End) -> bool:
+        found = (end.result or {}).get("dataset") or {}
+        shape = found.get("shape")
+        return self._datasets.settle(
+            request.tenant,
+            request.options["dataset"],
+            shape=None if shape is None else tuple(shape),
+            dtype=found.get("dtype"),
+            problem=None if end.status == "succeeded" else end.error or _not_opened(),
+            job_id=request.id,
+        )
+
+    def _tree(self, request: Request, end: End, quiet: bool) -> str | None:
+        tree = tree_record(request, end)
+        if tree is None:
+            return None
+        key = layout.attempt(request.tenant, request.id, end.fence, results.TREE)
+        if quiet and self._blobs.size(key) is None:
+            return None
+        return tree.model_dump_json()
+
+    def _remove_other_attempts(self, tenant: str, job_id: str, fence: str) -> None:
+        start = layout.attempts(tenant, job_id)
+        others = {key[len(start) :].partition("/")[0] for key in self._blobs.keys(start)}
+        for other in others - {fence}:
+            self._blobs.delete_under(layout.attempt(tenant, job_id, other))
+
+    def _worker_lost(self) -> Problem:
+        return problem(
+            "worker-lost",
+            "The job lost its worker too often",
+            500,
+            f"The job was tried {self._settings.max_attempts} times, and each time its worker "
+            "ended before the job did. A job that needs more memory than a worker has ends so.",
+        )
+
+
+def _not_opened() -> Problem:
+    return problem(
+        "not-inspected", "The dataset was not opened", 500, "Nothing has opened the dataset."
+    )

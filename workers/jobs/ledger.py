@@ -1,0 +1,297 @@
+"""The book of jobs: the one place that keeps the promise that no accepted job is lost.
+
+The broker's message is a hint; the record in Redis and the objects in the store are the truth. Both
+the API and the workers go through this class and nothing else.
+
+Where the two differ the store wins. A job exists while `request.json` does; it has ended when
+`end.json` is created, and whoever creates it first has decided. Every path that meets an end writes
+it into the record (`workers.jobs.finish`), so each step may die anywhere: the next claim, sweep or
+rebuild completes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from workers.artifacts.datasets import Datasets
+from workers.errors import Missing, Problem, TransientError
+from workers.jobs.deliveries import Deliveries
+from workers.jobs.finish import Endings
+from workers.jobs.pieces import Pieces
+from workers.jobs.rebuild import Rebuild
+from workers.jobs.submission import Intake
+from workers.jobs.sweep import Sweeper, Waiting
+from workers.model import ENDED, Advance, Claim, End, Record, Request
+from workers.settings import WorkerSettings
+from workers.stores.erasure import erase_files, erase_job
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.jobs import publish_files, read_end, read_request, write_end
+from workers.stores.redis.boards import Boards
+from workers.stores.redis.records import Records
+
+Send = Callable[[str, str], None]
+"""send(queue, job id): puts a hint on the queue; may fail."""
+
+LONGEST_LINE = 4096
+_log = logging.getLogger(__name__)
+
+
+class Ledger:
+    """Jobs over one Redis and one object store. Threads may share it."""
+
+    blobs: Blobs
+    pieces: Pieces
+    webhooks: Deliveries
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        records: Records,
+        datasets: Datasets,
+        settings: WorkerSettings,
+        send: Send,
+        waiting: Waiting = lambda queue: 0,
+    ) -> None:
+        self.blobs = blobs
+        self._records = records
+        self._settings = settings
+        self._send = send
+        self.webhooks = Deliveries(blobs, records, settings)
+        # Whoever sends sets `on_due` later.
+        self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
+        self._intake = Intake(blobs, records, self._endings, settings, self._hint)
+        self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
+        self.pieces = Pieces(blobs, records, Boards(records.client, settings), self._hint)
+        self._rebuild = Rebuild(blobs, records, datasets, self._endings, self.pieces)
+
+    def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
+        """Accept a job. Raises StoreUnavailable / StoreFull with nothing half-made.
+
+        With an idempotency key that an earlier job has: that job's record, or UsageError
+        `idempotency-mismatch` if its body was another.
+        """
+        if request.idempotency_key is not None:
+            self.ensure_built()
+        return self._intake.submit(request, inline or {})
+
+    def get(self, tenant: str, job_id: str) -> Record | None:
+        """The record; None where there is none or it is another tenant's."""
+        record = self._records.get(job_id)
+        if record is None:
+            if self._rebuild.needed():
+                self._rebuild.restore_job(tenant, job_id)
+            # Again in any case: a rebuild may have ended since the first look.
+            record = self._records.get(job_id)
+        return record if record is not None and record.tenant == tenant else None
+
+    def end_of(self, tenant: str, job_id: str) -> End | None:
+        """The terminal object of an ended job, from the store."""
+        return read_end(self.blobs, tenant, job_id)
+
+    def page(
+        self,
+        tenant: str,
+        *,
+        status: str | None = None,
+        method: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> tuple[list[Record], str | None]:
+        """Jobs newest first, and the cursor of the next page. Raises UsageError `bad-cursor`."""
+        self.ensure_built()
+        return self._records.page(tenant, status=status, method=method, limit=limit, cursor=cursor)
+
+    def cancel(self, tenant: str, job_id: str) -> Record | None:
+        """Queued: cancelled at once. Running: cancelling. Ended: unchanged."""
+        while self.get(tenant, job_id) is not None:
+            outcome = self._records.cancel(tenant, job_id)
+            if outcome == "gone":
+                continue  # Deleted just now, or Redis lost it.
+            if outcome == "queued":
+                self._endings.conclude(tenant, job_id, "cancelled")
+            return self.get(tenant, job_id)
+        return None
+
+    def delete(self, tenant: str, job_id: str) -> bool:
+        """Cancel if need be, then remove the job with its tree, model and files.
+
+        A job that runs is ended as cancelled here and now; its worker hears "lost" at its next
+        heartbeat, and what it still publishes is removed again by `finish`.
+        """
+        record = self.get(tenant, job_id)
+        if record is None:
+            return False
+        if not record.ended:
+            self._endings.conclude(tenant, job_id, "cancelled")
+        erase_job(self.blobs, self._records, tenant, job_id)
+        return True
+
+    def claim(self, job_id: str, worker: str) -> Claim | None:
+        """The right to run it, or None: ended, leased to another, gone, or out of attempts."""
+        known = self._records.tenant_of(job_id)
+        if known is None:
+            self.ensure_built()
+            known = self._records.tenant_of(job_id)
+        if known is None or known[1] in ENDED:
+            return None
+        tenant = known[0]
+        end = self.end_of(tenant, job_id)
+        if end is not None:
+            self._endings.settle(tenant, job_id, end)
+            return None
+        fence = secrets.token_hex(16)
+        outcome, attempt, started_at = self._records.claim(job_id, fence, worker)
+        if outcome != "ok":
+            self._endings.after_release(tenant, job_id, outcome)
+            return None
+        try:
+            request = read_request(self.blobs, tenant, job_id)
+        except Missing:
+            self._records.drop(job_id)
+            return None
+        except TransientError:
+            with suppress(TransientError):
+                due_s = self._settings.resend_s
+                self._records.release(job_id, fence, spend=False, due_s=due_s, lapsed=False)
+            raise
+        return Claim(request=request, attempt=attempt, fence=fence, started_at=started_at)
+
+    def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
+        """Renew the lease and pass progress on; "lost": another has it, publish nothing."""
+        return self._records.beat(claim, advance)
+
+    def log(self, claim: Claim, line: str) -> None:
+        """Append a `log` event; a line is cut at 4,096 characters."""
+        self._records.log(claim, line[:LONGEST_LINE])
+
+    def give_back(
+        self, claim: Claim, *, spend: bool, delay_s: float = 0.0, why: Problem | None = None
+    ) -> None:
+        """End the lease now so that the job is tried again; `spend` False forgives the attempt.
+
+        With `delay_s` it is tried after so long. A job out of attempts fails with `why`, or as
+        `worker-lost`; one whose cancel was asked for is cancelled.
+        """
+        request = claim.request
+        outcome = self._records.release(
+            request.id,
+            claim.fence,
+            spend=spend,
+            due_s=delay_s or self._settings.resend_s,
+            lapsed=False,
+            why=why,
+        )
+        if outcome == "queued" and not delay_s:
+            self._hint(request.queue, request.id)
+        self._endings.after_release(request.tenant, request.id, outcome)
+        if outcome != "lost":
+            self.blobs.delete_under(layout.attempt(request.tenant, request.id, claim.fence))
+
+    def finish(self, claim: Claim, end: End, folder: Path | None = None) -> bool:
+        """Publish: files, then the terminal object (create-only), then the record.
+
+        False where another attempt was first; its result stands and the record adopts it. May be
+        called again after StoreUnavailable or StoreFull; `folder` is left as it is.
+        """
+        tenant, job_id = claim.request.tenant, claim.request.id
+        if not self._may_publish(claim):
+            return self._adopt(claim)
+        try:
+            files = () if folder is None else publish_files(self.blobs, claim, folder)
+        except Missing:
+            # Removed underneath: by the job's deletion, or because another attempt's end stands.
+            if not self._deleted(claim) and self.end_of(tenant, job_id) is None:
+                raise
+            return self._adopt(claim)
+        end = end.model_copy(
+            update={
+                "job": job_id,
+                "attempt": claim.attempt,
+                "fence": claim.fence,
+                "started_at": claim.started_at,
+                "files": files,
+            }
+        )
+        if not write_end(self.blobs, tenant, end):
+            return self._adopt(claim)
+        if self._endings.settle(tenant, job_id, end) == "gone" and self._deleted(claim):
+            erase_files(self.blobs, tenant, job_id)
+            return False
+        return True
+
+    def sweep(self) -> int:
+        """Take what is due (lost leases, queued jobs not picked up) once; how many."""
+        if self._rebuild.needed():
+            self._rebuild.run(wait_s=0.0)
+        taken = self._sweeper.sweep()
+        self.pieces.sweep()
+        return taken
+
+    def rebuild(self) -> int:
+        """After Redis lost or restarted its data: records and lists from the store; how many.
+
+        Waits while another process does it; StoreUnavailable if that takes too long.
+        """
+        return self._rebuild.run()
+
+    def needs_rebuild(self) -> bool:
+        """Whether Redis has started, or lost its data, since the last rebuild."""
+        return self._rebuild.needed()
+
+    def ensure_built(self) -> None:
+        """Rebuild if that is needed: what is not found afterwards is not there."""
+        self._rebuild.ensure()
+
+    def worker_seen(self, worker: str) -> None:
+        """Say that a worker is there; it counts for 15 s."""
+        self._records.worker_seen(worker)
+
+    def worker_gone(self, worker: str) -> None:
+        """Say that a worker has left."""
+        self._records.worker_gone(worker)
+
+    def workers_alive(self) -> int:
+        """Number of workers seen lately."""
+        return self._records.workers_alive()
+
+    def counts(self) -> dict[str, int]:
+        """Number of jobs by status, inspections and imports included."""
+        return self._records.counts()
+
+    def queued(self) -> dict[str, int]:
+        """Number of queued jobs by queue."""
+        return self._records.queued()
+
+    def _hint(self, queue: str, job_id: str) -> None:
+        try:
+            self._send(queue, job_id)
+        except Exception as error:
+            # Whatever the broker raises: the sweeper sends again.
+            _log.warning("job %s is sent again later: %s", job_id, error)
+
+    def _may_publish(self, claim: Claim) -> bool:
+        holder = self._records.holder(claim.request.id)
+        if holder is None:
+            # Redis may have lost the record; then the result counts, and a rebuild finds it.
+            return not self._deleted(claim)
+        return holder == claim.fence
+
+    def _adopt(self, claim: Claim) -> bool:
+        """The end that is there stands; whether it is this very attempt's, trying again."""
+        tenant, job_id = claim.request.tenant, claim.request.id
+        end = self.end_of(tenant, job_id)
+        if end is not None:
+            self._endings.settle(tenant, job_id, end)
+            if end.fence == claim.fence:
+                return True
+        self.blobs.delete_under(layout.attempt(tenant, job_id, claim.fence))
+        return False
+
+    def _deleted(self, claim: Claim) -> bool:
+        return self._endings.deleted(claim.request.tenant, claim.request.id)

@@ -1,0 +1,206 @@
+"""Records and lists from the store, after Redis has started or lost its data.
+
+A marker in Redis holds the run id of the server that was last rebuilt: it is gone with the data and
+wrong after a restart. Everything here may be done twice and by several processes; a lock only
+saves work. What Redis still has is kept: jobs under a lease go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TypeVar
+
+from workers.artifacts.checkpoints import Checkpoints
+from workers.artifacts.datasets import Datasets
+from workers.errors import Missing, StoreUnavailable
+from workers.jobs.finish import Endings
+from workers.jobs.pieces import Pieces
+from workers.model import ENDED, made_at
+from workers.stores.erasure import erase_files, erase_job
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.jobs import END, REQUEST, read_end, read_request
+from workers.stores.redis.records import IDEMPOTENCY_S, Records
+
+HOLD_S = 30.0
+"""A rebuild whose process died is taken over after so long."""
+
+LEFT_S = 24 * 3600.0
+"""What was begun but never accepted is removed after so long."""
+
+_AT_ONCE = 500
+_THREADS = 8
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Rebuild:
+    """Threads may share it."""
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        records: Records,
+        datasets: Datasets,
+        endings: Endings,
+        pieces: Pieces,
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._datasets = datasets
+        self._endings = endings
+        self._pieces = pieces
+
+    def needed(self) -> bool:
+        """Whether Redis has started or lost its data since the last rebuild. One round trip."""
+        run_id, built = self._records.run_ids()
+        return run_id != built
+
+    def ensure(self) -> None:
+        """Rebuild if that is needed."""
+        if self.needed():
+            self.run()
+
+    def run(self, wait_s: float = 10.0) -> int:
+        """Restore what is missing; how many things were.
+
+        While another process does it, wait for that; StoreUnavailable if it takes longer.
+        """
+        token = secrets.token_hex(8)
+        until = time.monotonic() + wait_s
+        while not self._records.rebuild_begin(token, HOLD_S):
+            if time.monotonic() >= until:
+                raise StoreUnavailable("records are being rebuilt")
+            time.sleep(0.05)
+            if not self.needed():
+                return 0
+        run_id, _ = self._records.run_ids()
+        done = False
+        try:
+            restored = self._all(token)
+            done = self._records.rebuild_end(token, run_id)
+        finally:
+            if not done:
+                self._records.rebuild_end(token, "")
+        if not done:
+            raise StoreUnavailable("Redis lost its data during a rebuild")
+        if restored:
+            _log.info("restored %d jobs and datasets from the store", restored)
+        return restored
+
+    def restore_job(self, tenant: str, job_id: str) -> bool:
+        """Make the record of one job again if the store has the job; whether it was missing."""
+        try:
+            request = read_request(self._blobs, tenant, job_id)
+        except Missing:
+            return False
+        end = read_end(self._blobs, tenant, job_id)
+        if end is not None and end.status == "rejected":
+            erase_job(self._blobs, self._records, tenant, job_id)
+            return False
+        if end is None and self._blobs.size(layout.open_marker(tenant, job_id)) is None:
+            # Never accepted: the marker goes only after the end was written.
+            if _age_s(made_at(job_id)) > LEFT_S:
+                erase_files(self._blobs, tenant, job_id)
+            return False
+        left_s = max(0.0, IDEMPOTENCY_S - _age_s(datetime.fromisoformat(request.created_at)))
+        created = self._records.create(request, due_s=0.0, idempotency_s=left_s)
+        if created.outcome in ("replay", "mismatch"):
+            # Two jobs with one key, of which one was perhaps never answered for: keep both.
+            created = self._records.create(request, due_s=0.0, idempotency_s=0.0)
+        if end is not None:
+            self._endings.settle(tenant, job_id, end, quiet=True)
+        if self._endings.deleted(tenant, job_id):
+            # Meanwhile: the deletion may have looked for a record before there was one.
+            self._records.drop(job_id)
+        return created.outcome == "made"
+
+    def _all(self, token: str) -> int:
+        restored = 0
+        # Whether each job of the store has ended.
+        seen: dict[str, bool] = {}
+        with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
+            for datasets in _batches(_folders(self._blobs.keys("datasets/"))):
+                self._hold(token)
+                restored += sum(pool.map(lambda found: self._dataset(*found), datasets))
+            for jobs in _batches(_folders(self._blobs.keys("jobs/"))):
+                self._hold(token)
+                statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
+                restored += sum(pool.map(self._job, jobs, statuses))
+                seen.update({job_id: END in names for _, job_id, names in jobs})
+            for key in self._blobs.keys("open/"):
+                _, tenant, job_id = key.split("/", 2)
+                over = seen.get(job_id)
+                if over is None:
+                    over = self._endings.deleted(tenant, job_id)
+                if over:
+                    self._blobs.delete(key)
+            for lost in _batches(set(self._records.all_ids()) - seen.keys()):
+                self._hold(token)
+                for _ in pool.map(self._drop_if_deleted, lost):
+                    pass
+        self._pieces.restore()
+        Checkpoints(self._blobs).restore(self._over)
+        return restored
+
+    def _over(self, job_id: str) -> bool:
+        record = self._records.get(job_id)
+        return record is None or record.ended
+
+    def _dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
+        if "meta.json" in names:
+            return self._datasets.restore(tenant, dataset_id)
+        if _age_s(made_at(dataset_id)) > LEFT_S:
+            self._datasets.discard(tenant, dataset_id)
+        return False
+
+    def _job(self, found: tuple[str, str, set[str]], status: str | None) -> bool:
+        tenant, job_id, names = found
+        if REQUEST not in names:
+            # The request is the first to be written and the first to go: a deletion was cut off.
+            if self._endings.deleted(tenant, job_id):
+                erase_job(self._blobs, self._records, tenant, job_id)
+            return False
+        if status is None:
+            return self.restore_job(tenant, job_id)
+        if status not in ENDED and END in names:
+            end = read_end(self._blobs, tenant, job_id)
+            if end is not None:
+                self._endings.settle(tenant, job_id, end)
+        return False
+
+    def _drop_if_deleted(self, job_id: str) -> None:
+        known = self._records.tenant_of(job_id)
+        if known is not None and self._endings.deleted(known[0], job_id):
+            self._records.drop(job_id)
+
+    def _hold(self, token: str) -> None:
+        if not self._records.rebuild_hold(token, HOLD_S):
+            raise StoreUnavailable("Redis lost its data during a rebuild")
+
+
+def _folders(keys: Iterable[str]) -> Iterator[tuple[str, str, set[str]]]:
+    """(tenant, id, names of its objects) from keys `<kind>/<tenant>/<id>/<name>` in any order."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for key in keys:
+        _, tenant, own_id, name = key.split("/", 3)
+        found.setdefault((tenant, own_id), set()).add(name)
+    for (tenant, own_id), names in found.items():
+        yield tenant, own_id, names
+
+
+def _batches(items: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(items)
+    while batch := list(islice(left, _AT_ONCE)):
+        yield batch
+
+
+def _age_s(moment: datetime | None) -> float:
+    """Seconds since `moment`; 0 where it is not known."""
+    return 0.0 if moment is None else (datetime.now(UTC) - moment).total_seconds()

@@ -1,0 +1,142 @@
+"""Accepting a job: request first, then the record; nothing half-made if that fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from models.errors import UsageError
+from workers.errors import AlreadyThere, StoreUnavailable, TransientError
+from workers.jobs.finish import Endings
+from workers.model import Advance, Record, Request, Webhook
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.jobs import REQUEST, bare_end, read_end, write_end
+from workers.stores.redis.records import Records
+
+_log = logging.getLogger(__name__)
+
+
+class Intake:
+    """Submits jobs; `hint(queue, job id)` does not raise."""
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        records: Records,
+        endings: Endings,
+        settings: WorkerSettings,
+        hint: Callable[[str, str], None],
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._endings = endings
+        self._settings = settings
+        self._hint = hint
+
+    def submit(self, request: Request, inline: Mapping[str, bytes]) -> Record:
+        """See `Ledger.submit`."""
+        first = self._first(request)
+        if first is not None:
+            return first
+        self._write(request, inline)
+        for _ in range(8):
+            try:
+                created = self._records.create(request, due_s=self._settings.resend_s)
+            except TransientError:
+                self._reject(request)
+                raise
+            if created.outcome in ("made", "exists"):
+                self._hint(request.queue, request.id)
+                known = self._records.get(request.id) if created.outcome == "exists" else None
+                return known or _queued(request, created.version)
+            try:
+                first = self._first(request)
+            except (TransientError, UsageError):
+                self._discard(request)
+                raise
+            if first is not None:
+                self._discard(request)
+                return first
+        self._discard(request)
+        raise StoreUnavailable("the first job with this idempotency key comes and goes")
+
+    def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
+        tenant, job_id = request.tenant, request.id
+        objects = {layout.job(tenant, job_id, REQUEST): request.model_dump_json().encode()}
+        for role, value in inline.items():
+            objects[layout.inline(tenant, job_id, role)] = value
+        objects[layout.open_marker(tenant, job_id)] = b""
+        try:
+            self._blobs.put_all(objects)
+        except AlreadyThere:
+            raise
+        except BaseException:
+            self._discard(request)
+            raise
+
+    def _first(self, request: Request) -> Record | None:
+        """The accepted job that has this idempotency key. UsageError where its body was another."""
+        if request.idempotency_key is None:
+            return None
+        known = self._records.first_with(request.tenant, request.idempotency_key)
+        if known is None:
+            return None
+        job_id, body = known
+        record = self._records.get(job_id)
+        if record is not None and not record.ended:
+            # Its record may have been made although its submitter was told otherwise.
+            end = read_end(self._blobs, request.tenant, job_id)
+            if end is not None:
+                self._endings.settle(request.tenant, job_id, end)
+                record = self._records.get(job_id)
+        if record is not None and body != (request.body_sha256 or ""):
+            raise UsageError(
+                "This Idempotency-Key was used with another body; take a new key for a new "
+                "request.",
+                code="idempotency-mismatch",
+            )
+        return record
+
+    def _reject(self, request: Request) -> None:
+        """The record could not be made, or it was and the answer got lost: the job must not run."""
+        try:
+            write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
+            self._blobs.delete(layout.open_marker(request.tenant, request.id))
+        except TransientError as error:
+            _log.error("job %s was refused but may still run: %s", request.id, error)
+
+    def _discard(self, request: Request) -> None:
+        with suppress(TransientError):
+            self._blobs.delete(layout.open_marker(request.tenant, request.id))
+            self._blobs.delete_under(layout.job(request.tenant, request.id))
+
+
+def _queued(request: Request, version: int) -> Record:
+    return Record(
+        id=request.id,
+        tenant=request.tenant,
+        kind=request.kind,
+        queue=request.queue,
+        method=request.method,
+        name=request.name,
+        status="queued",
+        attempt=0,
+        progress=Advance(),
+        inputs=request.inputs,
+        params=request.params,
+        preprocess=request.preprocess,
+        then=request.then,
+        support=request.support,
+        name_by=request.name_by,
+        result=None,
+        warnings=(),
+        error=None,
+        created_at=request.created_at,
+        started_at=None,
+        finished_at=None,
+        webhook=None if request.webhook is None else Webhook(url=request.webhook),
+        version=version,
+    )

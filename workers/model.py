@@ -1,0 +1,232 @@
+"""The job: what was asked, where it stands, how it ended, and the steps that are legal.
+
+queued -> running -> succeeded | failed | cancelled; `cancelling` is a running job whose cancel has
+been asked for. A job that lost its worker goes back to queued. Pure data: no Redis, no Celery.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.errors import Problem
+
+Status = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
+
+Kind = Literal["fit", "predict", "evaluate", "compare", "import", "inspect"]
+"""`fit` runs a method; `predict` and `evaluate` use a tree; `compare` measures several methods;
+`import` parses an uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are
+not listed to clients."""
+
+LISTED: frozenset[str] = frozenset({"fit", "predict", "evaluate", "compare"})
+
+MOST_PIECES = 4096
+"""Pieces that a fit may be cut into."""
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(prefix: str) -> str:
+    """An opaque id that sorts by time of making: milliseconds in base 32, then 80 random bits."""
+    value = (int(time.time() * 1000) << 80) | secrets.randbits(80)
+    digits = []
+    for _ in range(26):
+        digits.append(_ALPHABET[value & 31])
+        value >>= 5
+    return f"{prefix}_{''.join(reversed(digits))}"
+
+
+def made_at(own_id: str) -> datetime | None:
+    """When an id was made, None for what `new_id` did not make."""
+    suffix = own_id.rpartition("_")[2]
+    if len(suffix) != 26 or not set(suffix) <= set(_ALPHABET):
+        return None
+    value = 0
+    for digit in suffix:
+        value = value << 5 | _ALPHABET.index(digit)
+    try:
+        return datetime.fromtimestamp((value >> 80) / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def sibling(job_id: str, prefix: Literal["tr", "md", "job", "cmp"]) -> str:
+    """The id of a job's tree, model or comparison, or back: the same suffix, another prefix."""
+    return f"{prefix}_{job_id.partition('_')[2]}"
+
+
+def now() -> str:
+    """The time in UTC, RFC 3339 with microseconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Step(_Frozen):
+    """A method with its parameters, already validated and with defaults filled in."""
+
+    method: str
+    params: dict[str, Any] = {}
+
+
+class Request(_Frozen):
+    """What was asked. Written to the store before the job is answered; never changed.
+
+    inputs : by role an id (`ds_`, `tr_`, ...), a list of ids, or "inline" where the value lies at
+        `layout.inline(tenant, id, role)` as JSON.
+    preprocess : steps of `models.preprocess` for the features.
+    name_by : the input by which the tree's nodes are named; the method may not take it.
+    support : what `workers.child.support.Support` says, where it is asked for.
+    options : what else the kind needs: `predict` {"tree": id}; `evaluate` {"tree": id, "metrics",
+        "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` what
+        `workers.child.comparison.Asked` says; `import` {"format"}, its content lying at
+        `layout.inline(..., "content")`; `inspect` {"dataset": id}.
+    webhook : where to say that the job has ended; checked by `workers.webhooks.addresses.parse`.
+    """
+
+    id: str
+    tenant: str
+    kind: Kind
+    queue: Literal["cpu", "gpu"] = "cpu"
+    method: str
+    inputs: dict[str, str | list[str]] = {}
+    params: dict[str, Any] = {}
+    preprocess: tuple[dict[str, Any], ...] = ()
+    then: Step | None = None
+    support: dict[str, Any] | None = None
+    name_by: Literal["labels", "feature_names"] | None = None
+    name: str | None = None
+    options: dict[str, Any] = {}
+    webhook: str | None = None
+    created_at: str
+    request_id: str = ""
+    idempotency_key: str | None = None
+    body_sha256: str | None = None
+
+
+class Advance(_Frozen):
+    """How far a job is. `eta_s` is None until something is known."""
+
+    fraction: float = 0.0
+    stage: str = ""
+    message: str = ""
+    eta_s: float | None = None
+
+
+class File(_Frozen):
+    """One file of a result, relative to its attempt's folder."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class End(_Frozen):
+    """How a job ended: the terminal object, written once, create-only; the first one wins.
+
+    result : for a success what the API shows: {"tree": id | None, "model": id | None, "metrics":
+        {...}} and, by kind, "predictions", "evaluation" or "dataset".
+    tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
+        "max_depth", "monotone", "name"}; None where there is no tree.
+    files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.
+    """
+
+    job: str
+    status: Literal["succeeded", "failed", "cancelled", "rejected"]
+    attempt: int
+    fence: str
+    started_at: str | None
+    finished_at: str
+    result: dict[str, Any] | None = None
+    tree: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    error: Problem | None = None
+    files: tuple[File, ...] = ()
+
+
+class Webhook(_Frozen):
+    """Where a job's webhook stands: `waiting` for the job's end; `pending` until it is delivered or
+    given up.
+
+    attempts : how often it was sent. next_at : when it is sent next. reason : why it failed last.
+    """
+
+    url: str
+    status: Literal["waiting", "pending", "delivered", "failed"] = "waiting"
+    attempts: int = 0
+    next_at: str | None = None
+    reason: str | None = None
+
+
+class Sent(_Frozen):
+    """What came of a webhook in the end: an object written once, create-only; the first one wins.
+
+    Until it is there the webhook of an ended job is to be sent.
+    """
+
+    status: Literal["delivered", "failed"]
+    attempts: int
+    reason: str | None = None
+    at: str
+
+
+class Record(_Frozen):
+    """A job as Redis holds it: the request's visible part and where it stands."""
+
+    id: str
+    tenant: str
+    kind: Kind
+    queue: str
+    method: str
+    name: str | None
+    status: Status
+    attempt: int
+    progress: Advance
+    inputs: dict[str, Any]
+    params: dict[str, Any]
+    preprocess: tuple[dict[str, Any], ...] = ()
+    then: Step | None
+    support: dict[str, Any] | None = None
+    name_by: str | None = None
+    result: dict[str, Any] | None
+    warnings: tuple[str, ...]
+    error: Problem | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    webhook: Webhook | None = None
+    version: int
+    """Grows with every change; the job's ETag."""
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+
+class Claim(_Frozen):
+    """The right to run one attempt of a job, until its lease ends."""
+
+    request: Request
+    attempt: int
+    fence: str
+    started_at: str
+
+
+class Share(_Frozen):
+    """The right to compute one piece of a running attempt's fit, until its lease ends.
+
+    token : random; names the right and the object that comes of it.
+    """
+
+    request: Request
+    fence: str
+    number: int
+    token: str
+    piece: dict[str, Any]

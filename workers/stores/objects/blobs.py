@@ -1,0 +1,119 @@
+"""The object store as the rest of the code sees it; `local.py` and `s3.py` are the two kinds.
+
+Keys are `/`-separated, made by the server, and checked: no empty part, no `.` or `..`. A write that
+has returned is durable and whole; a reader never sees half of one. All calls block; the API runs
+them in threads.
+
+What a key of the object store may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Link(BaseModel):
+    """A temporary address of one object: it lets whoever has it read that object and no other.
+
+    url : a secret; it is not to be logged, shown or kept.
+    size, etag : of the object as it is now.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str = Field(repr=False)
+    size: int
+    etag: str
+
+
+class Blobs(Protocol):
+    """Raises `StoreUnavailable`, `StoreFull`, `Missing` and `AlreadyThere` of `workers.errors`."""
+
+    def put(self, key: str, data: bytes, *, create: bool = False) -> None:
+        """Store `data`, durable on return. With `create`, AlreadyThere if the key is taken."""
+        ...
+
+    def put_all(self, objects: Mapping[str, bytes]) -> None:
+        """Store several new objects, durable together on return; AlreadyThere if a key is taken.
+
+        Cheaper than one by one. The last one is stored last; if this raises, some may be there.
+        """
+        ...
+
+    def put_file(self, key: str, path: Path) -> None:
+        """Store a local file, which nobody may change any more; it stays where it is."""
+        ...
+
+    def put_files(self, files: Mapping[str, Path]) -> None:
+        """As `put_file` for several; if this raises, some may be there."""
+        ...
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
+        """Store what `chunks` yields in constant memory; the number of bytes.
+
+        If `chunks` raises, nothing is left under `key` and the error goes on.
+        """
+        ...
+
+    def get(self, key: str) -> bytes:
+        """The whole content; for small objects. Missing if there is none."""
+        ...
+
+    def read(self, key: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes [start, end) in pieces of about 1 MiB."""
+        ...
+
+    def size(self, key: str) -> int | None:
+        """Length in bytes, None where there is no such key."""
+        ...
+
+    def local_path(self, key: str) -> Path:
+        """A local file with the content, to be read or memory-mapped and not changed.
+
+        The file itself for the local store; for S3 a download kept in a bounded cache.
+        """
+        ...
+
+    def link(self, key: str) -> Link | None:
+        """Where the object can be read by range; None where `local_path` serves better.
+
+        That is a local store, and an object that may well be kept in the cache.
+        """
+        ...
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """All keys that start with `prefix` (whole parts), in any order."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove one object; nothing happens where there is none."""
+        ...
+
+    def delete_under(self, prefix: str) -> None:
+        """Remove every object under `prefix`."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """Room left, None where the store does not say (S3)."""
+        ...
+
+    def ping(self) -> None:
+        """StoreUnavailable where the store cannot be reached or written."""
+        ...
+
+
+def checked(key: str) -> str:
+    """`key` itself; ValueError where a part is empty, `.`, `..`, or holds a NUL or a backslash."""
+    parts = key.split("/")
+    if any(part in ("", ".", "..") for part in parts) or "\0" in key or "\\" in key:
+        raise ValueError(f"not a key of the object store: {key!r}")
+    return key
+
+
+def checked_prefix(prefix: str) -> str:
+    """`prefix` without its last `/`, checked like a key."""
+    return checked(prefix.removesuffix("/"))

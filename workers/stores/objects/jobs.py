@@ -1,0 +1,111 @@
+"""What a job leaves in the object store: its attempt's files, then the one terminal object."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel
+
+from workers.errors import AlreadyThere, FatalError, Missing, Problem
+from workers.model import Claim, End, File, Request, now
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+
+REQUEST = "request.json"
+END = "end.json"
+
+
+def read_request(blobs: Blobs, tenant: str, job_id: str) -> Request:
+    """What was asked; Missing where the job was deleted."""
+    return Request.model_validate_json(blobs.get(layout.job(tenant, job_id, REQUEST)))
+
+
+def read_end(blobs: Blobs, tenant: str, job_id: str) -> End | None:
+    """How it ended; None where it has not."""
+    try:
+        return End.model_validate_json(blobs.get(layout.job(tenant, job_id, END)))
+    except Missing:
+        return None
+
+
+def put_once(blobs: Blobs, key: str, content: BaseModel) -> None:
+    """Store `content` as JSON, create-only; AlreadyThere if something else lies there.
+
+    The same content there is taken for a success: the store's client may have tried twice.
+    """
+    data = content.model_dump_json().encode()
+    try:
+        blobs.put(key, data, create=True)
+    except AlreadyThere:
+        if blobs.get(key) != data:
+            raise
+
+
+def write_end(blobs: Blobs, tenant: str, end: End) -> bool:
+    """Write the terminal object, create-only; False where there is one already."""
+    key = layout.job(tenant, end.job, END)
+    try:
+        blobs.put(key, end.model_dump_json().encode(), create=True)
+    except AlreadyThere:
+        return False
+    return True
+
+
+def publish_files(blobs: Blobs, claim: Claim, folder: Path) -> tuple[File, ...]:
+    """Store every file under `folder` as part of the attempt; may be done again after a failure.
+
+    Raises FatalError for anything that is not a plain file: a link could lead out of the folder.
+    """
+    files, objects = [], {}
+    for path in _plain_files(folder):
+        name = path.relative_to(folder).as_posix()
+        size, sha256 = _measure(path)
+        key = layout.attempt(claim.request.tenant, claim.request.id, claim.fence, name)
+        objects[key] = path
+        files.append(File(name=name, size=size, sha256=sha256))
+    blobs.put_files(objects)
+    return tuple(files)
+
+
+def bare_end(
+    job_id: str,
+    status: Literal["failed", "cancelled", "rejected"],
+    *,
+    attempt: int = 0,
+    started_at: str | None = None,
+    error: Problem | None = None,
+) -> End:
+    """An end that no attempt wrote: a cancel, a rejection, a lost worker."""
+    return End(
+        job=job_id,
+        status=status,
+        attempt=attempt,
+        fence="",
+        started_at=started_at,
+        finished_at=now(),
+        error=error,
+    )
+
+
+def _plain_files(folder: Path) -> Iterator[Path]:
+    waiting = [folder]
+    while waiting:
+        for path in sorted(waiting.pop().iterdir()):
+            kind = path.lstat().st_mode
+            if stat.S_ISDIR(kind):
+                waiting.append(path)
+            elif stat.S_ISREG(kind):
+                yield path
+            else:
+                raise FatalError(f"{path.name!r} in a result is not a plain file")
+
+
+def _measure(path: Path) -> tuple[int, str]:
+    with path.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256")
+        return os.fstat(source.fileno()).st_size, digest.hexdigest()

@@ -1,0 +1,360 @@
+"""Blobs as plain files under one folder: `<root>/<key>`.
+
+How a write becomes durable: temporary file in `<root>/.tmp` (same file system), fsync of its
+content, then link or rename to its name, then fsync of every folder that got a new entry. A name
+therefore never appears on bytes that are not on disk. Two shortcuts: an empty create-only object (a
+marker) has no content to sync; and files of an attempt get their names first and are then synced,
+all at once, since nobody reads them before the terminal object is there. On ext4 a commit of the
+journal carries whatever was changed before it, so syncing late and together is what makes it fast:
+two commits for a submission, three for a publication.
+
+Deleting one object is not synced (an object that is back after a power cut is deleted again by
+whoever cleans up); `delete_under` is synced, by moving the folder away first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.stores.objects.blobs import Link, checked, checked_prefix
+from workers.stores.redis.streams import batches
+
+PIECE = 1 << 20
+BATCH = 4 << 20
+STALE_S = 24 * 3600.0
+"""Temporary files not written to for so long belong to nobody any more."""
+
+_NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class LocalBlobs:
+    """The `Blobs` of one folder. Threads and processes may share it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self._temporary = self.root / ".tmp"
+        self._synced: set[Path] = set()
+        with _translated(str(root)):
+            self._temporary.mkdir(parents=True, exist_ok=True)
+        self._clean()
+
+    def put(self, key: str, data: bytes, *, create: bool = False) -> None:
+        with _translated(key):
+            self._put([(self._path(key), data)], create=create)
+
+    def put_all(self, objects: Mapping[str, bytes]) -> None:
+        with _translated("several objects"):
+            self._put([(self._path(key), data) for key, data in objects.items()], create=True)
+
+    def put_file(self, key: str, path: Path) -> None:
+        self.put_files({key: path})
+
+    def put_files(self, files: Mapping[str, Path]) -> None:
+        with _translated("several files"):
+            targets = {self._path(key): path for key, path in files.items()}
+            folders: set[Path] = set()
+            for target, path in targets.items():
+                path.lstat()
+                self._in_folder(target, folders, partial(self._link, path))
+            for target in targets:
+                _fsync(target)
+            self._sync(folders)
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
+        target = self._path(key)
+        with _translated(key):
+            sink = _Sink(self._fresh())
+        writing: asyncio.Future[None] | None = None
+        try:
+            # One batch is written by a thread while the next is received.
+            async for batch in batches(chunks, BATCH):
+                if writing is not None:
+                    await writing
+                writing = asyncio.ensure_future(asyncio.to_thread(self._write, key, sink, batch))
+            if writing is not None:
+                await writing
+            await asyncio.to_thread(self._complete, key, sink, target)
+        finally:
+            if writing is not None:
+                writing.add_done_callback(lambda done: done.cancelled() or done.exception())
+            sink.discard()
+        return sink.length
+
+    def get(self, key: str) -> bytes:
+        with _translated(key):
+            return self._path(key).read_bytes()
+
+    def read(self, key: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        with _translated(key):
+            source = self._path(key).open("rb", buffering=0)
+            source.seek(start)
+
+        def pieces() -> Iterator[bytes]:
+            left = None if end is None else max(0, end - start)
+            with source:
+                while left is None or left > 0:
+                    with _translated(key):
+                        piece = source.read(PIECE if left is None else min(PIECE, left))
+                    if not piece:
+                        return
+                    if left is not None:
+                        left -= len(piece)
+                    yield piece
+
+        return pieces()
+
+    def size(self, key: str) -> int | None:
+        try:
+            with _translated(key):
+                return self._path(key).stat().st_size
+        except Missing:
+            return None
+
+    def local_path(self, key: str) -> Path:
+        path = self._path(key)
+        with _translated(key):
+            path.stat()
+        return path
+
+    def link(self, key: str) -> Link | None:
+        return None
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        folder = self._path(checked_prefix(prefix)) if prefix else self.root
+        if folder.is_file():
+            yield folder.relative_to(self.root).as_posix()
+            return
+        waiting = [folder]
+        while waiting:
+            try:
+                with _translated(prefix), os.scandir(waiting.pop()) as entries:
+                    found = list(entries)
+            except Missing:
+                continue
+            for entry in found:
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    if path != self._temporary:
+                        waiting.append(path)
+                else:
+                    yield path.relative_to(self.root).as_posix()
+
+    def delete(self, key: str) -> None:
+        with suppress(Missing), _translated(key):
+            self._path(key).unlink()
+
+    def delete_under(self, prefix: str) -> None:
+        folder = self._path(checked_prefix(prefix))
+        away = self._fresh()
+        with suppress(Missing), _translated(prefix):
+            os.rename(folder, away)
+            _fsync(folder.parent)
+            if away.is_dir():
+                shutil.rmtree(away, ignore_errors=True)
+            else:
+                away.unlink()
+
+    def free_bytes(self) -> int | None:
+        with _translated("free space"):
+            return shutil.disk_usage(self.root).free
+
+    def ping(self) -> None:
+        with _translated("ping"):
+            path = self._fresh()
+            path.touch(exist_ok=False)
+            path.unlink()
+
+    def _path(self, key: str) -> Path:
+        if key.partition("/")[0] == self._temporary.name:
+            raise ValueError(f"not a key of the object store: {key!r}")
+        return self.root / checked(key)
+
+    def _fresh(self) -> Path:
+        return self._temporary / secrets.token_hex(16)
+
+    def _put(self, objects: list[tuple[Path, bytes]], *, create: bool) -> None:
+        sinks: dict[Path, _Sink] = {}
+        folders: set[Path] = set()
+        try:
+            for target, data in objects:
+                if data or not create:
+                    # New folders before the content is synced: one commit of the journal has both.
+                    self._make_folder(target.parent, folders)
+                    sink = sinks[target] = _Sink(self._fresh())
+                    sink.write(data)
+            for sink in sinks.values():
+                sink.sync()
+            for target, _ in objects:
+                if target in sinks:
+                    self._name(sinks[target].path, target, folders, create=create)
+                else:
+                    self._in_folder(target, folders, _mark)
+            self._sync(folders)
+        finally:
+            for sink in sinks.values():
+                sink.discard()
+
+    def _name(self, temporary: Path, target: Path, folders: set[Path], *, create: bool) -> None:
+        """Give a synced temporary file its name; it is durable once `folders` are synced."""
+
+        def name(to: Path) -> None:
+            if not create:
+                os.replace(temporary, to)
+                return
+            try:
+                os.link(temporary, to)
+            except FileExistsError as error:
+                raise AlreadyThere(to.name) from error
+
+        self._in_folder(target, folders, name)
+
+    def _link(self, path: Path, target: Path) -> None:
+        """A second name for a file, or a copy where that cannot be; what is there goes."""
+        try:
+            os.link(path, target, follow_symlinks=False)
+            return
+        except OSError as error:
+            if error.errno not in (*_NO_LINK, errno.EEXIST):
+                raise
+        temporary = self._fresh()
+        try:
+            try:
+                os.link(path, temporary, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in _NO_LINK:
+                    raise
+                shutil.copyfile(path, temporary, follow_symlinks=False)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _in_folder(self, target: Path, folders: set[Path], change: Callable[[Path], None]) -> None:
+        """Run `change`, which makes the entry `target`; add the folders that it needs synced."""
+        for _ in range(100):
+            self._make_folder(target.parent, folders)
+            with suppress(FileNotFoundError):  # Removed in between by a deletion.
+                change(target)
+                return
+        raise StoreUnavailable(f"the folder {target.parent.name!r} keeps being removed")
+
+    def _make_folder(self, folder: Path, folders: set[Path]) -> None:
+        """Make `folder` and those above it; add it and all that are not known to be on disk.
+
+        One that is made here is never taken for known: another process may have removed it.
+        """
+        folders.add(folder)
+        while folder != self.root:
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                if folder in self._synced:
+                    return
+            except FileNotFoundError:
+                self._make_folder(folder.parent, folders)
+                continue
+            folder = folder.parent
+            folders.add(folder)
+
+    def _sync(self, folders: set[Path]) -> None:
+        for folder in folders:
+            with suppress(FileNotFoundError):
+                _fsync(folder)
+        if len(self._synced) > 10_000:
+            self._synced.clear()
+        self._synced.update(folders)
+
+    def _write(self, key: str, sink: _Sink, batch: bytes) -> None:
+        with _translated(key):
+            sink.write(batch)
+
+    def _complete(self, key: str, sink: _Sink, target: Path) -> None:
+        with _translated(key):
+            folders: set[Path] = set()
+            sink.sync()
+            self._name(sink.path, target, folders, create=False)
+            self._sync(folders)
+
+    def _clean(self) -> None:
+        with suppress(FileNotFoundError), os.scandir(self._temporary) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                    elif time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_S:
+                        os.unlink(entry.path)
+
+
+class _Sink:
+    """A temporary file being written, by one thread at a time; closing waits for that thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.length = 0
+        self._lock = threading.Lock()
+        self._file: int | None = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+
+    def write(self, batch: bytes) -> None:
+        view = memoryview(batch)
+        with self._lock:
+            if self._file is None:
+                return
+            self.length += len(view)
+            while view:
+                view = view[os.write(self._file, view) :]
+
+    def sync(self) -> None:
+        with self._lock:
+            if self._file is not None:
+                os.fsync(self._file)
+
+    def discard(self) -> None:
+        """Close; remove the temporary name if it is still there."""
+        with self._lock:
+            if self._file is None:
+                return
+            os.close(self._file)
+            self._file = None
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+
+def _mark(target: Path) -> None:
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except FileExistsError as error:
+        raise AlreadyThere(target.name) from error
+
+
+def _fsync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _translated(key: str) -> Iterator[None]:
+    """Errors of the file system as those of the store."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise Missing(key) from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StoreFull("the object store's disk is full") from error
+        raise StoreUnavailable(f"the object store failed: {os.strerror(error.errno or 0)}") from (
+            error
+        )

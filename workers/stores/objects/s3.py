@@ -1,0 +1,275 @@
+"""Blobs in a bucket of S3 or of a store that speaks S3. Credentials come from AWS's environment.
+
+A store that is away is noticed within about ten seconds. What is read by path is downloaded into a
+cache on the local disk, named by key and ETag: an object that changed is another file there. What
+is too large for that is read by range, from an address that needs no credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+from obstore.store import S3Store
+
+from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.stores.objects.blobs import Link, checked, checked_prefix
+from workers.stores.objects.cache import Cache
+from workers.stores.redis.streams import batches
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+PIECE = 1 << 20
+PART = 8 << 20
+_PARTS_AT_ONCE = 4
+_LONGEST_LINK_S = 7 * 24 * 3600.0
+_FULL = ("507", "StorageFull", "QuotaExceeded", "InsufficientStorage")
+
+
+class S3Blobs:
+    """The `Blobs` under one prefix of a bucket. Threads and processes may share it.
+
+    stream_bytes : an object larger than this has a `link`.
+    link_s : how long that is good; S3 allows 7 days.
+    """
+
+    def __init__(
+        self,
+        *,
+        bucket: str,
+        prefix: str,
+        endpoint: str | None,
+        cache: Path,
+        cache_bytes: int,
+        stream_bytes: int = 1 << 30,
+        link_s: float = _LONGEST_LINK_S,
+    ) -> None:
+        place: dict[str, Any] = {}
+        if endpoint is not None:
+            place = {"endpoint": endpoint, "virtual_hosted_style_request": False}
+        self._store = S3Store(
+            bucket,
+            prefix=prefix or None,
+            **place,
+            client_options={
+                "allow_http": endpoint is not None and endpoint.startswith("http://"),
+                "connect_timeout": "2s",
+                "read_timeout": "10s",
+                "timeout": "1h",
+            },
+            retry_config={
+                "max_retries": 2,
+                "retry_timeout": timedelta(seconds=5),
+                "backoff": {
+                    "init_backoff": timedelta(milliseconds=100),
+                    "max_backoff": timedelta(seconds=1),
+                    "base": 2,
+                },
+            },
+        )
+        self._cache = Cache(cache, cache_bytes)
+        self._stream_bytes = stream_bytes
+        self._link_for = timedelta(seconds=math.ceil(min(link_s, _LONGEST_LINK_S)))
+
+    def put(self, key: str, data: bytes, *, create: bool = False) -> None:
+        with _translated(checked(key)):
+            mode: Any = "create" if create else "overwrite"
+            obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+
+    def put_all(self, objects: Mapping[str, bytes]) -> None:
+        for key, data in objects.items():
+            self.put(key, data, create=True)
+
+    def put_files(self, files: Mapping[str, Path]) -> None:
+        for key, path in files.items():
+            self.put_file(key, path)
+
+    def put_file(self, key: str, path: Path) -> None:
+        with _translated(checked(key)):
+            large = path.stat().st_size > PART
+            obstore.put(
+                self._store,
+                key,
+                path,
+                use_multipart=large,
+                chunk_size=PART,
+                max_concurrency=_PARTS_AT_ONCE,
+            )
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
+        checked(key)
+        parts = batches(chunks, PART)
+        first = await anext(parts, b"")
+        second = await anext(parts, b"")
+        if not second:
+            with _translated(key):
+                await obstore.put_async(self._store, key, first, use_multipart=False)
+            return len(first)
+        length = len(first) + len(second)
+        source = _Source()
+        upload = asyncio.ensure_future(self._upload(key, source))
+        try:
+            await source.give(first, upload)
+            await source.give(second, upload)
+            async for part in parts:
+                length += len(part)
+                await source.give(part, upload)
+            await source.give(b"", upload)
+            await upload
+        except BaseException:
+            # Let the upload fail by itself: it then drops the parts that it has sent.
+            source.break_off()
+            with suppress(BaseException):
+                await upload
+            raise
+        return length
+
+    async def _upload(self, key: str, source: _Source) -> None:
+        with _translated(key):
+            await obstore.put_async(
+                self._store,
+                key,
+                source,
+                use_multipart=True,
+                chunk_size=PART,
+                max_concurrency=_PARTS_AT_ONCE,
+            )
+
+    def get(self, key: str) -> bytes:
+        with _translated(checked(key)):
+            return bytes(obstore.get(self._store, key).bytes())
+
+    def read(self, key: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        size = self.size(key)
+        if size is None:
+            raise Missing(key)
+        stop = size if end is None else min(end, size)
+        if start >= stop:
+            return iter(())
+        with _translated(key):
+            found = obstore.get(self._store, key, options={"range": (start, stop)})
+            stream = found.stream(min_chunk_size=PIECE)
+
+        def pieces() -> Iterator[bytes]:
+            with _translated(key):
+                for piece in stream:
+                    yield bytes(piece)
+
+        return pieces()
+
+    def size(self, key: str) -> int | None:
+        try:
+            with _translated(checked(key)):
+                return int(obstore.head(self._store, key)["size"])
+        except Missing:
+            return None
+
+    def local_path(self, key: str) -> Path:
+        with _translated(checked(key)):
+            facts = obstore.head(self._store, key)
+        version = _version(facts)
+        kept = self._cache.get(key, version)
+        if kept is not None:
+            return kept
+        with _translated(key):
+            found = obstore.get(self._store, key, options={"if_match": facts["e_tag"]})
+            return self._cache.add(key, version, found.stream(min_chunk_size=PIECE))
+
+    def link(self, key: str) -> Link | None:
+        with _translated(checked(key)):
+            facts = obstore.head(self._store, key)
+            if facts["size"] <= self._stream_bytes or facts["e_tag"] is None:
+                return None
+            if self._cache.get(key, _version(facts)) is not None:
+                return None
+            url = obstore.sign(self._store, "GET", key, self._link_for)
+        return Link(url=url, size=facts["size"], etag=facts["e_tag"])
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        whole = checked_prefix(prefix) if prefix else ""
+        with _translated(prefix):
+            for batch in obstore.list(self._store, prefix=whole or None):
+                for found in batch:
+                    yield found["path"]
+
+    def delete(self, key: str) -> None:
+        try:
+            with _translated(checked(key)):
+                obstore.delete(self._store, key)
+        except Missing:
+            return
+
+    def delete_under(self, prefix: str) -> None:
+        whole = checked_prefix(prefix)
+        with _translated(prefix):
+            for batch in obstore.list(self._store, prefix=whole, chunk_size=1000):
+                obstore.delete(self._store, [found["path"] for found in batch])
+
+    def free_bytes(self) -> int | None:
+        return None
+
+    def ping(self) -> None:
+        with _translated("ping"):
+            obstore.put(self._store, "ping", b"", use_multipart=False)
+
+
+class _Source:
+    """What an upload takes its parts from; an empty part is the end."""
+
+    def __init__(self) -> None:
+        self._parts: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=1)
+
+    async def give(self, part: bytes, upload: asyncio.Future[None]) -> None:
+        """Hand over one part once there is room; raises what `upload` fails with meanwhile."""
+        giving = asyncio.ensure_future(self._parts.put(part))
+        try:
+            await asyncio.wait({giving, upload}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            giving.cancel()
+        if upload.done():
+            upload.result()
+
+    def break_off(self) -> None:
+        """Let the taker fail."""
+        while not self._parts.empty():
+            self._parts.get_nowait()
+        self._parts.put_nowait(None)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        part = await self._parts.get()
+        if part is None:
+            raise RuntimeError("the stream was broken off")
+        if not part:
+            raise StopAsyncIteration
+        return part
+
+
+def _version(facts: ObjectMeta) -> str:
+    return f"{facts['e_tag']}-{facts['size']}"
+
+
+@contextmanager
+def _translated(key: str) -> Iterator[None]:
+    """Errors of the store's client as those of `workers.errors`."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise Missing(key) from error
+    except (AlreadyExistsError, PreconditionError) as error:
+        raise AlreadyThere(key) from error
+    except (BaseError, OSError) as error:
+        text = str(error)
+        if any(word in text for word in _FULL):
+            raise StoreFull("the object store has no room left") from error
+        raise StoreUnavailable(f"the object store failed: {type(error).__name__}") from error

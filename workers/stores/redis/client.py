@@ -1,0 +1,92 @@
+"""The connection to Redis (or Valkey): short timeouts, Lua scripts, errors as those of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.commands.core import Script
+from redis.exceptions import (
+    AuthenticationError,
+    ConnectionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError,
+)
+from redis.retry import Retry
+
+from workers.errors import StoreFull, StoreUnavailable
+
+CONNECT_S = 1.0
+ANSWER_S = 5.0
+
+
+def options() -> dict[str, Any]:
+    """Options of every client: a Redis that is away is noticed within a second or so.
+
+    One retry, at once, for a connection that went stale while idle; every script may safely run
+    twice. An answer that does not come in time is not waited for again.
+    """
+    return {
+        "decode_responses": True,
+        "socket_connect_timeout": CONNECT_S,
+        "socket_timeout": ANSWER_S,
+        "health_check_interval": 30,
+    }
+
+
+def connect(url: str) -> redis.Redis:
+    """A client that threads may share; connects on first use."""
+    retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
+    return redis.Redis.from_url(url, retry=retry, **options())
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of Redis as those of a store; an error in a command stays what it is: ours."""
+    try:
+        yield
+    except OutOfMemoryError as error:
+        raise StoreFull("Redis has no memory left") from error
+    except (ConnectionError, TimeoutError, ReadOnlyError, AuthenticationError) as error:
+        raise StoreUnavailable(f"Redis does not answer: {type(error).__name__}") from error
+    except ResponseError as error:
+        text = str(error)
+        if text.startswith("OOM"):
+            raise StoreFull("Redis has no memory left") from error
+        if text.startswith("MISCONF"):
+            raise StoreFull("Redis cannot write to its disk") from error
+        if text.startswith(("NOREPLICAS", "UNKILLABLE", "BUSY")):
+            raise StoreUnavailable(f"Redis does not answer: {text}") from error
+        raise
+
+
+@cache
+def source(name: str) -> str:
+    """The Lua script `name` with what all scripts share before it; its first line stays first."""
+    folder = files("workers.stores.redis") / "lua"
+    first, _, rest = (folder / f"{name}.lua").read_text().partition("\n")
+    shared = (folder / "shared.lua").read_text()
+    return f"{first}\n{shared}\n{rest}"
+
+
+class Scripts:
+    """The Lua scripts over one client; each call is one atomic step."""
+
+    def __init__(self, client: redis.Redis, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._scripts: dict[str, Script] = {}
+
+    def __call__(self, name: str, *arguments: str | int) -> Any:
+        script = self._scripts.get(name)
+        if script is None:
+            script = self._scripts[name] = self._client.register_script(source(name))
+        with translated():
+            return script(keys=[], args=[self._prefix, *arguments])

@@ -1,0 +1,63 @@
+"""Lists of datasets and trees: facts by id, ids sorted by time of making."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+import redis
+
+from workers.settings import WorkerSettings
+from workers.stores.redis.client import Scripts, translated
+from workers.stores.redis.cursor import decode, encode
+
+
+class Index:
+    """One kind of thing of all tenants; facts are JSON. Threads may share it.
+
+    A thing may be in one group of its tenant (a dataset's role), which can be listed by itself.
+    """
+
+    def __init__(
+        self, client: redis.Redis, settings: WorkerSettings, name: Literal["dataset", "tree"]
+    ) -> None:
+        self._client = client
+        self._prefix = settings.key_prefix
+        self._name = name
+        self._scripts = Scripts(client, settings.key_prefix)
+
+    def put(self, tenant: str, own_id: str, facts: str, group: str = "") -> None:
+        self._scripts("index_put", self._name, own_id, tenant, group, facts)
+
+    def change(self, own_id: str, facts: str) -> bool:
+        """New facts for what is listed; False where it is not."""
+        return bool(self._scripts("index_change", self._name, own_id, facts))
+
+    def drop(self, own_id: str) -> bool:
+        return bool(self._scripts("index_drop", self._name, own_id))
+
+    def get(self, tenant: str, own_id: str) -> str | None:
+        """The facts; None where there are none or they are another tenant's."""
+        with translated():
+            whose, facts = cast(
+                "list[str | None]", self._client.hmget(self._key(own_id), ["tenant", "facts"])
+            )
+        return facts if whose == tenant else None
+
+    def page(
+        self, tenant: str, *, limit: int, cursor: str | None, group: str = ""
+    ) -> tuple[list[str], str | None]:
+        """Facts, newest first, and the next page's cursor. O(limit). UsageError `bad-cursor`."""
+        key = f"{self._prefix}{self._name}s:{tenant}" + (f":group:{group}" if group else "")
+        highest = "+" if cursor is None else f"({decode(cursor)}"
+        with translated():
+            ids = cast(
+                "list[str]", self._client.zrevrangebylex(key, highest, "-", start=0, num=limit + 1)
+            )
+            pipe = self._client.pipeline(transaction=False)
+            for own_id in ids[:limit]:
+                pipe.hget(self._key(own_id), "facts")
+            found = [facts for facts in pipe.execute() if facts is not None]
+        return found, encode(ids[limit - 1]) if len(ids) > limit else None
+
+    def _key(self, own_id: str) -> str:
+        return f"{self._prefix}{self._name}:{own_id}"

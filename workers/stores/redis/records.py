@@ -1,0 +1,404 @@
+"""Job records in Redis: reads here, changes by the Lua scripts only. Times are those of Redis."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+import redis
+
+from workers.errors import Problem
+from workers.model import (
+    LISTED,
+    Advance,
+    Claim,
+    End,
+    Record,
+    Request,
+    Sent,
+    Step,
+    Webhook,
+    sibling,
+)
+from workers.settings import WorkerSettings
+from workers.stores.redis.client import Scripts, translated
+from workers.stores.redis.cursor import decode, encode
+from workers.webhooks.addresses import place_of
+
+CANCEL_S = 7.0
+"""A cancelled running job that has not ended by itself after so long is ended by a sweeper."""
+
+EVENTS_KEPT_S = 3600.0
+IDEMPOTENCY_S = 24 * 3600.0
+WORKER_S = 15.0
+"""A worker not seen for so long is taken for gone."""
+
+Released = Literal["lost", "cancelled", "exhausted", "queued"]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A job that a sweeper has taken; `action` is "cancel", "send" or "lapsed"."""
+
+    job: str
+    tenant: str
+    queue: str
+    fence: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What came of making a record; `first` is the job that has the idempotency key already."""
+
+    outcome: Literal["made", "exists", "replay", "mismatch"]
+    first: str | None = None
+    version: int = 0
+
+
+class Records:
+    """All job records of one Redis. Threads may share it."""
+
+    def __init__(self, client: redis.Redis, settings: WorkerSettings) -> None:
+        self.client = client
+        self.prefix = settings.key_prefix
+        self._settings = settings
+        self._scripts = Scripts(client, settings.key_prefix)
+
+    def create(
+        self, request: Request, *, due_s: float, idempotency_s: float = IDEMPOTENCY_S
+    ) -> Created:
+        """Make the record of `request`, queued and due in `due_s`."""
+        once = ""
+        if request.idempotency_key is not None and idempotency_s > 0:
+            once = hashlib.sha256(request.idempotency_key.encode()).hexdigest()
+        answer = self._scripts(
+            "create",
+            request.id,
+            request.tenant,
+            request.queue,
+            request.method,
+            request.kind,
+            int(request.kind in LISTED),
+            request.model_dump_json(
+                include={
+                    "id",
+                    "tenant",
+                    "kind",
+                    "queue",
+                    "method",
+                    "name",
+                    "inputs",
+                    "params",
+                    "preprocess",
+                    "then",
+                    "support",
+                    "name_by",
+                    "webhook",
+                    "created_at",
+                }
+            ),
+            _ms(due_s),
+            once,
+            request.body_sha256 or "",
+            _ms(idempotency_s),
+            "" if request.webhook is None else f"{request.tenant} {place_of(request.webhook)}",
+        )
+        if answer[0] == "made":
+            return Created("made", version=int(answer[1]))
+        return Created(answer[0], answer[1] if len(answer) > 1 else None)
+
+    def first_with(self, tenant: str, idempotency_key: str) -> tuple[str, str] | None:
+        """The job that has this key, and the sha256 of its body."""
+        once = hashlib.sha256(idempotency_key.encode()).hexdigest()
+        with translated():
+            job, body = cast(
+                "list[str | None]",
+                self.client.hmget(f"{self.prefix}idempotency:{tenant}:{once}", ["job", "body"]),
+            )
+        return None if job is None else (job, body or "")
+
+    def get(self, job_id: str) -> Record | None:
+        with translated():
+            fields = cast("dict[str, str]", self.client.hgetall(self._key(job_id)))
+        return record_of(fields)
+
+    def tenant_of(self, job_id: str) -> tuple[str, str] | None:
+        """(tenant, status) of a job."""
+        with translated():
+            tenant, status = cast(
+                "list[str | None]", self.client.hmget(self._key(job_id), ["tenant", "status"])
+            )
+        return None if tenant is None or status is None else (tenant, status)
+
+    def holder(self, job_id: str) -> str | None:
+        """The fence of the attempt that runs, "" where none does; None without a record."""
+        with translated():
+            status, fence = cast(
+                "list[str | None]", self.client.hmget(self._key(job_id), ["status", "fence"])
+            )
+        return None if status is None else fence or ""
+
+    def statuses(self, job_ids: Iterable[str]) -> list[str | None]:
+        """The status of each job, None where there is no record."""
+        with translated():
+            pipe = self.client.pipeline(transaction=False)
+            for job_id in job_ids:
+                pipe.hget(self._key(job_id), "status")
+            return cast("list[str | None]", pipe.execute())
+
+    def page(
+        self, tenant: str, *, status: str | None, method: str | None, limit: int, cursor: str | None
+    ) -> tuple[list[Record], str | None]:
+        """Listed jobs, newest first. One sorted set per combination of filters: O(limit)."""
+        key = f"{self.prefix}jobs:{tenant}"
+        if status is not None:
+            key += f":status:{status}"
+        if method is not None:
+            key += f":method:{method}"
+        highest = "+" if cursor is None else f"({decode(cursor)}"
+        with translated():
+            ids = cast(
+                "list[str]", self.client.zrevrangebylex(key, highest, "-", start=0, num=limit + 1)
+            )
+            pipe = self.client.pipeline(transaction=False)
+            for job_id in ids[:limit]:
+                pipe.hgetall(self._key(job_id))
+            rows = cast("list[dict[str, str]]", pipe.execute())
+        found = [record for fields in rows if (record := record_of(fields)) is not None]
+        return found, encode(ids[limit - 1]) if len(ids) > limit else None
+
+    def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str]:
+        """(outcome, attempt, time of the first attempt); the latter two mean something for "ok"."""
+        answer = self._scripts(
+            "claim",
+            job_id,
+            fence,
+            _ms(self._settings.lease_s),
+            self._settings.max_attempts,
+            worker,
+        )
+        if answer[0] != "ok":
+            return answer[0], 0, ""
+        return "ok", int(answer[1]), _time(answer[2])
+
+    def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
+        progress = "" if advance is None else advance.model_dump_json()
+        lease = _ms(self._settings.lease_s)
+        answer = self._scripts("beat", claim.request.id, claim.fence, lease, progress)
+        return cast("Literal['on', 'cancel', 'lost']", answer)
+
+    def log(self, claim: Claim, line: str) -> None:
+        self._scripts("log", claim.request.id, claim.fence, json.dumps({"line": line}))
+
+    def release(
+        self,
+        job_id: str,
+        fence: str,
+        *,
+        spend: bool,
+        due_s: float,
+        lapsed: bool,
+        why: Problem | None = None,
+    ) -> Released:
+        """End an attempt; with `lapsed` only if its lease has run out.
+
+        why : becomes the record's error if this was the last attempt.
+        """
+        answer = self._scripts(
+            "release",
+            job_id,
+            fence,
+            int(spend),
+            self._settings.max_attempts,
+            _ms(due_s),
+            int(lapsed),
+            "" if why is None else json.dumps(why),
+        )
+        return cast("Released", answer)
+
+    def cancel(self, tenant: str, job_id: str) -> Literal["gone", "ended", "queued", "running"]:
+        answer = self._scripts("cancel", job_id, tenant, _ms(CANCEL_S))
+        return cast("Literal['gone', 'ended', 'queued', 'running']", answer)
+
+    def end(
+        self,
+        job_id: str,
+        end: End,
+        tree: str | None = None,
+        *,
+        quiet: bool = False,
+        sent: Sent | None = None,
+    ) -> Literal["gone", "ended", "ok"]:
+        """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
+
+        `quiet` leaves no events: for jobs that ended long ago. `sent` is what came of the job's
+        webhook; without it, that is due from now on.
+        """
+        answer = self._scripts(
+            "end",
+            job_id,
+            end.status,
+            end.attempt,
+            end.started_at or "",
+            end.finished_at,
+            "" if end.result is None else json.dumps(end.result),
+            json.dumps(end.warnings),
+            "" if end.error is None else json.dumps(end.error),
+            0 if quiet else _ms(EVENTS_KEPT_S),
+            "" if tree is None else sibling(job_id, "tr"),
+            tree or "",
+            "" if sent is None else sent.status,
+            0 if sent is None else sent.attempts,
+            "" if sent is None else sent.reason or "",
+        )
+        return cast("Literal['gone', 'ended', 'ok']", answer)
+
+    def drop(self, job_id: str) -> bool:
+        """Forget a job: record, lists, events, tree, idempotency key."""
+        return bool(self._scripts("drop", job_id, sibling(job_id, "tr")))
+
+    def due(self, limit: int) -> list[Due]:
+        """Take what is due; it is due again after `resend_s` unless something happens to it."""
+        rows = self._scripts("sweep", limit, _ms(self._settings.resend_s))
+        return [Due(*row) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """Number of jobs by status."""
+        return self._numbers("counts")
+
+    def queued(self) -> dict[str, int]:
+        """Number of queued jobs by queue."""
+        return self._numbers("queued")
+
+    def hints(self, queue: str) -> int:
+        """How many hints lie on a queue of the broker, which keeps them in the same Redis."""
+        with translated():
+            return self.client.llen(f"{self.prefix}queue:{queue}")
+
+    def worker_seen(self, worker: str) -> None:
+        key = f"{self.prefix}workers"
+        with translated():
+            now = self._now()
+            pipe = self.client.pipeline(transaction=False)
+            pipe.zadd(key, {worker: now})
+            pipe.zremrangebyscore(key, "-inf", now - 10 * WORKER_S)
+            pipe.execute()
+
+    def worker_gone(self, worker: str) -> None:
+        with translated():
+            self.client.zrem(f"{self.prefix}workers", worker)
+
+    def workers_alive(self) -> int:
+        with translated():
+            since = self._now() - WORKER_S
+            return self.client.zcount(f"{self.prefix}workers", since, "+inf")
+
+    def run_ids(self) -> tuple[str, str | None]:
+        """The run id of the server, and that of the server that was last rebuilt."""
+        with translated():
+            pipe = self.client.pipeline(transaction=False)
+            pipe.info("server")
+            pipe.get(f"{self.prefix}built")
+            info, built = pipe.execute()
+        return info["run_id"], built
+
+    def rebuild_begin(self, token: str, hold_s: float) -> bool:
+        """Take the right to rebuild; False while another has it."""
+        key = f"{self.prefix}rebuilding"
+        with translated():
+            return bool(self.client.set(key, token, nx=True, px=_ms(hold_s)))
+
+    def rebuild_hold(self, token: str, hold_s: float) -> bool:
+        """Keep that right; False where it was lost."""
+        return bool(self._scripts("hold", token, _ms(hold_s)))
+
+    def rebuild_end(self, token: str, run_id: str) -> bool:
+        """Give it up, done if `run_id` is not empty; False where it was lost."""
+        return bool(self._scripts("built", token, run_id))
+
+    def all_ids(self) -> Iterable[str]:
+        """Every job with a record; records made meanwhile may be missed."""
+        start = len(f"{self.prefix}job:")
+        with translated():
+            for key in self.client.scan_iter(f"{self.prefix}job:*", count=1000):
+                yield cast("str", key)[start:]
+
+    def _numbers(self, name: str) -> dict[str, int]:
+        with translated():
+            found = cast("dict[str, str]", self.client.hgetall(f"{self.prefix}{name}"))
+        return {name: int(number) for name, number in found.items()}
+
+    def _now(self) -> float:
+        seconds, micros = self.client.time()
+        return seconds + micros / 1e6
+
+    def _key(self, job_id: str) -> str:
+        return f"{self.prefix}job:{job_id}"
+
+
+def record_of(fields: Mapping[str, str]) -> Record | None:
+    """A record from the fields of its hash; None where there are none."""
+    if not fields:
+        return None
+    asked: dict[str, Any] = json.loads(fields["request"])
+    started = fields.get("started_at") or None
+    if started is None and "started_us" in fields:
+        started = _time(fields["started_us"])
+    then = asked["then"]
+    return Record(
+        id=asked["id"],
+        tenant=asked["tenant"],
+        kind=asked["kind"],
+        queue=asked["queue"],
+        method=asked["method"],
+        name=asked["name"],
+        status=cast("Any", fields["status"]),
+        attempt=int(fields["attempt"]),
+        progress=Advance.model_validate_json(fields["progress"]),
+        inputs=asked["inputs"],
+        params=asked["params"],
+        preprocess=tuple(asked.get("preprocess", ())),
+        then=None if then is None else Step.model_validate(then),
+        support=asked.get("support"),
+        name_by=asked.get("name_by"),
+        result=_json(fields.get("result")),
+        warnings=tuple(_json(fields.get("warnings")) or ()),
+        error=_json(fields.get("error")),
+        created_at=asked["created_at"],
+        started_at=started,
+        finished_at=fields.get("finished_at") or None,
+        webhook=_webhook(asked.get("webhook"), fields),
+        version=int(fields["version"]),
+    )
+
+
+def _webhook(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
+    if url is None:
+        return None
+    due = fields.get("hook_due")
+    return Webhook(
+        url=url,
+        status=cast("Any", fields["hook"]),
+        attempts=int(fields["hook_attempts"]),
+        next_at=_time(f"{due}000") if due else None,
+        reason=fields.get("hook_reason") or None,
+    )
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None
+
+
+def _ms(seconds: float) -> int:
+    return int(seconds * 1000)
+
+
+def _time(micros: str) -> str:
+    whole = int(micros)
+    made = datetime.fromtimestamp(whole // 1_000_000, UTC).replace(microsecond=whole % 1_000_000)
+    return made.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,201 @@
+"""From a request to what its child needs: ids become local files, or the address of an object that
+is read where it lies. Runs in the supervisor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from models.errors import UsageError
+from models.registry import methods
+from workers.artifacts import results
+from workers.artifacts.datasets import Dataset, Datasets
+from workers.artifacts.trees import Trees
+from workers.child.run import Spec
+from workers.child.sources import Source
+from workers.errors import Missing
+from workers.formats import npy
+from workers.formats.catalogue import RAW
+from workers.model import Request, sibling
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs, Link
+from workers.stores.objects.jobs import read_request
+
+
+def prepare(
+    request: Request, blobs: Blobs, datasets: Datasets, trees: Trees, folder: Path, threads: int
+) -> Spec:
+    """Resolve the inputs of `request`.
+
+    Raises UsageError `input-deleted` for an input that is gone, the dataset's own problem for one
+    known to be invalid, StoreUnavailable where the store does not answer.
+    """
+    inputs = _Inputs(request, blobs, datasets, trees)
+    sources = [
+        inputs.source(role, item)
+        for role, value in request.inputs.items()
+        for item in (value if isinstance(value, list) else [value])
+    ]
+    if "tree" in request.options:
+        sources.append(inputs.tree("tree", request.options["tree"], model=True))
+    if request.kind == "import":
+        sources.append(inputs.inline("content"))
+    if request.kind == "inspect":
+        sources.append(inputs.uninspected("dataset", request.options["dataset"]))
+    return Spec(request=request, sources=tuple(sources), folder=folder, threads=threads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """The inputs of one request, each by its role and id."""
+
+    request: Request
+    blobs: Blobs
+    datasets: Datasets
+    trees: Trees
+
+    def source(self, role: str, value: str) -> Source:
+        if value == "inline":
+            return self.inline(role)
+        if value.startswith("tr_"):
+            return self.tree(role, value)
+        if value.startswith("job_"):
+            return self.job(role, value)
+        return self.dataset(role, value)
+
+    def inline(self, role: str) -> Source:
+        try:
+            path = self.blobs.local_path(layout.inline(self.request.tenant, self.request.id, role))
+        except Missing as error:
+            raise _deleted(role, "inline") from error
+        return Source(role=role, kind="inline", path=path)
+
+    def dataset(self, role: str, dataset_id: str) -> Source:
+        dataset = self._known(role, dataset_id)
+        if dataset.status == "invalid" and dataset.problem is not None:
+            raise UsageError(
+                dataset.problem["detail"],
+                code=dataset.problem["type"].rpartition("/")[2],
+                **{**dataset.problem.get("where", {}), "role": role, "dataset": dataset_id},
+            )
+        by_rows = self._by_rows(role)
+        return self._content(role, dataset, by_rows=by_rows, in_parts=by_rows)
+
+    def uninspected(self, role: str, dataset_id: str) -> Source:
+        """A dataset of which only the header is read, if its format has one."""
+        return self._content(role, self._known(role, dataset_id), by_rows=False, in_parts=True)
+
+    def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
+        files = {}
+        wanted = [results.TREE, results.LEAF_OF_POINT]
+        if model and self.request.kind == "predict":
+            wanted.append(results.MODEL)
+        for name in wanted:
+            path = self.trees.file(self.request.tenant, tree_id, name)
+            if path is not None:
+                files[name] = path
+        if results.TREE not in files or results.LEAF_OF_POINT not in files:
+            raise _deleted(role, tree_id)
+        return Source(role=role, kind="tree", path=files[results.TREE], files=files)
+
+    def job(self, role: str, job_id: str) -> Source:
+        """An earlier job, with what is left of its inputs and of those that it grew from."""
+        tenant, tree_id = self.request.tenant, sibling(job_id, "tr")
+        files = dict(self.tree(role, tree_id).files)
+        for name in (results.STATE, results.MODEL):
+            path = self.trees.file(tenant, tree_id, name)
+            if path is not None:
+                files[name] = path
+        try:
+            asked = read_request(self.blobs, tenant, job_id)
+        except Missing as error:
+            raise _deleted(role, job_id) from error
+        if asked.preprocess and results.MODEL not in files:
+            # What the steps had learned lay in it.
+            raise _deleted(role, sibling(job_id, "md"))
+        before: list[Source | None] = []
+        ancestor: Request | None = asked
+        while ancestor is not None:
+            before += reversed(self._rows_of(ancestor))
+            base = ancestor.inputs.get(role)
+            try:
+                ancestor = None if base is None else read_request(self.blobs, tenant, str(base))
+            except Missing:
+                # How many came before it, its own state says.
+                break
+        return Source(
+            role=role,
+            kind="job",
+            path=files[results.TREE],
+            files=files,
+            method=asked.method,
+            params=asked.params,
+            before=tuple(reversed(before)),
+        )
+
+    def _rows_of(self, asked: Request) -> list[Source | None]:
+        """What a job was given to read by rows, None for what is gone."""
+        used = methods().get(asked.method)
+        roles = [role for role, one in used.inputs.items() if one.by_rows] if used else []
+        found: list[Source | None] = []
+        for role in roles:
+            if role in asked.inputs:
+                try:
+                    found.append(replace(self, request=asked).source(role, str(asked.inputs[role])))
+                except UsageError:
+                    found.append(None)
+        return found
+
+    def _known(self, role: str, dataset_id: str) -> Dataset:
+        dataset = self.datasets.get(self.request.tenant, dataset_id)
+        if dataset is None:
+            raise _deleted(role, dataset_id)
+        return dataset
+
+    def _content(self, role: str, dataset: Dataset, *, by_rows: bool, in_parts: bool) -> Source:
+        key = self.datasets.content_key(dataset.tenant, dataset.id)
+        try:
+            link = self._link(key, dataset.format) if in_parts else None
+            path = self.blobs.local_path(key) if link is None else None
+        except Missing as error:
+            raise _deleted(role, dataset.id) from error
+        return Source(
+            role=role,
+            kind="dataset",
+            path=path,
+            link=link,
+            format=dataset.format,
+            member=dataset.member,
+            by_rows=by_rows,
+        )
+
+    def _link(self, key: str, format: str) -> Link | None:
+        """Where the content can be read in parts; None where it cannot or need not."""
+        link = self.blobs.link(key) if format in RAW else None
+        if link is not None and format == "npy":
+            head = b"".join(self.blobs.read(key, 0, npy.HEAD))
+            if npy.header(head, link.size).fortran:
+                return None
+        return link
+
+    def _by_rows(self, role: str) -> bool:
+        """Whether the method that is given this input reads it by rows."""
+        match self.request.kind:
+            case "fit":
+                method_id = self.request.method
+            case "predict":
+                record = self.trees.record(self.request.tenant, self.request.options["tree"])
+                method_id = "" if record is None else record.method
+            case _:
+                return False
+        used = methods().get(method_id)
+        return used is not None and role in used.inputs and used.inputs[role].by_rows
+
+
+def _deleted(role: str, what: str) -> UsageError:
+    return UsageError(
+        f"Input {role!r} ({what}) was deleted before the job could read it; upload it again and "
+        "submit a new job.",
+        code="input-deleted",
+        role=role,
+    )

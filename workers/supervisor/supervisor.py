@@ -1,0 +1,298 @@
+"""One attempt of one job, seen from outside: lease, heartbeat, cancel, deadline, publication.
+
+Runs in a thread of a worker process; the computing is done by a child. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from models.errors import UsageError
+from workers import logs
+from workers.artifacts.checkpoints import FOLDER, Checkpoints
+from workers.assembly import Assembly
+from workers.child.process import Child, Nursery, Said
+from workers.child.run import Outcome, Spec
+from workers.errors import (
+    NO_ROOM,
+    Problem,
+    StoreFull,
+    StoreUnavailable,
+    TransientError,
+    problem,
+    problem_of,
+)
+from workers.jobs.pieces import n_pieces
+from workers.model import Advance, Claim, End, now
+from workers.settings import WorkerSettings
+from workers.supervisor.helper import Helper
+from workers.supervisor.inputs import prepare
+from workers.supervisor.interrupts import (
+    CancelAsked,
+    Lost,
+    OutOfTime,
+    Pulse,
+    Stopping,
+    Watch,
+    beat_s,
+)
+from workers.supervisor.pieces import Desk
+
+_log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """Runs jobs by their ids for one worker process. Threads share it, one job each.
+
+    scratch : folder of this worker alone, on the store's file system where that is local.
+    threads : how many one job may use.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        assembly: Assembly,
+        nursery: Nursery,
+        *,
+        scratch: Path,
+        threads: int,
+        worker: str,
+    ) -> None:
+        self._settings = settings
+        self._parts = assembly
+        self._nursery = nursery
+        self._scratch = scratch
+        self._threads = threads
+        self._worker = worker
+        self._helper = Helper(
+            settings,
+            assembly,
+            nursery,
+            scratch=scratch,
+            threads=threads,
+            stop_at=lambda: self._stop_at,
+        )
+        self._checkpoints = Checkpoints(assembly.blobs)
+        self._stop_at: float | None = None
+        self._running = 0
+        self._change = threading.Condition()
+
+    def run(self, job_id: str) -> None:
+        """Run one attempt of the job, if it is there to be run, or help one. Never raises."""
+        try:
+            with self._counted():
+                if self._stop_at is not None:
+                    return
+                claim = self._parts.ledger.claim(job_id, self._worker)
+                if claim is not None:
+                    self._attempt(claim)
+                else:
+                    self._helper.help(job_id)
+        except TransientError as error:
+            _log.warning("job %s is left to a later time: %s", job_id, error)
+        except Exception:
+            _log.exception("job %s: the supervisor failed", job_id)
+
+    def stop(self, drain_s: float) -> None:
+        """Take no more jobs; those that run may go on for `drain_s` seconds."""
+        self._stop_at = time.monotonic() + drain_s
+
+    def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until no job runs; whether that came to be."""
+        with self._change:
+            return self._change.wait_for(lambda: self._running == 0, timeout_s)
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._change:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._running -= 1
+                self._change.notify_all()
+
+    def _attempt(self, claim: Claim) -> None:
+        settings, ledger = self._settings, self._parts.ledger
+        logs.request_id.set(claim.request.request_id or None)
+        pulse = Pulse(lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request)
+        folder = self._scratch / f"{claim.request.id}-{claim.fence}"
+        desk = Desk(ledger.pieces, claim, settings)
+
+        def keep(number: int) -> None:
+            path = folder / FOLDER / str(number)
+            self._checkpoints.keep(claim, path)
+            path.unlink(missing_ok=True)
+
+        attempt = _Attempt(claim, desk, keep, pulse, self._deadline(), lambda: self._stop_at)
+        try:
+            end = self._end(attempt, folder)
+            self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
+        except Lost:
+            _log.warning("job %s: the lease was lost, its result is dropped", claim.request.id)
+        except Stopping:
+            _log.info("job %s is given back, this worker ends", claim.request.id)
+            ledger.give_back(claim, spend=False)
+        except TransientError as error:
+            _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
+            ledger.give_back(claim, spend=True, why=_why(error))
+        except Exception as error:
+            _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
+            ledger.give_back(claim, spend=True, why=_why(error))
+        finally:
+            pulse.stop()
+            desk.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._settings.job_timeout_s
+
+    def _end(self, attempt: _Attempt, folder: Path) -> End:
+        """Do the job; every way in which it can end for good."""
+        try:
+            outcome = self._outcome(attempt, folder)
+        except CancelAsked:
+            return attempt.end("cancelled")
+        except OutOfTime:
+            return attempt.end("failed", error=_too_long(self._settings.job_timeout_s))
+        except UsageError as error:
+            return attempt.end("failed", error=problem_of(error))
+        if outcome.error is not None:
+            return attempt.end("failed", outcome)
+        return attempt.end("succeeded", outcome)
+
+    def _outcome(self, attempt: _Attempt, folder: Path) -> Outcome:
+        result = folder / "result"
+        result.mkdir(parents=True)
+        parts, request = self._parts, attempt.claim.request
+
+        def get_ready() -> Spec:
+            spec = prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
+            size = sum(source.n_bytes for source in spec.sources)
+            return spec.model_copy(
+                update={
+                    "n_pieces": n_pieces(size, self._settings),
+                    "checkpoint": self._checkpoints.latest(request),
+                    "checkpoint_s": self._settings.checkpoint_s,
+                }
+            )
+
+        spec = attempt.meanwhile(get_ready)
+        child = self._nursery.take()
+        try:
+            child.begin(spec)
+            return attempt.listen(child, lambda said: attempt.attend(child, said))
+        finally:
+            self._nursery.drop(child)
+
+    def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
+        """Finish the job, trying again for a while where Redis or the store is away."""
+        ledger, pause_s = self._parts.ledger, 0.1
+        give_up_at = time.monotonic() + max(30.0, 4 * self._settings.lease_s)
+        while True:
+            try:
+                ledger.finish(attempt.claim, end, folder)
+                return
+            except TransientError as error:
+                _log.warning("job %s is not published yet: %s", end.job, error)
+                if time.monotonic() > give_up_at:
+                    raise
+            attempt.check_ownership()
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 2.0)
+
+
+class _Attempt(Watch):
+    """One claim with what may interrupt it.
+
+    keep : stores the checkpoint of a number.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        desk: Desk,
+        keep: Callable[[int], None],
+        pulse: Pulse,
+        deadline: float,
+        stop_at: Callable[[], float | None],
+    ) -> None:
+        super().__init__(pulse, deadline, stop_at)
+        self.claim = claim
+        self._desk = desk
+        self._keep = keep
+        self._began = time.monotonic()
+
+    def attend(self, child: Child, said: Said | None) -> None:
+        """Pass the child's progress on, keep its checkpoints, hand it the pieces it asks for."""
+        if said is not None and said.advance is not None:
+            self.pulse.tell(self._with_eta(said.advance))
+        if said is not None and said.checkpoint is not None:
+            self.meanwhile(partial(self._keep, said.checkpoint))
+        if said is not None and said.pieces is not None:
+            self._desk.post(said.pieces)
+        if said is not None and said.ask is not None:
+            self._desk.ask(said.ask.finished)
+        reply = self._desk.answer(self.meanwhile)
+        if reply is not None:
+            child.tell(reply)
+        self._desk.invite()
+
+    def end(
+        self,
+        status: Literal["succeeded", "failed", "cancelled"],
+        outcome: Outcome | None = None,
+        *,
+        error: Problem | None = None,
+    ) -> End:
+        request = self.claim.request
+        outcome = outcome or Outcome(error=error)
+        shown = outcome.error
+        if shown is not None and request.request_id:
+            shown = {**shown, "request_id": request.request_id}
+        return End(
+            job=request.id,
+            status=status,
+            attempt=self.claim.attempt,
+            fence=self.claim.fence,
+            started_at=self.claim.started_at,
+            finished_at=now(),
+            result=outcome.result,
+            tree=outcome.tree,
+            warnings=outcome.warnings,
+            error=shown,
+        )
+
+    def _with_eta(self, advance: Advance) -> Advance:
+        elapsed = time.monotonic() - self._began
+        if advance.eta_s is not None or advance.fraction < 0.01 or elapsed < 0.5:
+            return advance
+        left = elapsed * (1.0 - advance.fraction) / advance.fraction
+        return advance.model_copy(update={"eta_s": round(left, 1)})
+
+
+def _why(error: Exception) -> Problem | None:
+    """What a job shows whose last attempt met `error`; None where its worker was lost."""
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return problem_of(StoreFull())
+    known = isinstance(error, (StoreFull, StoreUnavailable))
+    return problem_of(error) if known else None
+
+
+def _too_long(limit_s: float) -> Problem:
+    return problem(
+        "deadline-exceeded",
+        "The job ran longer than it may",
+        422,
+        f"The job was stopped after {limit_s:g} seconds, the longest that one may run. Use fewer "
+        "points or features, or a method that scales.",
+    )
