@@ -8,14 +8,12 @@ leaves classes without points and ties open; neither may occur where merges are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 
-Array = npt.NDArray[Any]
-Merges = npt.NDArray[np.int64]
+from models.arrays import Array, Int
+
 Assigned = tuple[Array, Array]
 """The class of each row and its probability."""
 
@@ -23,7 +21,7 @@ BLOCK = 1 << 17
 """Values of a block of rows that stays in a core's cache."""
 
 
-def hoisted(logits: Array) -> Merges:
+def hoisted(logits: Array) -> Int:
     """The appendix's loop with the mean confidence of each class computed once, not at each step.
 
     Each step copies the rows of G* and of these the columns outside G*, takes their softmax, puts
@@ -36,12 +34,12 @@ def hoisted(logits: Array) -> Merges:
     return _loop(logits, _assigned(logits), _reassigned)
 
 
-def trimmed(logits: Array) -> Merges:
+def trimmed(logits: Array) -> Int:
     """As `hoisted`, without the array of zeros: argmax and max are taken of the softmax itself."""
     return _loop(logits, _assigned(logits), _reassigned_outside)
 
 
-def exact(logits: Array) -> Merges:
+def exact(logits: Array) -> Int:
     """As `trimmed` in float64, whatever the type of the logits: what merges are compared with.
 
     Blocks of rows stay in the cache, so nothing but the rows of G* is copied whole.
@@ -76,9 +74,7 @@ def _reassigned_outside(rows: Array, inside: Array) -> Assigned:
     return outside[best], confidence
 
 
-def _loop(
-    logits: Array, assigned: Assigned, reassigned: Callable[[Array, Array], Assigned]
-) -> Merges:
+def _loop(logits: Array, assigned: Assigned, reassigned: Callable[[Array, Array], Assigned]) -> Int:
     """The merges, given each row's class and confidence, and who finds those outside a group."""
     n_classes = logits.shape[1]
     label, confidence = assigned
@@ -105,7 +101,7 @@ def _loop(
     return merges
 
 
-def as_printed(logits: Array) -> Merges:
+def as_printed(logits: Array) -> Int:
     """The code of appendix A, names and all; only what it returns is turned into ids.
 
     Each step takes the mean over every class of every group anew. O(N K^2) time.

@@ -20,10 +20,10 @@ import torch
 from bench import OUT, Size, synthetic
 from bench.l2h import Case
 from bench.report import Report
-from models.method import silent
 from models.methods.logits.merging import pass_gpu, row_digest
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
+from models.progress import silent
 from models.rows import ArrayRows
 
 CASES: dict[Size, tuple[Case, ...]] = {

@@ -19,8 +19,9 @@ from bench import OUT, Size
 from bench.measure import measured
 from bench.report import Report
 from models.data import Data
-from models.method import Fitted, silent
+from models.method import Fitted
 from models.methods.hyperbolic.ghhc import GHHCParams
+from models.progress import silent
 from models.registry import method
 from models.rows import ArrayRows
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import psutil
 from scipy.special import softmax
 
@@ -23,13 +22,12 @@ from bench import OUT, Size, real_data, synthetic
 from bench.baselines import Merges, as_printed, exact, hoisted, trimmed
 from bench.measure import Measured, measured
 from bench.report import Report
+from models.arrays import Array
 from models.data import Data
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.registry import method
 from models.tree.tree import Tree, sizes
-
-Array = npt.NDArray[Any]
 
 READ, ONE, TWO = "one read", "umbel", "umbel, 2 threads"
 RUNS = 5

@@ -15,12 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from bench.truths import TrueSet
+from models.arrays import Float
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

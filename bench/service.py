@@ -25,7 +25,7 @@ from app.demo import service
 from bench import Size
 from bench.report import Report
 from models.data import Data
-from models.method import silent
+from models.progress import silent
 from models.registry import method
 
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0]]}}

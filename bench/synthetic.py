@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Float32 = npt.NDArray[np.float32]
+from models.arrays import Single
 
 BRANCHING = 5
 RANK = 128
@@ -81,7 +81,7 @@ def write(
     )
 
 
-def _prototypes(n_classes: int, rng: np.random.Generator) -> tuple[Float32, Any]:
+def _prototypes(n_classes: int, rng: np.random.Generator) -> tuple[Single, Any]:
     place = rng.permutation(n_classes)
     levels = []
     n_groups = BRANCHING
@@ -96,7 +96,7 @@ def _prototypes(n_classes: int, rng: np.random.Generator) -> tuple[Float32, Any]
     return u, levels[0]
 
 
-def _logits(u: Float32, own: Any, rng: np.random.Generator) -> Float32:
+def _logits(u: Single, own: Any, rng: np.random.Generator) -> Single:
     harder = np.log(len(u)) / np.log(1000)
     x = rng.standard_normal((len(own), RANK), dtype=np.float32)
     x *= POINT_NOISE / np.sqrt(RANK * harder)

@@ -13,17 +13,14 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bench import Size
 from bench.report import Report
+from models.arrays import Float, Int
 from models.data import Data
 from models.registry import method
 from models.tree.parents import under
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 N_FEATURES = 12
 BRANCHING = (3, 2, 4)

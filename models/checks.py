@@ -8,21 +8,16 @@ Everything is by blocks of rows, so that a mapped file is never copied whole wit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Data, Matrix, require_finite
+from models.arrays import Array, Float, Int, Matrix, row_blocks
+from models.data import Data, require_finite
 from models.errors import UsageError
 from models.numerics.distances import Metric
-from models.numerics.softmax import row_blocks
 from models.rows import Rows, widened
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 FLAT: tuple[Metric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
 """Metrics that rise with the Euclidean distance between rows as `flat` makes them."""

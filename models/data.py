@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from models.arrays import Matrix
 from models.errors import UsageError
 from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
-if TYPE_CHECKING:
-    from models.preprocess.pipeline import Pipeline
-
-Matrix: TypeAlias = "npt.NDArray[Any] | sp.csr_array"
 Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | Rows | Spaces | list[str] | Tree | Earlier"
 Spaces: TypeAlias = "tuple[npt.NDArray[Any] | sp.csr_array | Rows, ...]"
 """Several matrices over the same points."""
+
+
+class Prepared(Protocol):
+    """How the features of an earlier job were prepared; `models.preprocess.pipeline` makes them."""
+
+    @property
+    def n_features(self) -> int:
+        """Columns that it takes; 0 where it takes documents."""
+
+    def apply(self, rows: Matrix | list[str], first_row: int = 0) -> Matrix:
+        """The rows prepared, (n, n_columns). UsageError for rows of another width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ class Earlier:
     tree: Tree
     state: Mapping[str, npt.NDArray[Any]]
     rows: Mapping[str, Sequence[Rows | None]]
-    prepared: tuple[Pipeline, ...] = ()
+    prepared: tuple[Prepared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,57 +2,26 @@
 
 A method is one file under `models/methods/<family>/`: a docstring, a `Params` class and one
 subclass of `Method`. Public methods here are final and validate; the hooks start with `_`.
-
-How much memory this process may still take.
-
-Room for what `Method.check_size` cannot know before inputs are read.
 """
 
 from __future__ import annotations
 
-import resource
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
-import numpy.typing as npt
-import psutil
-from pydantic import ConfigDict
 
+from models import memory
+from models.arrays import Array, Arrays, Float, Int
 from models.data import Data, doubled
 from models.errors import UsageError
-from models.parameters import Exact
+from models.parameters import Params
+from models.progress import Progress, silent
 from models.tree.tree import Tree
 
-
-def left() -> int:
-    """Bytes: what the machine has free, within the process's own limit."""
-    room = int(psutil.virtual_memory().available)
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        room = min(room, max(0, limit - int(psutil.Process().memory_info().vms)))
-    return room
-
-
-class Params(Exact):
-    """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
 P = TypeVar("P", bound=Params)
-
-
-class Progress(Protocol):
-    """Called by a method now and then; raises `Cancelled` when the job was cancelled."""
-
-    def __call__(self, fraction: float, stage: str, message: str = "") -> None: ...
-
-
-def silent(fraction: float, stage: str, message: str = "") -> None:
-    """A `Progress` that does nothing."""
 
 
 Piece: TypeAlias = Mapping[str, Any]
@@ -61,8 +30,6 @@ Piece: TypeAlias = Mapping[str, Any]
 Where all pieces of one call take more than 8 MiB, the process computes them itself."""
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
-
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 class Crew(Protocol):
@@ -153,7 +120,7 @@ class Input:
 class Model:
     """Something fitted that predicts: named arrays (saved as safetensors) and plain JSON facts."""
 
-    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    arrays: Mapping[str, Array] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -175,7 +142,7 @@ class Fitted:
 
     tree: Tree
     model: Model | None = None
-    logits: npt.NDArray[Any] | None = None
+    logits: Array | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     points: Arrays = field(default_factory=dict)
@@ -194,10 +161,10 @@ class Predictions:
         integer or `str` object, is what it takes a row's target to be.
     """
 
-    leaf: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    node: npt.NDArray[np.int64]
-    probability: npt.NDArray[np.float64]
+    leaf: Int
+    start: Int
+    node: Int
+    probability: Float
     columns: Arrays = field(default_factory=dict)
 
 
@@ -262,7 +229,7 @@ class Method(ABC, Generic[P]):
         """
         self._check_inputs(data)
         progress(0.0, "checking")
-        self.check_size(data.shapes(), params, left())
+        self.check_size(data.shapes(), params, memory.available())
         self._check(data, params)
         if crew is None:
             crew = Alone(lambda piece: self.piece(data, params, piece, progress, threads=threads))
@@ -296,7 +263,7 @@ class Method(ABC, Generic[P]):
         return self._predict(model, tree, data)
 
     @final
-    def logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
+    def logits(self, model: Model, data: Data) -> Array:
         """(n_rows, n_clusters) soft assignment of new rows in log space, for `then`."""
         if "logits" not in self.outputs:
             raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
@@ -312,13 +279,7 @@ class Method(ABC, Generic[P]):
 
         Raises UsageError with the estimate and what to use instead.
         """
-        needed = self._memory(shapes, params)
-        if needed > 0.9 * room:
-            raise UsageError(
-                f"Method {self.id!r} would need about {needed / 2**30:.1f} GiB for these inputs; "
-                f"a job has {room / 2**30:.1f} GiB. {self.advice}".rstrip(),
-                code="too-large",
-            )
+        memory.require(self.id, self._memory(shapes, params), self.advice, room)
 
     @final
     def check_choice(self, given: Collection[str]) -> None:
@@ -385,16 +346,5 @@ class Method(ABC, Generic[P]):
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         raise NotImplementedError(f"{self.id} lists a model but has no _predict")
 
-    def _logits(self, model: Model, data: Data) -> npt.NDArray[Any]:
+    def _logits(self, model: Model, data: Data) -> Array:
         raise NotImplementedError(f"{self.id} lists logits but has no _logits")
-
-
-def require_room(method: str, needed: int, advice: str) -> None:
-    """UsageError where so many bytes are not left, in the words of `Method.check_size`."""
-    room = left()
-    if needed > 0.9 * room:
-        raise UsageError(
-            f"Method {method!r} would need about {needed / 2**30:.1f} GiB for these inputs; a job "
-            f"has {room / 2**30:.1f} GiB. {advice}",
-            code="too-large",
-        )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Matrix
+from models.arrays import Matrix
 from models.errors import UsageError
 from models.tree.cut import cut
 from models.tree.tree import Tree

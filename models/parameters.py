@@ -1,13 +1,13 @@
-"""Parameters that several methods of the family have, each said once.
+"""The base of every method's parameters, and the fields that methods of several families share.
 
-What is asked for is taken as its JSON Schema has it: pydantic makes 1 of `true`, 3 of "3".
+A value is taken as its JSON Schema has it: pydantic alone would make 1 of `true` and 3 of "3".
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 
@@ -44,87 +44,33 @@ def _kinds(annotation: object) -> set[object]:
     return found - {type(None)}
 
 
-KappaMedian = Annotated[
-    float,
+class Params(Exact):
+    """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="Seed of the random generator.")]
+NInit = Annotated[
+    int,
     Field(
-        gt=0,
-        le=1e9,
-        description="Median of the concentrations' log-normal prior; without 'empirical_bayes'.",
+        ge=1,
+        le=1000,
+        description="Number of runs from different seeds; the best run is kept.",
     ),
 ]
-KappaSigma = Annotated[
-    float,
-    Field(ge=0.05, le=10, description="Standard deviation of a concentration's logarithm."),
+MaxIter = Annotated[
+    int, Field(ge=1, le=100_000, description="Largest number of iterations of a run.")
 ]
-MaxKappa = Annotated[
-    float, Field(ge=1, le=1e9, description="The largest concentration that there may be.")
+Device = Annotated[
+    Literal["cpu", "cuda"],
+    Field(description="Where the computation runs: on the processor, or on a GPU."),
 ]
 HeldOut = Annotated[
     float,
     Field(
         ge=0,
         le=0.9,
-        description=(
-            "Share of the rows that is kept out of the fit, to measure likelihood on and to tell "
-            "in-sample from out-of-sample rows by."
-        ),
+        description="Share of the rows kept out of the fit, to measure likelihood on.",
     ),
 ]
-Level = Annotated[
-    float,
-    Field(ge=0.5, le=0.9999, description="Share of rows like the fitted ones that is in-sample."),
-]
-NInit = Annotated[
-    int,
-    Field(
-        ge=1,
-        le=1000,
-        description="Number of runs from different seeds; the one with the highest bound serves.",
-    ),
-]
-MaxIter = Annotated[int, Field(ge=1, le=100_000, description="Most iterations of a run.")]
-Tol = Annotated[
-    float,
-    Field(ge=0, le=1, description="A run ends when the lower bound rises by no more for each row."),
-]
-BatchSize = Annotated[
-    int | None,
-    Field(
-        ge=1,
-        le=10_000_000,
-        description=(
-            "Rows of a batch, about, after each of which the parameters are updated, for data "
-            "larger than memory: 1,000 to 10,000 do. 'max_iter' then counts passes over the rows, "
-            "before one that measures. Default: all rows for each update."
-        ),
-    ),
-]
-Delay = Annotated[
-    float,
-    Field(
-        ge=1,
-        le=1e9,
-        description=(
-            "With 'batch_size': the step of batch t = 0, 1, ... is (delay + t)^-forgetting; the "
-            "larger, the less the first batches count."
-        ),
-    ),
-]
-Forgetting = Annotated[
-    float,
-    Field(
-        gt=0.5,
-        le=1,
-        description="With 'batch_size': the smaller, the sooner earlier batches are forgotten.",
-    ),
-]
-Device = Annotated[
-    Literal["cpu", "cuda"],
-    Field(
-        description=(
-            "Where passes over the rows are computed: on the processor, or, of dense rows, on a "
-            "GPU."
-        ),
-    ),
-]
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="Seed of the random generator.")]

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from app.http.problems import Refused
+from models.arrays import Array
 from models.methods.sphere.mixture import result
 from models.methods.sphere.time.periods import Periods
 from models.tree.tree import Tree
 from workers.artifacts import results
 
-Array = npt.NDArray[Any]
 _NEEDED = ("weights", "drift", "from_first")
 _STAGE = "0."
 _LEAVES = "1.leaf_of_class"

@@ -13,8 +13,9 @@ import numpy as np
 
 from app.forms import parts
 from app.forms import tree as forms
-from app.forms.cluster_paths import Array, Block, ClusterPaths
+from app.forms.cluster_paths import Block, ClusterPaths
 from app.schemas.paths import PathsQuery
+from models.arrays import Array
 from models.tree.tree import Tree
 from workers.model import sibling
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from app.pictures.lettering import clip
 from app.pictures.marks import Marks, number, points
-from app.pictures.moving import Float, Moving
+from app.pictures.moving import Moving
 from app.pictures.timeline import shortened, ticks
+from models.arrays import Float
 
 SMALL = 10.5
 GAP = 1.28

@@ -21,12 +21,12 @@ from app.http.problems import not_found, responses
 from app.http.streaming import in_turn
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import MembersBody, MembersQuery, NodeBody
+from models.arrays import Int
 from models.tree import nested, walk
 from models.tree.categories import Categories
 from models.tree.labels import mix
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
-from models.tree.walk import Rows
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -96,14 +96,14 @@ def _with_node(service: Service, tenant: str, tree_id: str, node: int) -> Tree:
     return tree
 
 
-def _nearest(above: Rows) -> list[int]:
+def _nearest(above: Int) -> list[int]:
     """The root and the nearest ancestors."""
     if above.size <= MOST_RELATIVES:
         return list(above.tolist())
     return [0, *above[1 - MOST_RELATIVES :].tolist()]
 
 
-def _children(tree: Tree, below: Rows) -> list[dict[str, Any]]:
+def _children(tree: Tree, below: Int) -> list[dict[str, Any]]:
     """The largest children from left to right."""
     if below.size > MOST_RELATIVES:
         below = np.sort(below[np.argsort(-tree.size[below], kind="stable")[:MOST_RELATIVES]])
@@ -139,13 +139,13 @@ class _Members:
     node: int
     found: Categories | None
 
-    def rows(self, first: int) -> Iterator[Rows]:
+    def rows(self, first: int) -> Iterator[Int]:
         """The points from row `first` on, ascending, as rows are looked through."""
         at = spans(self.tree)
         for start in range(first, self.tree.n_points, _ROWS):
             yield at.rows(self.tree, self.node, start, start + _ROWS)
 
-    def told(self, rows: Rows) -> list[tuple[Any, ...]]:
+    def told(self, rows: Int) -> list[tuple[Any, ...]]:
         """Row, leaf, the leaf's name and the label of each."""
         leaf = self.tree.leaf_of_point[rows]
         columns = [rows.tolist(), leaf.tolist(), self.tree.name[leaf].tolist()]
@@ -153,7 +153,7 @@ class _Members:
             columns.append(self._labels(rows, leaf))
         return list(zip(*columns, strict=True))
 
-    def _labels(self, rows: Rows, leaf: Any) -> list[str | None]:
+    def _labels(self, rows: Int, leaf: Any) -> list[str | None]:
         import pyarrow as pa
 
         assert self.found is not None
@@ -169,7 +169,7 @@ class _Members:
 
 def _page(members: _Members, limit: int, first: int) -> tuple[list[dict[str, Any]], str | None]:
     """The points from row `first` on, and the cursor of the next page: its first row."""
-    found: list[Rows] = [np.empty(0, dtype=np.int64)]
+    found: list[Int] = [np.empty(0, dtype=np.int64)]
     for rows in members.rows(first):
         found.append(rows[: limit + 1])
         if sum(map(len, found)) > limit:

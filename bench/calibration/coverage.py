@@ -22,7 +22,6 @@ from scipy.stats import beta
 
 from bench.calibration.worlds import Float, Int, State, World
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.concentrations import Form
 from models.methods.sphere.bayes.variational import Variational
 from models.methods.sphere.gibbs.chain import Chain
@@ -32,6 +31,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_cosines, draw_vmf
+from models.progress import silent
 
 How: TypeAlias = Literal["variational-sampling", "variational-bounding", "gibbs"]
 

@@ -26,7 +26,6 @@ from scipy.special import xlogy
 
 from bench.calibration.worlds import Float, Int, Plan, State, World
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.chain import Chain
 from models.methods.sphere.gibbs.dirichlet_process import Process, ProcessChain
@@ -36,6 +35,7 @@ from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
+from models.progress import silent
 
 N_BINS = 8
 """Of ranks, for the test by chi-squared."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.mixture import Spread
 from models.numerics.sphere import draw_vmf
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
 from bench.sphere.recovery import N_CLUSTERS
 from bench.sphere.sets import FEWER, Known, prepared
-from models.data import Data, Matrix
+from models.arrays import Matrix
+from models.data import Data
 from models.methods.sphere import bvmf, vmf
 
 MODELS = {

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.data import Data, Matrix
+from models.arrays import Matrix
+from models.data import Data
 from models.method import Fitted
 from models.registry import method
 

@@ -7,7 +7,7 @@ from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
 from bench.sphere.sets import Known, Labels
-from models.data import Matrix
+from models.arrays import Matrix
 from models.method import Fitted
 
 N_CLUSTERS = 20

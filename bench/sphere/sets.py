@@ -14,10 +14,8 @@ import scipy.sparse as sp
 from bench import Size, real_data
 from bench.report import Report
 from bench.sphere.documents import docstrings
-from models.data import Matrix
+from models.arrays import Int, Matrix
 from models.preprocess import pipeline
-
-Labels: TypeAlias = npt.NDArray[np.int64]
 
 EMBEDDED: dict[Size, tuple[str, ...]] = {
     "quick": ("emoji",),
@@ -54,7 +52,7 @@ class Known:
 
     name: str
     features: Matrix
-    labels: Labels
+    labels: Int
     counts: sp.csr_array | None = None
     tf: Matrix | None = None
 
@@ -97,11 +95,11 @@ def prepared(features: Matrix | list[str], steps: Steps) -> Matrix:
     return found
 
 
-def _numbered(classes: list[str]) -> Labels:
+def _numbered(classes: list[str]) -> Int:
     return np.unique(classes, return_inverse=True)[1]
 
 
-def _embedded(name: str) -> tuple[npt.NDArray[Any], Labels] | None:
+def _embedded(name: str) -> tuple[npt.NDArray[Any], Int] | None:
     """Rows and classes of a set; None where its files are absent."""
     if name == "optdigits":
         path = real_data("bench_optdigits.npz")

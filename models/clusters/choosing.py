@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from pydantic import Field
 from models.checks import Points, count_distinct, refuse_clusters
 from models.data import Data
 from models.errors import UsageError
-from models.method import Params, Progress
+from models.parameters import Params
 
 MOST_CLUSTERS = 100_000
 
@@ -190,25 +190,3 @@ def _at_end(
             f"{numbers[at]}; more may be better.",
         )
     return tuple(notes)
-
-
-def share(progress: Progress, start: float, stop: float, what: str = "") -> Progress:
-    """Progress of a part of the work: its 0 to 1 is `start` to `stop` of the whole.
-
-    what : comes before its messages.
-    """
-
-    def report(fraction: float, stage: str, message: str = "") -> None:
-        said = ", ".join(filter(None, (what, message)))
-        progress(start + (stop - start) * fraction, stage, said)
-
-    return report
-
-
-def parts(
-    progress: Progress, stop: float, numbers: Sequence[int]
-) -> Iterator[tuple[Progress, int]]:
-    """Each candidate with the progress of its fit; all of them are `stop` of the whole."""
-    for done, number in enumerate(numbers):
-        start, end = (stop * one / len(numbers) for one in (done, done + 1))
-        yield share(progress, start, end, f"{number} clusters"), number

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.checks import Float, require_rows
+from models.arrays import Float, Mask, Matrix, row_blocks
+from models.checks import require_rows
 from models.clusters.choosing import Count
-from models.data import Data, Matrix, require_finite
+from models.data import Data, require_finite
 from models.errors import UsageError
-from models.numerics.softmax import row_blocks
 
 TOP_TERMS = 10
 """Terms of a cluster that a model's facts list."""
@@ -22,8 +22,6 @@ NAMED_BY = 3
 """Of which as many name it."""
 
 BLOCK = 1 << 20
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def require_counts(features: Matrix, *, whole: bool) -> None:

@@ -21,11 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.checks import Float, Int
+from models.arrays import Float, Int, Matrix
 from models.clusters.choosing import Choice
 from models.clusters.kmeans import TINY, squared_distances
-from models.data import Matrix
-from models.method import Progress
+from models.progress import Progress
 
 Dispersion = Callable[[npt.NDArray[np.floating], int], float]
 """Inertia of a partition of these points into so many clusters."""

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.checks import Float, Int, Points, as_floats, blocks, require_usable
+from models.arrays import Float, Int, Matrix
+from models.checks import Points, as_floats, blocks, require_usable
 from models.clusters.placing import by_size, normalize, permute, reorder
-from models.data import Matrix
-from models.method import Model, Progress
+from models.method import Model
+from models.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.checks import Float, Int
+from models.arrays import Float, Int, row_blocks
 from models.method import Predictions, Shapes
-from models.numerics.softmax import row_blocks
 from models.tree.tree import Tree
 
 

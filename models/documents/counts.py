@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.documents.vocabulary import Tokens
-from models.method import Progress, silent
+from models.progress import Progress, silent
 
 _BLOCK = 1 << 22
 """Pairs of tokens that are counted at once."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int
 from models.documents.tokens import tokens
 from models.errors import UsageError
-from models.method import Progress, silent
+from models.progress import Progress, silent
 
-Int = npt.NDArray[np.int64]
 Read = Callable[[str], list[str]]
 """How the words of a text are found, as `models.documents.tokens` has it."""
 

@@ -12,22 +12,17 @@ Cost: that of the neighbours, and O(N D) for each part that is joined to a large
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.checks import FLAT, distinct, flat
 from models.graphs.neighbours import between, nearest
-from models.method import Progress, silent
 from models.numerics.distances import Metric
-from models.numerics.softmax import row_blocks
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
+from models.progress import Progress, silent
 
 MOST_COMPARED = 2 * 10**9
 

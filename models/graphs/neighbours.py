@@ -13,20 +13,15 @@ float32 and 24 bytes for each neighbour.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.checks import FLAT, as_metric, flat, refuse_distance
 from models.errors import UsageError
-from models.method import Progress
 from models.numerics.distances import Metric
-from models.numerics.softmax import row_blocks
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
+from models.progress import Progress
 
 EXACT_POINTS = 10_000
 MOST_POINTS_EXACT = 50_000

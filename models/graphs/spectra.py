@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from models.checks import Float, Int
+from models.arrays import Float, Int
 from models.errors import UsageError
 
 NO_EDGE = 1e-13

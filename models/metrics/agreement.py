@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.lca_order import LeafOrder, PointOrder
@@ -20,9 +20,6 @@ from models.metrics.loops import pairs
 from models.metrics.pair_profile import Sight
 from models.tree.parents import under
 from models.tree.tree import Tree
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 EXACT_STEPS = 4_000_000_000
 """All pairs are compared where that takes up to about so many steps, some seconds."""
@@ -102,7 +99,7 @@ def robinson_foulds(tree: Tree, truth: Tree) -> Estimate:
     return Estimate((n_own + n_others - 2 * n_shared) / (n_own + n_others))
 
 
-def _groups(tree: Tree, place: Rows) -> tuple[Rows, int]:
+def _groups(tree: Tree, place: Int) -> tuple[Int, int]:
     """Groups that are intervals of places, each as a number, and how many others there are.
 
     Nodes over the same points are one group: a node of all its parent's points is left out.
@@ -200,12 +197,12 @@ class _Cells:
     row_meet : (n_rows - 1,) lowest node over each of them and the next.
     """
 
-    leaf: Rows
-    row: Rows
-    count: Rows
-    meet: Rows
-    row_leaf: Rows
-    row_meet: Rows
+    leaf: Int
+    row: Int
+    count: Int
+    meet: Int
+    row_leaf: Int
+    row_meet: Int
 
     @classmethod
     def of(cls, tree: Tree, other: Tree) -> _Cells:

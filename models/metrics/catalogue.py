@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from models.data import Matrix
+from models.arrays import Matrix
 from models.errors import UsageError
-from models.method import Progress, silent
 from models.metrics.against_features import AGAINST_FEATURES
 from models.metrics.against_hierarchy import AGAINST_HIERARCHY
 from models.metrics.against_labels import AGAINST_LABELS
@@ -18,6 +17,7 @@ from models.metrics.against_pairs import AGAINST_PAIRS
 from models.metrics.estimate import Estimate
 from models.metrics.evaluation import Evaluation, Kernel, Subject
 from models.metrics.metric import Metric
+from models.progress import Progress, silent
 from models.tree.tree import Tree
 
 

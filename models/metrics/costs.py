@@ -16,16 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.loops import trees
 from models.metrics.pairs import BLOCK_VALUES, Cosine, Pairs, SparsePairs
 from models.tree.tree import Tree
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 EXACT_POINTS = 5_000
 """Up to so many points, numbers computed from features are computed for all pairs."""
@@ -102,7 +99,7 @@ class _Weighing:
 
     metric: str
     tree: Tree
-    factor: Rows
+    factor: Int
     points: PointOrder
     exact_points: int
     rng: np.random.Generator | None
@@ -179,7 +176,7 @@ def cophenetic_correlation(
     return Estimate(value, error, (_sampled("cophenetic_correlation", tree), *distances.warnings))
 
 
-def _sum_of_cosines(tree: Tree, cosine: Cosine, factor: Rows) -> float:
+def _sum_of_cosines(tree: Tree, cosine: Cosine, factor: Int) -> float:
     """`_Weighing.sum` for (1 + x.y) / 2, x and y of length one or 0."""
     n_pairs = tree.size * (tree.size - 1) // 2
     below = np.bincount(tree.parent[1:], n_pairs[1:], tree.n_nodes)
@@ -218,7 +215,7 @@ class _Moments:
     x_range: tuple[float, float] = (np.inf, -np.inf)
     y_range: tuple[float, float] = (np.inf, -np.inf)
 
-    def add(self, x: Floats, y: Floats) -> None:
+    def add(self, x: Float, y: Float) -> None:
         n = x.shape[0]
         total = self.n + n
         mean_x, mean_y = float(x.mean()), float(y.mean())
@@ -241,7 +238,7 @@ class _Moments:
         return "distance" if self.y_range[0] == self.y_range[1] or self.yy == 0.0 else ""
 
 
-def _all_pairs(points: PointOrder, pairs: Pairs) -> Iterator[tuple[Rows, Floats]]:
+def _all_pairs(points: PointOrder, pairs: Pairs) -> Iterator[tuple[Int, Float]]:
     """Least common ancestors and numbers of all pairs, those of one point and all later at once."""
     n_points = points.order.shape[0]
     step = max(1, BLOCK_VALUES // max(1, n_points))
@@ -254,7 +251,7 @@ def _all_pairs(points: PointOrder, pairs: Pairs) -> Iterator[tuple[Rows, Floats]
 
 def _some_pairs(
     points: PointOrder, pairs: Pairs, rng: np.random.Generator | None
-) -> tuple[Rows, Floats]:
+) -> tuple[Int, Float]:
     """Least common ancestors and numbers of `SAMPLED_PAIRS` pairs of distinct points."""
     rng = rng or np.random.default_rng(0)
     n_points = points.order.shape[0]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.data import Matrix
+from models.arrays import Matrix
 from models.errors import UsageError
 from models.metrics.flat import Contingency, contingency
 from models.metrics.hierarchical import upper_part

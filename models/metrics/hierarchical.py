@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.labels import Classes
@@ -18,8 +18,6 @@ from models.metrics.lca_order import LeafOrder
 from models.metrics.loops import trees
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary
-
-Rows = npt.NDArray[np.int64]
 
 EXACT_STEPS = 4_000_000_000
 """LHD is exact where that takes up to about so many steps, some seconds."""
@@ -38,11 +36,11 @@ class Cells:
     class_start : (n_classes + 1,) first cell of each class.
     """
 
-    class_: Rows
-    place: Rows
-    count: Rows
-    before: Rows
-    class_start: Rows
+    class_: Int
+    place: Int
+    count: Int
+    before: Int
+    class_start: Int
 
     @classmethod
     def of(cls, tree: Tree, classes: Classes, leaves: LeafOrder) -> Cells:
@@ -56,16 +54,16 @@ class Cells:
         return cls(table.cluster, table.class_, table.count, before, start)
 
     @property
-    def class_before(self) -> Rows:
+    def class_before(self) -> Int:
         """(n_classes + 1,) points in all earlier classes."""
         return self.before[self.class_start]
 
     @property
-    def class_size(self) -> Rows:
+    def class_size(self) -> Int:
         """(n_classes,) points of each class."""
         return np.diff(self.class_before)
 
-    def range_under(self, node: Rows, class_: Rows, leaves: LeafOrder) -> tuple[Rows, Rows]:
+    def range_under(self, node: Int, class_: Int, leaves: LeafOrder) -> tuple[Int, Int]:
         """For pairs of a node and a class, the range of that class's cells under the node."""
         n_leaves = leaves.leaf.shape[0]
         key = self.class_ * n_leaves + self.place
@@ -75,7 +73,7 @@ class Cells:
             np.searchsorted(key, first + leaves.end[node]),
         )
 
-    def meets(self, leaves: LeafOrder) -> Rows:
+    def meets(self, leaves: LeafOrder) -> Int:
         """(n_cells,) lowest node over each cell and the next of its class; -1 for the last one.
 
         O(n_cells + n_leaves log n_leaves).
@@ -85,7 +83,7 @@ class Cells:
         meet[left] = leaves.topmost(self.place[left], self.place[left + 1])
         return meet
 
-    def draw(self, n: int, rng: np.random.Generator, *, apart: bool) -> tuple[Rows, Rows]:
+    def draw(self, n: int, rng: np.random.Generator, *, apart: bool) -> tuple[Int, Int]:
         """Cells of n pairs of distinct points of the same class, uniform over all such pairs.
 
         apart : only pairs in different leaves.
@@ -208,7 +206,7 @@ def lhd(
     return Estimate(min(1.0, total / n_pairs))
 
 
-def upper_part(tree: Tree, nodes: Rows, cluster_of_point: Rows) -> Tree:
+def upper_part(tree: Tree, nodes: Int, cluster_of_point: Int) -> Tree:
     """The tree above some nodes, which become its leaves.
 
     nodes : (n_clusters,) nodes of which none lies above another, and that hold all points.
@@ -233,5 +231,5 @@ def upper_part(tree: Tree, nodes: Rows, cluster_of_point: Rows) -> Tree:
     )
 
 
-def _choose2(size: Rows) -> int:
+def _choose2(size: Int) -> int:
     return int((size * (size - 1) // 2).sum())

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.data import Matrix, require_finite
+from models.arrays import Matrix
+from models.data import require_finite
 from models.errors import UsageError
 from models.metrics.pairs import MatrixPairs, SparsePairs
 

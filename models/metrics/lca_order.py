@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.metrics.loops import trees
 from models.tree.tree import Tree
 from models.tree.walk import range_minima
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,10 @@ class LeafOrder:
     meet : (n_leaves - 1,) least common ancestor of the leaves at places p and p + 1.
     """
 
-    leaf: Rows
-    start: Rows
-    end: Rows
-    meet: Rows
+    leaf: Int
+    start: Int
+    end: Int
+    meet: Int
 
     @classmethod
     def of(cls, tree: Tree) -> LeafOrder:
@@ -45,7 +43,7 @@ class LeafOrder:
         meet[start[later] - 1] = tree.parent[later]
         return cls(leaf, start, end, meet)
 
-    def topmost(self, low: Rows, high: Rows) -> Rows:
+    def topmost(self, low: Int, high: Int) -> Int:
         """(n,) least common ancestors of the leaves at places `low[i]` < `high[i]`.
 
         O(n_leaves log n_leaves + n).
@@ -62,8 +60,8 @@ class PointOrder:
         where they share one. That of `order[s]` and `order[t]`, s < t, is `meet[s:t].min()`.
     """
 
-    order: Rows
-    meet: Rows
+    order: Int
+    meet: Int
 
     @classmethod
     def of(cls, tree: Tree, leaves: LeafOrder) -> PointOrder:
@@ -76,13 +74,13 @@ class PointOrder:
         meet[apart] = leaves.topmost(place[apart], place[apart + 1])
         return cls(order, meet)
 
-    def topmost(self, low: Rows, high: Rows) -> Rows:
+    def topmost(self, low: Int, high: Int) -> Int:
         """(n,) least common ancestors of the points at places `low[i]` < `high[i]`.
 
         O(n_points log n_points + n).
         """
         return range_minima(self.meet, low, high)
 
-    def after(self, place: int) -> Rows:
+    def after(self, place: int) -> Int:
         """(n_points - 1 - place,) least common ancestors of the point there and each later one."""
         return np.minimum.accumulate(self.meet[place:])

@@ -14,19 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Matrix
+from models.arrays import Float, Int, Matrix
 from models.errors import UsageError
-from models.method import Progress, silent
 from models.metrics import flat
 from models.metrics.inputs import features_of
 from models.metrics.labels import classes_of
 from models.metrics.lca_order import LeafOrder
 from models.metrics.loops import exemplars as exemplar_sweeps
 from models.metrics.loops import nodes
+from models.progress import Progress, silent
 from models.tree.tree import Tree
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 POOL = 64
 """Points that are looked at for each node while they hold the nearest to its mean."""
@@ -51,13 +48,13 @@ class NodeReport:
     warnings : one sentence each.
     """
 
-    size: Ints
+    size: Int
     class_name: list[int] | list[str] | None = None
-    purity: Floats | None = None
-    entropy: Floats | None = None
-    n_classes: Ints | None = None
-    majority: Ints | None = None
-    exemplars: Ints | None = None
+    purity: Float | None = None
+    entropy: Float | None = None
+    n_classes: Int | None = None
+    majority: Int | None = None
+    exemplars: Int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -142,7 +139,7 @@ def _classes(
 
 def _exemplars(
     tree: Tree, leaves: LeafOrder, features: npt.NDArray[Any], n_exemplars: int
-) -> tuple[Ints, int]:
+) -> tuple[Int, int]:
     """The exemplars, and of how many nodes they are not sure to be the nearest."""
     place = leaves.start[tree.leaf_of_point]
     order = np.argsort(place, kind="stable")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float
 from models.tree.parents import under
 from models.tree.tree import Tree
 
 Leaves = npt.NDArray[np.integer[Any]]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Sight:
     """
 
     tree: Tree
-    up: Floats
-    add: Floats
-    rate: Floats
+    up: Float
+    add: Float
+    rate: Float
 
     @classmethod
     def shortest_path(cls, tree: Tree) -> Sight:
         longest = max(1, _diameter(tree))
-        depth: Floats = tree.depth / longest
+        depth: Float = tree.depth / longest
         return cls(tree, 2.0 * depth, 0.5 - depth, np.ones(tree.n_nodes))
 
     @classmethod
@@ -60,10 +60,10 @@ class Sight:
         up /= np.sqrt(float(share @ (up[used] * up[used])))
         return cls(tree, up, np.zeros(tree.n_nodes), np.ones(tree.n_nodes))
 
-    def of(self, node: Leaves, first: Leaves, second: Leaves) -> Floats:
+    def of(self, node: Leaves, first: Leaves, second: Leaves) -> Float:
         """(n,) what it says of the leaves `first[i]` and `second[i]`, which meet at `node[i]`."""
         share = np.minimum(self.rate[first], self.rate[second])
-        said: Floats = self.up[node] * share + self.add[first] + self.add[second]
+        said: Float = self.up[node] * share + self.add[first] + self.add[second]
         return said
 
 

@@ -10,10 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from models.data import Matrix
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from models.arrays import Float, Int, Matrix
 
 BLOCK_VALUES = 1 << 22
 """About how many values are held at a time."""
@@ -37,11 +34,11 @@ class Pairs(Protocol):
     @property
     def width(self) -> int: ...
 
-    def block(self, first: Rows, second: Rows) -> Floats:
+    def block(self, first: Int, second: Int) -> Float:
         """(len(first), len(second)) numbers of all pairs of one point of each."""
         ...
 
-    def at(self, first: Rows, second: Rows) -> Floats:
+    def at(self, first: Int, second: Int) -> Float:
         """(n,) numbers of the pairs `first[i]`, `second[i]`."""
         ...
 
@@ -63,10 +60,10 @@ class MatrixPairs:
         self.negative = negative
         self.warnings = warnings
 
-    def block(self, first: Rows, second: Rows) -> Floats:
+    def block(self, first: Int, second: Int) -> Float:
         return self._matrix[first[:, None], second].astype(np.float64, copy=False)
 
-    def at(self, first: Rows, second: Rows) -> Floats:
+    def at(self, first: Int, second: Int) -> Float:
         return self._matrix[first, second].astype(np.float64, copy=False)
 
 
@@ -80,9 +77,9 @@ class SparsePairs:
         self, matrix: Any, warnings: tuple[str, ...] = (), *, negative: bool = False
     ) -> None:
         upper = sp.triu(matrix, k=1, format="coo")
-        self.first: Rows = upper.row.astype(np.int64)
-        self.second: Rows = upper.col.astype(np.int64)
-        self.value: Floats = upper.data.astype(np.float64)
+        self.first: Int = upper.row.astype(np.int64)
+        self.second: Int = upper.col.astype(np.int64)
+        self.value: Float = upper.data.astype(np.float64)
         self.negative = negative
         self.warnings = warnings
 
@@ -104,14 +101,14 @@ class _FeaturePairs:
             return 1 + int(features.nnz) // max(1, int(features.shape[0]))
         return int(features.shape[1])
 
-    def rows(self, index: Rows | slice) -> Any:
+    def rows(self, index: Int | slice) -> Any:
         """(n, n_features) float64 rows of the features, sparse where they are."""
         return self._features[index].astype(np.float64)
 
-    def block(self, first: Rows, second: Rows) -> Floats:
+    def block(self, first: Int, second: Int) -> Float:
         raise NotImplementedError
 
-    def at(self, first: Rows, second: Rows) -> Floats:
+    def at(self, first: Int, second: Int) -> Float:
         step = max(1, CACHED_VALUES // max(1, self.width))
         answer = np.empty(first.shape[0], dtype=np.float64)
         for start in range(0, first.shape[0], step):
@@ -119,7 +116,7 @@ class _FeaturePairs:
             answer[part] = self._between(self.rows(first[part]), self.rows(second[part]))
         return answer
 
-    def _between(self, first: Any, second: Any) -> Floats:
+    def _between(self, first: Any, second: Any) -> Float:
         """(n,) numbers of the rows of two matrices of the same shape."""
         raise NotImplementedError
 
@@ -127,10 +124,10 @@ class _FeaturePairs:
 class Euclidean(_FeaturePairs):
     """Euclidean distances of rows."""
 
-    def block(self, first: Rows, second: Rows) -> Floats:
+    def block(self, first: Int, second: Int) -> Float:
         return np.sqrt(_squared(self.rows(first), self.rows(second)))
 
-    def _between(self, first: Any, second: Any) -> Floats:
+    def _between(self, first: Any, second: Any) -> Float:
         return np.sqrt(_squared_norms(first - second))
 
 
@@ -157,26 +154,26 @@ class Cosine(_FeaturePairs):
         """Columns of a dense feature matrix; 0 of a sparse one."""
         return 0 if sp.issparse(self._features) else int(self._features.shape[1])
 
-    def unit(self, part: slice, columns: slice) -> Floats:
+    def unit(self, part: slice, columns: slice) -> Float:
         """(n, n_columns) some columns of dense rows, the rows brought to length one."""
         rows = self._features[part, columns].astype(np.float64, order="C")
         rows *= self._scale[part, None]
         return rows
 
-    def block(self, first: Rows, second: Rows) -> Floats:
+    def block(self, first: Int, second: Int) -> Float:
         product = self.rows(first) @ self.rows(second).T
         dense = product.toarray() if sp.issparse(product) else product
-        cosine: Floats = dense * self._scale[first][:, None] * self._scale[second]
+        cosine: Float = dense * self._scale[first][:, None] * self._scale[second]
         return _to_similarity(cosine)
 
-    def at(self, first: Rows, second: Rows) -> Floats:
+    def at(self, first: Int, second: Int) -> Float:
         cosine = super().at(first, second) * self._scale[first] * self._scale[second]
         return _to_similarity(cosine)
 
-    def _between(self, first: Any, second: Any) -> Floats:
+    def _between(self, first: Any, second: Any) -> Float:
         if sp.issparse(first):
             return np.asarray(first.multiply(second).sum(axis=1)).ravel()
-        product: Floats = np.einsum("ij,ij->i", first, second)
+        product: Float = np.einsum("ij,ij->i", first, second)
         return product
 
 
@@ -200,13 +197,13 @@ class Gaussian(_FeaturePairs):
                 spread += float(_squared_norms(rows - mean).sum())
         return 2.0 * max(0.0, spread) / int(n_points - 1)
 
-    def block(self, first: Rows, second: Rows) -> Floats:
+    def block(self, first: Int, second: Int) -> Float:
         return self._weigh(_squared(self.rows(first), self.rows(second)))
 
-    def _between(self, first: Any, second: Any) -> Floats:
+    def _between(self, first: Any, second: Any) -> Float:
         return self._weigh(_squared_norms(first - second))
 
-    def _weigh(self, squared: Floats) -> Floats:
+    def _weigh(self, squared: Float) -> Float:
         return np.exp(squared / (-2.0 * self.width2)) if self.width2 else np.ones_like(squared)
 
 
@@ -215,23 +212,23 @@ def _slices(features: Matrix) -> list[slice]:
     return [slice(at, at + step) for at in range(0, features.shape[0], step)]
 
 
-def _squared(first: Any, second: Any) -> Floats:
+def _squared(first: Any, second: Any) -> Float:
     """(len(first), len(second)) squared Euclidean distances."""
     if not sp.issparse(first):
         return cdist(first, second, "sqeuclidean")  # type: ignore[no-any-return]
     product = (first @ second.T).toarray()
     norms = _squared_norms(first)[:, None] + _squared_norms(second)
-    squared: Floats = np.maximum(norms - 2.0 * product, 0.0)
+    squared: Float = np.maximum(norms - 2.0 * product, 0.0)
     return squared
 
 
-def _squared_norms(rows: Any) -> Floats:
+def _squared_norms(rows: Any) -> Float:
     if sp.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    total: Floats = np.einsum("ij,ij->i", rows, rows)
+    total: Float = np.einsum("ij,ij->i", rows, rows)
     return total
 
 
-def _to_similarity(cosine: Floats) -> Floats:
-    similarity: Floats = (1.0 + np.clip(cosine, -1.0, 1.0)) / 2.0
+def _to_similarity(cosine: Float) -> Float:
+    similarity: Float = (1.0 + np.clip(cosine, -1.0, 1.0)) / 2.0
     return similarity

@@ -13,17 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from models.data import Matrix
+from models.arrays import Float, Int, Matrix
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.pairs import BLOCK_VALUES, Pairs
 from models.tree.cut import Cut
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 EXACT_VALUES = 4_000_000_000
 """Values read for one metric at most, some seconds; where all pairs take more, some are drawn."""
@@ -39,9 +35,9 @@ class Groups:
     group_of_point : (n_points,).
     """
 
-    order: Rows
-    start: Rows
-    group_of_point: Rows
+    order: Int
+    start: Int
+    group_of_point: Int
 
     @classmethod
     def of(cls, clusters: Cut) -> Groups:
@@ -57,7 +53,7 @@ class Groups:
         return int(self.start.shape[0]) - 1
 
     @property
-    def size(self) -> Rows:
+    def size(self) -> Int:
         """(n_groups,) points in each."""
         return np.diff(self.start)
 
@@ -154,7 +150,7 @@ def calinski_harabasz(features: Matrix, clusters: Cut) -> Estimate:
     return Estimate((between / (n_groups - 1)) / (within / (n_points - n_groups)))
 
 
-def _silhouettes(distances: Pairs, groups: Groups, chosen: Rows) -> Floats:
+def _silhouettes(distances: Pairs, groups: Groups, chosen: Int) -> Float:
     """(n,) silhouettes of the points `chosen`."""
     n_points = groups.order.shape[0]
     size = groups.size.astype(np.float64)
@@ -184,7 +180,7 @@ def _silhouettes(distances: Pairs, groups: Groups, chosen: Rows) -> Floats:
     return values
 
 
-def _centres(features: Matrix, groups: Groups) -> Floats:
+def _centres(features: Matrix, groups: Groups) -> Float:
     """(n_groups, n_features) means of the clusters."""
     total = np.zeros((groups.n_groups, features.shape[1]), dtype=np.float64)
     for part in _parts(features):
@@ -201,9 +197,7 @@ def _centres(features: Matrix, groups: Groups) -> Floats:
     return total
 
 
-def _from_centres(
-    features: Matrix, groups: Groups, centre: Floats
-) -> Iterator[tuple[Rows, Floats]]:
+def _from_centres(features: Matrix, groups: Groups, centre: Float) -> Iterator[tuple[Int, Float]]:
     """Some points at a time: their clusters, and their squared distances from the centres."""
     for part in _parts(features):
         rows: Any = features[groups.order[part]].astype(np.float64)
@@ -219,7 +213,7 @@ def _from_centres(
         yield group, squared
 
 
-def _overlaps(centre: Floats, spread: Floats, chosen: Rows) -> Floats:
+def _overlaps(centre: Float, spread: Float, chosen: Int) -> Float:
     """(n,) of each cluster chosen the greatest (s_i + s_j) / d_ij."""
     greatest = np.empty(chosen.shape[0], dtype=np.float64)
     step = max(1, BLOCK_VALUES // centre.shape[0])
@@ -231,7 +225,7 @@ def _overlaps(centre: Floats, spread: Floats, chosen: Rows) -> Floats:
     return greatest
 
 
-def _group(groups: Groups, part: slice) -> Rows:
+def _group(groups: Groups, part: slice) -> Int:
     return groups.group_of_point[groups.order[part]]
 
 

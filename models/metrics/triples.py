@@ -9,17 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.metrics.costs import EXACT_POINTS, triplet_cost
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.loops import triples
 from models.metrics.pairs import BLOCK_VALUES, Pairs, SparsePairs
 from models.tree.tree import Tree
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 EXACT_STEPS = 1_000_000_000
 """Triangles of a sparse similarity are found exactly in up to so many steps, some seconds."""
@@ -78,7 +75,7 @@ def wang_wang_ratio(
     return Estimate(value, value * error / least, (note, *notes))
 
 
-def _full(similarity: Pairs, n_points: int) -> Floats:
+def _full(similarity: Pairs, n_points: int) -> Float:
     weight = np.empty((n_points, n_points), dtype=np.float64)
     everyone = np.arange(n_points)
     step = max(1, BLOCK_VALUES // n_points)
@@ -156,12 +153,12 @@ class _Edges:
     end.
     """
 
-    start: Rows
-    end: Rows
-    value: Floats
+    start: Int
+    end: Int
+    value: Float
 
     @classmethod
-    def of(cls, first: Rows, second: Rows, value: Floats, degree: Rows) -> _Edges:
+    def of(cls, first: Int, second: Int, value: Float, degree: Int) -> _Edges:
         n_points = degree.shape[0]
         rank = np.empty(n_points, dtype=np.int64)
         rank[np.lexsort((np.arange(n_points), degree))] = np.arange(n_points)
@@ -173,9 +170,9 @@ class _Edges:
         return cls(start, high[order], value[order])
 
     @property
-    def _steps(self) -> Rows:
+    def _steps(self) -> Int:
         """(n_edges,) edges that go on from each edge's end."""
-        steps: Rows = np.diff(self.start)[self.end]
+        steps: Int = np.diff(self.start)[self.end]
         return steps
 
     @property

@@ -6,14 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.data import listed
 from models.errors import UsageError
 from models.metrics.labels import Classes
 from models.tree.tree import Tree, sizes
-
-Rows = npt.NDArray[np.int64]
 
 
 def truth_over_points(
@@ -77,7 +75,7 @@ def _counts_rows(hierarchy: Tree, names: list[int] | list[str]) -> bool:
     return single and int(names[0]) >= 0 and int(names[-1]) < hierarchy.n_points
 
 
-def _leaves_named(hierarchy: Tree, labels: list[str]) -> tuple[Rows, list[str]]:
+def _leaves_named(hierarchy: Tree, labels: list[str]) -> tuple[Int, list[str]]:
     """(n,) the leaf that each label names, and the labels that name none or several."""
     named: dict[str, int] = {}
     for leaf in hierarchy.leaves.tolist():

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Float = npt.NDArray[np.float64]
+from models.arrays import Float
 
 LEAST = 20.0
 """The lowest order that is expanded: the first term left out is below 1e-15 there."""

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float
 from models.errors import UsageError
 
-Float = npt.NDArray[np.float64]
 Metric = Literal[
     "euclidean",
     "sqeuclidean",

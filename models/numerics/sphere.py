@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Matrix
-
-Float = npt.NDArray[np.float64]
+from models.arrays import Float, Matrix
 
 
 def uniform(n_points: int, n_features: int, rng: np.random.Generator) -> Float:

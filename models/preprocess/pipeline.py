@@ -15,9 +15,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import TypeAdapter
 
-from models.data import Matrix, require_finite
+from models.arrays import Arrays, Matrix
+from models.data import require_finite
 from models.errors import UsageError
-from models.method import Arrays
 from models.preprocess.steps import Step, Words
 from models.rows import Rows, widened
 

@@ -17,15 +17,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import BaseModel, ConfigDict, Field
 
-from models.data import Matrix
+from models.arrays import Arrays, Float, Matrix
 from models.documents.counts import of_documents
 from models.documents.tokens import Stemming, StopWords, reader
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
-from models.method import Arrays
 from models.parameters import Whole
 
-Float = npt.NDArray[np.float64]
 Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
 """Gives all rows from the first to the last, in blocks, each time it is called."""
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int, Int32
 from models.tree.clusters import clusters
-from models.tree.labels import Codes, Labels, leaf_codes
+from models.tree.labels import Labels, leaf_codes
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
-Rows = npt.NDArray[np.int64]
 _CELLS = 1 << 22
 """Counts are kept in a table of up to so many cells, else sorted."""
 
@@ -29,11 +29,11 @@ class Categories:
     warnings : one sentence each.
     """
 
-    of_leaf: Codes
-    changes: Codes
-    size: Rows
+    of_leaf: Int32
+    changes: Int32
+    size: Int
     labels: Labels | None = None
-    node: Rows | None = None
+    node: Int | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -77,8 +77,8 @@ def of_labels(tree: Tree, labels: Labels) -> Categories:
 
 
 def shared(
-    tree: Tree, found: Categories, nodes: Rows, majority: npt.NDArray[np.bool_]
-) -> tuple[Rows, npt.NDArray[np.float64]]:
+    tree: Tree, found: Categories, nodes: Int, majority: npt.NDArray[np.bool_]
+) -> tuple[Int, npt.NDArray[np.float64]]:
     """Category of each of `nodes` and the share of the leaves under it that have it.
 
     A node has a category where all leaves under it share it; where `majority`, that of most of
@@ -99,7 +99,7 @@ def shared(
     return category, share
 
 
-def _most(found: Categories, start: Rows, count: Rows) -> tuple[Rows, Rows]:
+def _most(found: Categories, start: Int, count: Int) -> tuple[Int, Int]:
     """Category and times of the most frequent one in each stretch of leaves, -1 and 0 for none."""
     ends = np.cumsum(count)
     leaf = np.repeat(start - ends + count, count) + np.arange(int(ends[-1]))

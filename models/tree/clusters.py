@@ -9,11 +9,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int
 from models.errors import UsageError
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Clusters:
     warning : a sentence where the cut is not quite what was asked for.
     """
 
-    nodes: Rows
+    nodes: Int
     heights: tuple[float | None, float | None] | None
     warning: str | None = None
 
@@ -130,7 +129,7 @@ def _heights(openings: _Openings, steps: int) -> tuple[float | None, float | Non
     return lowest, below
 
 
-def _under(tree: Tree, opened: npt.NDArray[np.int32]) -> Rows:
+def _under(tree: Tree, opened: npt.NDArray[np.int32]) -> Int:
     """The closed nodes under the opened ones, which form the top of the tree."""
     if not opened.size:
         return np.zeros(1, dtype=np.int64)
@@ -144,7 +143,7 @@ def _under(tree: Tree, opened: npt.NDArray[np.int32]) -> Rows:
     return np.sort(below[~is_open[below]])
 
 
-def _by_level(tree: Tree, level: int) -> Rows:
+def _by_level(tree: Tree, level: int) -> Int:
     if level < 0:
         raise UsageError(
             f"The cut's level is {level}; it must be 0 (the root) or more.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int32
 from models.errors import UsageError
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
@@ -16,7 +17,7 @@ from models.tree.tree import Tree
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Codes = npt.NDArray[np.int32]
+
 _SLICE = 1 << 15
 """Texts converted at a time: the interpreter's lock is held for so many."""
 
@@ -33,7 +34,7 @@ class Labels:
     """
 
     of: Literal["row", "leaf"]
-    code: Codes
+    code: Int32
     text: pa.StringArray
     times: npt.NDArray[np.int64]
     in_order: npt.NDArray[np.int64]
@@ -119,7 +120,7 @@ def mix(tree: Tree, found: Labels, node: int, most: int = 20) -> Mix:
     )
 
 
-def leaf_codes(tree: Tree, found: Labels) -> Codes:
+def leaf_codes(tree: Tree, found: Labels) -> Int32:
     """(n_leaves,) of each leaf by node id the most frequent label of its rows, -1 without any.
 
     Of equally frequent ones the first in sorted order. O(n_points log n_points).

@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int, Int32
 from models.tree import parents
 from models.tree.tree import Tree, sizes
 
-Places = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
-
-_counts: WeakKeyDictionary[Tree, Rows] = WeakKeyDictionary()
+_counts: WeakKeyDictionary[Tree, Int] = WeakKeyDictionary()
 _kept: WeakKeyDictionary[Tree, Spans] = WeakKeyDictionary()
 
 
-def leaf_counts(tree: Tree) -> Rows:
+def leaf_counts(tree: Tree) -> Int:
     """(n_nodes,) number of leaves under each node, 1 for a leaf. O(n_nodes), then kept."""
     found = _counts.get(tree)
     if found is None:
@@ -36,10 +33,10 @@ class Spans:
     count : (n_nodes,) leaves under each node, 1 for a leaf.
     """
 
-    start: Places
-    count: Rows
+    start: Int32
+    count: Int
 
-    def rows(self, tree: Tree, node: int, first: int = 0, stop: int | None = None) -> Rows:
+    def rows(self, tree: Tree, node: int, first: int = 0, stop: int | None = None) -> Int:
         """The points under `node` among rows `first` to `stop` - 1, ascending. O(stop - first)."""
         place = self.start[tree.leaf_of_point[first:stop]]
         begin = int(self.start[node])
@@ -58,7 +55,7 @@ def spans(tree: Tree) -> Spans:
     return found
 
 
-def ordered_starts(tree: Tree, child: Rows) -> Rows:
+def ordered_starts(tree: Tree, child: Int) -> Int:
     """(n_nodes,) leaves on the left of each node if its siblings stand as in `child`.
 
     child : (n_nodes - 1,) as in `Tree.children`, each node's in any order. O(n_nodes log depth).

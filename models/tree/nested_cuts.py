@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
-
-Int = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-Parents = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
+from models.arrays import Int, Int32
+
 Number = TypeVar("Number", np.int64, np.float64)
 
 
-def children(parent: Parents) -> tuple[Rows, Rows]:
+def children(parent: Int32) -> tuple[Int, Int]:
     """Children in compressed rows: those of node v are `child[start[v]:start[v + 1]]`.
 
     Returns `start` (n_nodes + 1,) and `child` (n_nodes - 1,), each node's in row order. A counting
@@ -36,15 +36,15 @@ def children(parent: Parents) -> tuple[Rows, Rows]:
     return edges.indptr.astype(np.int64), edges.indices.astype(np.int64) + 1
 
 
-def add_at(into: npt.NDArray[Any], at: Rows, value: npt.NDArray[Any]) -> None:
+def add_at(into: npt.NDArray[Any], at: Int, value: npt.NDArray[Any]) -> None:
     """As `np.add.at`, which keeps the interpreter's lock meanwhile; integers below 2^53."""
     into += np.bincount(at, value, into.size).astype(into.dtype)
 
 
 def under(
-    parent: Parents,
+    parent: Int32,
     value: npt.NDArray[Number],
-    gather: Callable[[npt.NDArray[Number], Rows, npt.NDArray[Number]], None] = add_at,
+    gather: Callable[[npt.NDArray[Number], Int, npt.NDArray[Number]], None] = add_at,
 ) -> npt.NDArray[Number]:
     """(n_nodes,) sum of `value` over each node and all nodes under it; integers below 2^53.
 
@@ -60,7 +60,7 @@ def under(
     return total
 
 
-def along(parent: Parents, value: npt.NDArray[Number]) -> npt.NDArray[Number]:
+def along(parent: Int32, value: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """(n_nodes,) sum of `value` over each node and all its ancestors. O(n_nodes log depth)."""
     total = value.copy()
     inner, leaf, above = _apart(parent)
@@ -72,7 +72,7 @@ def along(parent: Parents, value: npt.NDArray[Number]) -> npt.NDArray[Number]:
     return total
 
 
-def nearest(parent: Parents, marked: npt.NDArray[np.bool_]) -> Rows:
+def nearest(parent: Int32, marked: npt.NDArray[np.bool_]) -> Int:
     """(n_nodes,) the nearest marked node at or above each, -1 where there is none.
 
     O(n_nodes log depth).
@@ -94,7 +94,7 @@ def nearest(parent: Parents, marked: npt.NDArray[np.bool_]) -> Rows:
 
 
 def places(
-    parent: Parents, width: npt.NDArray[Number]
+    parent: Int32, width: npt.NDArray[Number]
 ) -> tuple[npt.NDArray[Number], npt.NDArray[Number]]:
     """Where each node begins if all stand in a line in preorder, each taking its `width`.
 
@@ -106,7 +106,7 @@ def places(
 
 
 def places_of(
-    parent: Parents, first: Rows, child: Rows, width: npt.NDArray[Number]
+    parent: Int32, first: Int, child: Int, width: npt.NDArray[Number]
 ) -> tuple[npt.NDArray[Number], npt.NDArray[Number]]:
     """`places` where the children of node v are `child[first[v]:first[v + 1]]`, in that order."""
     total = under(parent, width)
@@ -119,7 +119,7 @@ def places_of(
     return along(parent, offset), total
 
 
-def _apart(parent: Parents) -> tuple[Rows, Rows, Rows]:
+def _apart(parent: Int32) -> tuple[Int, Int, Int]:
     """Inner nodes, leaves but for a root, and each inner node's parent by its number among them."""
     has_child = np.zeros(parent.shape[0], dtype=bool)
     has_child[parent[1:]] = True
@@ -131,7 +131,7 @@ def _apart(parent: Parents) -> tuple[Rows, Rows, Rows]:
     return inner, np.flatnonzero(~has_child), above
 
 
-def _doubled(above: Rows) -> Iterator[tuple[Rows, Rows]]:
+def _doubled(above: Int) -> Iterator[tuple[Int, Int]]:
     """For k = 0, 1, ...: the nodes with an ancestor 2^k edges up, and that ancestor."""
     jump = above.copy()
     node = np.flatnonzero(jump >= 0)

@@ -12,7 +12,7 @@ from models.tree.nested_cuts import nested_cuts
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from models.data import Matrix
+    from models.arrays import Matrix
 
 SAMPLE = 1000
 """Points looked at: the curve is an estimate where there are more."""

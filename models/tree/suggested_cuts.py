@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float
 from models.tree.nested_cuts import nested_cuts
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
 
-Float = npt.NDArray[np.float64]
 Curve = Sequence[tuple[int, float]]
 
 MOST = 5

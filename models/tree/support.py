@@ -7,14 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.tree.parents import under
 from models.tree.tree import Tree
 
-Float = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
-
-def support(tree: Tree, replicates: Iterable[tuple[Tree, Rows]]) -> Float:
+def support(tree: Tree, replicates: Iterable[tuple[Tree, Int]]) -> Float:
     """(n_nodes,) support of each node, NaN where the replicates say nothing of it.
 
     replicates : each a tree and the row of `tree`'s data that each of its points is; a row may come
@@ -71,7 +69,7 @@ def _sets(
 
 
 def _jaccard(
-    tree: Tree, other: Tree, row: Rows, leaf: npt.NDArray[np.int32], there: npt.NDArray[np.bool_]
+    tree: Tree, other: Tree, row: Int, leaf: npt.NDArray[np.int32], there: npt.NDArray[np.bool_]
 ) -> tuple[Float, npt.NDArray[np.bool_]]:
     """The best index of each node with one of `other`'s leaves, and which nodes it says much of."""
     own = tree.leaf_of_point[row].astype(np.int64)

@@ -17,15 +17,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.errors import UsageError
 from models.tree.leaf_ranges import ordered_starts, spans
 from models.tree.tree import Tree
 from models.tree.window import Folded
 
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Rotate = Literal["both", "other", "none"]
 
 L = 1.5
@@ -44,8 +42,8 @@ class Tangle:
     entanglement : 0 (the same order) to 1 (the reverse), and before anything was turned.
     """
 
-    left: Rows
-    right: Rows
+    left: Int
+    right: Int
     entanglement: float
     before: float
 
@@ -59,9 +57,9 @@ class Links:
     crossings : pairs of links that cross.
     """
 
-    left: Rows
-    right: Rows
-    n_points: Rows
+    left: Int
+    right: Int
+    n_points: Int
     crossings: int
 
 
@@ -120,7 +118,7 @@ def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
     return replace(right, leaf_of_point=leaf), True
 
 
-def entanglement(first: Rows, second: Rows) -> float:
+def entanglement(first: Int, second: Int) -> float:
     """0 to 1, of the places 0 .. n - 1 of each point in two orders; 0 for a single point."""
     n = len(first)
     ends = np.abs(2.0 * np.arange(n) - (n - 1))
@@ -152,8 +150,8 @@ class _Side:
     """
 
     tree: Tree
-    point: Rows
-    begin: Rows
+    point: Int
+    begin: Int
 
     @classmethod
     def of(cls, tree: Tree) -> _Side:
@@ -162,7 +160,7 @@ class _Side:
         np.cumsum(np.bincount(place, minlength=tree.n_leaves), out=behind[1:])
         return cls(tree, np.argsort(place, kind="stable"), behind[spans(tree).start])
 
-    def ordered_by(self, rank: Rows) -> Rows:
+    def ordered_by(self, rank: Int) -> Int:
         """(n_nodes,) leaves on the left of each node when children stand by their mean `rank`.
 
         Nodes without points come last.
@@ -177,7 +175,7 @@ class _Side:
         return ordered_starts(tree, _by(mean, tree))
 
 
-def _by(mean: Floats, tree: Tree) -> Rows:
+def _by(mean: Float, tree: Tree) -> Int:
     """(n_nodes - 1,) the children as in `Tree.children`, each node's by rising `mean`."""
     first, child = tree.children
     child = child.copy()
@@ -191,13 +189,13 @@ def _by(mean: Floats, tree: Tree) -> Rows:
     return child
 
 
-def _ranks(left: Tree, right: Tree, left_start: Rows, right_start: Rows) -> tuple[Rows, Rows]:
+def _ranks(left: Tree, right: Tree, left_start: Int, right_start: Int) -> tuple[Int, Int]:
     """Place of each point in both trees; points of one leaf stand as in the other tree."""
     first, second = left_start[left.leaf_of_point], right_start[right.leaf_of_point]
     return _rank(first, second, right.n_leaves), _rank(second, first, left.n_leaves)
 
 
-def _rank(place: Rows, then: Rows, n_then: int) -> Rows:
+def _rank(place: Int, then: Int, n_then: int) -> Int:
     """Rank by `place`, of equals by `then` (below `n_then`), of equals by row."""
     order = np.argsort(place * np.int64(n_then) + then, kind="stable")
     rank = np.empty_like(order)
@@ -205,7 +203,7 @@ def _rank(place: Rows, then: Rows, n_then: int) -> Rows:
     return rank
 
 
-def _ends(tree: Tree, shown: Folded) -> Rows:
+def _ends(tree: Tree, shown: Folded) -> Int:
     """(n_nodes,) for leaves: the shown node they are seen at, as a position among the shown.
 
     Leaves under children of the first shown node that are not shown are seen at that node; so are
@@ -223,12 +221,12 @@ def _ends(tree: Tree, shown: Folded) -> Rows:
     return seen[at.start]
 
 
-def _place(start: Rows) -> Rows:
+def _place(start: Int) -> Int:
     """Dense ranks 0, 1, ... of places across."""
     return np.unique(start, return_inverse=True)[1]
 
 
-def _crossings(left: Rows, right: Rows) -> int:
+def _crossings(left: Int, right: Int) -> int:
     """Pairs of links whose ends stand in opposite orders. O(n_left n_right)."""
     shape = int(left.max()) + 1, int(right.max()) + 1
     # A root that is an end begins where its first child does, so a cell may have several links.

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int
 from models.errors import UsageError
 from models.tree import parents
 from models.tree.tree import Tree
 
-Rows = npt.NDArray[np.int64]
 
-
-def ranks(parent: npt.NDArray[np.int32]) -> tuple[Rows, Rows]:
+def ranks(parent: npt.NDArray[np.int32]) -> tuple[Int, Int]:
     """Place of each node in preorder, and number of nodes under it, itself included.
 
     The nodes under v are those of rank `rank[v]` to `rank[v] + weight[v] - 1`. `parent` is as in
@@ -26,7 +25,7 @@ def ranks(parent: npt.NDArray[np.int32]) -> tuple[Rows, Rows]:
     return parents.places(parent, np.ones(parent.shape[0], dtype=np.int64))
 
 
-def preorder(tree: Tree) -> Rows:
+def preorder(tree: Tree) -> Int:
     """(n_nodes,) nodes with each parent right before its children's subtrees.
 
     O(n_nodes log depth).
@@ -34,12 +33,12 @@ def preorder(tree: Tree) -> Rows:
     return _inverse(ranks(tree.parent)[0])
 
 
-def leaf_order(tree: Tree) -> Rows:
+def leaf_order(tree: Tree) -> Int:
     """(n_leaves,) the leaves' nodes from left to right. O(n_nodes log depth)."""
     return leaves_in_order(tree.parent)
 
 
-def leaves_in_order(parent: npt.NDArray[np.int32]) -> Rows:
+def leaves_in_order(parent: npt.NDArray[np.int32]) -> Int:
     """`leaf_order` of a tree that has only its parents yet."""
     tip = np.bincount(parent[1:], minlength=parent.shape[0]) == 0
     place, _ = parents.places(parent, tip.astype(np.int64))
@@ -49,12 +48,12 @@ def leaves_in_order(parent: npt.NDArray[np.int32]) -> Rows:
     return order
 
 
-def internal(tree: Tree) -> Rows:
+def internal(tree: Tree) -> Int:
     """(n_nodes - n_leaves,) rows of the nodes that have children, in row order."""
     return np.flatnonzero(tree.n_children > 0)
 
 
-def path(tree: Tree, node: int) -> Rows:
+def path(tree: Tree, node: int) -> Int:
     """(depth + 1,) nodes from the root to `node`. O(depth). UsageError for an unknown node."""
     require_node(tree, node)
     up = [node]
@@ -64,7 +63,7 @@ def path(tree: Tree, node: int) -> Rows:
     return np.array(up[::-1], dtype=np.int64)
 
 
-def paths(tree: Tree, nodes: npt.ArrayLike) -> tuple[Rows, Rows]:
+def paths(tree: Tree, nodes: npt.ArrayLike) -> tuple[Int, Int]:
     """Paths of many nodes, root first: that of `nodes[i]` is `node[start[i]:start[i + 1]]`.
 
     Returns `start` (n + 1,) and `node` (start[-1],). O(length of the answer + n_nodes log depth).
@@ -82,7 +81,7 @@ def paths(tree: Tree, nodes: npt.ArrayLike) -> tuple[Rows, Rows]:
     return start, node
 
 
-def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Rows:
+def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Int:
     """(n,) lowest common ancestor of each pair of nodes; a node is its own ancestor.
 
     UsageError for an unknown node.
@@ -97,11 +96,11 @@ def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Rows:
     answer = low.copy()
     apart = np.flatnonzero(low < high)
     answer[apart] = range_minima(rank[tree.parent[order]], low[apart] + 1, high[apart] + 1)
-    found: Rows = order[answer]
+    found: Int = order[answer]
     return found
 
 
-def range_minima(values: Rows, start: Rows, stop: Rows) -> Rows:
+def range_minima(values: Int, start: Int, stop: Int) -> Int:
     """(n_ranges,) minimum of `values[start:stop]` for each range; none may be empty.
 
     values : (n,) integers below 2^31. Levels of a sparse table are made one by one and answer the
@@ -130,8 +129,8 @@ class Part:
     """
 
     tree: Tree
-    node: Rows
-    point: Rows
+    node: Int
+    point: Int
     folded: npt.NDArray[np.bool_]
 
 
@@ -232,14 +231,14 @@ def require_node(tree: Tree, node: int) -> None:
         )
 
 
-def _known(tree: Tree, nodes: npt.ArrayLike) -> Rows:
+def _known(tree: Tree, nodes: npt.ArrayLike) -> Int:
     rows = np.asarray(nodes, dtype=np.int64)
     for odd in rows[(rows < 0) | (rows >= tree.n_nodes)][:1]:
         require_node(tree, int(odd))
     return rows
 
 
-def _inverse(rank: Rows) -> Rows:
+def _inverse(rank: Int) -> Int:
     order = np.empty_like(rank)
     order[rank] = np.arange(rank.size)
     return order

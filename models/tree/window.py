@@ -10,13 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int
 from models.errors import UsageError
 from models.tree.layout import Scale, layout, readable_scale
 from models.tree.leaf_ranges import leaf_counts, spans
 from models.tree.tree import Tree
 from models.tree.walk import require_node
-
-Rows = npt.NDArray[np.int64]
 
 _DIGITS = 7
 """Of places: enough for a picture of a million pixels, and half as long as all of them."""
@@ -95,7 +94,7 @@ def fold(
 
 def _first(
     tree: Tree, root: int, max_nodes: int, max_tips: int | None, max_depth: int | None
-) -> tuple[Rows, int, int]:
+) -> tuple[Int, int, int]:
     """The nodes that are opened before the first one that does not fit; nodes and tips by then."""
     counts = leaf_counts(tree)
     inner = np.flatnonzero(tree.n_children)
@@ -117,16 +116,14 @@ def _first(
     return (order[:n], int(shown[n - 1]), int(tips[n - 1])) if n else (order[:0], 1, 1)
 
 
-def _rest(
-    tree: Tree, root: int, shown: Rows, opened: Rows, room: int, max_depth: int | None
-) -> Rows:
+def _rest(tree: Tree, root: int, shown: Int, opened: Int, room: int, max_depth: int | None) -> Int:
     """The smaller nodes that still fit after one did not, one by one."""
     counts = leaf_counts(tree)
     first, child = tree.children
     closed = np.setdiff1d(shown[tree.n_children[shown] > 0], opened, assume_unique=True)
     deepest = None if max_depth is None else int(tree.depth[root]) + max_depth
 
-    def fitting(nodes: Rows) -> list[tuple[int, int, int]]:
+    def fitting(nodes: Int) -> list[tuple[int, int, int]]:
         if deepest is not None:
             nodes = nodes[tree.depth[nodes] < deepest]
         nodes = nodes[(tree.n_children[nodes] > 0) & (tree.n_children[nodes] <= room)]
@@ -148,15 +145,15 @@ def _rest(
     return np.array(more, dtype=np.int64)
 
 
-def _under(first: Rows, child: Rows, nodes: Rows) -> Rows:
+def _under(first: Int, child: Int, nodes: Int) -> Int:
     """The children of all these nodes."""
     begin, n_below = first[nodes], first[nodes + 1] - first[nodes]
     ends = np.cumsum(n_below)
-    found: Rows = child[np.repeat(begin - ends + n_below, n_below) + np.arange(int(ends[-1]))]
+    found: Int = child[np.repeat(begin - ends + n_below, n_below) + np.arange(int(ends[-1]))]
     return found
 
 
-def _columns(tree: Tree, shown: Rows, place: npt.NDArray[np.integer]) -> Folded:
+def _columns(tree: Tree, shown: Int, place: npt.NDArray[np.integer]) -> Folded:
     """The shown nodes in preorder: by where their leaves begin, parents before children."""
     counts = leaf_counts(tree)
     node = shown[np.lexsort((shown, -counts[shown], place[shown]))]

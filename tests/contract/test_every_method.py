@@ -310,5 +310,5 @@ def test_importing_a_methods_module_stays_light() -> None:
 
 @every_method
 def test_every_method_has_a_test_file(method: Method[Any]) -> None:
-    module = type(method).__module__.rpartition(".")[2]
-    assert (ROOT / "tests" / "models" / "methods" / f"test_{module}.py").is_file()
+    *folders, module = type(method).__module__.split(".")
+    assert ROOT.joinpath("tests", *folders, f"test_{module}.py").is_file()

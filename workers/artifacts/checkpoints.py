@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from models.method import Arrays, Checkpoint
+from models.arrays import Arrays
+from models.method import Checkpoint
 from models.registry import methods
 from workers.artifacts import results
 from workers.errors import Missing, TransientError

@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.method import Arrays, Model, Predictions
+from models.arrays import Arrays
+from models.method import Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree
 

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from models.arrays import Arrays
 from models.data import Value
 from models.errors import UsageError
-from models.method import Arrays, Crew, Piece, Progress
+from models.method import Crew, Piece
+from models.progress import Progress
 from models.registry import method
 from workers.child.fit import Plan, run_plan
 from workers.errors import problem_of

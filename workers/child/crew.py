@@ -12,7 +12,9 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from models.method import Arrays, Piece, Progress
+from models.arrays import Arrays
+from models.method import Piece
+from models.progress import Progress
 from workers.artifacts.results import load_arrays
 from workers.model import MOST_PIECES
 

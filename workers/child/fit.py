@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from models.data import Data, Value
 from models.errors import UsageError
-from models.method import Checkpoint, Crew, Fitted, Method, Params, Progress
+from models.method import Checkpoint, Crew, Fitted, Method
+from models.parameters import Params
 from models.preprocess.pipeline import (
     DOCUMENTS,
     ROLE,
@@ -19,6 +20,7 @@ from models.preprocess.pipeline import (
     reads_documents,
 )
 from models.preprocess.pipeline import fit as prepare
+from models.progress import Progress
 from models.registry import method
 from models.rows import Rows
 from models.tree import silhouette
@@ -162,8 +164,9 @@ def prepared_for(
     """
     earlier = Data(values).earlier()
     if earlier is not None:
-        _require_steps(plan.preprocess, earlier.prepared)
-        return apply_to(earlier.prepared, values), earlier.prepared, []
+        prepared = cast(tuple[Pipeline, ...], earlier.prepared)
+        _require_steps(plan.preprocess, prepared)
+        return apply_to(prepared, values), prepared, []
     seed = int(plan.params.get("seed", 0))
     if reads_documents(plan.preprocess):
         pipeline, rows, warnings = prepare(plan.preprocess, _documents(values), seed)

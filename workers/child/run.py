@@ -13,11 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
-from models.method import Arrays, Method, Params, Piece, Progress, silent
+from models.method import Method, Piece
 from models.naming import by_labels, by_terms
+from models.parameters import Params
 from models.preprocess.pipeline import DOCUMENTS, ROLE
+from models.progress import Progress, silent
 from models.registry import method
 from models.rows import Rows
 from models.tree.tree import Tree

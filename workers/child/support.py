@@ -14,10 +14,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import ConfigDict, Field
 
+from models.arrays import Arrays
 from models.data import Value
 from models.errors import UsageError
-from models.method import Arrays, Crew, Piece, Progress
+from models.method import Crew, Piece
 from models.parameters import Exact
+from models.progress import Progress
 from models.rows import Rows
 from models.tree.support import support
 from models.tree.tree import Tree, sizes

@@ -34,36 +34,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.checks import refuse_clusters, require_points, require_squares, require_width
 from models.clusters.kmeans import squared_distances
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.method import (
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Progress,
-    Run,
-    Shapes,
-)
-from models.numerics.softmax import log_softmax, row_blocks
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.numerics.softmax import log_softmax
+from models.parameters import Params
+from models.progress import Progress
 from models.tree.build import from_parents, levels_below
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary, paths
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 SMALLEST_VARIANCE = 1e-12
 """Of the shared variance, relative to the centres' own, where all points lie on their centres."""

@@ -17,22 +17,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from models.checks import require_distinct, require_points, require_squares
-from models.clusters.choosing import share
 from models.clusters.kmeans import Effort
 from models.data import Data, require_finite
-from models.method import (
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-)
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.tree import Tree
 
 
@@ -58,7 +49,7 @@ class BisectingKMeansParams(Params):
             "variance of the features."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class BisectingKMeans(Method[BisectingKMeansParams]):
@@ -101,7 +92,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
             params.n_clusters,
             Effort(params.n_init, params.max_iter, params.tol),
             run.rng,
-            share(run.progress, 0.05, 0.95),
+            subprogress(run.progress, 0.05, 0.95),
         )
         run.progress(0.95, "building the tree")
         tree = grown.tree(data.leaf_names(params.n_clusters, "cluster"))

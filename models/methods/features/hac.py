@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from models.arrays import Float, Int
 from models.checks import (
     FLAT,
     as_metric,
@@ -36,12 +37,11 @@ from models.checks import (
     require_points,
     require_squares,
 )
-from models.clusters.choosing import share
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.neighbours import require_index
-from models.method import Fitted, Input, Method, Paper, Params, Run, Shapes
+from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
     Linkage,
@@ -50,10 +50,9 @@ from models.methods.features.linkage.all_pairs import (
 )
 from models.methods.features.linkage.graph_linkage import BY_CENTRE, EDGE_BYTES, Rule, agglomerate
 from models.numerics.distances import Metric
+from models.parameters import Params
+from models.progress import subprogress
 from models.tree.build import from_merges
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 MOST_POINTS = 200_000
 """Where even the linkages that need little memory take the better part of an hour."""
@@ -242,10 +241,10 @@ def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple
         rule, metric = "spread", "euclidean"
         points = flat(values, params.metric)
     graph = neighbour_graph(
-        points, params.n_neighbors, metric, run.threads, share(run.progress, 0.05, 0.5)
+        points, params.n_neighbors, metric, run.threads, subprogress(run.progress, 0.05, 0.5)
     )
     merges, height = agglomerate(
-        graph, rule, points if rule in BY_CENTRE else None, share(run.progress, 0.5, 0.95)
+        graph, rule, points if rule in BY_CENTRE else None, subprogress(run.progress, 0.5, 0.95)
     )
     if rule == "spread":
         height = as_metric(height, params.metric)

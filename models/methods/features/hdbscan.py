@@ -33,20 +33,19 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from models.arrays import Array, Float, Int
 from models.checks import flat, refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Paper, Params, Run, Shapes
+from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.distances import condensed as condensed_distances
 from models.numerics.distances import pairwise
+from models.parameters import Params
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +179,6 @@ def _largest_finite(values: Float) -> float:
     return float(values[np.isfinite(values)].max(initial=0.0))
 
 
-Array = npt.NDArray[Any]
 HdbscanMetric = Literal[
     "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
 ]

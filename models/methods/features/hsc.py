@@ -24,22 +24,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from models.checks import require_points, require_squares
-from models.clusters.choosing import share
 from models.clusters.kmeans import Effort
 from models.data import Data, require_finite
-from models.method import (
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-)
-from models.methods.features.growing.frontier import grow, in_steps
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.features.growing.frontier import grow
 from models.methods.features.growing.spectral import Spectral, place_nearby
+from models.parameters import Params, Seed
+from models.progress import held_progress, subprogress
 from models.tree.tree import Tree
 
 
@@ -68,7 +59,7 @@ class HSCParams(Params):
         le=1000,
         description="Runs of k-means on the eigenvectors at each node; the best one serves.",
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class HSC(Method[HSCParams]):
@@ -99,7 +90,7 @@ class HSC(Method[HSCParams]):
 
     def _fit(self, data: Data, params: HSCParams, run: Run) -> Fitted:
         features = data.dense("features")
-        whole, within = in_steps(share(run.progress, 0.05, 0.95))
+        whole, within = held_progress(subprogress(run.progress, 0.05, 0.95))
         split = Spectral(
             params.branching,
             params.n_neighbors,

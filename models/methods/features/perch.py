@@ -43,16 +43,15 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from models.arrays import Int, row_blocks
 from models.checks import require_points, require_squares, require_width
-from models.clusters.choosing import share
 from models.data import Data, Earlier, require_finite
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
-from models.numerics.softmax import row_blocks
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-Int = npt.NDArray[np.int64]
 
 
 def canonical(points: npt.NDArray[Any]) -> Int:
@@ -127,7 +126,7 @@ class PerchParams(Params):
             "points and about 120 bytes each."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class Perch(Method[PerchParams]):
@@ -205,7 +204,7 @@ class Perch(Method[PerchParams]):
         def keep(n_inserted: int) -> None:
             run.checkpoint.save(state.packed(grown, n_inserted))
 
-        progress = share(run.progress, 0.05, 0.95)
+        progress = subprogress(run.progress, 0.05, 0.95)
         by_tree = state.grow(grown, start, rule, run.threads, progress, keep)
         run.progress(0.95, "building the tree")
         tree = tree_of(grown, order, _names(data, params, len(features)), params.heights)

@@ -31,18 +31,17 @@ from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from models.arrays import Float, Int
 from models.checks import require_points, require_squares
-from models.clusters.choosing import share
 from models.data import Data, require_finite
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.neighbours import require_index
-from models.method import Fitted, Input, Method, Paper, Params, Progress, Run, Shapes
+from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.distances import Metric
+from models.parameters import Params
+from models.progress import Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 class SCCParams(Params):
@@ -97,9 +96,9 @@ class SCC(Method[SCCParams]):
             params.n_neighbors,
             params.metric,
             run.threads,
-            share(run.progress, 0.05, 0.6),
+            subprogress(run.progress, 0.05, 0.6),
         )
-        joined = _join(graph, params.n_rounds, share(run.progress, 0.6, 0.9))
+        joined = _join(graph, params.n_rounds, subprogress(run.progress, 0.6, 0.9))
         run.progress(0.9, "building the tree")
         metrics = {
             "n_rounds": joined.height.max(),

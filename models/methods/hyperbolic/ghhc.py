@@ -42,17 +42,8 @@ from models.checks import require_columns, require_rows, require_width
 from models.data import Data, Earlier
 from models.device import computing, require
 from models.errors import UsageError
-from models.method import (
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-)
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.parameters import Params, Seed
 from models.tree.tree import Tree
 
 
@@ -160,7 +151,7 @@ class GHHCParams(Params):
             "threads that a job has."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class GHHC(Method[GHHCParams]):

@@ -27,22 +27,13 @@ from typing import Any, ClassVar, Literal
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import method
+from models import memory
 from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
-from models.method import (
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-)
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ghhc import GHHCParams
+from models.parameters import Params
 from models.tree.tree import Tree
 
 _PAIR_BYTES = 90
@@ -241,7 +232,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
         else:
             counts = checked(data.matrix("graph"), "graph")
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
-        self.check_size({"pairs": (counts.nnz,)}, params, method.left())
+        self.check_size({"pairs": (counts.nnz,)}, params, memory.available())
         with threadpool_limits(run.threads), computing(run.threads):
             return fitted(counts, names, params, run, facts, warnings)
 

@@ -33,7 +33,8 @@ from models.checks import require_points, require_squares
 from models.data import Data, require_finite
 from models.device import computing, require
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.parameters import Params, Seed
 from models.tree.tree import Tree
 
 
@@ -102,7 +103,7 @@ class HypHCParams(Params):
     device: Literal["cpu", "cuda"] = Field(
         "cpu", description="Where it is computed: on the processor, or on a GPU."
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class HypHC(Method[HypHCParams]):

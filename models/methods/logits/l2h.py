@@ -18,27 +18,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from models.arrays import Arrays, Float, Int, row_blocks
 from models.data import Data, Earlier, listed
 from models.errors import UsageError
-from models.method import (
-    Arrays,
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Piece,
-    Predictions,
-    Progress,
-    Run,
-)
+from models.method import Fitted, Input, Method, Model, Paper, Piece, Predictions, Run
 from models.methods.logits.merging.reference import Merges, exponentials
 from models.methods.logits.merging.source import Source
-from models.numerics.softmax import row_blocks
+from models.parameters import Params
+from models.progress import Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.suggested_cuts import MOST_CLUSTERS
 from models.tree.tree import Tree
@@ -46,9 +35,6 @@ from models.tree.walk import paths
 
 if TYPE_CHECKING:
     from models.methods.logits.merging.engine import Seen
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 MOST_CLASSES = 1_000_000
@@ -183,7 +169,7 @@ class L2H(Method[L2HParams]):
             seen.source,
             seen.digest,
             params.aggregation,
-            _share(run.progress, 0.7, 0.3),
+            subprogress(run.progress, 0.7, 1.0),
             threads=run.threads,
             readable_from=seen.readable_from,
             n_old=seen.n_old,
@@ -232,7 +218,7 @@ class L2H(Method[L2HParams]):
     ) -> Arrays:
         from models.methods.logits.merging import engine
 
-        within = _share(progress, 0.0, 0.6)
+        within = subprogress(progress, 0.0, 0.6)
         return engine.piece(_source(data, params), piece, threads, within, params.device)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
@@ -374,15 +360,6 @@ def _check_base(earlier: Earlier, data: Data, params: L2HParams) -> None:
                 code="wrong-parameter",
                 parameter=name,
             )
-
-
-def _share(progress: Progress, start: float, length: float) -> Progress:
-    """Progress of one stage as its share of the fit's."""
-
-    def told(fraction: float, stage: str, message: str = "") -> None:
-        progress(start + length * fraction, stage, message)
-
-    return told
 
 
 def _confidence(size: Int, confidence: Float, merges: Merges) -> Float:

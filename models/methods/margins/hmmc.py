@@ -32,7 +32,6 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.checks import require_width
-from models.clusters.choosing import share
 from models.clusters.counts import term_names
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -51,10 +50,9 @@ from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
 from models.methods.margins.splitting.result import Grown, Limits
 from models.methods.margins.splitting.split import stacked
+from models.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-
-Int = npt.NDArray[np.int64]
 
 
 class HMMCParams(MarginParams):
@@ -120,7 +118,7 @@ class HMMC(Method[HMMCParams]):
                 limits,
                 int(run.rng.integers(2**63)),
                 run.threads,
-                share(run.progress, 0.05, 0.95),
+                subprogress(run.progress, 0.05, 0.95),
                 run.checkpoint,
             )
         run.progress(0.95, "building the tree")

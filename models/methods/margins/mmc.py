@@ -24,11 +24,10 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from models.arrays import Float, Int
 from models.checks import require_width
-from models.clusters.choosing import share
 from models.clusters.counts import term_names
 from models.clusters.placing import by_size, placed, reorder
 from models.data import Data, require_finite
@@ -47,11 +46,9 @@ from models.methods.margins.splitting.inputs import (
 from models.methods.margins.splitting.objective import Above, Regularizer
 from models.methods.margins.splitting.placing import Rule
 from models.methods.margins.splitting.split import Node, Split, split_all
+from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 class MMCParams(MarginParams):
@@ -96,7 +93,7 @@ class MMC(Method[MMCParams]):
 
     def _fit(self, data: Data, params: MMCParams, run: Run) -> Fitted:
         features = data.dense("features")
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         within(0.0, "splitting")
         root = Above.root(features.shape[1])
         node = Node(features, root, (int(run.rng.integers(2**63)),))

@@ -19,8 +19,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from models.arrays import Float
 from models.checks import (
-    Float,
     as_floats,
     refuse_clusters,
     require_columns,
@@ -29,7 +29,7 @@ from models.checks import (
     require_rows,
     require_width,
 )
-from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.placing import (
     by_size,
     bytes_of_logits,
@@ -48,6 +48,8 @@ from models.methods.partitions.mixtures.gaussian import (
     best_mixture,
     choose_mixture,
 )
+from models.parameters import Seed
+from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -80,7 +82,7 @@ class GMMParams(Count):
         le=1e6,
         description="A run ends when the mean log-likelihood of a point changes by less.",
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class GMM(Method[GMMParams]):
@@ -129,7 +131,7 @@ class GMM(Method[GMMParams]):
     def _fit(self, data: Data, params: GMMParams, run: Run) -> Fitted:
         features = as_floats(data.dense("features"))
         assert isinstance(features, np.ndarray)
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         effort = Gaussian(
             params.covariance, params.reg_covar, params.n_init, params.max_iter, params.tol
         )

@@ -22,21 +22,22 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from models.arrays import Float, Int
 from models.checks import (
-    Float,
-    Int,
     require_columns,
     require_distinct,
     require_row_squares,
     require_rows,
     require_width,
 )
-from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
 from models.clusters.placing import bytes_of_logits, placed, said_of_empty
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
+from models.parameters import Seed
+from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -66,7 +67,7 @@ class KMeansParams(Count):
             "variance of the features."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class KMeans(Method[KMeansParams]):
@@ -103,7 +104,7 @@ class KMeans(Method[KMeansParams]):
     def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:
         features = data.matrix("features")
         effort = Effort(params.n_init, params.max_iter, params.tol)
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         choice = Choice.given(params.n_clusters)
         if params.choose is None:
             best = best_run(features, params.n_clusters, effort, run.rng, within)

@@ -23,24 +23,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.checks import (
-    Float,
-    as_floats,
-    require_columns,
-    require_distinct,
-    require_width,
-)
-from models.clusters.choosing import (
-    Choice,
-    Count,
-    candidates,
-    check_count,
-    highest,
-    parts,
-    share,
-)
+from models.arrays import Float, Mask, Matrix
+from models.checks import as_floats, require_columns, require_distinct, require_width
+from models.clusters.choosing import Choice, Count, candidates, check_count, highest
 from models.clusters.counts import (
-    Mask,
     check_held_out,
     cluster_names,
     held_out,
@@ -52,8 +38,8 @@ from models.clusters.counts import (
     zero_rows,
 )
 from models.clusters.placing import by_size, bytes_of_logits, placed, said_of_empty
-from models.data import Data, Matrix
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.data import Data
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.topics import (
     Effort,
     Topics,
@@ -62,6 +48,8 @@ from models.methods.partitions.mixtures.topics import (
     log_proportions,
     mixtures,
 )
+from models.parameters import Seed
+from models.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -103,7 +91,7 @@ class LDAParams(Count):
         1, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
     )
     max_iter: int = Field(10, ge=1, le=100_000, description="Passes over the rows in a run.")
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class LDA(Method[LDAParams]):
@@ -150,7 +138,7 @@ class LDA(Method[LDAParams]):
         n_terms = features.shape[1]
         out = held_out(features.shape[0], params.held_out, run.rng)
         fitted = features[np.flatnonzero(~out)] if out.any() else features
-        within = share(run.progress, 0.05, 0.8)
+        within = subprogress(run.progress, 0.05, 0.8)
         effort = Effort(
             params.doc_topic_prior,
             params.topic_word_prior,
@@ -218,7 +206,7 @@ def _chosen(
     values: list[float] = []
     errors: list[float] = []
     best: Topics | None = None
-    for part, number in parts(progress, 1.0, numbers):
+    for part, number in progress_parts(progress, 1.0, numbers):
         one = best_topics(fitted, number, effort, run.rng, part)
         found = bounds(rows, mixtures(rows, one.arrays, one.facts), one.arrays, one.facts)
         mean = float(found.mean())

@@ -22,9 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
+from models.arrays import Float, Int, Matrix
 from models.checks import (
-    Float,
-    Int,
     Points,
     as_floats,
     by_rows,
@@ -34,13 +33,15 @@ from models.checks import (
     require_rows,
     require_width,
 )
-from models.clusters.choosing import Choice, Count, check_count, share
+from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.kmeans import Effort, nearest, spherical, total
 from models.clusters.placing import bytes_of_logits, placed, said_of_empty
-from models.data import Data, Matrix, require_finite
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.data import Data, require_finite
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.batches import sample, shuffled
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
+from models.parameters import Seed
+from models.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -93,7 +94,7 @@ class MiniBatchKMeansParams(Count):
             "a random point of the batch."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
@@ -141,7 +142,12 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         else:
             effort = Effort(params.n_init)
             choice, runs = choose_number(
-                drawn, params, effort, params.n_references, run.rng, share(run.progress, 0.0, 0.5)
+                drawn,
+                params,
+                effort,
+                params.n_references,
+                run.rng,
+                subprogress(run.progress, 0.0, 0.5),
             )
             centers = runs[choice.n_clusters].centers
             if drawn.shape[0] < features.shape[0]:
@@ -150,7 +156,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
                     f"{features.shape[0]:,} rows."
                 )
         start = 0.05 if params.choose is None else 0.5
-        passes = share(run.progress, start, 0.9)
+        passes = subprogress(run.progress, start, 0.9)
         centers, n_iter, ended = _refine(features, centers, drawn, params, run.rng, passes)
         run.progress(0.9, "assigning points")
         found = spherical(features, centers)
@@ -242,7 +248,7 @@ def _refine(
     sparse = isinstance(features, sp.csr_array)
     with threadpool_limits(1), config_context(assume_finite=True):
         for turn in range(params.max_iter):
-            within = share(progress, turn / params.max_iter, (turn + 1) / params.max_iter)
+            within = subprogress(progress, turn / params.max_iter, (turn + 1) / params.max_iter)
             said = f"pass {turn + 1} of at most {params.max_iter}"
             batches = shuffled(features, batch_size, rng, checked=sparse or turn > 0)
             for number, (done, batch) in enumerate(batches):

@@ -24,24 +24,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.checks import (
-    Float,
-    require_columns,
-    require_distinct,
-    require_width,
-)
-from models.clusters.choosing import (
-    Choice,
-    Count,
-    candidates,
-    check_count,
-    highest,
-    lowest,
-    parts,
-    share,
-)
+from models.arrays import Float, Mask, Matrix
+from models.checks import require_columns, require_distinct, require_width
+from models.clusters.choosing import Choice, Count, candidates, check_count, highest, lowest
 from models.clusters.counts import (
-    Mask,
     check_held_out,
     cluster_names,
     held_out,
@@ -62,9 +48,11 @@ from models.clusters.placing import (
     reorder,
     said_of_empty,
 )
-from models.data import Data, Matrix
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.data import Data
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.multinomial import Climb, Effort, Multinomials, best_climb
+from models.parameters import Seed
+from models.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -99,7 +87,7 @@ class MultinomialParams(Count):
         le=1,
         description="A run ends when its objective rises by less than this share of it.",
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class Multinomial(Method[MultinomialParams]):
@@ -147,7 +135,7 @@ class Multinomial(Method[MultinomialParams]):
         n_points, n_terms = features.shape
         out = held_out(n_points, params.held_out, run.rng)
         counted = (~out).astype(np.float64)
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         effort = Effort(params.smoothing, params.n_init, params.max_iter, params.tol)
         if params.choose is None:
             choice = Choice.given(params.n_clusters)
@@ -213,7 +201,7 @@ def _chosen(
     best: Climb | None = None
     by_bic = params.choose == "bic"
     counted = (~out).astype(np.float64)
-    for part, number in parts(progress, 1.0, numbers):
+    for part, number in progress_parts(progress, 1.0, numbers):
         one = best_climb(features, number, counted, effort, run.rng, part)
         of_out = one.evidence[out]
         value = -_bic(features, one, out) if by_bic else float(of_out.mean())

@@ -27,9 +27,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from models.arrays import Float, Int
 from models.checks import (
-    Float,
-    Int,
     as_floats,
     refuse_clusters,
     require_columns,
@@ -37,7 +36,7 @@ from models.checks import (
     require_row_squares,
     require_rows,
 )
-from models.clusters.choosing import Choice, Count, check_count, highest, parts, share
+from models.clusters.choosing import Choice, Count, check_count, highest
 from models.clusters.criteria import silhouettes
 from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
 from models.clusters.placing import placed, said_of_empty
@@ -52,6 +51,8 @@ from models.methods.partitions.means.affinity import (
     of_features,
     of_similarity,
 )
+from models.parameters import Seed
+from models.progress import progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -92,7 +93,7 @@ class SpectralParams(Count):
         10, ge=1, le=1000, description="Number of k-means runs; the best one serves."
     )
     max_iter: int = Field(300, ge=1, le=100_000, description="Most iterations of a k-means run.")
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class Spectral(Method[SpectralParams]):
@@ -177,7 +178,7 @@ class Spectral(Method[SpectralParams]):
             vectors = np.ascontiguousarray(vectors[:, :n_clusters])
             places = graph.coordinates(vectors)
         effort = Effort(params.n_init, params.max_iter)
-        best = best_run(places, n_clusters, effort, run.rng, share(run.progress, 0.7, 0.9))
+        best = best_run(places, n_clusters, effort, run.rng, subprogress(run.progress, 0.7, 0.9))
         run.progress(0.9, "assigning points")
         found = spherical(places, best.centers)
         return Fitted(
@@ -246,10 +247,10 @@ def _chosen(
     found = []
     effort = Effort(params.n_init, params.max_iter)
     every = graph.coordinates(vectors)
-    for part, number in parts(share(run.progress, 0.5, 0.7), 1.0, numbers):
+    for part, number in progress_parts(subprogress(run.progress, 0.5, 0.7), 1.0, numbers):
         places = np.ascontiguousarray(every[:, :number])
-        cluster = best_run(places, number, effort, run.rng, share(part, 0.0, 0.5)).cluster
-        found += silhouettes(places, [cluster], run.rng, share(part, 0.5, 1.0))
+        cluster = best_run(places, number, effort, run.rng, subprogress(part, 0.0, 0.5)).cluster
+        found += silhouettes(places, [cluster], run.rng, subprogress(part, 0.5, 1.0))
     means, errors = [one.mean for one in found], [one.error for one in found]
     return highest("silhouette", numbers, means, errors, notes)
 

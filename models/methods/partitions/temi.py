@@ -28,17 +28,18 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from models.checks import Float
-from models.clusters.choosing import share
+from models.arrays import Float
 from models.clusters.placing import bytes_of_logits, placed, said_of_empty
 from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.heads.distillation import Effort, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.pairs import TILE, neighbours
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -77,7 +78,7 @@ class TemiParams(Params):
     device: Literal["cpu", "cuda"] = Field(
         "cpu", description="Where it is computed: on the processor, or on a GPU."
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class Temi(Method[TemiParams]):
@@ -142,12 +143,12 @@ class Temi(Method[TemiParams]):
         effort = Effort(**{one.name: getattr(params, one.name) for one in fields(Effort)})
         with threadpool_limits(run.threads):
             with computing(run.threads):
-                reading = share(run.progress, 0.0, 0.05)
+                reading = subprogress(run.progress, 0.0, 0.05)
                 source = Source(spaces, params.device, params.batch_size, reading)
                 n_neighbors = min(params.k_neighbors, source.n_points - 1)
-                near = neighbours(source, n_neighbors, share(run.progress, 0.05, 0.2))
+                near = neighbours(source, n_neighbors, subprogress(run.progress, 0.05, 0.2))
                 taught = train(
-                    source, near, n_clusters, effort, run.rng, share(run.progress, 0.2, 0.95)
+                    source, near, n_clusters, effort, run.rng, subprogress(run.progress, 0.2, 0.95)
                 )
                 best = int(taught.loss.argmin())
                 weights = taught.weights[:, best].cpu().numpy()

@@ -31,17 +31,18 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.checks import Float
-from models.clusters.choosing import share
+from models.arrays import Float
 from models.clusters.placing import bytes_of_logits, placed, said_of_empty
 from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Params, Predictions, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.heads.bilevel import Effort, Found, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
 from models.methods.partitions.heads.validation import accuracy
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -89,7 +90,7 @@ class TurtleParams(Params):
     device: Literal["cpu", "cuda"] = Field(
         "cpu", description="Where it is computed: on the processor, or on a GPU."
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 class Turtle(Method[TurtleParams]):
@@ -159,7 +160,7 @@ class Turtle(Method[TurtleParams]):
         spaces = data.spaces("features")
         with threadpool_limits(run.threads):
             with computing(run.threads):
-                reading = share(run.progress, 0.0, 0.05)
+                reading = subprogress(run.progress, 0.0, 0.05)
                 source = Source(spaces, params.device, params.batch_size, reading)
                 best = _best_run(source, params, run)
             run.progress(0.95, "assigning points")
@@ -232,13 +233,13 @@ def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
         start, stop = (0.05 + 0.9 * at / params.n_init for at in (number, number + 1))
         middle = start + 0.9 * (stop - start) if params.n_folds else stop
         said = f"run {number + 1} of {params.n_init}" if params.n_init > 1 else ""
-        learning = share(run.progress, start, middle, said)
+        learning = subprogress(run.progress, start, middle, said)
         found = train(source, params.n_clusters, effort, run.rng, learning)
         rank = True, 0.0
         if params.n_folds:
             rows = source.take(numbers)
             labels = found.labels(rows)
-            within = share(run.progress, middle, stop, said)
+            within = subprogress(run.progress, middle, stop, said)
             accuracies.append(accuracy(rows, labels, params.n_folds, run.rng, within))
             rank = bool((labels != labels[0]).any()), accuracies[-1]
         if rank > most:

@@ -62,11 +62,12 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from models.checks import Float, require_distinct, require_width
-from models.clusters.choosing import Choice, Count, check_count, share
-from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models.arrays import Float, Mask, Matrix
+from models.checks import require_distinct, require_width
+from models.clusters.choosing import Choice, Count, check_count
+from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
-from models.data import Data, Matrix
+from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.bayesian import (
     BVMFParams,
@@ -88,6 +89,7 @@ from models.methods.sphere.mixture.passes import SHARES
 from models.methods.sphere.mixture.result import Inside, answer, judged, ordered
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
+from models.progress import subprogress
 from models.tree.tree import Tree
 
 
@@ -138,7 +140,7 @@ class BVMF(Method[BVMFParams]):
         run.progress(0.0, "reading")
         points = UnitRows.of(data).held()
         out = held_out(points.shape[0], params.held_out, run.rng)
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         with pass_gpu.passes(points, run.threads, params.device) as passes:
             counted = (~out).astype(np.float64)
             seed = int(run.rng.integers(2**31))
@@ -150,7 +152,7 @@ class BVMF(Method[BVMFParams]):
             if params.inference == "gibbs":
                 sampler = gibbs(passes, counted, params)
                 chain = restarts.best(sampler, sampler.n_seeds(params.n_clusters), within)
-                posterior = sampler.posterior(chain, share(run.progress, 0.9, 0.9))
+                posterior = sampler.posterior(chain, subprogress(run.progress, 0.9, 0.9))
                 objective = chain.objective[-1]
             else:
                 way = variational(passes, counted, params)

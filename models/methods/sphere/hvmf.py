@@ -29,26 +29,25 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.checks import Float, Int, count_distinct, require_width
-from models.clusters.choosing import share
-from models.clusters.counts import NAMED_BY, Mask, held_out, term_names
+from models import memory
+from models.arrays import Arrays, Float, Int, Mask, Matrix
+from models.checks import count_distinct, require_width
+from models.clusters.counts import NAMED_BY, held_out, term_names
 from models.clusters.placing import permute, said_of_empty
-from models.data import Data, Matrix
-from models.method import (
-    Arrays,
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-    require_room,
-)
+from models.data import Data
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.mixture.parameters import (
+    HeldOut,
+    KappaMedian,
+    KappaSigma,
+    Level,
+    MaxIter,
+    MaxKappa,
+    NInit,
+    Tol,
+)
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
     Inside,
@@ -64,17 +63,8 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
 from models.methods.sphere.nested.hierarchical import Ascent, Branches, Hierarchical
 from models.methods.sphere.nested.hierarchy import Asked
-from models.parameters import (
-    HeldOut,
-    KappaMedian,
-    KappaSigma,
-    Level,
-    MaxIter,
-    MaxKappa,
-    NInit,
-    Seed,
-    Tol,
-)
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -181,7 +171,7 @@ class HVMF(Method[HVMFParams]):
         if asked.given is not None:
             n_nodes = asked.given.n_nodes
             needed = _bytes(data.shapes(), params.n_init, asked.n_leaves, n_nodes)
-            require_room(self.id, needed, self.advice)
+            memory.require(self.id, needed, self.advice)
         data.leaf_names(asked.n_leaves, "leaf of the hierarchy")
         term_names(data, points.shape[1])
         points.require_unit()
@@ -215,7 +205,7 @@ class HVMF(Method[HVMFParams]):
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint, means=means)
             restarts.n_means = hierarchy.n_nodes
-            best = restarts.best(way, hierarchy.leaves.size, share(run.progress, 0.05, 0.9))
+            best = restarts.best(way, hierarchy.leaves.size, subprogress(run.progress, 0.05, 0.9))
         run.progress(0.9, "assigning points")
         return _fitted(data, points, best, out, params, run.threads)
 

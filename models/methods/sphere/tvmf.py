@@ -34,27 +34,27 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.checks import Float, Int, require_distinct, require_width
-from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
-from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models import memory
+from models.arrays import Arrays, Float, Int, Mask, Matrix
+from models.checks import require_distinct, require_width
+from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
+from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
-from models.data import Data, Matrix
-from models.method import (
-    Arrays,
-    Fitted,
-    Input,
-    Method,
-    Model,
-    Paper,
-    Params,
-    Predictions,
-    Run,
-    Shapes,
-    require_room,
-)
+from models.data import Data
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive_in_time
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.mixture import Mixture, together
+from models.methods.sphere.mixture.parameters import (
+    HeldOut,
+    KappaMedian,
+    KappaSigma,
+    Level,
+    MaxIter,
+    MaxKappa,
+    NInit,
+    Tol,
+)
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
     Inside,
@@ -77,17 +77,8 @@ from models.methods.sphere.time.periods import (
 from models.methods.sphere.time.temporal import Ascent, Paths, Temporal
 from models.numerics import bessel
 from models.numerics.sphere import unit
-from models.parameters import (
-    HeldOut,
-    KappaMedian,
-    KappaSigma,
-    Level,
-    MaxIter,
-    MaxKappa,
-    NInit,
-    Seed,
-    Tol,
-)
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.tree import Tree
 
 USUAL_TURN = 15.0
@@ -233,7 +224,7 @@ class TVMF(Method[TVMFParams]):
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
             restarts.n_means = periods.n * params.n_clusters
-            best = restarts.best(way, params.n_clusters, share(run.progress, 0.05, 0.9))
+            best = restarts.best(way, params.n_clusters, subprogress(run.progress, 0.05, 0.9))
         run.progress(0.9, "assigning points")
         return _fitted(data, timed, periods, best, out, params, run.threads)
 
@@ -265,7 +256,7 @@ def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
         else n_points * (n_features * points.kind.itemsize)
     )
     paths = _bytes_of_paths(params, n_periods, n_features)
-    require_room(TVMF.id, own + 8 * n_points * params.n_clusters + paths, TVMF.advice)
+    memory.require(TVMF.id, own + 8 * n_points * params.n_clusters + paths, TVMF.advice)
 
 
 def _bytes_of_paths(params: TVMFParams, n_periods: int, n_features: int) -> int:

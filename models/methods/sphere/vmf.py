@@ -33,22 +33,19 @@ from typing import ClassVar, Literal, cast
 import numpy as np
 from pydantic import Field
 
-from models.checks import Float, require_distinct, require_width
-from models.clusters.choosing import Choice, Count, check_count, share
-from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models.arrays import Float, Mask, Matrix
+from models.checks import require_distinct, require_width
+from models.clusters.choosing import Choice, Count, check_count
+from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
-from models.data import Data, Matrix
+from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.em.batches import Steps, bytes_of_batches
 from models.methods.sphere.em.em import EM, Climb, choose_climb
 from models.methods.sphere.em.stepwise import SampledRestarts, by_epoch, stepwise
 from models.methods.sphere.mixture import pass_gpu as device
 from models.methods.sphere.mixture.mixture import Mixture, Shape, together
-from models.methods.sphere.mixture.passes import SHARES
-from models.methods.sphere.mixture.result import Inside, answer, judged, ordered, said_of_end
-from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts, bytes_beside
-from models.parameters import (
+from models.methods.sphere.mixture.parameters import (
     BatchSize,
     Delay,
     Device,
@@ -56,8 +53,13 @@ from models.parameters import (
     HeldOut,
     Level,
     MaxIter,
-    Seed,
 )
+from models.methods.sphere.mixture.passes import SHARES
+from models.methods.sphere.mixture.result import Inside, answer, judged, ordered, said_of_end
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import Restarts, bytes_beside
+from models.parameters import Seed
+from models.progress import subprogress
 from models.tree.tree import Tree
 
 
@@ -153,7 +155,7 @@ class VMF(Method[VMFParams]):
         hard = params.assignment == "hard"
         shape = Shape(params.kappa, params.max_kappa, hard and params.kappa == "shared")
         counted = (~out).astype(np.float64)
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         with device.passes(points, run.threads, params.device) as passes:
             way = EM(passes, counted, shape, hard, params.max_iter, params.tol)
             seed = int(run.rng.integers(2**31))

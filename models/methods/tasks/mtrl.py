@@ -25,17 +25,18 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from models.clusters.choosing import share
+from models.arrays import Float, Int
 from models.data import Data
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Progress, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import linear, relationship
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.linear import Scaling
 from models.methods.tasks.regression.relationship import Moments
 from models.methods.tasks.regression.serving import linked, place, served
 from models.methods.tasks.regression.splits import folds, held_out
-from models.methods.tasks.regression.table import Float, Int, Table, check, table_of
+from models.methods.tasks.regression.table import Table, check, table_of
+from models.progress import Progress, subprogress
 from models.tree.tree import Tree
 
 MOST_TASKS = 2_000
@@ -114,11 +115,16 @@ class MTRL(Method[MTRLParams]):
         columns, targets = scaling.columns(fitted), scaling.targets(fitted)
         fold = folds(fitted, params.n_folds, run.rng)
         penalty, sharing = _chosen(
-            columns, targets, fitted, fold, params, share(run.progress, 0.05, 0.8)
+            columns, targets, fitted, fold, params, subprogress(run.progress, 0.05, 0.8)
         )
         moments = Moments.of(columns[:, :-1], targets, fitted.start)
         found = relationship.related(
-            moments, penalty, sharing, params.max_iter, params.tol, share(run.progress, 0.8, 0.9)
+            moments,
+            penalty,
+            sharing,
+            params.max_iter,
+            params.tol,
+            subprogress(run.progress, 0.8, 0.9),
         )
         run.progress(0.9, "building the tree")
         notes = []
@@ -172,7 +178,7 @@ def _chosen(
         moments = Moments.of(columns[~out, :-1], targets[~out], part.start)
         for at, to in np.ndindex(errors.shape):
             done = (number + (at * len(sharings) + to) / errors.size) / params.n_folds
-            within = share(progress, done, done)
+            within = subprogress(progress, done, done)
             found = relationship.related(
                 moments, penalties[at], sharings[to], params.max_iter, 10 * params.tol, within
             )

@@ -26,7 +26,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from models.clusters.choosing import share
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import single
@@ -35,6 +34,7 @@ from models.methods.tasks.regression.linear import Scaling
 from models.methods.tasks.regression.serving import apart, linked, place, served
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import check, table_of
+from models.progress import subprogress
 from models.tree.tree import Tree
 
 
@@ -92,7 +92,7 @@ class STL(Method[STLParams]):
         fitted = table.part(~out)
         scaling = Scaling.of(fitted)
         columns, targets = scaling.columns(fitted), scaling.targets(fitted)
-        within = share(run.progress, 0.05, 0.9)
+        within = subprogress(run.progress, 0.05, 0.9)
         if params.problem == "regression":
             found = single.ridges(
                 columns, targets, fitted.start, params.penalty, params.tuning, within

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.clusters.choosing import Choice, candidates, check_count, highest, lowest, share
+from models.clusters.choosing import Choice, candidates, check_count, highest, lowest
 from models.data import Data
 from models.errors import UsageError
 from models.methods.partitions.kmeans import KMeansParams
+from models.progress import subprogress
 
 
 def chosen(**params: Any) -> KMeansParams:
@@ -75,7 +76,7 @@ def test_a_choice_that_cannot_be_made_is_refused(
 
 def test_progress_of_a_part_is_a_share_of_the_whole() -> None:
     seen: list[tuple[float, str, str]] = []
-    part = share(lambda *said: seen.append(said), 0.2, 0.6, "3 clusters")
+    part = subprogress(lambda *said: seen.append(said), 0.2, 0.6, "3 clusters")
     part(0.5, "fitting", "run 1 of 2")
     part(1.0, "fitting")
     assert seen == [(0.4, "fitting", "3 clusters, run 1 of 2"), (0.6, "fitting", "3 clusters")]

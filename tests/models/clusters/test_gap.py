@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.clusters.criteria import Reference, choose_by_gap, first_within
-from models.method import silent
+from models.progress import silent
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 from models.errors import Cancelled, UsageError
 from models.graphs import neighbours
 from models.graphs.neighbours import nearest, require_index
-from models.method import silent
 from models.numerics.distances import Metric
+from models.progress import silent
 
 
 def clusters(n_points: int, n_columns: int = 8, seed: int = 0) -> np.ndarray:

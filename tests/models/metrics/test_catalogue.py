@@ -15,11 +15,11 @@ from scipy.cluster.hierarchy import fcluster
 from sklearn import metrics as sk
 
 from models.errors import Cancelled, UsageError
-from models.method import silent
 from models.metrics import costs, triples
 from models.metrics.catalogue import METRICS, evaluate
 from models.metrics.hierarchical import upper_part
 from models.metrics.pairs import Gaussian
+from models.progress import silent
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
 from models.tree.tree import Tree

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 
+from models.arrays import Float
 from models.metrics import costs, triples
 from models.metrics.costs import dasgupta_cost, moseley_wang_revenue, triplet_cost
 from models.metrics.estimate import Estimate
@@ -24,15 +24,13 @@ from models.tree.tree import Tree
 from tests.models.metrics.test_costs import from_linkage, symmetric
 from tests.models.metrics.trees import any_tree, meet, path, points_under, small_trees, tree_of
 
-Matrix = npt.NDArray[np.float64]
-
 
 def below(tree: Tree, node: int, other: int) -> bool:
     """Whether `node` is a descendant of `other`."""
     return node != other and other in path(tree, node)
 
 
-def naive_triple(tree: Tree, w: Matrix, i: int, j: int, k: int) -> float:
+def naive_triple(tree: Tree, w: Float, i: int, j: int, k: int) -> float:
     """gHHC eq. 8, its indicator by indicator."""
     ij, ik, jk = meet(tree, i, j), meet(tree, i, k), meet(tree, j, k)
     ordered = (
@@ -43,11 +41,11 @@ def naive_triple(tree: Tree, w: Matrix, i: int, j: int, k: int) -> float:
     return float(w[i, j] + w[i, k] + w[j, k] - ordered)
 
 
-def naive_least(w: Matrix, i: int, j: int, k: int) -> float:
+def naive_least(w: Float, i: int, j: int, k: int) -> float:
     return float(min(w[i, j] + w[i, k], w[i, j] + w[j, k], w[i, k] + w[j, k]))
 
 
-def naive_revenue(tree: Tree, w: Matrix) -> float:
+def naive_revenue(tree: Tree, w: Float) -> float:
     n = tree.n_points
     return sum(
         w[i, j] * (n - len(points_under(tree, meet(tree, i, j))))

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.numerics.softmax import log_softmax, row_blocks
+from models.arrays import row_blocks
+from models.numerics.softmax import log_softmax
 
 SHAPE = st.tuples(st.integers(1, 5), st.integers(1, 6))
 LOGITS = arrays(np.float64, SHAPE, elements=st.floats(-300, 300))

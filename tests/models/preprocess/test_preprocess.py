@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 from pydantic import ValidationError
 from sklearn import decomposition, preprocessing
 
+from models.arrays import Float
 from models.errors import UsageError
 from models.preprocess import pipeline as pipelines
 from models.preprocess.pipeline import Pipeline, PreparedRows, fit, parsed
 from models.rows import ArrayRows
-
-Float = npt.NDArray[np.float64]
 
 COUNTS = np.random.default_rng(0).poisson(0.7, (120, 15)).astype(np.float64)
 REALS = np.random.default_rng(1).normal(3.0, 2.0, (120, 15)) @ np.diag(np.arange(1.0, 16.0))

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.method import Arrays, Piece, Progress, silent
+from models.arrays import Arrays
+from models.method import Piece
+from models.progress import Progress, silent
 from workers.artifacts.results import save_arrays
 from workers.child.crew import LARGEST_POST, Crew, Reply
 from workers.model import MOST_PIECES

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.method import Arrays, Piece, Progress, silent
+from models.arrays import Arrays
+from models.method import Piece
+from models.progress import Progress, silent
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end, request
 from workers.artifacts.results import load_arrays, save_arrays

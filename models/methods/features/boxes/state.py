@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Int
 from models.methods.features.boxes.loops.collapse import review_all
 from models.methods.features.boxes.loops.insertion import advance
 from models.methods.features.boxes.loops.layout import (
@@ -28,10 +28,10 @@ from models.methods.features.boxes.loops.layout import (
     ROOT,
     SIZE,
     Grown,
-    Int,
 )
 from models.methods.features.boxes.loops.rotation import Rule, wrap_all
 from models.methods.features.boxes.loops.search import scan, search
+from models.progress import Progress
 
 BLOCK = 256
 """Points that are inserted at a time."""

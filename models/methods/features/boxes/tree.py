@@ -5,24 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from models.methods.features.boxes.loops.layout import (
-    HOME,
-    LEFT,
-    NONE,
-    OWNER,
-    PARENT,
-    SIZE,
-    Grown,
-    Int,
-)
+from models.arrays import Float, Int, row_blocks
+from models.methods.features.boxes.loops.layout import HOME, LEFT, NONE, OWNER, PARENT, SIZE, Grown
 from models.methods.features.boxes.state import boxes_in_use
-from models.numerics.softmax import row_blocks
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
 
 
 def tree_of(

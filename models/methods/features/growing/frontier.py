@@ -18,21 +18,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.clusters.placing import by_size
-from models.method import Progress
-from models.numerics.softmax import row_blocks
+from models.progress import Progress
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 Choice = Literal["compact", "scattered", "inertia", "size"]
 
@@ -101,21 +96,6 @@ class Grown:
             else "a split of the next leaf would have made more"
         )
         return (f"The tree has {n_leaves} leaves, not max_leaves = {max_leaves}: {why}.",)
-
-
-def in_steps(progress: Progress) -> tuple[Progress, Progress]:
-    """Progress of the whole, and one for what is within a step: it stays where the whole is."""
-    at = 0.0
-
-    def whole(fraction: float, stage: str, message: str = "") -> None:
-        nonlocal at
-        at = fraction
-        progress(fraction, stage, message)
-
-    def within(fraction: float, stage: str, message: str = "") -> None:
-        progress(at, stage, message)
-
-    return whole, within
 
 
 def grow(

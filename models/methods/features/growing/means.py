@@ -8,23 +8,19 @@ mean squared distance to them over D; that of a path is the product.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int
 from models.checks import as_floats, count_distinct, distinct, require_squares, require_width
 from models.clusters.kmeans import Effort, best_run, squared_distances
 from models.data import Data, require_finite
-from models.method import Model, Predictions, Progress, Shapes
-from models.methods.features.growing.frontier import Choice, Grown, Split, grow, in_steps
+from models.method import Model, Predictions, Shapes
+from models.methods.features.growing.frontier import Choice, Grown, Split, grow
 from models.numerics.softmax import log_softmax
+from models.progress import Progress, held_progress
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 SMALLEST_VARIANCE = 1e-12
 """Of a split's variance, relative to its centres' own, where all points lie on them."""
@@ -98,7 +94,7 @@ def grow_by_means(
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    whole, within = in_steps(progress)
+    whole, within = held_progress(progress)
     split = _Means(branching, effort, rng, within)
     # With more threads the order of the sums, so the last digits, would vary from run to run.
     with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():

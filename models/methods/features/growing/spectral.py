@@ -20,26 +20,21 @@ itself among them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.checks import as_floats, count_distinct, require_squares, require_width
 from models.clusters.kmeans import Effort, best_run
 from models.data import Data, require_finite
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.spectra import Spectrum, Unresolved
-from models.method import Model, Predictions, Progress
+from models.method import Model, Predictions
 from models.methods.features.growing.frontier import Split
-from models.numerics.softmax import row_blocks
+from models.progress import Progress
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-Array = npt.NDArray[Any]
-Int = npt.NDArray[np.int64]
 
 
 def place_nearby(model: Model, tree: Tree, data: Data, n_neighbors: int) -> Predictions:
@@ -83,8 +78,6 @@ def _nearest(fitted: Array, rows: Array, k: int) -> Int:
         found[block] = np.take_along_axis(near, order, axis=1)
     return found
 
-
-Float = npt.NDArray[np.float64]
 
 TINY = 1e-300
 WEAK = (1e-4, 1e-3, 1e-2, 1e-1)

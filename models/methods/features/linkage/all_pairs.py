@@ -13,13 +13,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Int, row_blocks
 from models.checks import refuse_distance
 from models.errors import UsageError
-from models.method import Progress
 from models.numerics.distances import TILE, Metric, condensed, pairwise
-from models.numerics.softmax import row_blocks
-
-Float = npt.NDArray[np.float64]
+from models.progress import Progress
 
 
 def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
@@ -66,7 +64,6 @@ def _require_symmetric(upper: Float, lower: Float, top: int, west: int, slack: f
         )
 
 
-Int = npt.NDArray[np.int64]
 Linkage = Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
 
 EUCLIDEAN_ONLY: tuple[Linkage, ...] = ("ward", "centroid", "median")

@@ -11,17 +11,13 @@ Agglomerative Graph Clustering in Nearly-Linear Time" (2021), for edges that fal
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int
 from models.graphs.graph import Graph
-from models.method import Progress
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
+from models.progress import Progress
 
 Rule = Literal["single", "complete", "average", "weighted", "ward", "centroid", "median", "spread"]
 RULES: tuple[Rule, ...] = (

@@ -20,16 +20,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int, row_blocks
 from models.numerics import poincare
-from models.numerics.softmax import row_blocks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 BLOCK = 1 << 21
 """Values of a block of dissimilarities."""

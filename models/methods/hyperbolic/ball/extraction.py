@@ -28,12 +28,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.clusters.choosing import share
-from models.method import Progress
+from models.arrays import Float, Int, row_blocks
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.scaling import Scaling
 from models.numerics import poincare
-from models.numerics.softmax import row_blocks
+from models.progress import Progress, subprogress
 from models.rows import Rows
 from models.tree.build import from_parents
 from models.tree.parents import under
@@ -42,8 +41,6 @@ from models.tree.tree import Tree
 if TYPE_CHECKING:
     from torch import Tensor
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 N_ALTERNATIVES = 2
 
@@ -70,10 +67,10 @@ class Extracted:
 def extract(rows: Rows, scaling: Scaling, nodes: Tensor, progress: Progress) -> Extracted:
     """The tree over all rows. nodes : (M, D), in any order."""
     ordered = nodes[decoding.ranked(nodes)]
-    chosen, _, _ = _select(rows, scaling, ordered, share(progress, 0.0, 0.5))
+    chosen, _, _ = _select(rows, scaling, ordered, subprogress(progress, 0.0, 0.5))
     left, chosen = needed(ordered, chosen)
     among = decoding.parents(left, 1 + N_ALTERNATIVES)
-    chosen, of_points, outermost = _select(rows, scaling, left, share(progress, 0.5, 1.0))
+    chosen, of_points, outermost = _select(rows, scaling, left, subprogress(progress, 0.5, 1.0))
     n_central = int((outermost == 0).sum())
     parent = among.parent[:, 0]
     inside = np.bincount(chosen, minlength=len(parent))

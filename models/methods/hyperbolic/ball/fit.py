@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.clusters.choosing import share
 from models.data import Data, Earlier
 from models.errors import UsageError
-from models.method import Fitted, Progress, Run
+from models.method import Fitted, Run
 from models.methods.hyperbolic.ball import losses, seeding
 from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
 from models.methods.hyperbolic.ball.extraction import Extracted, extract
@@ -20,6 +19,7 @@ from models.methods.hyperbolic.ball.scaling import Scaling, measured
 from models.methods.hyperbolic.ball.training import Effort, Trained, train
 from models.methods.hyperbolic.ball.tree_cost import Judge, PoolJudge
 from models.methods.hyperbolic.ball.triples import Sampled, pool_rng
+from models.progress import Progress, subprogress
 from models.rows import Rows
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ NODES_A_STEP = 100
 def fitted(data: Data, params: GHHCParams, run: Run) -> Fitted:
     """The whole fit. To be called within `models.device.computing`."""
     rows, earlier = data.rows("features"), data.earlier()
-    scaling = measured(rows, params.scaling, params.point_norm, share(run.progress, 0.0, 0.05))
+    scaling = measured(
+        rows, params.scaling, params.point_norm, subprogress(run.progress, 0.0, 0.05)
+    )
     if earlier is not None:
         mean, factor = earlier.state["mean"], float(earlier.state["factor"])
         scaling = Scaling(params.scaling, mean, factor, params.point_norm)
@@ -62,9 +64,9 @@ def _from_scaled(
 ) -> Fitted:
     pools = Pools(rows, scaling, params.n_neighbors, params.device)
     seed, of_noise, of_seeds = (int(one) for one in run.rng.integers(2**63, size=3))
-    pool = pools.draw(pool_rng(seed, 0), run.threads, share(run.progress, 0.05, 0.2))
+    pool = pools.draw(pool_rng(seed, 0), run.threads, subprogress(run.progress, 0.05, 0.2))
     judge = PoolJudge(pool, np.random.default_rng([seed, 2]))
-    within = share(run.progress, 0.2, 0.3)
+    within = subprogress(run.progress, 0.2, 0.3)
     if earlier is not None:
         nodes = _tensor(earlier.state["nodes"], pool)
     else:
@@ -76,12 +78,12 @@ def _from_scaled(
     trained = Trained(nodes)
     if judge.n_pairs and pool.n_points > 2:
         leaves = Sampled(pools, pool, params.batch_size, rounds_each, seed, run.threads, team)
-        within = share(run.progress, 0.3, 0.85)
+        within = subprogress(run.progress, 0.3, 0.85)
         if isinstance(team, Ranks):
             team.join(effort, pool.points, len(nodes), (seed, of_noise), within)
         trained = train(leaves, nodes, judge, effort, of_noise, run.checkpoint, within, team)
         _require_converged(trained, params)
-    found = extract(rows, scaling, trained.nodes, share(run.progress, 0.85, 1.0))
+    found = extract(rows, scaling, trained.nodes, subprogress(run.progress, 0.85, 1.0))
     return Fitted(
         tree=found.tree,
         model=model_of(found, scaling),
@@ -157,7 +159,7 @@ def seeded(
     points = pool.points.cpu().numpy()
     best, least = None, np.inf
     for number in range(params.n_init):
-        part = share(progress, number / params.n_init, (number + 1) / params.n_init)
+        part = subprogress(progress, number / params.n_init, (number + 1) / params.n_init)
         start = seeding.seeded(
             points,
             pool.first,

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.method import Arrays, Progress
+from models.arrays import Arrays
 from models.methods.hyperbolic.ball.all_reduce import Team, Together, meet
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.losses import Objective
 from models.methods.hyperbolic.ball.triples import batch_rng, triples
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,20 +9,16 @@ Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L leaves, and O(n) for e
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int, row_blocks
 from models.checks import require_usable, require_width
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.extraction import Extracted
 from models.methods.hyperbolic.ball.scaling import Scaling, from_model
-from models.numerics.softmax import row_blocks
 from models.rows import Rows
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 def model_of(found: Extracted, scaling: Scaling) -> Model:

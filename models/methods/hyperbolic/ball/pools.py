@@ -17,20 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int, Single, row_blocks
 from models.checks import distinct
-from models.clusters.choosing import share
 from models.data import require_finite
 from models.graphs.neighbours import nearest
-from models.method import Progress
 from models.methods.hyperbolic.ball.scaling import Scaling
-from models.numerics.softmax import row_blocks
+from models.progress import Progress, subprogress
 from models.rows import Rows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Int = npt.NDArray[np.int64]
-Single = npt.NDArray[np.float32]
 
 MOST_POINTS = 1 << 17
 """Points of a pool, ..."""
@@ -79,12 +76,14 @@ class Pools:
         """A pool; the only one where `is_whole`."""
         import torch
 
-        points = self._read(rng, share(progress, 0.0, 0.2))
+        points = self._read(rng, subprogress(progress, 0.0, 0.2))
         first, place = distinct(points)
         n_near = min(self._n_neighbors, len(first) - 1)
         near, recall = np.empty((len(points), 0), dtype=np.int32), None
         if n_near:
-            found = nearest(points[first], n_near, "euclidean", threads, share(progress, 0.2, 1.0))
+            found = nearest(
+                points[first], n_near, "euclidean", threads, subprogress(progress, 0.2, 1.0)
+            )
             near, recall = first[found.index].astype(np.int32)[place], found.recall
         return Pool(torch.from_numpy(points).to(self._device), near, first, recall)
 

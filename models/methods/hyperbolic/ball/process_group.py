@@ -33,11 +33,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.method import Progress
 from models.methods.hyperbolic.ball import follower_process
 from models.methods.hyperbolic.ball.all_reduce import Together, meet
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.follower_process import NO_GPU_MEMORY, NO_MEMORY
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

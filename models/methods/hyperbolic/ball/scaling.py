@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Single, row_blocks
 from models.checks import require_usable
 from models.errors import UsageError
-from models.method import Progress
-from models.numerics.softmax import row_blocks
+from models.progress import Progress
 from models.rows import Rows
 
 Kind = Literal["unit", "largest", "none"]
-Float: TypeAlias = npt.NDArray[np.float64]
-Single: TypeAlias = npt.NDArray[np.float32]
+
 
 _BLOCK = 1 << 22
 _ROUNDING = 1e-12

@@ -28,14 +28,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from models.method import Progress
-from models.numerics.softmax import row_blocks
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
-Single = npt.NDArray[np.float32]
+from models.arrays import Float, Int, Single, row_blocks
+from models.progress import Progress
 
 Drawn = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
 Placement = Literal["order", "midpoint"]

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from models.method import Arrays, Checkpoint, Progress
+from models.arrays import Arrays
+from models.method import Checkpoint
 from models.methods.hyperbolic.ball import decoding, descent, losses
 from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
 from models.methods.hyperbolic.ball.descent import Descent
@@ -34,6 +35,7 @@ from models.methods.hyperbolic.ball.losses import Objective
 from models.methods.hyperbolic.ball.noise import Noises
 from models.methods.hyperbolic.ball.tree_cost import Judge
 from models.methods.hyperbolic.ball.triples import Leaves
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.pools import Pool
 from models.tree.parents import under
@@ -30,7 +30,6 @@ from models.tree.walk import lca
 if TYPE_CHECKING:
     from torch import Tensor
 
-Int = npt.NDArray[np.int64]
 
 WHOLE = 1 << 13
 """Points up to which all are looked at."""

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Int
 from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
 from models.methods.hyperbolic.ball.pools import Pool, Pools
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Int = npt.NDArray[np.int64]
 
 
 class Leaves(Protocol):

@@ -17,13 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from models.method import silent
+from models.arrays import Float, Int
 from models.methods.hyperbolic.leaves.ancestors import Sphere
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
+from models.progress import silent
 
 EXACT_POINTS = 5_000
 """Up to so many leaves in three dimensions or more, all pairs are compared."""

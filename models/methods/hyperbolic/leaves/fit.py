@@ -18,7 +18,6 @@ from models.tree.build import from_merges
 if TYPE_CHECKING:
     from models.methods.hyperbolic.hyphc import HypHCParams
 
-Float = npt.NDArray[np.float64]
 
 FEWEST_STEPS = 10
 """Steps of a round, for few points; for more so many that decoding takes no larger part."""

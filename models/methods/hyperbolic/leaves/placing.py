@@ -13,21 +13,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.checks import require_row_squares, require_width
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Model, Predictions
 from models.methods.hyperbolic.leaves.similarity import of_squares, rows_of
 from models.metrics.lca_order import LeafOrder
-from models.numerics.softmax import row_blocks
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 CLOSE = 8
 

@@ -19,20 +19,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int, Single, row_blocks
 from models.checks import flat
 from models.errors import UsageError
-from models.numerics.softmax import row_blocks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Affinity = Literal["cosine", "rbf"]
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Single = npt.NDArray[np.float32]
-Int = npt.NDArray[np.int64]
+
 
 TILE = 1024
 

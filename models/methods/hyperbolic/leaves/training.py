@@ -34,19 +34,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from models.method import Arrays, Progress, Run
+from models.arrays import Arrays, Float
+from models.method import Run
 from models.methods.hyperbolic.leaves.ancestors import Sphere
 from models.methods.hyperbolic.leaves.decoding import Decoded, decode
 from models.methods.hyperbolic.leaves.objective import drawn, relaxed
 from models.methods.hyperbolic.leaves.similarity import Similarity
 from models.methods.hyperbolic.leaves.tree_cost import Judge
+from models.progress import Progress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Float = npt.NDArray[np.float64]
+
 Curve = list[tuple[int, float]]
 
 START = 0.1

@@ -14,16 +14,12 @@ from __future__ import annotations
 from typing import TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 
 from models.methods.hyperbolic.leaves.similarity import OfFeatures, Similarity
 from models.metrics.costs import PASSES, SUMS, dasgupta_cost
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 EXACT_POINTS = 1_500
 PAIRS = 1 << 18

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.clusters.choosing import share
+from models.arrays import Arrays, Int
 from models.documents.counts import together
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
-from models.method import Arrays, Checkpoint, Fitted, Model, Run
+from models.method import Checkpoint, Fitted, Model, Run
 from models.methods.hyperbolic.ball.extraction import Extracted, extract
 from models.methods.hyperbolic.ball.fit import effort_of, metrics_of, said_of_training, seeded
 from models.methods.hyperbolic.ball.scaling import Scaling
@@ -28,14 +28,13 @@ from models.methods.hyperbolic.words.placing import digests
 from models.methods.hyperbolic.words.vectors import Vectors
 from models.methods.hyperbolic.words.words_torch import Watching, Words
 from models.numerics import poincare
+from models.progress import subprogress
 from models.rows import ArrayRows
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
     from models.methods.hyperbolic.ghhc_glove import GHHCGloveParams
-
-Int = npt.NDArray[np.int64]
 
 
 def fitted(
@@ -62,9 +61,9 @@ def fitted(
         params.vector_learning_rate,
         of_vectors,
         checkpoint,
-        share(run.progress, 0.06, 0.3),
+        subprogress(run.progress, 0.06, 0.3),
     )
-    within = share(run.progress, 0.3, 0.4)
+    within = subprogress(run.progress, 0.3, 0.4)
     words = Words(
         pairs,
         glove.placed(plain, params.scaling, params.point_norm),
@@ -82,12 +81,12 @@ def fitted(
     effort = effort_of(asked)
     trained = Trained(nodes)
     if judge.n_pairs and pairs.n_words > 2:
-        within = share(run.progress, 0.4, 0.9)
+        within = subprogress(run.progress, 0.4, 0.9)
         trained = train(words, nodes, judge, effort, of_noise, checkpoint.after(), within)
     found_words = words.vectors()
     points = found_words.words.astype(np.float32)
     scaling = Scaling("none", np.zeros(params.n_dimensions), 1.0, params.point_norm)
-    found = extract(ArrayRows(points), scaling, trained.nodes, share(run.progress, 0.9, 1.0))
+    found = extract(ArrayRows(points), scaling, trained.nodes, subprogress(run.progress, 0.9, 1.0))
     given = np.empty(pairs.n_words, dtype=np.int64)
     given[pairs.order] = np.arange(pairs.n_words)
     tree = of_words_tree(found, points, [names[number] for number in pairs.order.tolist()], given)
@@ -226,10 +225,12 @@ def read(
     UsageError where no word is left, or none occurs near another.
     """
     found = vocabulary(
-        documents, params.min_count, params.max_words, share(run.progress, 0.0, 0.02)
+        documents, params.min_count, params.max_words, subprogress(run.progress, 0.0, 0.02)
     )
-    tokens = numbered(documents, found.words, share(run.progress, 0.02, 0.04))
-    counts = together(tokens, len(found.words), params.window, share(run.progress, 0.04, 0.06))
+    tokens = numbered(documents, found.words, subprogress(run.progress, 0.02, 0.04))
+    counts = together(
+        tokens, len(found.words), params.window, subprogress(run.progress, 0.04, 0.06)
+    )
     near = np.diff(counts.indptr) > 0
     if not near.any():
         raise UsageError(

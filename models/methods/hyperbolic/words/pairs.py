@@ -21,11 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Matrix, require_finite
+from models.arrays import Float, Int, Matrix
+from models.data import require_finite
 from models.errors import UsageError
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 _TOLERANCE = 1e-6
 MOST = 1e30

@@ -23,20 +23,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Matrix, require_finite
+from models.arrays import Float, Int, Matrix, row_blocks
+from models.data import require_finite
 from models.errors import UsageError
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.placing import along
 from models.methods.hyperbolic.words.pairs import weights
-from models.numerics.softmax import row_blocks
 from models.tree.tree import Tree
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 def place(model: Model, tree: Tree, counts: Matrix, role: str) -> Predictions:

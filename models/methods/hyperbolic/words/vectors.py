@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Arrays, Float
 from models.errors import UsageError
-from models.method import Arrays, Checkpoint, Progress
+from models.method import Checkpoint
 from models.methods.hyperbolic.words.pairs import Pairs
+from models.progress import Progress
 
-Float = npt.NDArray[np.float64]
 Scaling = Literal["largest", "unit"]
 
 _AT_ONCE = 1 << 20

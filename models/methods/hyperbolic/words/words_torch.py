@@ -22,20 +22,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from models.arrays import Arrays, Int
 from models.checks import distinct
 from models.graphs.neighbours import nearest
-from models.method import Arrays, Progress, silent
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.pools import Pool
 from models.methods.hyperbolic.ball.tree_cost import PoolJudge
 from models.methods.hyperbolic.ball.triples import triples
 from models.methods.hyperbolic.words.pairs import Pairs
 from models.methods.hyperbolic.words.vectors import Vectors
+from models.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Int = npt.NDArray[np.int64]
 
 REFRESHED = 10
 """Rounds that neighbours serve."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.arrays import Float, Int
 from models.methods.logits.merging.loops import rows
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import each, segment_rows
-from models.methods.logits.merging.source import Float, Int, Source
+from models.methods.logits.merging.source import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models.method import Arrays, Crew, Piece, Progress
+from models.arrays import Arrays, Float, Int
+from models.method import Crew, Piece
 from models.methods.logits.merging.empty_classes import Masses, class_masses, hosts
 from models.methods.logits.merging.merging import Known
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
-from models.methods.logits.merging.source import Float, Int, Source
+from models.methods.logits.merging.source import Source
+from models.progress import Progress
 
 _MASS_BYTES = 64 << 20
 """Most memory for the table of classes without points against the others; more take more passes."""

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from models.method import Progress
+from models.arrays import Float, Int
 from models.methods.logits.merging.loops import merges as steps
 from models.methods.logits.merging.loops import rows as kernels
 from models.methods.logits.merging.reference import TIE, Aggregation, Merges
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Float, Int, Source
+from models.methods.logits.merging.source import Source
+from models.progress import Progress
 
 T = TypeVar("T")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Int
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
-
-Int = npt.NDArray[np.int64]
 
 _ROWS = 10_000
 

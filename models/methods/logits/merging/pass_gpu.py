@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from models.errors import UsageError
-from models.method import Progress
 from models.methods.logits.merging import row_digest as digests
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.row_digest import Digest, joined, segment_rows
 from models.methods.logits.merging.source import Source
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.methods.logits.merging.source import Float, Int, Source
-from models.numerics.softmax import row_blocks
+from models.arrays import Float, Int, row_blocks
+from models.methods.logits.merging.source import Source
 
 Aggregation = Literal["mean-sum", "sum", "mean", "size"]
 

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Arrays, Int
 from models.data import Earlier
-from models.method import Arrays, Crew
+from models.method import Crew
 from models.methods.logits.merging.empty_classes import Masses, hosts
 from models.methods.logits.merging.engine import Seen, digested, masses
 from models.methods.logits.merging.merging import Known
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
-from models.methods.logits.merging.source import Int, Source
+from models.methods.logits.merging.source import Source
 from models.rows import Rows, widened
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Float, Int
 from models.methods.logits.merging.loops import rows as kernels
-from models.methods.logits.merging.source import Float, Int, Source
+from models.methods.logits.merging.source import Source
+from models.progress import Progress
 
 LISTED = 8
 """Classes kept of each row. More cost more time than the reading again that they save."""

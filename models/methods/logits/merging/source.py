@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.data import require_finite
 from models.errors import UsageError
 from models.rows import ArrayRows, Rows, widened
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 Kind = Literal["logits", "log_probs", "probs"]
 
 TOTAL = 0.02

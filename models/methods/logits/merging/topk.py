@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.errors import UsageError
 from models.methods.logits.merging.empty_classes import Masses
 from models.methods.logits.merging.engine import Seen
 from models.methods.logits.merging.reference import TIE, UNDERFLOW
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import TOTAL, Float, Int, Kind, Source
+from models.methods.logits.merging.source import TOTAL, Kind, Source
 
 _ROUNDING = 1e-5
 """Most that probabilities in float32 or float64 sum to more than 1, rounded as they are."""

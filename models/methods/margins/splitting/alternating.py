@@ -17,20 +17,15 @@ points; O(N log N) to O(N K log N) for each flow.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.objective import Above, Regularizer
 from models.methods.margins.splitting.tasks import Tick
 from models.numerics.proximal import Penalty
 from models.numerics.transport import Shares, share_out
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 ROOM = 1 << 23
 """Most values of matrices of curvature: one for each pair of clusters, else one, else none."""

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float
 from models.methods.margins.splitting.objective import Above, Regularizer
 from models.methods.margins.splitting.result import Grown
 from models.methods.margins.splitting.split import Split
-
-Float = npt.NDArray[np.float64]
 
 TOP = 10
 """Most features of a node that are told."""

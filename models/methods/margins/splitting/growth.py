@@ -15,13 +15,11 @@ import heapq
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from models.method import Arrays, Checkpoint, Progress
-from models.methods.features.growing.frontier import in_steps
+from models.arrays import Array, Arrays, Int
+from models.method import Checkpoint
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.inputs import refuse_weightless
 from models.methods.margins.splitting.objective import Above
@@ -37,10 +35,7 @@ from models.methods.margins.splitting.split import (
 )
 from models.methods.margins.splitting.starts import Start
 from models.methods.margins.splitting.tasks import Tick
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
+from models.progress import Progress, held_progress
 
 NOT_TRIED = -1
 """In a checkpoint: a leaf yet to be tried; below it why one cannot be split, above it a split."""
@@ -60,7 +55,7 @@ def grow(
 
     The result is the same for any number of threads, and after a checkpoint.
     """
-    whole, within = in_steps(progress)
+    whole, within = held_progress(progress)
     growing = _Growing(points, terms, limits, checkpoint.load())
     said = f"of {limits.max_leaves:,} leaves"
     while growing.room:

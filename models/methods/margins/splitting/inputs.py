@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from models.arrays import Int
 from models.checks import distinct, require_distinct, require_points
 from models.clusters.counts import term_names
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.method import Params, Shapes
+from models.method import Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
 from models.methods.margins.splitting.starts import STARTS, Start
-
-Int = npt.NDArray[np.int64]
+from models.parameters import Params
 
 LARGEST = 1e60
 """Magnitude of a feature."""

@@ -20,13 +20,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float
 from models.errors import UsageError
 from models.numerics.proximal import Penalty
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 Kind = Literal["group+exclusive", "group", "exclusive", "l1", "l2"]
 

@@ -13,19 +13,14 @@ Risk Bounds", 2006).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Float, Int, row_blocks
 from models.method import Model
-from models.numerics.softmax import log_softmax, row_blocks
+from models.numerics.softmax import log_softmax
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.methods.margins.splitting.split import Obstacle, Split
 from models.tree.parents import under
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

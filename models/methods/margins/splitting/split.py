@@ -12,10 +12,9 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Array, Arrays, Float, Int
 from models.checks import count_distinct
-from models.method import Arrays
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.alternating import (
     Found,
@@ -27,10 +26,6 @@ from models.methods.margins.splitting.alternating import (
 from models.methods.margins.splitting.objective import Above
 from models.methods.margins.splitting.starts import STARTS, Start, sample, started
 from models.methods.margins.splitting.tasks import Tick, in_threads
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 FEW = 4096
 

@@ -7,21 +7,17 @@ as large as they may be.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.checks import count_distinct
 from models.clusters.kmeans import Effort, squared_distances
-from models.method import silent
 from models.methods.features.growing.spectral import Spectral
 from models.methods.margins.splitting.alternating import Problem, Weights
 from models.numerics.transport import share_out
-
-Array = npt.NDArray[Any]
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
+from models.progress import silent
 
 Start = Literal["k-means", "spectral", "random"]
 STARTS: tuple[Start, ...] = ("k-means", "spectral", "random")

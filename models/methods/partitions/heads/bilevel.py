@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.method import Progress
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

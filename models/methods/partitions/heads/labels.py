@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.checks import Float, Int
+from models.arrays import Float, Int, row_blocks
 from models.clusters.placing import by_size, permute, reorder
 from models.data import require_finite
 from models.method import Model
 from models.methods.partitions.heads.source import naming, require_widths
-from models.numerics.softmax import log_softmax, row_blocks
+from models.numerics.softmax import log_softmax
 from models.rows import Rows
 
 _BLOCK = 1 << 20

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from models.errors import UsageError
-from models.method import Progress
 from models.methods.partitions.heads import source as sources
 from models.methods.partitions.heads.source import ROLE, Source
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import row_blocks
 from models.checks import refuse_clusters, require_row_squares
 from models.data import Data, require_finite
 from models.device import Device
 from models.errors import UsageError
-from models.method import Progress
-from models.numerics.softmax import row_blocks
+from models.progress import Progress
 from models.rows import Rows, widened
 
 if TYPE_CHECKING:

@@ -14,15 +14,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from models.method import Progress
+from models.arrays import Float, Int
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 
 MOST_STEPS = 100
 

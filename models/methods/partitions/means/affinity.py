@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models import method
-from models.checks import Float, as_floats, require_usable, require_width
+from models import memory
+from models.arrays import Arrays, Float, Matrix, row_blocks
+from models.checks import as_floats, require_usable, require_width
 from models.clusters.kmeans import squared_distances
-from models.data import Data, Matrix, require_finite
+from models.data import Data, require_finite
 from models.errors import UsageError
-from models.method import Arrays
-from models.numerics.softmax import log_softmax, row_blocks
+from models.numerics.softmax import log_softmax
 
 TILE = 1 << 21
 """Values of a block of affinities."""
@@ -277,7 +277,7 @@ def check_similarity(values: Matrix, advice: str) -> None:
     require_similarity(values)
     require_symmetric(values)
     needed = 0 if isinstance(values, sp.csr_array) else 2 * 8 * values.shape[0] ** 2
-    room = method.left()
+    room = memory.available()
     if needed > 0.9 * room:
         raise UsageError(
             f"A dense similarity of {values.shape[0]:,} points needs about {needed / 2**30:.1f} "

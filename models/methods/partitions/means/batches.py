@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from models.checks import Int, Points, require_usable, take
-from models.data import Matrix
+from models.arrays import Int, Matrix
+from models.checks import Points, require_usable, take
 from models.errors import UsageError
 from models.rows import Rows
 

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from models.arrays import Matrix
 from models.checks import as_floats
-from models.clusters.choosing import Choice, Count, candidates, highest, lowest, parts, share
+from models.clusters.choosing import Choice, Count, candidates, highest, lowest
 from models.clusters.criteria import choose_by_gap, silhouettes
 from models.clusters.kmeans import Centers, Effort, best_run, bic
-from models.data import Data, Matrix
+from models.data import Data
 from models.errors import UsageError
-from models.method import Progress, silent
+from models.progress import Progress, progress_parts, silent, subprogress
 
 
 def require_dense_for_gap(data: Data, params: Count) -> None:
@@ -46,9 +47,9 @@ def choose_number(
     drawn = n_references if params.choose == "gap" else 0
     fitted = 0.9 / (1 + drawn)
     runs = {}
-    for part, number in parts(progress, fitted, numbers):
+    for part, number in progress_parts(progress, fitted, numbers):
         runs[number] = best_run(features, number, effort, rng, part)
-    rest = share(progress, fitted, 1.0)
+    rest = subprogress(progress, fitted, 1.0)
     if params.choose == "bic":
         values = [bic(run.inertia, run.size, features.shape[1]) for run in runs.values()]
         return lowest("bic", numbers, values, notes), runs

@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from models.checks import Float, Int, blocks, require_usable
-from models.clusters.choosing import Choice, Count, candidates, highest, lowest, parts, share
+from models.arrays import Arrays, Float, Int
+from models.checks import blocks, require_usable
+from models.clusters.choosing import Choice, Count, candidates, highest, lowest
 from models.clusters.criteria import silhouettes
 from models.clusters.kmeans import squared_distances
 from models.clusters.placing import normalize
 from models.errors import UsageError
-from models.method import Arrays, Progress, Run
+from models.method import Run
+from models.progress import Progress, progress_parts, subprogress
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
 
@@ -279,7 +281,7 @@ def choose_mixture(
     clusters: list[Int] = []
     values: list[float] = []
     refusal: UsageError | None = None
-    for part, number in parts(progress, 0.9, numbers):
+    for part, number in progress_parts(progress, 0.9, numbers):
         try:
             fits[number] = best_mixture(features, number, effort, run, part)
         except UsageError as error:
@@ -298,7 +300,7 @@ def choose_mixture(
     if params.choose == "bic":
         choice = lowest("bic", list(fits), values, notes)
     else:
-        found = silhouettes(features, clusters, run.rng, share(progress, 0.9, 1.0))
+        found = silhouettes(features, clusters, run.rng, subprogress(progress, 0.9, 1.0))
         means, errors = [one.mean for one in found], [one.error for one in found]
         choice = highest("silhouette", list(fits), means, errors, notes)
     return choice, fits[choice.n_clusters]

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models.checks import Float, Int, blocks
-from models.clusters.choosing import share
+from models.arrays import Float, Int, Matrix
+from models.checks import blocks
 from models.clusters.counts import totals
 from models.clusters.placing import normalize
-from models.data import Matrix
-from models.method import Progress
+from models.progress import Progress, subprogress
 
 SMALLEST = 1e-300
 """Stands for the share of a cluster that has lost all its rows."""
@@ -94,7 +93,7 @@ def best_climb(
     starts = seeds(features, n_clusters, counted, rng)
     for run in range(effort.n_init):
         said = f"run {run + 1} of {effort.n_init}"
-        within = share(progress, run / effort.n_init, (run + 1) / effort.n_init, said)
+        within = subprogress(progress, run / effort.n_init, (run + 1) / effort.n_init, said)
         within(0.0, "drawing seeds")
         one = climb(features, next(starts), n_clusters, counted, effort, within)
         if best is None or one.objective[-1] > best.objective[-1]:

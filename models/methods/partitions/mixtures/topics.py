@@ -16,10 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, gammaln, logsumexp
 
-from models.checks import Float, Int
-from models.data import Matrix
-from models.method import Arrays, Progress
-from models.numerics.softmax import IN_CACHE, row_blocks
+from models.arrays import IN_CACHE, Arrays, Float, Int, Matrix, row_blocks
+from models.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

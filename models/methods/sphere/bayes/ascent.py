@@ -8,9 +8,8 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from models.checks import Float
-from models.clusters.choosing import share
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Float
+from models.progress import Progress, subprogress
 
 
 class Factors(Protocol):
@@ -69,7 +68,9 @@ class Ladder(Generic[Q, S]):
         posterior, objective, most = one.posterior, list(one.objective), self.max_iter
         while True:
             at = len(objective)
-            within = share(progress, at / (most + 1), (at + 1) / (most + 1), f"iteration {at + 1}")
+            within = subprogress(
+                progress, at / (most + 1), (at + 1) / (most + 1), f"iteration {at + 1}"
+            )
             sums, bound = self.expect(posterior, within)
             objective.append(bound)
             gain = objective[-1] - objective[-2] if at else np.inf

@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from models.checks import Float, Int
+from models.arrays import Float, Int
 from models.clusters.choosing import MOST_CLUSTERS, Choice
 from models.data import Data
 from models.errors import UsageError
-from models.method import Params
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.proportions import Dirichlet, Sticks, Weighing
@@ -23,8 +22,7 @@ from models.methods.sphere.bayes.variational import Posterior, Variational
 from models.methods.sphere.gibbs.dirichlet_process import MOST_KEPT, Process
 from models.methods.sphere.gibbs.gibbs import Gibbs
 from models.methods.sphere.mixture.mixture import Spread
-from models.methods.sphere.mixture.passes import Passes, direction
-from models.parameters import (
+from models.methods.sphere.mixture.parameters import (
     BatchSize,
     Delay,
     Device,
@@ -35,9 +33,10 @@ from models.parameters import (
     Level,
     MaxIter,
     MaxKappa,
-    Seed,
     Tol,
 )
+from models.methods.sphere.mixture.passes import Passes, direction
+from models.parameters import Params, Seed
 
 _ENDS = (0.025, 0.975)
 

@@ -28,8 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from models.checks import Float, Int
-from models.method import Arrays
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.priors import Priors
 from models.numerics import bessel
 

@@ -20,15 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.clusters.choosing import share
+from models.arrays import Float, Int
 from models.clusters.placing import normalize
-from models.method import Progress
 from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.priors import vmf_divergence
 from models.methods.sphere.bayes.variational import Ascent, Posterior, Variational, directions
 from models.methods.sphere.mixture.passes import Sums, log_joint
 from models.numerics import bessel
+from models.progress import Progress, subprogress
 
 PARTNERS = 10
 """Of each cluster those most like it are looked at."""
@@ -63,7 +62,7 @@ class Merging(Variational):
             if not one.ended:
                 return one
             at = len(one.objective) / (self.max_iter + 1)
-            merged = self.merged(one.posterior, share(progress, at, at, "merges"))
+            merged = self.merged(one.posterior, subprogress(progress, at, at, "merges"))
             if merged is None:
                 return one
             one = ascent.Ascent(merged, one.objective)

@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from models.checks import Float
+from models.arrays import Arrays, Float
 from models.clusters.placing import normalize
-from models.method import Arrays
 from models.methods.sphere.mixture.passes import log_joint
 from models.methods.sphere.mixture.rows import TimedRows, UnitRows
 from models.numerics import bessel

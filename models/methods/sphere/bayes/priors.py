@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from models.checks import Float
-from models.method import Arrays
+from models.arrays import Arrays, Float
 from models.numerics import bessel
 
 LEAST_SIGMA, MOST_SIGMA = 0.05, 4.0

@@ -25,8 +25,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betaln, digamma
 
-from models.checks import Float, Int
-from models.method import Arrays
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Priors, dirichlet_divergence
 
 

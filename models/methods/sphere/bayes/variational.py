@@ -17,8 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.ascent import Ladder
 from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
@@ -27,6 +26,7 @@ from models.methods.sphere.bayes.proportions import Dirichlet, Proportions, Weig
 from models.methods.sphere.mixture.mixture import Mixture, Shape, Spread, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.numerics import bessel
+from models.progress import Progress
 
 TURNS = 2
 """Updates of q(mu) and q(kappa) in turn after each pass."""

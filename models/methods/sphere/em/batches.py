@@ -39,13 +39,12 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.clusters.choosing import share
-from models.data import Matrix
-from models.method import Arrays, Progress, Shapes, silent
+from models.arrays import Arrays, Float, Int, Matrix
+from models.method import Shapes
 from models.methods.sphere.em.em import EMPTIED
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
+from models.progress import Progress, silent, subprogress
 from models.rows import ArrayRows, Rows
 
 POOL_BYTES = 1 << 27
@@ -257,7 +256,9 @@ class Walk(Generic[M]):
         ended = False
         while not ended and len(estimates) < most:
             at = len(estimates)
-            within = share(progress, at / (most + 1), (at + 1) / (most + 1), f"epoch {at + 1}")
+            within = subprogress(
+                progress, at / (most + 1), (at + 1) / (most + 1), f"epoch {at + 1}"
+            )
             rng = np.random.default_rng([state.seed, at])
             unsaid, sums, rows = 0, state.epoch, self.passes.points
             for done, rows in batches.epoch(rng, state.n_batches):
@@ -293,7 +294,7 @@ class Walk(Generic[M]):
                 n_emptied=len(emptied),
             )
             save(model, state, estimates)
-        last = share(progress, most / (most + 1), 1.0, "all rows")
+        last = subprogress(progress, most / (most + 1), 1.0, "all rows")
         found = self.passes.expect(model.weights, model.offsets, self.counted, last, hard=self.hard)
         value = float(found.evidence @ self.counted) - self.cost(model)
         return model, state, (*estimates, value), ended

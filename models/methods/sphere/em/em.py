@@ -20,14 +20,13 @@ from itertools import count
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.clusters.choosing import Choice, Count, candidates, highest, lowest, parts, share
-from models.clusters.counts import Mask
-from models.method import Arrays, Progress, silent
+from models.arrays import Arrays, Float, Int, Mask
+from models.clusters.choosing import Choice, Count, candidates, highest, lowest
 from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import unit
+from models.progress import Progress, progress_parts, silent, subprogress
 
 EMPTIED = 1e-6
 """A cluster with fewer rows has lost them."""
@@ -97,7 +96,9 @@ class EM:
         without: Mixture | None = None
         for turn in count(len(objective)):
             at = min(turn, most)
-            within = share(progress, at / (most + 1), (at + 1) / (most + 1), f"iteration {at + 1}")
+            within = subprogress(
+                progress, at / (most + 1), (at + 1) / (most + 1), f"iteration {at + 1}"
+            )
             sums = self.passes.expect(
                 mixture.weights, mixture.offsets, self.counted, within, hard=self.hard
             )
@@ -152,7 +153,7 @@ def choose_climb(
     known = kept.get("values", np.empty((0, 2)))
     chosen = Climb.of(kept, "chosen.")
     values: list[tuple[float, float]] = [(float(v), float(e)) for v, e in known]
-    for part, number in list(parts(progress, 1.0, numbers))[len(values) :]:
+    for part, number in list(progress_parts(progress, 1.0, numbers))[len(values) :]:
         restarts.kept = {"values": np.array(values).reshape(-1, 2)}
         if chosen is not None:
             restarts.kept = {**restarts.kept, **chosen.arrays("chosen.")}

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.variational import Ascent, Posterior, Variational
 from models.methods.sphere.em.batches import POOL_BYTES, Batches, State, Steps, Walk
@@ -18,6 +17,7 @@ from models.methods.sphere.mixture.mixture import Mixture, maximize
 from models.methods.sphere.mixture.passes import Sums
 from models.methods.sphere.mixture.runs import SEEDING_EACH, SEEDING_ROWS, Restarts
 from models.numerics import bessel
+from models.progress import Progress
 
 NEW_SHARE = 0.1
 """Of a mean cluster's rows, which one that is re-seeded is given; what it does not keep fades."""

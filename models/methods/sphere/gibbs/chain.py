@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.checks import Float, Int
-from models.method import Arrays
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.concentrations import Concentrations
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.proportions import Dirichlet

@@ -37,8 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-from models.checks import Float, Int
-from models.method import Arrays, Progress, silent
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Priors
 from models.methods.sphere.bayes.variational import Posterior
 from models.methods.sphere.gibbs.chain import Chain, moments
@@ -46,6 +45,7 @@ from models.methods.sphere.gibbs.gibbs import Gibbs, expected_means, matched
 from models.methods.sphere.gibbs.move_scores import Worths
 from models.methods.sphere.gibbs.split_merge import Partition, Splits
 from models.methods.sphere.mixture.passes import Sums
+from models.progress import Progress, silent
 
 MOST_KEPT = 500
 

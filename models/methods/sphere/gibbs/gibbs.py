@@ -23,14 +23,14 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln
 
-from models.checks import Float, Int
-from models.method import Arrays, Progress, silent
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Posterior
 from models.methods.sphere.gibbs.chain import Chain
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
 from models.numerics import bessel
+from models.progress import Progress, silent
 
 STEPS = 10
 """Of Metropolis for each log kappa in a sweep."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, log_ndtr, ndtri
 
-from models.checks import Float
+from models.arrays import Float
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.mixture import Spread
 from models.numerics import bessel

@@ -23,8 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln
 
-from models.checks import Float, Int
-from models.data import Matrix
+from models.arrays import Float, Int, Matrix
 from models.methods.sphere.gibbs.gibbs import fields
 from models.methods.sphere.gibbs.move_scores import Worths, log_normal
 from models.methods.sphere.mixture.rows import UnitRows

@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from models.checks import Float, Int
+from models.arrays import Arrays, Float, Int
 from models.clusters.placing import normalize
-from models.method import Arrays
 from models.methods.sphere.mixture.passes import Sums, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import bessel

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models import device as devices
-from models.checks import Float
+from models.arrays import Float
 from models.device import Device
 from models.errors import UsageError
-from models.method import Progress
 from models.methods.sphere.mixture.passes import Passes, Sums, precision
 from models.methods.sphere.mixture.rows import UnitRows
+from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -24,11 +24,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.checks import Float
-from models.data import Matrix
-from models.method import Progress
+from models.arrays import Float, Matrix
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics.sphere import unit
+from models.progress import Progress
 
 SHARES = 16
 """Into which the rows are cut, whoever works on them, so that sums do not depend on it."""

@@ -27,16 +27,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.checks import Float, Int
+from models.arrays import Arrays, Float, Int, Mask, row_blocks
 from models.clusters.choosing import Choice
-from models.clusters.counts import TOP_TERMS, Mask, cluster_names, term_names
+from models.clusters.counts import TOP_TERMS, cluster_names, term_names
 from models.clusters.placing import by_size, permute, reorder, said_of_empty
 from models.data import Data
-from models.method import Arrays, Fitted, Model, Predictions
+from models.method import Fitted, Model, Predictions
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.variational import Ascent, Posterior
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics.softmax import row_blocks
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 from models.tree.walk import paths

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.checks import Float, Int, as_floats, by_rows, take
-from models.data import Data, Matrix, require_finite
+from models.arrays import Float, Int, Matrix
+from models.checks import as_floats, by_rows, take
+from models.data import Data, require_finite
 from models.errors import UsageError
 from models.rows import ArrayRows, Rows
 

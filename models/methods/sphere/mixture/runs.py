@@ -14,13 +14,12 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.clusters.choosing import share
-from models.data import Matrix
+from models.arrays import Arrays, Float, Int, Matrix
 from models.errors import Cancelled
-from models.method import Arrays, Checkpoint, Progress, silent
+from models.method import Checkpoint
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.numerics.sphere import seed_rows, unit
+from models.progress import Progress, silent, subprogress
 
 SEEDING_ROWS = 20_000
 """At most so many rows, or `SEEDING_EACH` for each cluster, are seeds drawn from."""
@@ -117,7 +116,9 @@ class Restarts:
             if one is None:
                 seeded = self.seeded(self._n_seeds(n_clusters, run), rows, seeds[run], run)
                 one = way.start(*seeded, seeds[run])
-            book.end(run, way.climb(one, share(within, 0.05, 1.0), lambda one: book.save(run, one)))
+            book.end(
+                run, way.climb(one, subprogress(within, 0.05, 1.0), lambda one: book.save(run, one))
+            )
 
         self._all(go, book.left(), at_once, book.stop)
         return book.best()

@@ -24,8 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma
 
-from models.checks import Float, Int
-from models.method import Arrays, Progress
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.ascent import Ladder
 from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
@@ -34,6 +33,7 @@ from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics import bessel
+from models.progress import Progress
 
 TURNS = 2
 """Times that q(mu) goes up and down the tree and q(kappa) follows, after each pass."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.checks import Float, Int
+from models.arrays import Float, Int
 from models.clusters.choosing import MOST_CLUSTERS
 from models.clusters.placing import by_size
 from models.data import Data

@@ -7,21 +7,15 @@ the two ends higher depends on the data, so runs do either in turn.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.checks import Float, Int
-from models.data import Matrix
+from models.arrays import Array, Float, Int, Matrix
 from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics.sphere import seed_rows, unit
 
 LLOYD = 10
 """Iterations of k-means at a node: variational inference goes on from where they end."""
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 def begun(features: Matrix, hierarchy: Hierarchy, run: int, rng: np.random.Generator) -> Float:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from models.checks import Int
+from models.arrays import Array, Arrays, Int
 from models.data import Data
 from models.errors import UsageError
-from models.method import Arrays
 
 ROLE = "timestamps"
 
@@ -22,7 +21,7 @@ MOST_PERIODS = 2000
 FURTHEST = 10_000
 """Periods after the last one that are told apart."""
 
-Stamps: TypeAlias = npt.NDArray[Any]
+
 """(n,) int64 or float64; of times the microseconds since 1970 in UTC."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,12 +32,12 @@ class Periods:
     """marks : (T,) the distinct stamps, each a period, or (T + 1,) the edges of T equal bins if
     `binned`. dated : whether they are times."""
 
-    marks: Stamps
+    marks: Array
     binned: bool
     dated: bool
 
     @classmethod
-    def of(cls, stamps: Stamps, dated: bool, n_periods: int | None) -> Periods:
+    def of(cls, stamps: Array, dated: bool, n_periods: int | None) -> Periods:
         """UsageError for too many distinct stamps."""
         if n_periods is not None:
             low, high = float(stamps.min()), float(stamps.max())
@@ -58,7 +57,7 @@ class Periods:
     def n(self) -> int:
         return len(self.marks) - self.binned
 
-    def period(self, stamps: Stamps) -> Int:
+    def period(self, stamps: Array) -> Int:
         """(n,) 0 .. T - 1; beyond the last, T and more; before the first, 0.
 
         A stamp between two periods' is of the earlier one, one after all distinct ones of T.
@@ -86,7 +85,7 @@ class Periods:
         assert isinstance(at, datetime)
         return at.replace(microsecond=micro).isoformat() + "Z"
 
-    def arrays(self) -> dict[str, Stamps]:
+    def arrays(self) -> dict[str, Array]:
         return {"marks": self.marks}
 
     def facts(self) -> dict[str, Any]:
@@ -98,7 +97,7 @@ class Periods:
         return cls(arrays["marks"], bool(facts["binned"]), bool(facts["dated"]))
 
 
-def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Stamps, bool]:
+def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Array, bool]:
     """The stamps, and whether they are times.
 
     dated : what they must be; None for either. UsageError naming the row of one that is missing, no
@@ -163,7 +162,7 @@ def _require_finite(column: npt.NDArray[Any]) -> None:
         )
 
 
-def _times(texts: Sequence[Any]) -> Stamps:
+def _times(texts: Sequence[Any]) -> Array:
     """Microseconds since 1970 in UTC, the zone of those that name none."""
     known: dict[str, int] = {}
     found = np.empty(len(texts), dtype=np.int64)

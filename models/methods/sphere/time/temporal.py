@@ -21,9 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from models.checks import Float, Int
-from models.clusters.choosing import share
-from models.method import Arrays, Progress, silent
+from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.ascent import Ladder
 from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
@@ -34,6 +32,7 @@ from models.methods.sphere.mixture.rows import TimedSums
 from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import unit
+from models.progress import Progress, silent, subprogress
 
 TURNS, SWEEPS = 2, 4
 """Times that q(kappa) follows q(mu) after each pass, and that q(mu) goes through the periods, odd
@@ -179,7 +178,7 @@ class Temporal:
         size, total = np.zeros((n_periods, n_clusters)), np.zeros(posterior.psi.shape)
         lengths, log_weights, evidence = posterior.lengths, posterior.walk.log_weights, 0.0
         for t in range(n_periods):
-            within = share(progress, t / n_periods, (t + 1) / n_periods)
+            within = subprogress(progress, t / n_periods, (t + 1) / n_periods)
             means = lengths[t, :, None] * posterior.psi[t]
             found = self._assigned(t, means, posterior.kappas, log_weights[t], within)
             if found is not None:

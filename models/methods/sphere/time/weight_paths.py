@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from models.checks import Float, Int
-from models.method import Arrays
+from models.arrays import Arrays, Float, Int
 
 STEPS = 8
 """Of Newton, at most, in one update."""

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.clusters.choosing import share
+from models.arrays import Arrays, Float
 from models.data import Data
-from models.method import Arrays, Checkpoint, Fitted, Run
+from models.method import Checkpoint, Fitted, Run
 from models.methods.tasks.regression import hierarchy, joint
 from models.methods.tasks.regression.joint import Asked, Joint
 from models.methods.tasks.regression.linear import Scaling
 from models.methods.tasks.regression.serving import served
 from models.methods.tasks.regression.splits import folds, held_out
-from models.methods.tasks.regression.table import Float, table_of
+from models.methods.tasks.regression.table import table_of
+from models.progress import subprogress
 
 if TYPE_CHECKING:
     from models.methods.tasks.ghhc_mtl import GHHCMTLParams
@@ -50,7 +51,7 @@ def fitted(data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
     sharing, n_steps = params.sharing or SHARINGS[1], params.max_iter
     if params.sharing is None and (fold >= 0).any():
         if checkpoint.losses is None:
-            within = share(run.progress, 0.05, 0.75)
+            within = subprogress(run.progress, 0.05, 0.75)
             checkpoint.losses = joint.losses_on_folds(
                 columns, targets, part, fold, SHARINGS, asked, within
             )
@@ -63,8 +64,8 @@ def fitted(data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
             "No task has two rows, so nothing tells how much tasks share; 'sharing' is "
             f"{sharing:g}.",
         )
-    start = joint.started(columns, targets, part, fold, asked, share(run.progress, 0.75, 0.8))
-    within = share(run.progress, 0.8, 0.9)
+    start = joint.started(columns, targets, part, fold, asked, subprogress(run.progress, 0.75, 0.8))
+    within = subprogress(run.progress, 0.8, 0.9)
     found = joint.learned(start, sharing, n_steps, asked, checkpoint, within)
     weights = start.chart.weights(found.points[-1])
     metrics = {"sharing": sharing, "n_steps": float(n_steps)}
@@ -72,7 +73,7 @@ def fitted(data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
         tree = hierarchy.star(table)
         notes += ("Fewer than three tasks differ, so they make no triples and the tree no groups.",)
     else:
-        within = share(run.progress, 0.9, 0.99)
+        within = subprogress(run.progress, 0.9, 0.99)
         tree_of = joint.settled(found, found.trained.nodes, start, asked, within)
         tree = hierarchy.over_tasks(found.points[-1], tree_of.nodes, table)
         metrics["cost"] = tree_of.best_cost

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.method import silent
 from models.methods.hyperbolic.ball.extraction import Extracted, extract
 from models.methods.hyperbolic.ball.scaling import Scaling
 from models.methods.tasks.regression.table import Table
 from models.numerics import poincare
+from models.progress import silent
 from models.rows import ArrayRows
 from models.tree.build import from_parents
 from models.tree.tree import Tree

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from models.method import Input, Params, Shapes
+from models.method import Input, Shapes
 from models.methods.tasks.regression.table import Table
+from models.parameters import Params
 
 INPUTS: Mapping[str, Input] = {
     "features": Input(description="One row per example, those of all tasks in one matrix."),

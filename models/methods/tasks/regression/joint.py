@@ -24,15 +24,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Int
 from models.checks import distinct
-from models.clusters.choosing import share
-from models.method import Checkpoint, Progress, silent
+from models.method import Checkpoint
 from models.methods.hyperbolic.ball import losses, seeding
 from models.methods.hyperbolic.ball.training import Effort, Trained, train
 from models.methods.tasks.regression import linear, single
 from models.methods.tasks.regression.linear import n_outputs
 from models.methods.tasks.regression.points import Chart, Moves, Rows, TaskPoints, TreeOfTasks
-from models.methods.tasks.regression.table import Float, Int, Problem, Table
+from models.methods.tasks.regression.table import Problem, Table
+from models.progress import Progress, silent, subprogress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -152,7 +153,7 @@ def settled(found: Joint, nodes: Tensor, start: Start, asked: Asked, progress: P
         if cost < least:
             best, least = drawn, cost
     effort = _effort(asked.max_iter, "best", asked)
-    within = share(progress, 0.3, 1.0)
+    within = subprogress(progress, 0.3, 1.0)
     return train(leaves, best, judge, effort, of_noise, Checkpoint(), within)
 
 
@@ -215,18 +216,18 @@ def losses_on_folds(
         if not out.any():
             continue
         n_out += int(out.sum())
-        within = share(progress, number / n_folds, (number + 1) / n_folds)
+        within = subprogress(progress, number / n_folds, (number + 1) / n_folds)
         start = started(
             columns[~out],
             targets[~out],
             table.part(~out),
             fold[~out],
             asked,
-            share(within, 0.0, 0.1),
+            subprogress(within, 0.0, 0.1),
         )
         for at, sharing in enumerate(sharings):
             begin = 0.1 + 0.9 * at / len(sharings)
-            part = share(within, begin, begin + 0.9 / len(sharings), f"sharing {sharing:g}")
+            part = subprogress(within, begin, begin + 0.9 / len(sharings), f"sharing {sharing:g}")
             found = learned(start, sharing, asked.max_iter, asked, Checkpoint(), part)
             for done in range(n_rounds + 1):
                 # A fit that diverged stays where it was.

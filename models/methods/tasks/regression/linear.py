@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.methods.tasks.regression.table import Float, Int, Problem, Table
+from models.arrays import Float, Int
+from models.methods.tasks.regression.table import Problem, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Arrays, Float, Int
 from models.checks import distinct
 from models.graphs.neighbours import nearest
-from models.method import Arrays, Progress, silent
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.tree_cost import cost_of
 from models.methods.hyperbolic.ball.triples import triples
-from models.methods.tasks.regression.table import Float, Int, Problem
+from models.methods.tasks.regression.table import Problem
+from models.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from models.method import Progress
-from models.methods.tasks.regression.table import Float, Int
+from models.arrays import Float, Int
+from models.progress import Progress
 
 _STEPS_TOL = 1e-7
 _MOST_STEPS = 1000

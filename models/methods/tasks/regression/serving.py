@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from models.arrays import Arrays, Float
 from models.checks import require_width
 from models.data import Data, require_finite
-from models.method import Arrays, Fitted, Model, Predictions
+from models.method import Fitted, Model, Predictions
 from models.methods.tasks.regression import linear
 from models.methods.tasks.regression.inputs import said_of_tasks
 from models.methods.tasks.regression.linear import Scaling
-from models.methods.tasks.regression.table import Float, Problem, Table, tasks_of
+from models.methods.tasks.regression.table import Problem, Table, tasks_of
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from models.tree.walk import paths

@@ -21,9 +21,10 @@ from typing import Literal
 
 import numpy as np
 
-from models.method import Progress
+from models.arrays import Float, Int
 from models.methods.tasks.regression.linear import loss, n_outputs
-from models.methods.tasks.regression.table import Float, Int, Table
+from models.methods.tasks.regression.table import Table
+from models.progress import Progress
 
 PENALTIES = np.logspace(-2, 4, 13)
 """Those that are tried."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.methods.tasks.regression.table import Int, Mask, Table
+from models.arrays import Int, Mask
+from models.methods.tasks.regression.table import Table
 
 
 def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:

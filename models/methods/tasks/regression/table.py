@@ -10,18 +10,16 @@ double precision.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float, Int, Mask
 from models.checks import require_columns, require_row_squares
 from models.data import Data, Value, require_finite
 from models.errors import UsageError
 
-Float: TypeAlias = npt.NDArray[np.float64]
-Int: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Problem = Literal["regression", "classification"]
 
 MOST_CLASSES = 1000

@@ -13,10 +13,11 @@ from scipy.spatial.distance import cdist
 from models import registry
 from models.data import Data, Earlier
 from models.errors import Cancelled, UsageError
-from models.method import Checkpoint, Crew, Fitted, Run, silent
+from models.method import Checkpoint, Crew, Fitted, Run
 from models.methods.features.perch import PerchParams
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
+from models.progress import silent
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import path

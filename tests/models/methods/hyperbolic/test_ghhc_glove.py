@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.arrays import Arrays
 from models.data import Data
 from models.documents.counts import together
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
-from models.method import Arrays, Checkpoint, Fitted
+from models.method import Checkpoint, Fitted
 from models.registry import method
 from models.tree.build import from_merges
 from models.tree.tree import Tree
@@ -63,9 +64,9 @@ def by_linkage(documents: list[str], seed: int) -> float:
     """Average linkage by angle of GloVe vectors, word and context added as their authors do."""
     import fastcluster
 
-    from models.method import silent
     from models.methods.hyperbolic.words.pairs import checked, pairs_of
     from models.methods.hyperbolic.words.vectors import learned
+    from models.progress import silent
 
     words = vocabulary(documents).words
     counts = together(numbered(documents, words), len(words), 10)
@@ -261,10 +262,10 @@ def test_counts_that_are_none_are_refused() -> None:
 
 
 def test_more_pairs_than_memory_has_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from models import method as memory
+    from models import memory
 
     counts = np.random.default_rng(0).exponential(30, size=(40, 40))
-    monkeypatch.setattr(memory, "left", lambda: 100_000)
+    monkeypatch.setattr(memory, "available", lambda: 100_000)
     error = refused({"graph": counts + counts.T}, n_internal=3, batch_size=1, n_dimensions=2)
     assert error.code == "too-large"
     assert "Keep fewer words" in error.detail

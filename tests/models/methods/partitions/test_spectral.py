@@ -11,7 +11,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from models import method, registry
+from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
@@ -176,6 +176,6 @@ def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     METHOD.check_size(shapes, SpectralParams(), 8 << 30)
     with pytest.raises(UsageError, match="compares all pairs of 300,000 points"):
         METHOD.check_size({"features": (300_000, 4)}, SpectralParams(), 8 << 30)
-    monkeypatch.setattr(method, "left", lambda: 100_000)
+    monkeypatch.setattr(memory, "available", lambda: 100_000)
     with pytest.raises(UsageError, match="dense similarity of 90 points"):
         fit(similarity=np.ones((90, 90)))

@@ -291,7 +291,7 @@ def test_unusable_input_is_named(
 def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD.check_size({"features": (10**6, 4)}, HVMFParams(height=3, branching=10), 1 << 30)
-    monkeypatch.setattr("models.method.left", lambda: 10_000)
+    monkeypatch.setattr("models.memory.available", lambda: 10_000)
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD._check(Data({"features": np.eye(9), "hierarchy": LARGE}), HVMFParams())
 

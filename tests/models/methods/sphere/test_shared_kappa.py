@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.merging import Merging
@@ -26,6 +25,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.em.test_em import Kept, Stop
 from tests.models.methods.sphere.gibbs.test_dirichlet_process import exact

@@ -253,7 +253,7 @@ def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters or periods"):
         METHOD.check_size({"features": (10**6, 4)}, TVMFParams(n_clusters=1000), 1 << 30)
     # Only the stamps say how many periods there are.
-    monkeypatch.setattr("models.method.left", lambda: 100_000)
+    monkeypatch.setattr("models.memory.available", lambda: 100_000)
     data = Data({"features": np.eye(99), "timestamps": np.arange(99)})
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters or periods"):
         METHOD._check(data, TVMFParams())

@@ -9,9 +9,10 @@ import pytest
 
 from bench.tasks import Planted, explained, found, planted
 from models import registry
+from models.arrays import Arrays
 from models.data import Data
 from models.errors import Cancelled, UsageError
-from models.method import Arrays, Checkpoint, Fitted
+from models.method import Checkpoint, Fitted
 from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting
 from models.methods.tasks.regression import joint

@@ -8,9 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from models.arrays import Arrays
 from models.data import Data
 from models.errors import UsageError
-from models.method import Arrays, Fitted, Input, Method, Paper, Params, Piece, Progress, Run
+from models.method import Fitted, Input, Method, Paper, Piece, Run
+from models.parameters import Params
+from models.progress import Progress
 from models.tree.build import from_partition
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from models.checks import Float
+from models.arrays import Float
 from models.numerics import bessel
 
 _ORDER, _START, _ADDED, _N_FALL, _HEAD = 0, 1, 2, 3, 4

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import Cancelled
-from models.method import silent
 from models.methods.features.growing.frontier import Choice, Grown, Split, grow
+from models.progress import silent
 from models.tree.cut import cut
 
 

@@ -11,9 +11,9 @@ from scipy.spatial.distance import cdist
 from models.clusters.kmeans import Effort
 from models.errors import Cancelled
 from models.graphs import spectra
-from models.method import silent
 from models.methods.features.growing.frontier import Split
 from models.methods.features.growing.spectral import Spectral
+from models.progress import silent
 
 
 def split(points: np.ndarray, k: int, n_neighbors: int = 5) -> tuple[Split | None, Spectral]:

@@ -15,8 +15,8 @@ from scipy.spatial.distance import pdist
 
 from models.errors import Cancelled
 from models.graphs.graph import Graph, neighbour_graph
-from models.method import silent
 from models.methods.features.linkage.graph_linkage import RULES, Rule, agglomerate
+from models.progress import silent
 
 
 def knn(points: np.ndarray, k: int) -> Graph:

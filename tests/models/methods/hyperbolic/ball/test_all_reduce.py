@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from models.method import silent
 from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.training import Effort, steps
 from models.methods.hyperbolic.ball.triples import Sampled
+from models.progress import silent
 from tests.models.methods.hyperbolic.ball.test_losses import scattered
 from tests.models.methods.hyperbolic.ball.test_training import EFFORT, leaves_and_judge
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.method import silent
 from models.methods.hyperbolic.ball.extraction import extract
 from models.methods.hyperbolic.ball.scaling import Scaling
+from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.hyperbolic.ball import literal
 from tests.models.methods.hyperbolic.ball.test_losses import scattered, sphere

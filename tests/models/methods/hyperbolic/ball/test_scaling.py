@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
-from models.method import silent
 from models.methods.hyperbolic.ball import scaling
 from models.methods.hyperbolic.ball.scaling import from_model, measured
+from models.progress import silent
 from models.rows import ArrayRows
 
 VALUES = np.random.default_rng(0).normal(size=(50, 4)) * 30 + 5

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from models.method import silent
 from models.methods.hyperbolic.ball import seeding
 from models.methods.hyperbolic.ball.seeding import by_midpoint, by_order, joined, n_seeds, seeded
+from models.progress import silent
 from tests.models.methods.hyperbolic.ball import literal
 
 DRAWS = ("k-means", "k-means++", "afk-mc2", "random", "points")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.method import Arrays, Checkpoint, Progress, silent
+from models.arrays import Arrays
+from models.method import Checkpoint
 from models.methods.hyperbolic.ball import training
 from models.methods.hyperbolic.ball.losses import Objective
 from models.methods.hyperbolic.ball.pools import Pools
@@ -18,6 +19,7 @@ from models.methods.hyperbolic.ball.scaling import measured
 from models.methods.hyperbolic.ball.training import Effort, Trained, train
 from models.methods.hyperbolic.ball.tree_cost import PoolJudge
 from models.methods.hyperbolic.ball.triples import Sampled
+from models.progress import Progress, silent
 from models.rows import ArrayRows
 from tests.models.methods.hyperbolic.ball.test_losses import scattered
 

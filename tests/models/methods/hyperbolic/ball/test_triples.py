@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
-from models.method import silent
 from models.methods.hyperbolic.ball import pools
 from models.methods.hyperbolic.ball.pools import Pools, most_points
 from models.methods.hyperbolic.ball.scaling import measured
 from models.methods.hyperbolic.ball.triples import Sampled, triples
+from models.progress import silent
 from models.rows import ArrayRows
 
 

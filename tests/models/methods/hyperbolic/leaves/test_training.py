@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from models.device import computing
-from models.method import Alone, Checkpoint, Run, silent
+from models.method import Alone, Checkpoint, Run
 from models.methods.hyperbolic.leaves import training
 from models.methods.hyperbolic.leaves.similarity import OfFeatures
 from models.methods.hyperbolic.leaves.training import Effort, Kept, Moving, train
 from models.methods.hyperbolic.leaves.tree_cost import Judge
+from models.progress import silent
 from tests.models.methods.hyperbolic.ball.test_training import Kept as Saved
 
 EFFORT = Effort(

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.arrays import Arrays
 from models.errors import UsageError
-from models.method import Arrays, Checkpoint, silent
+from models.method import Checkpoint
 from models.methods.hyperbolic.words.loops import sweep
 from models.methods.hyperbolic.words.pairs import Pairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import Vectors, learned, loss, placed
+from models.progress import silent
 
 
 def some_counts(n_words: int, seed: int, density: float = 0.6) -> np.ndarray:

@@ -10,13 +10,14 @@ import scipy.sparse as sp
 import torch
 
 from models.errors import UsageError
-from models.method import Model, silent
+from models.method import Model
 from models.methods.hyperbolic.ball import losses
 from models.methods.hyperbolic.ball.losses import Objective
 from models.methods.hyperbolic.words.pairs import Pairs, checked, pairs_of
 from models.methods.hyperbolic.words.placing import digests, place, unexplained
 from models.methods.hyperbolic.words.vectors import Vectors, loss, placed
 from models.methods.hyperbolic.words.words_torch import Watching, Words
+from models.progress import silent
 from models.tree.build import from_merges
 from tests.models.methods.hyperbolic.words.test_vectors import some_counts, some_vectors
 

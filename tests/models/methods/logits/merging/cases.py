@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import strategies as st
 
-from models.method import Alone, Arrays, Piece, silent
+from models.arrays import Arrays, Float
+from models.method import Alone, Piece
 from models.methods.logits.merging import engine, merging, reference
 from models.methods.logits.merging import row_digest as digests
 from models.methods.logits.merging.engine import Seen
@@ -20,10 +20,10 @@ from models.methods.logits.merging.merging import Effort, Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Kind, Source
+from models.progress import silent
 from models.rows import ArrayRows
 
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
-Float = npt.NDArray[np.float64]
 
 
 def gaussian(rng: np.random.Generator, n: int, k: int) -> Float:

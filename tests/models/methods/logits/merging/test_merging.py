@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.method import silent
 from models.methods.logits.merging import reference
 from models.methods.logits.merging.loops import rows as kernels
 from models.methods.logits.merging.merging import Effort, Merger
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
+from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.logits.merging.cases import (
     AGGREGATIONS,

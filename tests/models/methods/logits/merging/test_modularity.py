@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from bench import synthetic
 from models.data import Data
-from models.method import silent
 from models.methods.logits.merging import modularity
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest, scan
 from models.methods.logits.merging.source import Source
+from models.progress import silent
 from models.registry import method
 from models.rows import ArrayRows
 from models.tree.suggested_cuts import levels

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.method import silent
 from models.methods.logits.merging import reference, source
 from models.methods.logits.merging import row_digest as digests
 from models.methods.logits.merging.source import Kind, Source
+from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.logits.merging.cases import (
     STORED,

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from models.data import Data
 from models.errors import UsageError
-from models.method import silent
 from models.methods.logits.l2h import L2H, L2HParams
 from models.methods.logits.merging import reference, topk
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.source import Source
+from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.logits.merging.cases import Case, cases, gaussian, stored
 

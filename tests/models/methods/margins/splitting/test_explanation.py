@@ -7,13 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from models.method import Checkpoint, silent
+from models.method import Checkpoint
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.explanation import TOP, columns, metrics, told
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Above, Regularizer
 from models.methods.margins.splitting.result import Grown, Limits
+from models.progress import silent
 
 REGULARIZER = Regularizer("group+exclusive", 0.1, 1.0)
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.arrays import Arrays
 from models.errors import Cancelled, UsageError
-from models.method import Arrays, Checkpoint, silent
+from models.method import Checkpoint
 from models.methods.margins.splitting import growth
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Above, Regularizer
 from models.methods.margins.splitting.result import Grown, Limits
 from models.methods.margins.splitting.split import Node, Split, split_all, stacked, unstacked
+from models.progress import silent
 
 STARTS = ("k-means", "random")
 

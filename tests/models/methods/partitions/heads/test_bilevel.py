@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from models.method import silent
 from models.methods.partitions.heads.bilevel import Effort, Heads, learn, measured, of_heads, train
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
+from models.progress import silent
 from models.rows import ArrayRows
 
 WIDTHS, N_CLUSTERS, N_ROWS = [5, 3], 4, 9

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.method import silent
 from models.methods.partitions.heads.distillation import Effort, agreement, losses, train
 from models.methods.partitions.heads.source import Source
+from models.progress import silent
 from models.rows import ArrayRows
 
 N_PAIRS, N_HEADS, N_CLUSTERS, BETA = 5, 3, 4, 0.6

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from models.errors import UsageError
-from models.method import silent
 from models.methods.partitions.heads import pairs
 from models.methods.partitions.heads import source as sources
 from models.methods.partitions.heads.pairs import neighbours
 from models.methods.partitions.heads.source import Source
+from models.progress import silent
 from models.rows import ArrayRows
 
 ROWS = np.random.default_rng(3).normal(size=(57, 6)).astype(np.float32) + 0.3

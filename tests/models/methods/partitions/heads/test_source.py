@@ -11,9 +11,9 @@ import torch
 
 from models.data import Data
 from models.errors import UsageError
-from models.method import silent
 from models.methods.partitions.heads import source as module
 from models.methods.partitions.heads.source import Source, require_spaces, require_widths
+from models.progress import silent
 from models.rows import ArrayRows
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from models.method import silent
 from models.methods.partitions.heads.validation import accuracy, fitted, folds
+from models.progress import silent
 
 
 def points(n_points: int = 90, apart: float = 1.5) -> tuple[torch.Tensor, torch.Tensor]:

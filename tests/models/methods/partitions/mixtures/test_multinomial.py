@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.clusters.counts import in_doubles
-from models.method import silent
 from models.methods.partitions.mixtures.multinomial import Climb, Effort, Multinomials, climb, seeds
+from models.progress import silent
 
 
 def texts(

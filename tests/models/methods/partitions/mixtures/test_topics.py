@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from scipy.special import digamma, gammaln
 from sklearn.decomposition import LatentDirichletAllocation
 
-from models.method import silent
 from models.methods.partitions.mixtures.topics import (
     Effort,
     Topics,
@@ -17,6 +16,7 @@ from models.methods.partitions.mixtures.topics import (
     log_proportions,
     mixtures,
 )
+from models.progress import silent
 from tests.models.methods.partitions.mixtures.test_multinomial import texts
 
 

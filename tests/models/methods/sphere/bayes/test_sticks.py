@@ -13,7 +13,6 @@ from scipy import stats
 from scipy.special import digamma, gammaln, logsumexp
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.bayesian import occupied
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Priors
@@ -25,6 +24,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.em.test_em import Kept, Stop
 from tests.models.methods.sphere.exact import log_joints

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from models.arrays import Arrays
 from models.data import Data
-from models.method import Arrays, Checkpoint, silent
+from models.method import Checkpoint
 from models.methods.sphere.em.em import EM, Climb
 from models.methods.sphere.mixture.mixture import Mixture, Shape, together
 from models.methods.sphere.mixture.passes import Passes
@@ -21,6 +22,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from models.data import Data
 from models.errors import Cancelled
-from models.method import Checkpoint, silent
+from models.method import Checkpoint
 from models.methods.sphere.bayes.ascent import Ascent
 from models.methods.sphere.bayes.variational import Variational
 from models.methods.sphere.em import batches as module
@@ -30,6 +30,7 @@ from models.methods.sphere.mixture.mixture import Mixture, Shape
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
+from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.sphere.bayes.test_variational import priors
 from tests.models.methods.sphere.drawn import mixture

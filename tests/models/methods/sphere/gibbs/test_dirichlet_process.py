@@ -11,7 +11,6 @@ from scipy.special import digamma, gammaln, logsumexp
 from sklearn.metrics import adjusted_rand_score
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.dirichlet_process import Process, ProcessChain, likeliest_alpha
 from models.methods.sphere.gibbs.move_scores import Worths
@@ -22,6 +21,7 @@ from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.em.test_em import Kept, Stop
 

@@ -11,7 +11,6 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs import loops
 from models.methods.sphere.gibbs.gibbs import Gibbs
@@ -21,6 +20,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.em.test_em import Kept, Stop
 from tests.models.methods.sphere.exact import log_joints

@@ -9,11 +9,11 @@ import torch
 
 from models.data import Data
 from models.errors import UsageError
-from models.method import silent
 from models.methods.sphere.mixture import pass_gpu as module
 from models.methods.sphere.mixture.pass_gpu import DevicePasses, passes, require
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
+from models.progress import silent
 from models.registry import method
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.mixture.test_rows import Afar

@@ -9,11 +9,11 @@ from numba import njit
 from scipy.special import logsumexp
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.mixture import passes as module
 from models.methods.sphere.mixture.loops import sweeps
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
+from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.sphere.drawn import mixture
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from models.checks import Float
+from models.arrays import Arrays, Float
 from models.data import Data
 from models.errors import Cancelled
-from models.method import Arrays, Checkpoint, Progress, silent
+from models.method import Checkpoint
 from models.methods.sphere.mixture import runs
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
+from models.progress import Progress, silent
 from tests.models.methods.sphere.drawn import mixture
 
 ROWS = mixture((60, 50), 4, 8.0)[0]

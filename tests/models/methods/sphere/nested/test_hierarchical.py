@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.special import digamma, gammaln, logsumexp
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
@@ -25,6 +24,7 @@ from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.methods.sphere.nested.top_down import begun, leaf_means
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.em.test_em import Kept, Stop
 from tests.models.methods.sphere.nested.test_hierarchy import grown

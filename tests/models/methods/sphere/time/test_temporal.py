@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from models.data import Data
-from models.method import silent
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
@@ -23,6 +22,7 @@ from models.methods.sphere.time.temporal import Ascent, Temporal
 from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
+from models.progress import silent
 from tests.models.methods.sphere.drawn import mixture
 from tests.models.methods.sphere.em.test_em import Kept, Stop
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.method import silent
 from models.methods.tasks.regression import points as module
 from models.methods.tasks.regression.points import Chart, Moves, Rows, TaskPoints, TreeOfTasks
+from models.progress import silent
 
 RNG = np.random.default_rng(0)
 N_TASKS, N_ROWS, N_COLUMNS = 5, 40, 3

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.method import silent
+from models.arrays import Float, Int
 from models.methods.tasks.regression import relationship
 from models.methods.tasks.regression.relationship import Moments, related
-from models.methods.tasks.regression.table import Float, Int
+from models.progress import silent
 
 PENALTY, SHARING = 0.03, 0.2
 

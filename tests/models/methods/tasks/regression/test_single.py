@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from models.arrays import Float
 from models.data import Data
-from models.method import silent
 from models.methods.tasks.regression import single
 from models.methods.tasks.regression.linear import log_probabilities
 from models.methods.tasks.regression.splits import folds
-from models.methods.tasks.regression.table import Float, table_of
+from models.methods.tasks.regression.table import table_of
+from models.progress import silent
 
 RNG = np.random.default_rng(0)
 

@@ -1,0 +1,61 @@
+"""How far a long computation is: `Progress`, and the parts of one.
+
+A method calls the `Progress` that it was given now and then; each call may raise `Cancelled`. What
+computes a part of the work is given a part of the progress and need not know of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called by a method now and then; raises `Cancelled` when the job was cancelled."""
+
+    def __call__(self, fraction: float, stage: str, message: str = "") -> None: ...
+
+
+def silent(fraction: float, stage: str, message: str = "") -> None:
+    """A `Progress` that does nothing."""
+
+
+def subprogress(progress: Progress, start: float, stop: float, prefix: str = "") -> Progress:
+    """The progress of a part of the work, whose 0 to 1 is `start` to `stop` of the whole.
+
+    prefix : stands before the part's messages.
+    """
+
+    def report(fraction: float, stage: str, message: str = "") -> None:
+        text = ", ".join(filter(None, (prefix, message)))
+        progress(start + (stop - start) * fraction, stage, text)
+
+    return report
+
+
+def progress_parts(
+    progress: Progress, stop: float, numbers: Sequence[int]
+) -> Iterator[tuple[Progress, int]]:
+    """Each number of clusters with the progress of its fit; all fits are `stop` of the whole."""
+    for done, number in enumerate(numbers):
+        start, end = (stop * part / len(numbers) for part in (done, done + 1))
+        yield subprogress(progress, start, end, f"{number} clusters"), number
+
+
+def held_progress(progress: Progress) -> tuple[Progress, Progress]:
+    """The progress of the whole, and one for what happens within a step of it.
+
+    Calls of the second repeat the last fraction of the first, so that they can be cancelled and
+    show a stage, but do not move the whole.
+    """
+    fraction_held = 0.0
+
+    def whole(fraction: float, stage: str, message: str = "") -> None:
+        nonlocal fraction_held
+        fraction_held = fraction
+        progress(fraction, stage, message)
+
+    def within(fraction: float, stage: str, message: str = "") -> None:
+        progress(fraction_held, stage, message)
+
+    return whole, within
