@@ -11,7 +11,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from models import registry
+from models import memory, registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
