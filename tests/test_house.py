@@ -1,0 +1,120 @@
+"""The rules of the house that no linter knows: rooms say what they hold, and stay small.
+
+Imports (floors, circles, families) are import-linter's, in `pyproject.toml`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+FLOORS = ("app", "workers", "models")
+PACKAGES = sorted(
+    path.parent.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("__init__.py")
+)
+SOURCES = sorted(
+    path.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("*.py")
+)
+TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
+
+MOST_LOOSE = {"workers": 12, "app": 7}
+"""Modules directly in a floor's folder; what is more belongs into a room."""
+
+MOST_LINES = 600
+FEWEST_DOC_LINES, MOST_DOC_LINES = 3, 16
+
+NO_NAMES = {"utils", "util", "helpers", "helper_functions", "common", "misc"}
+
+
+def contents(package: Path) -> set[str]:
+    """The names of the modules and packages in a package's folder."""
+    folder = ROOT / package
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_a_package_says_what_is_in_it(package: Path) -> None:
+    text = (ROOT / package / "__init__.py").read_text()
+    docstring = ast.get_docstring(ast.parse(text))
+    assert docstring, f"{package}/__init__.py has no docstring"
+    assert FEWEST_DOC_LINES <= len(docstring.splitlines()) <= MOST_DOC_LINES
+    named = set(re.findall(r"`(\w+)`", docstring))
+    assert contents(package) <= named, "not named in the docstring"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_a_package_names_nothing_that_is_gone(package: Path) -> None:
+    docstring = ast.get_docstring(ast.parse((ROOT / package / "__init__.py").read_text())) or ""
+    items = re.findall(r"^- ((?:`\w+`(?:, | and )?)+)", docstring, flags=re.MULTILINE)
+    listed = {name for item in items for name in re.findall(r"`(\w+)`", item)}
+    assert listed <= contents(package), "named, but not there"
+
+
+@pytest.mark.parametrize("floor", MOST_LOOSE)
+def test_a_floor_has_few_loose_files(floor: str) -> None:
+    loose = sorted(path.name for path in (ROOT / floor).glob("*.py"))
+    assert len(loose) <= MOST_LOOSE[floor], loose
+
+
+def test_a_file_is_one_idea() -> None:
+    long = {
+        str(path): n_lines
+        for path in SOURCES
+        if (n_lines := len((ROOT / path).read_text().splitlines())) > MOST_LINES
+    }
+    assert not long
+
+
+def test_a_name_says_what_a_file_holds() -> None:
+    assert not [str(path) for path in SOURCES if path.stem in NO_NAMES]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def test_no_test_imports_a_test() -> None:
+    wrong = {
+        f"{path} imports {name}"
+        for path in TESTS
+        for name in imported(path)
+        if re.fullmatch(r"tests\..*\btest_\w+", name)
+    }
+    assert not wrong
+
+
+def test_compiled_code_stands_in_loops() -> None:
+    """So that one glob in pyproject.toml exempts it from types, and methods import light."""
+    wrong = [
+        str(path)
+        for path in SOURCES
+        if "numba" in {name.partition(".")[0] for name in imported(path)}
+        and "loops" not in path.with_suffix("").parts
+    ]
+    assert not wrong
+
+
+def test_the_api_and_methods_are_named_by_modules() -> None:
+    """Files in a family's folder are methods, folders are what they are made of."""
+    from models.registry import methods
+
+    files = {
+        ".".join(path.with_suffix("").parts)
+        for path in SOURCES
+        if path.parts[:2] == ("models", "methods") and len(path.parts) == 4
+    }
+    files = {name for name in files if not name.endswith("__init__")}
+    assert files == {type(method).__module__ for method in methods().values()}
