@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check format test test-slow bench bench-quality openapi sample clean
+.PHONY: help setup dev demo serve check format test test-slow bench bench-quality docs openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -58,6 +58,9 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 
 bench-quality: $(VENV)/.bench  ## how good the trees are on real sets with known classes
 	$(BIN)/python -m bench quality purity margins sphere calibration tasks
+
+docs: setup  ## write the generated pages of docs from the code
+	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
 
 openapi: setup  ## write openapi/openapi.json from the code
 	$(BIN)/umbel openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json

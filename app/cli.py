@@ -16,11 +16,11 @@ DEFAULT_PORT = 8000
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one of the commands; its exit status is the process's."""
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     raise SystemExit(arguments.run(arguments))
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="umbel", description="Hierarchies as a service.")
     commands = parser.add_subparsers(metavar="command", required=True)
 
