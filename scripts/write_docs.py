@@ -44,7 +44,7 @@ def _method_index() -> str:
     lines = [
         "# Methods",
         "",
-        "One page a method, generated from its code by `make docs`; `GET /v1/methods` says the same.",
+        "One page a method, generated from the code by `make docs`; `GET /v1/methods` has it too.",
     ]
     by_family = sorted(methods().values(), key=lambda method: (method.family, method.id))
     for family, members in groupby(by_family, key=lambda method: method.family):

@@ -16,7 +16,9 @@ from tests.conftest import ROOT
 
 FLOORS = ("app", "workers", "models")
 PACKAGES = sorted(
-    path.parent.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("__init__.py")
+    init.parent.relative_to(ROOT)
+    for floor in FLOORS
+    for init in (ROOT / floor).rglob("__init__.py")
 )
 SOURCES = sorted(
     path.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("*.py")
