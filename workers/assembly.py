@@ -18,6 +18,7 @@ from workers.stores.objects.local import LocalBlobs
 from workers.stores.redis.client import connect
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+from workers.webhooks.addresses import place_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def assemble(settings: WorkerSettings, send: Send) -> Assembly:
 
     datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
     trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
-    ledger = Ledger(blobs, records, datasets, settings, send, records.hints)
+    ledger = Ledger(blobs, records, datasets, settings, send, records.hints, place_of)
     return Assembly(blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees)
 
 

@@ -20,7 +20,8 @@ from celery.worker import state
 
 from workers.assembly import assemble
 from workers.broker import WakingPool, make_app, register, sender
-from workers.child.process import Limits, Nursery, trial
+from workers.child.process import Limits, Nursery
+from workers.child.run import trial
 from workers.errors import TransientError
 from workers.processes import FolderLock, Taken
 from workers.settings import WorkerSettings

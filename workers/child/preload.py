@@ -20,8 +20,7 @@ import workers.formats
 from models import compiled
 from models.registry import methods
 from workers import logs
-from workers.child.process import trial
-from workers.child.run import run
+from workers.child.run import run, trial
 from workers.child.template import OWNER
 from workers.errors import FatalError
 from workers.processes import die_with_parent
@@ -43,7 +42,7 @@ _LOADED = (
     "threadpoolctl",
     "models.metrics.catalogue",
     "models.tree.columns",
-    "workers.child.run",
+    "workers.child.process",
 )
 
 

@@ -32,8 +32,7 @@ from models.method import Piece
 from workers import logs
 from workers.child import template as forkserver
 from workers.child.crew import Board, Reply
-from workers.child.run import Outcome, Spec, run
-from workers.child.sources import Source
+from workers.child.run import Outcome, Spec, run, trial
 from workers.errors import (
     NO_ROOM,
     FatalError,
@@ -42,7 +41,7 @@ from workers.errors import (
     TransientError,
     problem_of,
 )
-from workers.model import MOST_PIECES, Advance, Request, now
+from workers.model import MOST_PIECES, Advance
 from workers.processes import die_with_parent, die_with_pipe
 
 _LARGEST_MESSAGE = 16 << 20
@@ -232,24 +231,6 @@ class Nursery:
         process.start()
         theirs.close()
         return Child(process, ours)
-
-
-def trial(folder: Path) -> Spec:
-    """A trivial job with its files in `folder`: what warms a process up."""
-    result = folder / "result"
-    result.mkdir(parents=True)
-    path = folder / "logits.json"
-    path.write_text("[[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]")
-    request = Request(
-        id="job_trial",
-        tenant="none",
-        kind="fit",
-        method="l2h",
-        inputs={"logits": "inline"},
-        created_at=now(),
-    )
-    source = Source(role="logits", kind="inline", path=path)
-    return Spec(request=request, sources=(source,), folder=result)
 
 
 def _live(pipe: Connection, limits: Limits) -> None:

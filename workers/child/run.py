@@ -39,7 +39,7 @@ from workers.child.fit import (
 from workers.child.sources import Source, many_of, of_role, tree_of, values_of
 from workers.child.support import Replicates, Support
 from workers.errors import Problem, problem_of
-from workers.model import Advance, Request, sibling
+from workers.model import Advance, Request, now, sibling
 
 
 class Spec(BaseModel):
@@ -98,6 +98,24 @@ def run(spec: Spec, report: Report, board: Board | None = None) -> Outcome:
         return work(spec, report)
     except (UsageError, MemoryError) as error:
         return Outcome(error=problem_of(error))
+
+
+def trial(folder: Path) -> Spec:
+    """A trivial job with its files in `folder`: what warms a process up."""
+    result = folder / "result"
+    result.mkdir(parents=True)
+    path = folder / "logits.json"
+    path.write_text("[[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]")
+    request = Request(
+        id="job_trial",
+        tenant="none",
+        kind="fit",
+        method="l2h",
+        inputs={"logits": "inline"},
+        created_at=now(),
+    )
+    source = Source(role="logits", kind="inline", path=path)
+    return Spec(request=request, sources=(source,), folder=result)
 
 
 def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:

@@ -43,7 +43,10 @@ _log = logging.getLogger(__name__)
 
 
 class Ledger:
-    """Jobs over one Redis and one object store. Threads may share it."""
+    """Jobs over one Redis and one object store. Threads may share it.
+
+    place_of : host and port of a webhook's address.
+    """
 
     blobs: Blobs
     pieces: Pieces
@@ -56,19 +59,25 @@ class Ledger:
         datasets: Datasets,
         settings: WorkerSettings,
         send: Send,
-        waiting: Waiting = lambda queue: 0,
+        waiting: Waiting,
+        place_of: Callable[[str], str],
     ) -> None:
         self.blobs = blobs
         self._records = records
         self._settings = settings
         self._send = send
+        self._place_of = place_of
         self.webhooks = Deliveries(blobs, records, settings)
         # Whoever sends sets `on_due` later.
         self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
-        self._intake = Intake(blobs, records, self._endings, settings, self._hint)
+        self._intake = Intake(
+            blobs, records, self._endings, settings, self._hint, self._receiver_of
+        )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.pieces = Pieces(blobs, records, Boards(records.client, settings), self._hint)
-        self._rebuild = Rebuild(blobs, records, datasets, self._endings, self.pieces)
+        self._rebuild = Rebuild(
+            blobs, records, datasets, self._endings, self.pieces, self._receiver_of
+        )
 
     def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
         """Accept a job. Raises StoreUnavailable / StoreFull with nothing half-made.
@@ -274,6 +283,9 @@ class Ledger:
         except Exception as error:
             # Whatever the broker raises: the sweeper sends again.
             _log.warning("job %s is sent again later: %s", job_id, error)
+
+    def _receiver_of(self, request: Request) -> str:
+        return "" if request.webhook is None else self._place_of(request.webhook)
 
     def _may_publish(self, claim: Claim) -> bool:
         holder = self._records.holder(claim.request.id)

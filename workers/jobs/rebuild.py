@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
@@ -21,7 +21,7 @@ from workers.artifacts.datasets import Datasets
 from workers.errors import Missing, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
-from workers.model import ENDED, made_at
+from workers.model import ENDED, Request, made_at
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Rebuild:
-    """Threads may share it."""
+    """Threads may share it. receiver_of : as of `Intake`."""
 
     def __init__(
         self,
@@ -50,12 +50,14 @@ class Rebuild:
         datasets: Datasets,
         endings: Endings,
         pieces: Pieces,
+        receiver_of: Callable[[Request], str],
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
         self._endings = endings
         self._pieces = pieces
+        self._receiver_of = receiver_of
 
     def needed(self) -> bool:
         """Whether Redis has started or lost its data since the last rebuild. One round trip."""
@@ -110,10 +112,11 @@ class Rebuild:
                 erase_files(self._blobs, tenant, job_id)
             return False
         left_s = max(0.0, IDEMPOTENCY_S - _age_s(datetime.fromisoformat(request.created_at)))
-        created = self._records.create(request, due_s=0.0, idempotency_s=left_s)
+        receiver = self._receiver_of(request)
+        created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=left_s)
         if created.outcome in ("replay", "mismatch"):
             # Two jobs with one key, of which one was perhaps never answered for: keep both.
-            created = self._records.create(request, due_s=0.0, idempotency_s=0.0)
+            created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=0.0)
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
         if self._endings.deleted(tenant, job_id):

@@ -20,7 +20,11 @@ _log = logging.getLogger(__name__)
 
 
 class Intake:
-    """Submits jobs; `hint(queue, job id)` does not raise."""
+    """Submits jobs.
+
+    hint : hint(queue, job id), which does not raise.
+    receiver_of : host and port that a request's webhook goes to, "" where it has none.
+    """
 
     def __init__(
         self,
@@ -29,12 +33,14 @@ class Intake:
         endings: Endings,
         settings: WorkerSettings,
         hint: Callable[[str, str], None],
+        receiver_of: Callable[[Request], str],
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._endings = endings
         self._settings = settings
         self._hint = hint
+        self._receiver_of = receiver_of
 
     def submit(self, request: Request, inline: Mapping[str, bytes]) -> Record:
         """See `Ledger.submit`."""
@@ -42,9 +48,12 @@ class Intake:
         if first is not None:
             return first
         self._write(request, inline)
+        receiver = self._receiver_of(request)
         for _ in range(8):
             try:
-                created = self._records.create(request, due_s=self._settings.resend_s)
+                created = self._records.create(
+                    request, receiver=receiver, due_s=self._settings.resend_s
+                )
             except TransientError:
                 self._reject(request)
                 raise

@@ -16,7 +16,7 @@ from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
 from workers.model import new_id, now
-from workers.stores.redis.streams import HEAD, Stored
+from workers.stores.objects.streams import HEAD, Stored
 
 
 def dataset(dataset_id: str | None = None, **changed: Any) -> Dataset:

@@ -127,7 +127,7 @@ def test_the_template_runs_one_thread_and_no_torch(nursery: Nursery) -> None:
 def test_a_job_knows_no_secrets_of_its_worker() -> None:
     """What a child's own children are passed on."""
     code = (
-        "import subprocess; from workers import forkserver; context = forkserver.begin(1); "
+        "import subprocess; from workers.child import template; context = template.begin(1); "
         "child = context.Process(target=subprocess.call, args=(['env'],)); "
         "child.start(); child.join()"
     )

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
-from workers.stores.redis.streams import batches
+from workers.stores.objects.streams import batches
 
 PIECE = 1 << 20
 BATCH = 4 << 20

@@ -22,7 +22,7 @@ from obstore.store import S3Store
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.cache import Cache
-from workers.stores.redis.streams import batches
+from workers.stores.objects.streams import batches
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta

@@ -27,7 +27,6 @@ from workers.model import (
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.cursor import decode, encode
-from workers.webhooks.addresses import place_of
 
 CANCEL_S = 7.0
 """A cancelled running job that has not ended by itself after so long is ended by a sweeper."""
@@ -70,9 +69,17 @@ class Records:
         self._scripts = Scripts(client, settings.key_prefix)
 
     def create(
-        self, request: Request, *, due_s: float, idempotency_s: float = IDEMPOTENCY_S
+        self,
+        request: Request,
+        *,
+        receiver: str,
+        due_s: float,
+        idempotency_s: float = IDEMPOTENCY_S,
     ) -> Created:
-        """Make the record of `request`, queued and due in `due_s`."""
+        """Make the record of `request`, queued and due in `due_s`.
+
+        receiver : host and port that its webhook goes to, "" where it has none.
+        """
         once = ""
         if request.idempotency_key is not None and idempotency_s > 0:
             once = hashlib.sha256(request.idempotency_key.encode()).hexdigest()
@@ -106,7 +113,7 @@ class Records:
             once,
             request.body_sha256 or "",
             _ms(idempotency_s),
-            "" if request.webhook is None else f"{request.tenant} {place_of(request.webhook)}",
+            f"{request.tenant} {receiver}" if receiver else "",
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
