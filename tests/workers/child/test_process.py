@@ -10,23 +10,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 
+from tests.workers.child.process_kit import busy, gone, long_job, outcome, spec, until
 from workers.child.process import Child, Limits, Nursery
-from workers.child.run import Outcome, Spec
+from workers.child.run import Spec
 from workers.child.sources import Source
 from workers.errors import FatalError, TransientError
-from workers.model import Request, now
 
 LOGITS = [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]
 MIB = 1 << 20
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -49,50 +49,6 @@ def small(tmp_path: Path) -> Spec:
 def long(tmp_path: Path) -> Spec:
     """A job that spends several seconds in one call of C."""
     return long_job(tmp_path)
-
-
-def long_job(folder: Path) -> Spec:
-    path = folder / "points.npy"
-    np.save(path, np.random.default_rng(0).normal(size=(12_000, 64)))
-    source = Source(role="features", kind="dataset", path=path, format="npy")
-    return spec(folder, "hac", source, linkage="average")
-
-
-def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
-    result = folder / "job" / "result"
-    result.mkdir(parents=True)
-    request = Request(
-        id="job_1", tenant="t", kind="fit", method=method, params=params, created_at=now()
-    )
-    return Spec(request=request, sources=(source,), folder=result)
-
-
-def outcome(child: Child, within_s: float = 20.0) -> Outcome:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        said = child.hear(0.1)
-        if said is not None and said.outcome is not None:
-            return said.outcome
-    raise AssertionError("no answer in time")
-
-
-def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def busy(pid: int) -> bool:
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system > 0.5
 
 
 def test_it_does_the_job_and_ends(nursery: Nursery, small: Spec) -> None:
@@ -290,8 +246,8 @@ def answering(text: bytes) -> Child:
 WORKER = """
 import sys, time
 from pathlib import Path
-sys.path.insert(0, {tests!r})
-from test_child import busy, long_job, until
+sys.path.insert(0, {root!r})
+from tests.workers.child.process_kit import busy, long_job, until
 from workers.child.process import Limits, Nursery
 nursery = Nursery(Limits(threads=2), spares=2)
 child = nursery.take()
@@ -305,7 +261,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("victim", ["worker", "template"])
 def test_no_process_is_left_when_a_parent_is_killed(victim: str, tmp_path: Path) -> None:
-    code = WORKER.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    code = WORKER.format(root=str(ROOT), folder=str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == b"busy\n"

@@ -25,7 +25,7 @@ from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
-EXTRA = Path(__file__).parent / "extra"
+EXTRA = Path(__file__).parents[1] / "extra"
 PIECE_BYTES = 1_000
 N_WORKERS = 3
 

@@ -1,0 +1,60 @@
+"""Jobs for processes of their own, and what to wait for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from workers.child.process import Child
+from workers.child.run import Outcome, Spec
+from workers.child.sources import Source
+from workers.model import Request, now
+
+
+def long_job(folder: Path) -> Spec:
+    path = folder / "points.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(12_000, 64)))
+    source = Source(role="features", kind="dataset", path=path, format="npy")
+    return spec(folder, "hac", source, linkage="average")
+
+
+def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
+    result = folder / "job" / "result"
+    result.mkdir(parents=True)
+    request = Request(
+        id="job_1", tenant="t", kind="fit", method=method, params=params, created_at=now()
+    )
+    return Spec(request=request, sources=(source,), folder=result)
+
+
+def outcome(child: Child, within_s: float = 20.0) -> Outcome:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        said = child.hear(0.1)
+        if said is not None and said.outcome is not None:
+            return said.outcome
+    raise AssertionError("no answer in time")
+
+
+def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        time.sleep(0.01)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def busy(pid: int) -> bool:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system > 0.5
