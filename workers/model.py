@@ -69,7 +69,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Step(_Frozen):
+class MethodStep(_Frozen):
     """A method with its parameters, already validated and with defaults filled in."""
 
     method: str
@@ -86,7 +86,7 @@ class Request(_Frozen):
     support : what `workers.child.support.Support` says, where it is asked for.
     options : what else the kind needs: `predict` {"tree": id}; `evaluate` {"tree": id, "metrics",
         "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` what
-        `workers.child.comparison.Asked` says; `import` {"format"}, its content lying at
+        `workers.child.comparison.ComparisonOptions` says; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : where to say that the job has ended; checked by `workers.webhooks.addresses.parse`.
     """
@@ -99,7 +99,7 @@ class Request(_Frozen):
     inputs: dict[str, str | list[str]] = {}
     params: dict[str, Any] = {}
     preprocess: tuple[dict[str, Any], ...] = ()
-    then: Step | None = None
+    then: MethodStep | None = None
     support: dict[str, Any] | None = None
     name_by: Literal["labels", "feature_names"] | None = None
     name: str | None = None
@@ -165,7 +165,7 @@ class Webhook(_Frozen):
     reason: str | None = None
 
 
-class Sent(_Frozen):
+class Delivery(_Frozen):
     """What came of a webhook in the end: an object written once, create-only; the first one wins.
 
     Until it is there the webhook of an ended job is to be sent.
@@ -192,7 +192,7 @@ class Record(_Frozen):
     inputs: dict[str, Any]
     params: dict[str, Any]
     preprocess: tuple[dict[str, Any], ...] = ()
-    then: Step | None
+    then: MethodStep | None
     support: dict[str, Any] | None = None
     name_by: str | None = None
     result: dict[str, Any] | None
@@ -219,7 +219,7 @@ class Claim(_Frozen):
     started_at: str
 
 
-class Share(_Frozen):
+class PieceClaim(_Frozen):
     """The right to compute one piece of a running attempt's fit, until its lease ends.
 
     token : random; names the right and the object that comes of it.

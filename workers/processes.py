@@ -35,7 +35,7 @@ _watchers: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
 
 
 def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when the thread that forked it ends; Linux only.
+    """PieceRequest the kernel to kill this process when the thread that forked it ends; Linux only.
 
     `parent` is the process that forked it: if it is gone already, this process ends here.
     """
@@ -112,7 +112,7 @@ def release(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
-    """Ask the process to end, kill it after `grace_s` seconds; its exit status."""
+    """PieceRequest the process to end, kill it after `grace_s` seconds; its exit status."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -134,7 +134,7 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", code, *arguments]
 
 
-class Taken(Exception):
+class FolderInUse(Exception):
     """Another process owns the folder; `pid` as it wrote it, None if it has not yet."""
 
     def __init__(self, folder: Path, pid: int | None) -> None:
@@ -146,7 +146,7 @@ class Taken(Exception):
 class FolderLock:
     """The right of one process to use a folder; let go by the kernel when the process ends.
 
-    Raises Taken where another process holds it.
+    Raises FolderInUse where another process holds it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -158,7 +158,7 @@ class FolderLock:
             self._file.seek(0)
             text = self._file.read().strip()
             self._file.close()
-            raise Taken(folder, int(text) if text.isdigit() else None) from None
+            raise FolderInUse(folder, int(text) if text.isdigit() else None) from None
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()

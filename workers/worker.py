@@ -20,10 +20,11 @@ from celery.worker import state
 
 from workers.assembly import assemble
 from workers.broker import WakingPool, make_app, register, sender
-from workers.child.process import Limits, Nursery
+from workers.child.pool import ChildPool
+from workers.child.process import Limits
 from workers.child.run import trial
 from workers.errors import TransientError
-from workers.processes import FolderLock, Taken
+from workers.processes import FolderInUse, FolderLock
 from workers.settings import WorkerSettings
 from workers.supervisor.supervisor import Supervisor
 from workers.webhooks.sender import Sender
@@ -48,17 +49,17 @@ class Worker:
         self._ended = threading.Event()
         self._warm = threading.Event()
         threads = settings.threads_per_job
-        self._nursery = Nursery(
+        self._pool = ChildPool(
             Limits(memory_bytes=settings.job_memory_bytes, threads=threads), spares=settings.slots
         )
-        self._filled = self._nursery.fill()
-        self._parts = assemble(settings, sender(settings))
-        self._webhooks = Sender(self._parts.ledger.webhooks, settings)
+        self._filled = self._pool.fill()
+        self._assembly = assemble(settings, sender(settings))
+        self._webhooks = Sender(self._assembly.ledger.webhooks, settings)
         self._scratch, self._lock = _own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(
             settings,
-            self._parts,
-            self._nursery,
+            self._assembly,
+            self._pool,
             scratch=self._scratch,
             threads=threads,
             worker=self._name,
@@ -115,7 +116,7 @@ class Worker:
         began = time.monotonic()
         self._supervisor.wait_idle(self._settings.drain_s + _KILL_S)
         self._webhooks.stop(max(0.0, self._settings.drain_s - (time.monotonic() - began)))
-        self._nursery.close()
+        self._pool.close()
         self._say_goodbye()
         self._lock.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
@@ -124,7 +125,7 @@ class Worker:
 
     def _say_goodbye(self) -> None:
         try:
-            self._parts.ledger.worker_gone(self._name)
+            self._assembly.ledger.worker_gone(self._name)
         except TransientError as error:
             _log.warning("cannot say that this worker is gone: %s", error)
 
@@ -132,13 +133,13 @@ class Worker:
         """Warm up, then say that this worker is there, again and again."""
         self._filled.result()
         try:
-            warm(self._nursery, self._scratch)
+            warm(self._pool, self._scratch)
         except Exception:
             _log.exception("the trial job failed")
         self._warm.set()
         while True:
             try:
-                self._parts.ledger.worker_seen(self._name)
+                self._assembly.ledger.worker_seen(self._name)
             except TransientError as error:
                 _log.warning("cannot say that this worker is there: %s", error)
             except Exception:
@@ -150,33 +151,33 @@ class Worker:
         """Look for what is due, now and then, at times that differ between workers."""
         while not self._ended.wait(self._settings.sweep_s * random.uniform(0.75, 1.25)):
             try:
-                self._parts.ledger.sweep()
+                self._assembly.ledger.sweep()
             except TransientError as error:
                 _log.warning("nothing swept: %s", error)
             except Exception:
                 _log.exception("nothing swept")
 
 
-def warm(nursery: Nursery, scratch: Path, timeout_s: float = 180.0) -> None:
+def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:
     """Run a trivial job in a child, so that the first real one meets warm files and caches.
 
     Raises RuntimeError if it does not succeed.
     """
     folder = scratch / "trial"
     spec = trial(folder)
-    child = nursery.take()
+    child = pool.take()
     try:
         child.begin(spec)
         until = time.monotonic() + timeout_s
         while time.monotonic() < until:
-            said = child.hear(1.0)
+            said = child.receive(1.0)
             if said is not None and said.outcome is not None:
                 if said.outcome.error is not None:
                     raise RuntimeError(f"the trial job failed: {said.outcome.error['detail']}")
                 return
         raise RuntimeError("the trial job does not end")
     finally:
-        nursery.drop(child)
+        pool.drop(child)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -189,7 +190,7 @@ def _own_scratch(root: Path) -> tuple[Path, FolderLock]:
     with (root / "lock").open("w") as door:
         fcntl.flock(door, fcntl.LOCK_EX)
         for left in root.glob("w-*"):
-            with contextlib.suppress(Taken, OSError), FolderLock(left):
+            with contextlib.suppress(FolderInUse, OSError), FolderLock(left):
                 shutil.rmtree(left, ignore_errors=True)
         own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
         return own, FolderLock(own)

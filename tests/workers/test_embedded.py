@@ -17,7 +17,7 @@ import redis
 
 from workers import processes
 from workers.embedded import EmbeddedServer
-from workers.processes import FolderLock, Taken
+from workers.processes import FolderInUse, FolderLock
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_stop_asks_first_and_kills_then() -> None:
 
 def test_a_folder_has_one_owner(tmp_path: Path) -> None:
     with FolderLock(tmp_path / "data"):
-        with pytest.raises(Taken) as refused:
+        with pytest.raises(FolderInUse) as refused:
             FolderLock(tmp_path / "data")
         assert refused.value.pid == os.getpid()
     FolderLock(tmp_path / "data").close()

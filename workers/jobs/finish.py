@@ -10,7 +10,7 @@ from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import tree_record
 from workers.errors import Missing, Problem, problem
-from workers.jobs.deliveries import read_sent
+from workers.jobs.deliveries import read_delivery
 from workers.model import End, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_job
@@ -62,7 +62,7 @@ class Endings:
             return "gone"
         sent = None
         if quiet and request.webhook is not None:
-            sent = read_sent(self._blobs, tenant, job_id)
+            sent = read_delivery(self._blobs, tenant, job_id)
         tree = self._tree(request, end, quiet)
         outcome = self._records.end(job_id, end, tree, quiet=quiet, sent=sent)
         if request.webhook is not None:

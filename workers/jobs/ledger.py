@@ -32,7 +32,6 @@ from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.jobs import publish_files, read_end, read_request, write_end
-from workers.stores.redis.boards import Boards
 from workers.stores.redis.records import Records
 
 Send = Callable[[str, str], None]
@@ -74,7 +73,7 @@ class Ledger:
             blobs, records, self._endings, settings, self._hint, self._receiver_of
         )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
-        self.pieces = Pieces(blobs, records, Boards(records.client, settings), self._hint)
+        self.pieces = Pieces(blobs, records, settings, self._hint)
         self._rebuild = Rebuild(
             blobs, records, datasets, self._endings, self.pieces, self._receiver_of
         )

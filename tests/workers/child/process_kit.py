@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from workers.child.process import Child
+from workers.child.pool import Child
 from workers.child.run import Outcome, Spec
 from workers.child.sources import Source
 from workers.model import Request, now
@@ -35,7 +35,7 @@ def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
 def outcome(child: Child, within_s: float = 20.0) -> Outcome:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
-        said = child.hear(0.1)
+        said = child.receive(0.1)
         if said is not None and said.outcome is not None:
             return said.outcome
     raise AssertionError("no answer in time")

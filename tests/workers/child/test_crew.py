@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from models.method import Arrays, Piece, Progress, silent
 from workers.artifacts.results import save_arrays
-from workers.child.crew import LARGEST_POST, Crew, Reply
+from workers.child.crew import LARGEST_POST, Assignment, Crew
 from workers.model import MOST_PIECES
 
 
@@ -28,14 +28,14 @@ class Others:
     def post(self, pieces: Sequence[Piece]) -> None:
         self.pieces = list(pieces)
 
-    def next(self, finished: int | None) -> Reply:
+    def next(self, finished: int | None) -> Assignment:
         number = self.order[len(self.finished)]
         self.finished.append(finished)
         if number not in self.theirs:
-            return Reply(number=number)
+            return Assignment(number=number)
         own = self.folder / str(number)
         own.mkdir()
-        return Reply(number=number, path=save_arrays(doubled(self.pieces[number]), own))
+        return Assignment(number=number, path=save_arrays(doubled(self.pieces[number]), own))
 
 
 def doubled(piece: Piece, progress: Progress = silent) -> Arrays:

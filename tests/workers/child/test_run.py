@@ -17,7 +17,7 @@ from models.tree.walk import path
 from workers.artifacts import results
 from workers.child.run import Outcome, Spec, run
 from workers.child.sources import Source
-from workers.model import Advance, Request, Step, now
+from workers.model import Advance, MethodStep, Request, now
 
 # Three classes: 0 and 1 look alike, 2 stands apart.
 LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
@@ -146,7 +146,7 @@ def test_progress_only_grows_and_names_its_stages(desk: Desk) -> None:
     assert desk.said[-1].stage == "writing"
 
 
-L2H = Step(method="l2h")
+L2H = MethodStep(method="l2h")
 PREPARED = ({"step": "standardize"}, {"step": "pca", "n": 1})
 
 
@@ -521,7 +521,7 @@ class TestCut:
         piece = {"start": 1, "stop": 4}
         outcome, folder = desk.run(
             "fit", {"features": POINTS, "names": NAMES[:2]}, method="row-argmax", piece=piece,
-            then=Step(method="l2h"),
+            then=MethodStep(method="l2h"),
         )  # fmt: skip
         assert outcome == Outcome()
         (file,) = folder.iterdir()

@@ -21,7 +21,8 @@ from tests.workers.conftest import Server
 from tests.workers.jobs_kit import request
 from tests.workers.supervisor.test_inputs import Desk
 from workers.assembly import Assembly, assemble
-from workers.child.process import Limits, Nursery
+from workers.child.pool import ChildPool
+from workers.child.process import Limits
 from workers.child.remote_rows import RemoteRows
 from workers.child.run import Spec, run
 from workers.child.sources import Source, of_role, values_of
@@ -186,11 +187,11 @@ def test_an_object_deleted_before_its_job_reads_it(desk: Desk) -> None:
 def supervisor(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> Iterator[Supervisor]:
-    nursery = Nursery(Limits(threads=1), spares=0)
+    pool = ChildPool(Limits(threads=1), spares=0)
     scratch = tmp_path / "scratch" / "w"
     scratch.mkdir(parents=True)
-    yield Supervisor(settings, assembly, nursery, scratch=scratch, threads=1, worker="w")
-    nursery.close()
+    yield Supervisor(settings, assembly, pool, scratch=scratch, threads=1, worker="w")
+    pool.close()
 
 
 def test_a_job_on_s3_makes_no_local_copy(

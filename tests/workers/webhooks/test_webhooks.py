@@ -92,7 +92,7 @@ def reaches(assembly: Assembly, asked: Request, status: str) -> Webhook:
 
 
 def secret_of(assembly: Assembly, tenant: str = "ada") -> str:
-    return keys_module.shown(assembly.ledger.webhooks.keys.of(tenant)[0])
+    return keys_module.encoded(assembly.ledger.webhooks.keys.of(tenant)[0])
 
 
 def redis_keys(assembly: Assembly, settings: WorkerSettings) -> set[str]:

@@ -16,11 +16,11 @@ from workers.model import (
     LISTED,
     Advance,
     Claim,
+    Delivery,
     End,
+    MethodStep,
     Record,
     Request,
-    Sent,
-    Step,
     Webhook,
     sibling,
 )
@@ -239,7 +239,7 @@ class Records:
         tree: str | None = None,
         *,
         quiet: bool = False,
-        sent: Sent | None = None,
+        sent: Delivery | None = None,
     ) -> Literal["gone", "ended", "ok"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
@@ -370,7 +370,7 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         inputs=asked["inputs"],
         params=asked["params"],
         preprocess=tuple(asked.get("preprocess", ())),
-        then=None if then is None else Step.model_validate(then),
+        then=None if then is None else MethodStep.model_validate(then),
         support=asked.get("support"),
         name_by=asked.get("name_by"),
         result=_json(fields.get("result")),
