@@ -1,7 +1,7 @@
 """Processes that die with their parent, however it dies, and folders that have one owner.
 
-On Linux the kernel does it (PR_SET_PDEATHSIG). Elsewhere a small watcher waits at the end of a pipe
-that only the parent holds open, and kills what was left behind.
+On Linux the kernel kills them (PR_SET_PDEATHSIG). Elsewhere a small watcher waits at the end of a
+pipe that only the parent holds open, and kills what was left behind.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def die_with_parent(parent: int) -> None:
 def die_with_pipe(wait: Callable[[], object]) -> None:
     """End this process as soon as `wait`, called in a thread, returns or raises.
 
-    It is to block until the other end of a pipe is gone. Works on every platform, but not while the
+    `wait` blocks until the other end of a pipe is gone. Works on every platform, but not while the
     process computes in C with the interpreter's lock held.
     """
 
@@ -135,7 +135,7 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 class FolderInUse(Exception):
-    """Another process owns the folder; `pid` as it wrote it, None if it has not yet."""
+    """Another process owns the folder: `pid`, None if it has not written that yet."""
 
     def __init__(self, folder: Path, pid: int | None) -> None:
         super().__init__(f"{folder} is in use by process {pid}")

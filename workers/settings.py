@@ -16,9 +16,10 @@ _SHORTEST_SECRET = 24
 
 
 def wrong_settings(error: ValidationError) -> str:
-    """What is wrong with the environment, a variable a line."""
+    """What is wrong with the environment, one line for each variable."""
     return "\n".join(
-        f"UMBEL_{'_'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()
+        f"UMBEL_{'_'.join(map(str, wrong['loc'])).upper()}: {wrong['msg']}"
+        for wrong in error.errors()
     )
 
 
@@ -86,14 +87,15 @@ class WorkerSettings(BaseSettings):
 
     @property
     def webhook_secrets(self) -> tuple[bytes, ...]:
-        """`webhook_secret` in its parts. ValueError, without them, if they will not do."""
-        found = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
-        if len(found) > 2 or any(len(one) < _SHORTEST_SECRET for one in found):
+        """The parts of `webhook_secret`. Raises ValueError, which does not show them, if one is too
+        short or they are too many."""
+        parts = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
+        if len(parts) > 2 or any(len(part) < _SHORTEST_SECRET for part in parts):
             raise ValueError(
                 "UMBEL_WEBHOOK_SECRET has one secret, or the new and the old one, of at least "
                 f"{_SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
             )
-        return tuple(one.encode() for one in found)
+        return tuple(part.encode() for part in parts)
 
     @property
     def threads_per_job(self) -> int:

@@ -99,8 +99,8 @@ class Replicates:
         warnings = []
         if n_failed:
             warnings.append(
-                f"{n_failed} of {self._options.replicates} replicates could not be fitted and count "
-                "for nothing in the support."
+                f"{n_failed} of {self._options.replicates} replicates could not be fitted and do "
+                "not count in the support."
             )
         return replace(tree, extra={**tree.extra, "support": column}), warnings
 
@@ -176,7 +176,7 @@ def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str,
     features = values.get("features")
     if not isinstance(features, (np.ndarray, sp.csr_array)):
         raise UsageError(
-            "Columns can only be drawn from one matrix of features that fits in memory.",
+            "Columns can only be drawn from a single matrix of features held in memory.",
             code="wrong-parameter",
             parameter="support",
         )

@@ -1,7 +1,7 @@
-"""Records and lists from the store, after Redis has started or lost its data.
+"""Restores records and lists from the store, after Redis has started or lost its data.
 
 A marker in Redis holds the run id of the server that was last rebuilt: it is gone with the data and
-wrong after a restart. Everything here may be done twice and by several processes; a lock only
+wrong after a restart. Everything here may be done twice, and by several processes; the lock only
 saves work. What Redis still has is kept: jobs under a lease go on.
 """
 
@@ -32,7 +32,7 @@ HOLD_S = 30.0
 """A rebuild whose process died is taken over after so long."""
 
 LEFT_S = 24 * 3600.0
-"""What was begun but never accepted is removed after so long."""
+"""A submission that was begun but never accepted is removed after so long."""
 
 _AT_ONCE = 500
 _THREADS = 8
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Rebuild:
-    """Threads may share it. receiver_of : as of `Intake`."""
+    """Rebuilds Redis from the store. Threads may share it. receiver_of : as for `Intake`."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class Rebuild:
             self.run()
 
     def run(self, wait_s: float = 10.0) -> int:
-        """Restore what is missing; how many things were.
+        """Restore what is missing; the number of jobs and datasets restored.
 
-        While another process does it, wait for that; StoreUnavailable if it takes longer.
+        While another process does so, wait for it; StoreUnavailable after `wait_s`.
         """
         token = secrets.token_hex(8)
         until = time.monotonic() + wait_s
@@ -97,7 +97,7 @@ class Rebuild:
         return restored
 
     def restore_job(self, tenant: str, job_id: str) -> bool:
-        """Make the record of one job again if the store has the job; whether it was missing."""
+        """Make the record of one job again if the store has the job; True if it was missing."""
         try:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
@@ -115,44 +115,44 @@ class Rebuild:
         receiver = self._receiver_of(request)
         created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=left_s)
         if created.outcome in ("replay", "mismatch"):
-            # Two jobs with one key, of which one was perhaps never answered for: keep both.
+            # Two jobs with one key; perhaps one of them was never answered: keep both.
             created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=0.0)
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
         if self._endings.deleted(tenant, job_id):
-            # Meanwhile: the deletion may have looked for a record before there was one.
+            # It was deleted meanwhile, when there was no record to drop yet.
             self._records.drop(job_id)
         return created.outcome == "made"
 
     def _all(self, token: str) -> int:
         restored = 0
-        # Whether each job of the store has ended.
-        seen: dict[str, bool] = {}
+        # By job of the store, whether it has ended.
+        ended: dict[str, bool] = {}
         with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
             for datasets in _batches(_folders(self._blobs.keys("datasets/"))):
                 self._hold(token)
-                restored += sum(pool.map(lambda found: self._dataset(*found), datasets))
+                restored += sum(pool.map(lambda folder: self._dataset(*folder), datasets))
             for jobs in _batches(_folders(self._blobs.keys("jobs/"))):
                 self._hold(token)
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
                 restored += sum(pool.map(self._job, jobs, statuses))
-                seen.update({job_id: END in names for _, job_id, names in jobs})
+                ended.update({job_id: END in names for _, job_id, names in jobs})
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
-                over = seen.get(job_id)
-                if over is None:
-                    over = self._endings.deleted(tenant, job_id)
-                if over:
+                closed = ended.get(job_id)
+                if closed is None:
+                    closed = self._endings.deleted(tenant, job_id)
+                if closed:
                     self._blobs.delete(key)
-            for lost in _batches(set(self._records.all_ids()) - seen.keys()):
+            for missing in _batches(set(self._records.all_ids()) - ended.keys()):
                 self._hold(token)
-                for _ in pool.map(self._drop_if_deleted, lost):
+                for _ in pool.map(self._drop_if_deleted, missing):
                     pass
         self._pieces.restore()
-        Checkpoints(self._blobs).restore(self._over)
+        Checkpoints(self._blobs).restore(self._has_ended)
         return restored
 
-    def _over(self, job_id: str) -> bool:
+    def _has_ended(self, job_id: str) -> bool:
         record = self._records.get(job_id)
         return record is None or record.ended
 
@@ -163,10 +163,10 @@ class Rebuild:
             self._datasets.discard(tenant, dataset_id)
         return False
 
-    def _job(self, found: tuple[str, str, set[str]], status: str | None) -> bool:
-        tenant, job_id, names = found
+    def _job(self, folder: tuple[str, str, set[str]], status: str | None) -> bool:
+        tenant, job_id, names = folder
         if REQUEST not in names:
-            # The request is the first to be written and the first to go: a deletion was cut off.
+            # The request is written first and deleted first: a deletion was cut off.
             if self._endings.deleted(tenant, job_id):
                 erase_job(self._blobs, self._records, tenant, job_id)
             return False
@@ -179,8 +179,8 @@ class Rebuild:
         return False
 
     def _drop_if_deleted(self, job_id: str) -> None:
-        known = self._records.tenant_of(job_id)
-        if known is not None and self._endings.deleted(known[0], job_id):
+        owner = self._records.owner(job_id)
+        if owner is not None and self._endings.deleted(owner[0], job_id):
             self._records.drop(job_id)
 
     def _hold(self, token: str) -> None:
@@ -189,12 +189,12 @@ class Rebuild:
 
 
 def _folders(keys: Iterable[str]) -> Iterator[tuple[str, str, set[str]]]:
-    """(tenant, id, names of its objects) from keys `<kind>/<tenant>/<id>/<name>` in any order."""
-    found: dict[tuple[str, str], set[str]] = {}
+    """(tenant, id, names of the objects) from keys `<kind>/<tenant>/<id>/<name>` in any order."""
+    folders: dict[tuple[str, str], set[str]] = {}
     for key in keys:
         _, tenant, own_id, name = key.split("/", 3)
-        found.setdefault((tenant, own_id), set()).add(name)
-    for (tenant, own_id), names in found.items():
+        folders.setdefault((tenant, own_id), set()).add(name)
+    for (tenant, own_id), names in folders.items():
         yield tenant, own_id, names
 
 

@@ -1,4 +1,4 @@
-"""Accepting a job: request first, then the record; nothing half-made if that fails."""
+"""Accepting a job: its request first, then its record; nothing is left half-made."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Intake:
                 raise
             if created.outcome in ("made", "exists"):
                 self._hint(request.queue, request.id)
-                known = self._records.get(request.id) if created.outcome == "exists" else None
-                return known or _queued(request, created.version)
+                record = self._records.get(request.id) if created.outcome == "exists" else None
+                return record or _queued(request, created.version)
             try:
                 first = self._first(request)
             except (TransientError, UsageError):
@@ -70,7 +70,7 @@ class Intake:
                 self._discard(request)
                 return first
         self._discard(request)
-        raise StoreUnavailable("the first job with this idempotency key comes and goes")
+        raise StoreUnavailable("the first job with this idempotency key appears and vanishes")
 
     def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
         tenant, job_id = request.tenant, request.id
@@ -87,30 +87,29 @@ class Intake:
             raise
 
     def _first(self, request: Request) -> Record | None:
-        """The accepted job that has this idempotency key. UsageError where its body was another."""
+        """The accepted job with this idempotency key. UsageError where its body was different."""
         if request.idempotency_key is None:
             return None
-        known = self._records.first_with(request.tenant, request.idempotency_key)
-        if known is None:
+        first = self._records.first_with(request.tenant, request.idempotency_key)
+        if first is None:
             return None
-        job_id, body = known
+        job_id, body = first
         record = self._records.get(job_id)
         if record is not None and not record.ended:
-            # Its record may have been made although its submitter was told otherwise.
+            # It may have a record although its submission was refused.
             end = read_end(self._blobs, request.tenant, job_id)
             if end is not None:
                 self._endings.settle(request.tenant, job_id, end)
                 record = self._records.get(job_id)
         if record is not None and body != (request.body_sha256 or ""):
             raise UsageError(
-                "This Idempotency-Key was used with another body; take a new key for a new "
-                "request.",
+                "This Idempotency-Key was used with another body; use a new key for a new request.",
                 code="idempotency-mismatch",
             )
         return record
 
     def _reject(self, request: Request) -> None:
-        """The record could not be made, or it was and the answer got lost: the job must not run."""
+        """Its record could not be made, or the answer to that got lost: the job must not run."""
         try:
             write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
             self._blobs.delete(layout.open_marker(request.tenant, request.id))

@@ -223,7 +223,7 @@ def test_an_answer_that_is_too_long_is_a_fault() -> None:
 
     sender = threading.Thread(target=chatter)
     sender.start()
-    with pytest.raises(FatalError, match="too much"):
+    with pytest.raises(FatalError, match="too long"):
         Child(Silent(), ours).receive(1.0)
     ours.close()
     sender.join(5.0)

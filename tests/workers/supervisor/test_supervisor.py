@@ -343,7 +343,7 @@ def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
         claim, desk, lambda number: None, heartbeat, time.monotonic() + 60, lambda: None
     )
     attempt._began -= 10.0
-    heartbeat.tell(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
+    heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
     until(lambda: bench.record(request).progress.stage == "merging", 3.0)
     heartbeat.stop()
     left = bench.record(request).progress.eta_s
