@@ -73,9 +73,9 @@ def at_once(work: Callable[[], T]) -> T:
 
 def begun(assembly: Assembly) -> Claim:
     """A job that runs."""
-    asked = request()
-    assembly.ledger.submit(asked)
-    claim = assembly.ledger.claim(asked.id, "w")
+    job = request()
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
     return claim
 

@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 import redis
 
+from tests.workers import waiting_kit
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.broker import StrictTransport, make_app, sender
@@ -26,6 +28,7 @@ from workers.settings import WorkerSettings
 from workers.worker import _own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
+until = partial(waiting_kit.until, within_s=10.0)
 
 
 class Bench:
@@ -103,13 +106,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     bench = Bench(tmp_path_factory.mktemp("w"))
     yield bench
     bench.close()
-
-
-def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.005)
 
 
 def envelope(**changes: object) -> str:
@@ -263,7 +259,7 @@ def test_sigterm_ends_an_idle_worker_at_once_and_leaves_nothing(bench: Bench) ->
         ),
     ],
 )
-def test_wrong_settings_are_told_of(
+def test_wrong_settings_are_reported(
     env: dict[str, str], arguments: list[str], message: str
 ) -> None:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("UMBEL_")}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.app.conftest import Api, Start, new_job, problem_of
-from tests.workers.receiver import Receiver, receiving, until, verify
+from tests.workers.webhooks.receiver_kit import Receiver, receiving, until, verify
 from workers.jobs.public import public
 from workers.model import Record
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from workers.child.pool import Child
+from workers.child.pool import Child, ChildPool
+from workers.child.process import Limits
 from workers.child.run import Outcome, Spec
 from workers.child.sources import Source
 from workers.model import Request, now
+
+
+@contextlib.contextmanager
+def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
+    """A pool with these `Limits`. Its template has ended before another pool looks for one."""
+    pool = ChildPool(Limits(**limits), spares=spares)
+    try:
+        yield pool
+    finally:
+        pool.close()
+        pool._starter.shutdown()
 
 
 def long_job(folder: Path) -> Spec:
@@ -39,20 +52,6 @@ def outcome(child: Child, within_s: float = 20.0) -> Outcome:
         if said is not None and said.outcome is not None:
             return said.outcome
     raise AssertionError("no answer in time")
-
-
-def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def busy(pid: int) -> bool:

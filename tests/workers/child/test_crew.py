@@ -96,7 +96,7 @@ def test_without_a_board_it_computes_all_in_order(count: int) -> None:
     assert (told.fractions[0], told.fractions[-1]) == (0.0, 0.5)
 
 
-def test_one_piece_or_too_much_to_say_is_not_put_up(tmp_path: Path) -> None:
+def test_one_piece_or_too_many_bytes_are_not_posted(tmp_path: Path) -> None:
     board = Others(tmp_path, [], set())
     crew = Crew(doubled, silent, 2, board)
     assert len(list(crew.compute(pieces_of(1)))) == 1

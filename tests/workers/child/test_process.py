@@ -18,9 +18,9 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.workers.child.process_kit import busy, gone, long_job, outcome, spec, until
+from tests.workers.child.process_kit import busy, child_pool, long_job, outcome, spec
+from tests.workers.waiting_kit import gone, until
 from workers.child.pool import Child, ChildPool
-from workers.child.process import Limits
 from workers.child.run import Spec
 from workers.child.sources import Source
 from workers.errors import FatalError, TransientError
@@ -32,10 +32,9 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ChildPool]:
-    pool = ChildPool(Limits(threads=2), spares=1)
-    pool.fill().result()
-    yield pool
-    pool.close()
+    with child_pool(1, threads=2) as pool:
+        pool.fill().result()
+        yield pool
 
 
 @pytest.fixture
@@ -112,7 +111,7 @@ def test_a_spare_found_dead_is_replaced(pool: ChildPool, small: Spec) -> None:
     pool.drop(child)
 
 
-def test_a_killed_child_is_told_by_its_signal(pool: ChildPool, long: Spec) -> None:
+def test_the_signal_that_killed_a_child_is_named(pool: ChildPool, long: Spec) -> None:
     child = pool.take()
     child.begin(long)
     until(lambda: busy(child.pid), 10.0)
@@ -148,15 +147,12 @@ def test_kill_ends_a_child_inside_a_c_loop_at_once(pool: ChildPool, long: Spec) 
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    pool = ChildPool(Limits(memory_bytes=200 * MIB, threads=1), spares=0)
-    try:
+    with child_pool(0, memory_bytes=200 * MIB, threads=1) as pool:
         child = pool.take()
         child.begin(long_job(tmp_path))
         error = outcome(child).error
         assert error is not None
         assert error["type"] == "/problems/out-of-memory"
-    finally:
-        pool.close()
 
 
 def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
@@ -165,14 +161,11 @@ def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
     logits[:, 0] = 1.0
     logits[::2, 1] = 2.0
     del logits
-    pool = ChildPool(Limits(memory_bytes=300 * MIB, threads=1), spares=0)
-    try:
+    with child_pool(0, memory_bytes=300 * MIB, threads=1) as pool:
         child = pool.take()
         source = Source(role="logits", kind="dataset", path=path, format="npy")
         child.begin(spec(tmp_path, "l2h", source))
         assert outcome(child, 60.0).error is None
-    finally:
-        pool.close()
 
 
 def test_a_fault_of_ours_shows_nothing_internal(pool: ChildPool, small: Spec) -> None:
@@ -248,7 +241,8 @@ WORKER = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from tests.workers.child.process_kit import busy, long_job, until
+from tests.workers.child.process_kit import busy, long_job
+from tests.workers.waiting_kit import until
 from workers.child.pool import ChildPool
 from workers.child.process import Limits
 pool = ChildPool(Limits(threads=2), spares=2)

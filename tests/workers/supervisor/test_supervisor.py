@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.workers import waiting_kit
+from tests.workers.child.process_kit import child_pool
 from workers.assembly import Assembly, assemble
 from workers.child.pool import Child, ChildPool
-from workers.child.process import Limits
 from workers.embedded import EmbeddedServer
 from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
@@ -28,6 +30,7 @@ from workers.stores.objects import layout
 from workers.supervisor.supervisor import Supervisor
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
+until = partial(waiting_kit.until, within_s=15.0)
 
 
 class Bench:
@@ -94,21 +97,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ChildPool]:
-    pool = ChildPool(Limits(threads=1), spares=1)
-    yield pool
-    pool.close()
+    with child_pool(1, threads=1) as pool:
+        yield pool
 
 
 @pytest.fixture
 def bench(tmp_path: Path, server: EmbeddedServer, pool: ChildPool) -> Bench:
     return Bench(tmp_path, server, pool)
-
-
-def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.01)
 
 
 def busy_child() -> psutil.Process | None:
@@ -212,7 +207,7 @@ def test_a_job_that_kills_its_process_each_time_fails_in_the_end(bench: Bench) -
 
 
 @pytest.mark.parametrize("n_bytes", [0, 300])
-def test_a_full_disk_is_told_of(
+def test_a_full_disk_is_reported(
     tmp_path: Path,
     server: EmbeddedServer,
     pool: ChildPool,
@@ -338,9 +333,9 @@ def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
     claim = ledger.claim(request.id, "w")
     assert isinstance(claim, Claim)
     heartbeat = Heartbeat(lambda advance: ledger.beat(claim, advance), 0.05, request)
-    desk = AttemptPieces(ledger.pieces, claim, bench.settings)
+    pieces = AttemptPieces(ledger.pieces, claim, bench.settings)
     attempt = _Attempt(
-        claim, desk, lambda number: None, heartbeat, time.monotonic() + 60, lambda: None
+        claim, pieces, lambda number: None, heartbeat, time.monotonic() + 60, lambda: None
     )
     attempt._began -= 10.0
     heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
