@@ -100,7 +100,7 @@ def fit_inputs(
     """
     earlier = Data(values).earlier()
     if earlier is not None:
-        of_base = tuple(one for one in earlier.prepared if isinstance(one, Pipeline))
+        of_base = tuple(fitted for fitted in earlier.prepared if isinstance(fitted, Pipeline))
         _require_steps(steps, of_base)
         preparation = Preparation(of_base)
         return preparation, preparation.apply(values), []

@@ -87,7 +87,7 @@ class Child:
         self.clear()
 
     def stop(self) -> None:
-        """Send the signal that ends it and all that it started; it computes and writes no more."""
+        """Kill it and all that it started, without waiting; it computes and writes no more."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)

@@ -75,7 +75,7 @@ class Endings:
         return outcome
 
     def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
-        """End a job that no attempt ends; an end found stands.
+        """End a job that no attempt has ended; an end that exists stands.
 
         "failed" shows why the last attempt was given back, where that is known, else `worker-lost`.
         """

@@ -29,10 +29,10 @@ from workers.stores.objects.jobs import END, REQUEST, read_end, read_request
 from workers.stores.redis.records import IDEMPOTENCY_S, Records
 
 HOLD_S = 30.0
-"""A rebuild whose process died is taken over after so long."""
+"""After this time another process takes over a rebuild whose process died."""
 
 LEFT_S = 24 * 3600.0
-"""A submission that was begun but never accepted is removed after so long."""
+"""After this time a submission that was begun but never accepted is removed."""
 
 _AT_ONCE = 500
 _THREADS = 8

@@ -32,7 +32,7 @@ LONGEST_RETRY_AFTER_S = 24 * _H
 TIMEOUT_S = 15.0
 _LEASE_EXTRA_S = 15.0
 _PASSING_S = 5.0
-"""After so long a webhook whose job the store could not give is tried again."""
+"""Pause before the next try where a store was away."""
 _KEEPING_S = (0.1, 0.5, 2.0)
 """Pauses between tries to store the result of a webhook."""
 _LAST_TAKE_S = 1.0

@@ -33,7 +33,7 @@ from workers.stores.objects.streams import batches
 PIECE = 1 << 20
 BATCH = 4 << 20
 STALE_S = 24 * 3600.0
-"""A temporary file not written to for so long is abandoned."""
+"""A temporary file that was not written to within this time is abandoned."""
 
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
 

@@ -29,12 +29,12 @@ from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.cursor import decode, encode
 
 CANCEL_S = 7.0
-"""A sweeper ends a cancelled job that has run on for so long."""
+"""After this time a sweeper ends a cancelled job that has not ended by itself."""
 
 EVENTS_KEPT_S = 3600.0
 IDEMPOTENCY_S = 24 * 3600.0
 WORKER_S = 15.0
-"""A worker that has not reported for so long is gone."""
+"""A worker that has not reported within this time counts as gone."""
 
 Released = Literal["lost", "cancelled", "exhausted", "queued"]
 
