@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -28,7 +27,10 @@ from workers.settings import WorkerSettings
 from workers.worker import _own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
-until = partial(waiting_kit.until, within_s=10.0)
+
+
+def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
+    waiting_kit.until(true, within_s)
 
 
 class Bench:

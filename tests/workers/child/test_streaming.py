@@ -59,14 +59,14 @@ def settings(settings: WorkerSettings, s3_endpoint: str) -> WorkerSettings:
 
 
 @pytest.fixture
-def inputs(assembly: Assembly, tmp_path: Path) -> StoredInputs:
+def stored(assembly: Assembly, tmp_path: Path) -> StoredInputs:
     folder = tmp_path / "inputs"
     folder.mkdir()
     return StoredInputs(assembly, folder)
 
 
-def dataset(inputs: StoredInputs, kind: str, **facts: Any) -> str:
-    return inputs.dataset(CONTENTS[kind], format=FORMAT.get(kind, kind), **facts)
+def dataset(stored: StoredInputs, kind: str, **facts: Any) -> str:
+    return stored.dataset(CONTENTS[kind], format=FORMAT.get(kind, kind), **facts)
 
 
 def fit(method: str = "l2h", **inputs: Any) -> Request:
@@ -80,10 +80,10 @@ def cached(settings: WorkerSettings) -> list[Path]:
 
 @pytest.mark.parametrize("kind", ["npy", "safetensors", "bfloat16"])
 def test_what_is_read_by_rows_stays_where_it_is(
-    kind: str, inputs: StoredInputs, settings: WorkerSettings
+    kind: str, stored: StoredInputs, settings: WorkerSettings
 ) -> None:
     assert L2H.inputs["logits"].by_rows
-    spec = inputs.prepared(fit(logits=dataset(inputs, kind)))
+    spec = stored.prepared(fit(logits=dataset(stored, kind)))
     source = of_role(spec.sources, "logits")
     assert source.link is not None
     assert source.path is None
@@ -97,8 +97,8 @@ def test_what_is_read_by_rows_stays_where_it_is(
 
 
 @pytest.mark.parametrize("kind", ["fortran", "csv"])
-def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, inputs: StoredInputs) -> None:
-    spec = inputs.prepared(fit(logits=dataset(inputs, kind)))
+def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, stored: StoredInputs) -> None:
+    spec = stored.prepared(fit(logits=dataset(stored, kind)))
     source = of_role(spec.sources, "logits")
     assert source.link is None
     assert source.file.read_bytes() == CONTENTS[kind]
@@ -107,15 +107,15 @@ def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, inputs: StoredInp
     assert outcome.error is None
 
 
-def test_what_is_small_is_downloaded(inputs: StoredInputs, settings: WorkerSettings) -> None:
+def test_what_is_small_is_downloaded(stored: StoredInputs, settings: WorkerSettings) -> None:
     settings = settings.model_copy(update={"stream_bytes": len(CONTENTS["npy"])})
-    inputs = StoredInputs(assemble(settings, lambda *_: None), inputs._folder)
-    source = of_role(inputs.prepared(fit(logits=dataset(inputs, "npy"))).sources, "logits")
+    stored = StoredInputs(assemble(settings, lambda *_: None), stored._folder)
+    source = of_role(stored.prepared(fit(logits=dataset(stored, "npy"))).sources, "logits")
     assert source.link is None
     assert source.file.read_bytes() == CONTENTS["npy"]
 
 
-def test_a_method_that_does_not_read_by_rows_never_sees_rows(inputs: StoredInputs) -> None:
+def test_a_method_that_does_not_read_by_rows_never_sees_rows(stored: StoredInputs) -> None:
     others = [
         (one.id, role)
         for one in methods().values()
@@ -123,23 +123,23 @@ def test_a_method_that_does_not_read_by_rows_never_sees_rows(inputs: StoredInput
         if not wanted.by_rows and role in ("logits", "features", "distances")
     ]
     assert others
-    content = {kind: dataset(inputs, kind) for kind in ("npy", "bfloat16")}
+    content = {kind: dataset(stored, kind) for kind in ("npy", "bfloat16")}
     for method_id, role in others:
         for kind, dataset_id in content.items():
-            spec = inputs.prepared(fit(method_id, **{role: dataset_id}))
+            spec = stored.prepared(fit(method_id, **{role: dataset_id}))
             assert of_role(spec.sources, role).link is None
             value = values_of(spec.sources)[role]
             assert isinstance(value, np.ndarray), (method_id, role, kind)
             assert value.dtype == np.float32
     evaluation = request(kind="evaluate", inputs={"logits": content["npy"]}, options={})
-    assert of_role(inputs.prepared(evaluation).sources, "logits").link is None
+    assert of_role(stored.prepared(evaluation).sources, "logits").link is None
 
 
-def test_a_prediction_reads_by_rows_as_the_method_does(inputs: StoredInputs) -> None:
-    made, _ = inputs.finished()
+def test_a_prediction_reads_by_rows_as_the_method_does(stored: StoredInputs) -> None:
+    made, _ = stored.finished()
     options = {"tree": sibling(made.id, "tr")}
-    rows = inputs.dataset(npy(np.eye(3)), format="npy")
-    spec = inputs.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
+    rows = stored.dataset(npy(np.eye(3)), format="npy")
+    spec = stored.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
     assert of_role(spec.sources, "logits").link is not None
     assert isinstance(values_of(spec.sources, but="tree")["logits"], RemoteRows)
     outcome = run(spec, lambda _: None)
@@ -148,7 +148,7 @@ def test_a_prediction_reads_by_rows_as_the_method_does(inputs: StoredInputs) -> 
 
 
 @pytest.mark.parametrize("kind", ["npy", "fortran", "safetensors", "bfloat16"])
-def test_a_local_file_read_by_rows(kind: str, inputs: StoredInputs, tmp_path: Path) -> None:
+def test_a_local_file_read_by_rows(kind: str, stored: StoredInputs, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(CONTENTS[kind])
     where = {"kind": "dataset", "path": tmp_path / "x", "format": FORMAT.get(kind, kind)}
     source = Source(role="logits", by_rows=True, **where)  # type: ignore[arg-type]
@@ -163,25 +163,25 @@ def test_a_local_file_read_by_rows(kind: str, inputs: StoredInputs, tmp_path: Pa
 
 
 def test_an_inspection_reads_no_more_than_the_header(
-    inputs: StoredInputs, settings: WorkerSettings
+    stored: StoredInputs, settings: WorkerSettings
 ) -> None:
-    found = dataset(inputs, "bfloat16", status="inspecting")
-    spec = inputs.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
+    found = dataset(stored, "bfloat16", status="inspecting")
+    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
     outcome = run(spec, lambda _: None)
     assert outcome.result == {"dataset": {"shape": [300, 6], "dtype": "bfloat16"}}
     assert cached(settings) == []
 
 
-def test_an_object_deleted_before_its_job_reads_it(inputs: StoredInputs) -> None:
-    logits = dataset(inputs, "npy")
-    spec = inputs.prepared(fit(logits=logits))
-    inputs.parts.datasets.delete("ada", logits)
+def test_an_object_deleted_before_its_job_reads_it(stored: StoredInputs) -> None:
+    logits = dataset(stored, "npy")
+    spec = stored.prepared(fit(logits=logits))
+    stored.parts.datasets.delete("ada", logits)
     outcome = run(spec, lambda _: None)
     assert outcome.error is not None
     assert outcome.error["type"] == "/problems/input-deleted"
     assert outcome.error["where"] == {"role": "logits"}
     assert SECRET not in outcome.model_dump_json()
-    assert inputs.refused(fit(logits=logits)).code == "input-deleted"
+    assert stored.refused(fit(logits=logits)).code == "input-deleted"
 
 
 @pytest.fixture
@@ -195,12 +195,12 @@ def supervisor(
 
 
 def test_a_job_on_s3_makes_no_local_copy(
-    supervisor: Supervisor, inputs: StoredInputs, settings: WorkerSettings, valkey: Server
+    supervisor: Supervisor, stored: StoredInputs, settings: WorkerSettings, valkey: Server
 ) -> None:
-    parts = inputs.parts
+    parts = stored.parts
     parents = []
     for kind in ("npy", "safetensors"):
-        job = fit(logits=dataset(inputs, kind))
+        job = fit(logits=dataset(stored, kind))
         parts.ledger.submit(job, {})
         supervisor.run(job.id)
         record = parts.ledger.get("ada", job.id)

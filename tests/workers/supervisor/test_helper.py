@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,10 @@ from workers.stores.objects import layout
 EXTRA = Path(__file__).parents[1] / "extra"
 PIECE_BYTES = 1_000
 N_WORKERS = 3
-until = partial(waiting_kit.until, within_s=15.0)
+
+
+def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
+    waiting_kit.until(true, within_s)
 
 
 class Workers:

@@ -22,7 +22,7 @@ from workers.stores.objects import layout
 
 
 @pytest.fixture
-def inputs(assembly: Assembly, tmp_path: Path) -> StoredInputs:
+def stored(assembly: Assembly, tmp_path: Path) -> StoredInputs:
     folder = tmp_path / "inputs"
     folder.mkdir()
     return StoredInputs(assembly, folder)
@@ -32,11 +32,11 @@ def fit(**inputs: Any) -> Request:
     return request(method="l2h", params={}, inputs=inputs)
 
 
-def test_datasets_and_inline_lists_become_files(inputs: StoredInputs) -> None:
-    logits = inputs.dataset(b"1,2\n3,4\n", format="csv", member="m")
+def test_datasets_and_inline_lists_become_files(stored: StoredInputs) -> None:
+    logits = stored.dataset(b"1,2\n3,4\n", format="csv", member="m")
     job = fit(logits=logits, names="inline")
-    inputs.parts.blobs.put(layout.inline("ada", job.id, "names"), b'["a", "b"]')
-    spec = inputs.prepared(job)
+    stored.parts.blobs.put(layout.inline("ada", job.id, "names"), b'["a", "b"]')
+    spec = stored.prepared(job)
     assert spec.threads == 2
     table, names = of_role(spec.sources, "logits"), of_role(spec.sources, "names")
     assert (table.kind, table.format, table.member) == ("dataset", "csv", "m")
@@ -45,17 +45,17 @@ def test_datasets_and_inline_lists_become_files(inputs: StoredInputs) -> None:
     assert json.loads(names.path.read_bytes()) == ["a", "b"]
 
 
-def test_a_spec_travels_as_json(inputs: StoredInputs) -> None:
-    spec = inputs.prepared(fit(logits=inputs.dataset(b"[[1, 2]]")))
+def test_a_spec_travels_as_json(stored: StoredInputs) -> None:
+    spec = stored.prepared(fit(logits=stored.dataset(b"[[1, 2]]")))
     assert Spec.model_validate_json(spec.model_dump_json()) == spec
 
 
-def test_a_fit_then_a_prediction_and_an_evaluation(inputs: StoredInputs) -> None:
-    made, _ = inputs.finished()
+def test_a_fit_then_a_prediction_and_an_evaluation(stored: StoredInputs) -> None:
+    made, _ = stored.finished()
     tree_id = sibling(made.id, "tr")
-    rows = inputs.dataset(json.dumps(LOGITS).encode())
+    rows = stored.dataset(json.dumps(LOGITS).encode())
     options = {"tree": tree_id}
-    spec = inputs.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
+    spec = stored.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
     assert set(of_role(spec.sources, "tree").files) == {
         results.TREE,
         results.LEAF_OF_POINT,
@@ -64,77 +64,77 @@ def test_a_fit_then_a_prediction_and_an_evaluation(inputs: StoredInputs) -> None
     outcome = run(spec, lambda _: None)
     assert outcome.result == {"tree": tree_id, "predictions": {"n_rows": 4}}
 
-    labels = inputs.dataset(b"[0, 1, 2, 0]")
+    labels = stored.dataset(b"[0, 1, 2, 0]")
     inputs = {"labels": labels, "hierarchy": tree_id}
-    spec = inputs.prepared(request(kind="evaluate", inputs=inputs, options=options))
+    spec = stored.prepared(request(kind="evaluate", inputs=inputs, options=options))
     # What measures needs no model.
     assert set(of_role(spec.sources, "tree").files) == {results.TREE, results.LEAF_OF_POINT}
     assert set(of_role(spec.sources, "hierarchy").files) == {results.TREE, results.LEAF_OF_POINT}
 
 
-def test_an_import_and_an_inspection(inputs: StoredInputs) -> None:
+def test_an_import_and_an_inspection(stored: StoredInputs) -> None:
     job = request(kind="import", inputs={}, options={"format": "newick"})
-    inputs.parts.blobs.put(layout.inline("ada", job.id, "content"), b"(a,b);")
-    assert of_role(inputs.prepared(job).sources, "content").path.read_bytes() == b"(a,b);"
+    stored.parts.blobs.put(layout.inline("ada", job.id, "content"), b"(a,b);")
+    assert of_role(stored.prepared(job).sources, "content").path.read_bytes() == b"(a,b);"
 
-    found = inputs.dataset(b"a,b\n1,2\n", format="csv", status="inspecting")
-    spec = inputs.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
+    found = stored.dataset(b"a,b\n1,2\n", format="csv", status="inspecting")
+    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
     outcome = run(spec, lambda _: None)
     assert outcome.result is not None
     assert outcome.result["dataset"]["shape"] == [1, 2]
 
 
-def test_a_deleted_dataset(inputs: StoredInputs) -> None:
-    logits = inputs.dataset(b"[[1, 2]]")
-    inputs.parts.datasets.delete("ada", logits)
-    error = inputs.refused(fit(logits=logits))
+def test_a_deleted_dataset(stored: StoredInputs) -> None:
+    logits = stored.dataset(b"[[1, 2]]")
+    stored.parts.datasets.delete("ada", logits)
+    error = stored.refused(fit(logits=logits))
     assert error.code == "input-deleted"
     assert error.where == {"role": "logits"}
     assert logits in error.detail
 
 
-def test_a_dataset_whose_content_is_gone(inputs: StoredInputs) -> None:
-    logits = inputs.dataset(b"[[1, 2]]")
-    inputs.parts.blobs.delete(layout.dataset("ada", logits, CONTENT))
-    assert inputs.refused(fit(logits=logits)).code == "input-deleted"
+def test_a_dataset_whose_content_is_gone(stored: StoredInputs) -> None:
+    logits = stored.dataset(b"[[1, 2]]")
+    stored.parts.blobs.delete(layout.dataset("ada", logits, CONTENT))
+    assert stored.refused(fit(logits=logits)).code == "input-deleted"
 
 
-def test_an_inline_input_that_is_gone(inputs: StoredInputs) -> None:
-    assert inputs.refused(fit(logits="inline")).code == "input-deleted"
+def test_an_inline_input_that_is_gone(stored: StoredInputs) -> None:
+    assert stored.refused(fit(logits="inline")).code == "input-deleted"
 
 
-def test_a_deleted_tree(inputs: StoredInputs) -> None:
-    made, _ = inputs.finished()
+def test_a_deleted_tree(stored: StoredInputs) -> None:
+    made, _ = stored.finished()
     tree_id = sibling(made.id, "tr")
-    assert inputs.parts.trees.delete("ada", tree_id)
+    assert stored.parts.trees.delete("ada", tree_id)
     job = request(kind="evaluate", inputs={}, options={"tree": tree_id})
-    assert inputs.refused(job).code == "input-deleted"
+    assert stored.refused(job).code == "input-deleted"
 
 
-def test_what_is_another_tenants_is_not_there(inputs: StoredInputs) -> None:
-    made, _ = inputs.finished()
-    logits = inputs.dataset(b"[[1, 2]]")
+def test_what_is_another_tenants_is_not_there(stored: StoredInputs) -> None:
+    made, _ = stored.finished()
+    logits = stored.dataset(b"[[1, 2]]")
     job = request("bob", method="l2h", params={}, inputs={"logits": logits})
-    assert inputs.refused(job).code == "input-deleted"
+    assert stored.refused(job).code == "input-deleted"
     options = {"tree": sibling(made.id, "tr")}
-    assert inputs.refused(request("bob", kind="evaluate", inputs={}, options=options)).code == (
+    assert stored.refused(request("bob", kind="evaluate", inputs={}, options=options)).code == (
         "input-deleted"
     )
 
 
-def test_an_invalid_dataset_gives_its_own_problem(inputs: StoredInputs) -> None:
+def test_an_invalid_dataset_gives_its_own_problem(stored: StoredInputs) -> None:
     why = problem("ragged", "The input", 422, "Row 3 has 4 values.", where={"row": 3})
-    logits = inputs.dataset(b"x", status="invalid", problem=why)
-    error = inputs.refused(fit(logits=logits))
+    logits = stored.dataset(b"x", status="invalid", problem=why)
+    error = stored.refused(fit(logits=logits))
     assert (error.code, error.detail) == ("ragged", "Row 3 has 4 values.")
     assert error.where == {"row": 3, "role": "logits", "dataset": logits}
     # An inspection may look again.
-    inputs.prepared(request(kind="inspect", inputs={}, options={"dataset": logits}))
+    stored.prepared(request(kind="inspect", inputs={}, options={"dataset": logits}))
 
 
-def test_the_result_of_a_published_job_is_what_was_fitted(inputs: StoredInputs) -> None:
-    made, outcome = inputs.finished()
-    tree = inputs.parts.trees.load("ada", sibling(made.id, "tr"))
+def test_the_result_of_a_published_job_is_what_was_fitted(stored: StoredInputs) -> None:
+    made, outcome = stored.finished()
+    tree = stored.parts.trees.load("ada", sibling(made.id, "tr"))
     assert tree is not None
     assert outcome.tree is not None
     assert tree.n_nodes == outcome.tree["n_nodes"] == 5

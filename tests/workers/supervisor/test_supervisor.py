@@ -10,8 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,10 @@ from workers.stores.objects import layout
 from workers.supervisor.supervisor import Supervisor
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
-until = partial(waiting_kit.until, within_s=15.0)
+
+
+def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
+    waiting_kit.until(true, within_s)
 
 
 class Bench:
