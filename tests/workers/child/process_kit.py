@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
+from tests.workers.waiting_kit import gone, until
 from workers.child.pool import Child, ChildPool
 from workers.child.process import Limits
 from workers.child.run import Outcome, Spec
@@ -20,13 +23,18 @@ from workers.model import Request, now
 
 @contextlib.contextmanager
 def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
-    """A pool with these `Limits`. Its template has ended before another pool looks for one."""
+    """A pool with these `Limits`. A template that it started, which ends with its thread, is gone
+    before another pool looks for one."""
+    others = forkserver._forkserver._forkserver_pid
     pool = ChildPool(Limits(**limits), spares=spares)
     try:
         yield pool
     finally:
         pool.close()
         pool._starter.shutdown()
+        template = forkserver._forkserver._forkserver_pid
+        if template not in (None, others) and sys.platform == "linux":
+            until(lambda: gone(template), 20.0)
 
 
 def long_job(folder: Path) -> Spec:
