@@ -17,9 +17,9 @@ import numpy.typing as npt
 from bench import Size, real_data
 from bench.report import Report
 from models.registry import methods
-from workers.child.comparison import Asked, Bench, Contender, compare
+from workers.child.comparison import ComparisonOptions, ComparisonRuns, Contender, compare
 from workers.child.crew import Crew
-from workers.model import Step
+from workers.model import MethodStep
 
 METRICS = ("dendrogram_purity", "lhd", "leaf_purity", "nmi", "ari", "accuracy")
 
@@ -170,8 +170,8 @@ def _measure(
     if logits is not None:
         values["logits"] = logits
     for called, run in runs:
-        asked = Asked(runs=(run,), seeds=seeds, metrics=METRICS)
-        bench = Bench(asked, values, 1)
+        asked = ComparisonOptions(runs=(run,), seeds=seeds, metrics=METRICS)
+        bench = ComparisonRuns(asked, values, 1)
         crew = Crew(bench.compute, lambda fraction, stage, message="": None)
         row = compare(asked, crew)["table"][0]
         spread = row["metrics"]
@@ -206,7 +206,7 @@ def _images(report: Report, size: Size) -> None:
     if found is None or path is None:
         return
     k = len(np.unique(found[1]))
-    then = Step(method="l2h", params=methods()["l2h"].Params().model_dump(mode="json"))
+    then = MethodStep(method="l2h", params=methods()["l2h"].Params().model_dump(mode="json"))
     prepared: dict[str, Any] = {
         "preprocess": ({"step": "standardize"}, {"step": "pca", "n": 128}),
     }

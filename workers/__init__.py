@@ -1,0 +1,18 @@
+"""Where jobs run and where things are kept: everything between the API and the methods.
+
+Start with `model`, the data of a job, and `jobs.ledger`, through which every job goes.
+
+- `model`: requests, records, ends, claims
+- `jobs`: the promise that no accepted job is lost
+- `artifacts`: datasets, uploads, trees, results and checkpoints
+- `formats`: the files that users upload
+- `stores`: the object store and Redis
+- `supervisor`: an attempt at a job, from outside
+- `child`: the process that does it
+- `webhooks`: messages to receivers when jobs end
+- `main`, `worker`, `broker`: a worker process and its queues
+- `assembly`: the parts put together from the `settings`
+- `embedded`: a Valkey server of our own
+- `health`: a container's health check
+- `errors`, `logs`, `processes`: what all of them use
+"""

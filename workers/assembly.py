@@ -1,4 +1,4 @@
-"""The parts below the API put together from the settings; the API and every worker use this."""
+"""The parts below the API, put together from the settings for the API and for every worker."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from workers.stores.objects.local import LocalBlobs
 from workers.stores.redis.client import connect
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+from workers.webhooks.addresses import place_of
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """Threads may share each part."""
+    """Stores, ledger and lists over one Redis and one object store. Threads may share each part."""
 
     blobs: Blobs
     redis: redis.Redis
@@ -32,7 +33,7 @@ class Assembly:
 
 
 def assemble(settings: WorkerSettings, send: Send) -> Assembly:
-    """Connects to nothing yet. FatalError for an address that cannot be used."""
+    """The parts; nothing is connected yet. FatalError for an address that cannot be used."""
     if not settings.redis_url:
         raise FatalError("UMBEL_REDIS_URL is not set")
     client = connect(settings.redis_url)
@@ -44,7 +45,7 @@ def assemble(settings: WorkerSettings, send: Send) -> Assembly:
 
     datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
     trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
-    ledger = Ledger(blobs, records, datasets, settings, send, records.hints)
+    ledger = Ledger(blobs, records, datasets, settings, send, records.hints, place_of)
     return Assembly(blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees)
 
 

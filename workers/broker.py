@@ -1,8 +1,7 @@
-"""Celery carries hints from the API to the workers; it remembers nothing that matters.
+"""Celery, which carries hints from the API to the workers and remembers nothing that matters.
 
-`send` is the whole producer side; `workers.main` runs the consumer.
-
-The one task: hand a job's id to the supervisor.
+`send` is the whole producer side. A worker consumes by `make_app` and `register`: the one task
+hands a job's id to the supervisor.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ _log = logging.getLogger(__name__)
 
 
 class StrictChannel(redis_transport.Channel):
-    """Drops what lies in a queue and is no JSON; kombu's own would end the worker."""
+    """Drops an entry of a queue that is not JSON; kombu's own channel would end the worker."""
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
         except (ValueError, RecursionError):
-            _log.warning("dropped an entry of the queue that is no JSON")
+            _log.warning("dropped an entry of a queue that is not JSON")
             raise Empty from None
 
 
 class StrictTransport(redis_transport.Transport):
-    """Delivers hints, and drops whatever else is JSON.
+    """Delivers hints, and drops any other JSON.
 
-    Celery ends its worker on a body that it cannot decode, and puts the message back first, for the
-    next worker to end on.
+    A body that Celery cannot decode ends its worker, after the message was put back for the next
+    worker to end on.
     """
 
     Channel = StrictChannel
@@ -58,7 +57,7 @@ class StrictTransport(redis_transport.Transport):
         if is_hint(message):
             super()._deliver(message, queue)  # type: ignore[no-untyped-call]
         else:
-            _log.warning("dropped an entry of queue %r that is no message of ours", queue)
+            _log.warning("dropped an entry of queue %r that is not a hint", queue)
 
 
 _ALIAS = "umbel"
@@ -86,7 +85,7 @@ def is_hint(message: Any) -> bool:
 
 
 class WakingPool(TaskPool):  # type: ignore[misc]
-    """Celery's pool of threads, but a thread that gets free wakes the event loop.
+    """Celery's pool of threads, in which a thread that becomes free wakes the event loop.
 
     With `worker_disable_prefetch` the loop asks for the next message only when a thread is free,
     and would otherwise notice that at its next tick, up to a second later.
@@ -188,7 +187,7 @@ def _default_sender() -> Callable[[str, str], None]:
 
 
 def send(queue: str, job_id: str) -> None:
-    """Put a hint on the queue, with the settings of the environment. Raises where Redis is away."""
+    """Put a hint on a queue, with the settings of the environment. Raises where Redis is away."""
     _default_sender()(queue, job_id)
 
 
@@ -207,6 +206,6 @@ def register(app: Celery, supervisor: Supervisor) -> None:
         if isinstance(job_id, str):
             supervisor.run(job_id)
         else:
-            _log.warning("dropped a message whose argument is no job id")
+            _log.warning("dropped a message whose argument is not a job's id")
 
     app.task(name=RUN, ignore_result=True, acks_late=False, shared=False)(run)

@@ -1,4 +1,4 @@
-"""The local default: a Valkey server of our own, as a supervised child on a socket of its own."""
+"""The local default: a Valkey server of our own, a supervised child on a socket of its own."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class EmbeddedServer:
         return self._process is not None and self._process.poll() is None
 
     def ensure(self) -> bool:
-        """Start the server again if it has ended; whether that was so."""
+        """Start the server again if it has ended; True if it had."""
         if self._process is None or self.alive():
             return False
         processes.release(self._process)
@@ -74,20 +74,20 @@ class EmbeddedServer:
         return True
 
     def stop(self, grace_s: float = 10.0) -> None:
-        """End it in order: SIGTERM makes it write what is left and sync."""
+        """End it in order: on SIGTERM it writes what is left and syncs."""
         if self._process is not None:
             processes.stop(self._process, grace_s)
             self._process = None
             self._socket.unlink(missing_ok=True)
 
     def _write_config(self) -> None:
-        where = (
+        listening = (
             f'port {self._port}\nbind 127.0.0.1\nunixsocket ""\n'
             if self._port
             else f'port 0\nunixsocket "{_quoted(self._socket)}"\nunixsocketperm 700\n'
         )
         text = (
-            f"{where}"
+            f"{listening}"
             f'dir "{_quoted(self._folder)}"\n'
             f"requirepass {self._password}\n"
             "protected-mode yes\n"

@@ -14,7 +14,7 @@ from typing import Any
 from models.errors import UsageError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Numbers of an OSError that says that a disk is full."""
+"""Numbers of an OSError that mean a full disk."""
 
 Problem = dict[str, Any]
 """A problem of RFC 9457 as plain JSON: type, title, status, detail, then further members."""
@@ -56,7 +56,7 @@ def problem(code: str, title: str, status: int, detail: str, **members: Any) -> 
 
 
 def problem_of(error: BaseException) -> Problem:
-    """The problem a failed job shows for `error`. Nothing internal leaks."""
+    """The problem that a job shows which failed with `error`. Nothing internal leaks."""
     if isinstance(error, UsageError):
         where = {"where": error.where} if error.where else {}
         return problem(error.code, "The input cannot be used", 422, error.detail, **where)

@@ -1,4 +1,4 @@
-"""Whether the worker on this host said lately that it is there: a container's health check.
+"""A container's health check: whether a worker on this host has reported lately.
 
 Run as `python -m workers.health`; exits 0 if so, else 1 with a line that says why not.
 """
@@ -16,7 +16,7 @@ from workers.stores.redis.records import WORKER_S
 
 
 def seen(settings: WorkerSettings, host: str) -> bool:
-    """Whether a worker on `host` said within `WORKER_S` that it is there.
+    """Whether a worker on `host` has reported within `WORKER_S`.
 
     Raises TransientError where Redis is away.
     """
@@ -26,7 +26,7 @@ def seen(settings: WorkerSettings, host: str) -> bool:
         key = f"{settings.key_prefix}workers"
         names = cast("list[str]", client.zrangebyscore(key, since, "+inf"))
     client.close()
-    # A worker is called host-pid-token.
+    # The name of a worker is host-pid-token.
     return any(name.rsplit("-", 2)[0] == host for name in names)
 
 

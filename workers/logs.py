@@ -43,5 +43,5 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # At level debug it tells every step of every compilation.
+    # At level debug it logs every step of every compilation.
     logging.getLogger("numba").setLevel(logging.WARNING)

@@ -1,6 +1,6 @@
-"""The command of a worker process.
+"""The command that runs a worker process.
 
-Starts the template of its children first, which loads while the rest of the worker does.
+The template of its children starts first, and loads while the rest of the worker does.
 """
 
 from __future__ import annotations

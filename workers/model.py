@@ -1,7 +1,7 @@
-"""The job: what was asked, where it stands, how it ended, and the steps that are legal.
+"""The data of a job: its request, its record, its end, and the rights to work on it.
 
-queued -> running -> succeeded | failed | cancelled; `cancelling` is a running job whose cancel has
-been asked for. A job that lost its worker goes back to queued. Pure data: no Redis, no Celery.
+queued -> running -> succeeded | failed | cancelled; `cancelling` is a running job whose cancel was
+requested. A job that lost its worker goes back to queued. Pure data: no Redis, no Celery.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ not listed to clients."""
 LISTED: frozenset[str] = frozenset({"fit", "predict", "evaluate", "compare"})
 
 MOST_PIECES = 4096
-"""Pieces that a fit may be cut into."""
+"""Most pieces that a fit may be cut into."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -42,7 +42,7 @@ def new_id(prefix: str) -> str:
 
 
 def made_at(own_id: str) -> datetime | None:
-    """When an id was made, None for what `new_id` did not make."""
+    """The time at which `new_id` made an id; None for an id that it did not make."""
     suffix = own_id.rpartition("_")[2]
     if len(suffix) != 26 or not set(suffix) <= set(_ALPHABET):
         return None
@@ -69,7 +69,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Step(_Frozen):
+class MethodStep(_Frozen):
     """A method with its parameters, already validated and with defaults filled in."""
 
     method: str
@@ -77,18 +77,19 @@ class Step(_Frozen):
 
 
 class Request(_Frozen):
-    """What was asked. Written to the store before the job is answered; never changed.
+    """A job as it was submitted. Written to the store before the client is answered; never changed.
 
     inputs : by role an id (`ds_`, `tr_`, ...), a list of ids, or "inline" where the value lies at
         `layout.inline(tenant, id, role)` as JSON.
     preprocess : steps of `models.preprocess` for the features.
     name_by : the input by which the tree's nodes are named; the method may not take it.
-    support : what `workers.child.support.Support` says, where it is asked for.
+    support : a `workers.child.support.Support`, where it is wanted.
     options : what else the kind needs: `predict` {"tree": id}; `evaluate` {"tree": id, "metrics",
-        "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` what
-        `workers.child.comparison.Asked` says; `import` {"format"}, its content lying at
+        "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` a
+        `workers.child.comparison.ComparisonOptions`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
-    webhook : where to say that the job has ended; checked by `workers.webhooks.addresses.parse`.
+    webhook : the address to notify when the job has ended; checked by
+        `workers.webhooks.addresses.parse`.
     """
 
     id: str
@@ -99,7 +100,7 @@ class Request(_Frozen):
     inputs: dict[str, str | list[str]] = {}
     params: dict[str, Any] = {}
     preprocess: tuple[dict[str, Any], ...] = ()
-    then: Step | None = None
+    then: MethodStep | None = None
     support: dict[str, Any] | None = None
     name_by: Literal["labels", "feature_names"] | None = None
     name: str | None = None
@@ -131,7 +132,7 @@ class File(_Frozen):
 class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
-    result : for a success what the API shows: {"tree": id | None, "model": id | None, "metrics":
+    result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
         {...}} and, by kind, "predictions", "evaluation" or "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
@@ -152,7 +153,7 @@ class End(_Frozen):
 
 
 class Webhook(_Frozen):
-    """Where a job's webhook stands: `waiting` for the job's end; `pending` until it is delivered or
+    """The state of a job's webhook: `waiting` for the job's end; `pending` until it is delivered or
     given up.
 
     attempts : how often it was sent. next_at : when it is sent next. reason : why it failed last.
@@ -165,10 +166,10 @@ class Webhook(_Frozen):
     reason: str | None = None
 
 
-class Sent(_Frozen):
-    """What came of a webhook in the end: an object written once, create-only; the first one wins.
+class Delivery(_Frozen):
+    """The final result of a webhook: an object written once, create-only; the first one wins.
 
-    Until it is there the webhook of an ended job is to be sent.
+    Until it is there, the webhook of an ended job is to be sent.
     """
 
     status: Literal["delivered", "failed"]
@@ -178,7 +179,7 @@ class Sent(_Frozen):
 
 
 class Record(_Frozen):
-    """A job as Redis holds it: the request's visible part and where it stands."""
+    """A job as Redis holds it: the visible part of its request, and its state."""
 
     id: str
     tenant: str
@@ -192,7 +193,7 @@ class Record(_Frozen):
     inputs: dict[str, Any]
     params: dict[str, Any]
     preprocess: tuple[dict[str, Any], ...] = ()
-    then: Step | None
+    then: MethodStep | None
     support: dict[str, Any] | None = None
     name_by: str | None = None
     result: dict[str, Any] | None
@@ -219,10 +220,10 @@ class Claim(_Frozen):
     started_at: str
 
 
-class Share(_Frozen):
+class PieceClaim(_Frozen):
     """The right to compute one piece of a running attempt's fit, until its lease ends.
 
-    token : random; names the right and the object that comes of it.
+    token : random; names this right, and the object with its result.
     """
 
     request: Request

@@ -1,7 +1,7 @@
 """Processes that die with their parent, however it dies, and folders that have one owner.
 
-On Linux the kernel does it (PR_SET_PDEATHSIG). Elsewhere a small watcher waits at the end of a pipe
-that only the parent holds open, and kills what was left behind.
+On Linux the kernel kills them (PR_SET_PDEATHSIG). Elsewhere a small watcher waits at the end of a
+pipe that only the parent holds open, and kills what was left behind.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _watchers: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
 
 
 def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when the thread that forked it ends; Linux only.
+    """PieceRequest the kernel to kill this process when the thread that forked it ends; Linux only.
 
     `parent` is the process that forked it: if it is gone already, this process ends here.
     """
@@ -48,7 +48,7 @@ def die_with_parent(parent: int) -> None:
 def die_with_pipe(wait: Callable[[], object]) -> None:
     """End this process as soon as `wait`, called in a thread, returns or raises.
 
-    It is to block until the other end of a pipe is gone. Works on every platform, but not while the
+    `wait` blocks until the other end of a pipe is gone. Works on every platform, but not while the
     process computes in C with the interpreter's lock held.
     """
 
@@ -112,7 +112,7 @@ def release(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
-    """Ask the process to end, kill it after `grace_s` seconds; its exit status."""
+    """PieceRequest the process to end, kill it after `grace_s` seconds; its exit status."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -134,8 +134,8 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", code, *arguments]
 
 
-class Taken(Exception):
-    """Another process owns the folder; `pid` as it wrote it, None if it has not yet."""
+class FolderInUse(Exception):
+    """Another process owns the folder: `pid`, None if it has not written that yet."""
 
     def __init__(self, folder: Path, pid: int | None) -> None:
         super().__init__(f"{folder} is in use by process {pid}")
@@ -146,7 +146,7 @@ class Taken(Exception):
 class FolderLock:
     """The right of one process to use a folder; let go by the kernel when the process ends.
 
-    Raises Taken where another process holds it.
+    Raises FolderInUse where another process holds it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -158,7 +158,7 @@ class FolderLock:
             self._file.seek(0)
             text = self._file.read().strip()
             self._file.close()
-            raise Taken(folder, int(text) if text.isdigit() else None) from None
+            raise FolderInUse(folder, int(text) if text.isdigit() else None) from None
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()

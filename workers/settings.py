@@ -16,9 +16,10 @@ _SHORTEST_SECRET = 24
 
 
 def wrong_settings(error: ValidationError) -> str:
-    """What is wrong with the environment, a variable a line."""
+    """What is wrong with the environment, one line for each variable."""
     return "\n".join(
-        f"UMBEL_{'_'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()
+        f"UMBEL_{'_'.join(map(str, wrong['loc'])).upper()}: {wrong['msg']}"
+        for wrong in error.errors()
     )
 
 
@@ -41,9 +42,11 @@ class WorkerSettings(BaseSettings):
     )
     key_prefix: str = Field("umbel:", description="Prefix of every key in Redis.")
 
-    lease_s: float = Field(30.0, gt=0, description="A worker silent for so long has lost its job.")
+    lease_s: float = Field(
+        30.0, gt=0, description="A worker that is silent for longer has lost its job."
+    )
     heartbeat_s: float = Field(2.0, gt=0, description="How often a worker renews its lease.")
-    resend_s: float = Field(5.0, gt=0, description="A queued job is sent again after so long.")
+    resend_s: float = Field(5.0, gt=0, description="A queued job is sent again after this time.")
     sweep_s: float = Field(1.0, gt=0, description="How often a process looks for what is due.")
     max_attempts: int = Field(3, ge=1, description="How often a job is tried.")
     job_timeout_s: float = Field(24 * 3600.0, gt=0, description="A job running longer is killed.")
@@ -54,11 +57,11 @@ class WorkerSettings(BaseSettings):
     )
     slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
     split_bytes: int = Field(
-        2 << 30, ge=0, description="A fit on more than so many bytes is cut into pieces; 0: none."
+        2 << 30, ge=0, description="A fit on more bytes than this is cut into pieces; 0: none."
     )
     piece_bytes: int = Field(512 << 20, ge=1, description="Bytes of the inputs for each piece.")
     checkpoint_s: float = Field(
-        10.0, gt=0, description="Long fits keep what they have so often, to go on after a loss."
+        10.0, gt=0, description="How often a long fit keeps its state, to go on from after a loss."
     )
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)
@@ -71,12 +74,12 @@ class WorkerSettings(BaseSettings):
         tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...], NoDecode
     ] = Field(
         (),
-        description="Networks that are not public and yet may get webhooks: `10.0.0.0/8,fd00::/8`.",
+        description="Private networks that may get webhooks, as `10.0.0.0/8,fd00::/8`.",
     )
     webhook_secret: SecretStr = Field(
         SecretStr(""),
         description="What signing keys of webhooks are derived from: one secret, or the new and "
-        "the old one, with a space or comma between. Without it one is made and kept in the store.",
+        "the old one, separated by a space or comma. Without it one is made and kept in the store.",
     )
 
     @field_validator("webhook_allow", mode="before")
@@ -86,14 +89,15 @@ class WorkerSettings(BaseSettings):
 
     @property
     def webhook_secrets(self) -> tuple[bytes, ...]:
-        """`webhook_secret` in its parts. ValueError, without them, if they will not do."""
-        found = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
-        if len(found) > 2 or any(len(one) < _SHORTEST_SECRET for one in found):
+        """The parts of `webhook_secret`. Raises ValueError, which does not show them, if one is too
+        short or they are too many."""
+        parts = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
+        if len(parts) > 2 or any(len(part) < _SHORTEST_SECRET for part in parts):
             raise ValueError(
                 "UMBEL_WEBHOOK_SECRET has one secret, or the new and the old one, of at least "
                 f"{_SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
             )
-        return tuple(one.encode() for one in found)
+        return tuple(part.encode() for part in parts)
 
     @property
     def threads_per_job(self) -> int:

@@ -1,4 +1,4 @@
-"""A worker process: takes jobs from its queues, runs each in a child, keeps the book in order."""
+"""A worker process: takes jobs from its queues, runs each in a child, and sweeps what is due."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from celery.worker import state
 
 from workers.assembly import assemble
 from workers.broker import WakingPool, make_app, register, sender
-from workers.child.process import Limits, Nursery, trial
+from workers.child.pool import ChildPool
+from workers.child.process import Limits
+from workers.child.run import trial
 from workers.errors import TransientError
-from workers.processes import FolderLock, Taken
+from workers.processes import FolderInUse, FolderLock
 from workers.settings import WorkerSettings
 from workers.supervisor.supervisor import Supervisor
 from workers.webhooks.sender import Sender
@@ -47,34 +49,34 @@ class Worker:
         self._ended = threading.Event()
         self._warm = threading.Event()
         threads = settings.threads_per_job
-        self._nursery = Nursery(
+        self._pool = ChildPool(
             Limits(memory_bytes=settings.job_memory_bytes, threads=threads), spares=settings.slots
         )
-        self._filled = self._nursery.fill()
-        self._parts = assemble(settings, sender(settings))
-        self._webhooks = Sender(self._parts.ledger.webhooks, settings)
+        self._filled = self._pool.fill()
+        self._assembly = assemble(settings, sender(settings))
+        self._webhooks = Sender(self._assembly.ledger.webhooks, settings)
         self._scratch, self._lock = _own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(
             settings,
-            self._parts,
-            self._nursery,
+            self._assembly,
+            self._pool,
             scratch=self._scratch,
             threads=threads,
             worker=self._name,
         )
 
     def run(self) -> None:
-        """Serve until told to stop. Ends the process."""
+        """Serve until SIGTERM or SIGINT. Ends the process."""
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         self._thread("stop", lambda: self._stop_after(stop))
         self._thread("sweep", self._sweep)
-        self._thread("presence", self._presence)
+        self._thread("presence", self._report_presence)
         self._webhooks.start()
         while not stop.is_set():
             self._consume()
-            # Celery gives up only on what it cannot understand; the jobs must go on.
+            # Celery returns only where it met what it cannot handle; the jobs must go on.
             stop.wait(1.0)
         threading.Event().wait()
 
@@ -102,10 +104,10 @@ class Worker:
         try:
             controller.start()
         except Exception:
-            _log.exception("Celery's worker failed, it is started again")
+            _log.exception("Celery's worker failed; it is started again")
 
     def _stop_after(self, stop: threading.Event) -> None:
-        """Once told to stop: let jobs go on for a while, give back the others, end the process."""
+        """After a signal: let jobs go on for `drain_s`, give back the rest, end the process."""
         stop.wait()
         self._ended.set()
         state.should_stop = 0
@@ -114,81 +116,81 @@ class Worker:
         began = time.monotonic()
         self._supervisor.wait_idle(self._settings.drain_s + _KILL_S)
         self._webhooks.stop(max(0.0, self._settings.drain_s - (time.monotonic() - began)))
-        self._nursery.close()
-        self._say_goodbye()
+        self._pool.close()
+        self._report_gone()
         self._lock.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         logging.shutdown()
         os._exit(0)
 
-    def _say_goodbye(self) -> None:
+    def _report_gone(self) -> None:
         try:
-            self._parts.ledger.worker_gone(self._name)
+            self._assembly.ledger.worker_gone(self._name)
         except TransientError as error:
-            _log.warning("cannot say that this worker is gone: %s", error)
+            _log.warning("cannot report that this worker is gone: %s", error)
 
-    def _presence(self) -> None:
-        """Warm up, then say that this worker is there, again and again."""
+    def _report_presence(self) -> None:
+        """Warm up, then report again and again that this worker is alive."""
         self._filled.result()
         try:
-            warm(self._nursery, self._scratch)
+            warm(self._pool, self._scratch)
         except Exception:
             _log.exception("the trial job failed")
         self._warm.set()
         while True:
             try:
-                self._parts.ledger.worker_seen(self._name)
+                self._assembly.ledger.worker_seen(self._name)
             except TransientError as error:
-                _log.warning("cannot say that this worker is there: %s", error)
+                _log.warning("cannot report that this worker is alive: %s", error)
             except Exception:
-                _log.exception("cannot say that this worker is there")
+                _log.exception("cannot report that this worker is alive")
             if self._ended.wait(_PRESENT_EVERY_S):
                 return
 
     def _sweep(self) -> None:
-        """Look for what is due, now and then, at times that differ between workers."""
+        """Look for what is due, again and again, at times that differ between workers."""
         while not self._ended.wait(self._settings.sweep_s * random.uniform(0.75, 1.25)):
             try:
-                self._parts.ledger.sweep()
+                self._assembly.ledger.sweep()
             except TransientError as error:
                 _log.warning("nothing swept: %s", error)
             except Exception:
                 _log.exception("nothing swept")
 
 
-def warm(nursery: Nursery, scratch: Path, timeout_s: float = 180.0) -> None:
+def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:
     """Run a trivial job in a child, so that the first real one meets warm files and caches.
 
     Raises RuntimeError if it does not succeed.
     """
     folder = scratch / "trial"
     spec = trial(folder)
-    child = nursery.take()
+    child = pool.take()
     try:
         child.begin(spec)
         until = time.monotonic() + timeout_s
         while time.monotonic() < until:
-            said = child.hear(1.0)
-            if said is not None and said.outcome is not None:
-                if said.outcome.error is not None:
-                    raise RuntimeError(f"the trial job failed: {said.outcome.error['detail']}")
+            message = child.receive(1.0)
+            if message is not None and message.outcome is not None:
+                if message.outcome.error is not None:
+                    raise RuntimeError(f"the trial job failed: {message.outcome.error['detail']}")
                 return
         raise RuntimeError("the trial job does not end")
     finally:
-        nursery.drop(child)
+        pool.drop(child)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _own_scratch(root: Path) -> tuple[Path, FolderLock]:
     """A folder for this process alone; those of processes that are gone are removed.
 
-    One process at a time: a folder that was made and is not locked yet would be taken for left.
+    One process at a time: a folder that is made but not yet locked would look abandoned.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as door:
         fcntl.flock(door, fcntl.LOCK_EX)
-        for left in root.glob("w-*"):
-            with contextlib.suppress(Taken, OSError), FolderLock(left):
-                shutil.rmtree(left, ignore_errors=True)
+        for other in root.glob("w-*"):
+            with contextlib.suppress(FolderInUse, OSError), FolderLock(other):
+                shutil.rmtree(other, ignore_errors=True)
         own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
         return own, FolderLock(own)

@@ -23,7 +23,7 @@ from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewCompariso
 from app.schemas.jobs import NewJob
 from app.submission.inputs import resolve
 from app.submission.jobs import REFUSALS, check_size, check_steps, find_method
-from workers.child.comparison import MEASURED_ON, Asked, Contender
+from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
 from workers.errors import TransientError
 from workers.model import Record, new_id, now, sibling
 from workers.model import Request as JobRequest
@@ -265,7 +265,7 @@ def _submit(service: Service, job: JobRequest, body: NewComparison) -> Record:
         raise Refused(
             "wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}]
         )
-    asked = Asked(
+    asked = ComparisonOptions(
         runs=tuple(runs),
         seeds=body.seeds,
         metrics=tuple(body.metrics) if body.metrics else None,

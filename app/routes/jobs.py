@@ -31,7 +31,7 @@ from app.submission.jobs import (
     job_address,
 )
 from workers.errors import TransientError
-from workers.model import Record, Step, new_id, now
+from workers.model import MethodStep, Record, new_id, now
 from workers.model import Request as JobRequest
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
@@ -289,7 +289,7 @@ def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
     return service.ledger.submit(whole, given.inline)
 
 
-def _queue(*steps: Step) -> Literal["cpu", "gpu"]:
+def _queue(*steps: MethodStep) -> Literal["cpu", "gpu"]:
     """A job runs where a GPU is if one of its steps wants one."""
     wanted = {find_method(one.method).queue_for(one.params) for one in steps}
     return "gpu" if "gpu" in wanted else "cpu"

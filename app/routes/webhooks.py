@@ -11,7 +11,7 @@ from app.http.dependencies import ServiceDep, Tenant
 from app.http.problems import responses
 from app.schemas.jobs import EndedBody
 from app.schemas.webhooks import SecretBody
-from workers.jobs.webhook_keys import shown
+from workers.jobs.webhook_keys import encoded
 
 router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"])
 
@@ -31,7 +31,7 @@ async def get_webhook_secret(response: Response, service: ServiceDep, tenant: Te
     setting changes."""
     keys = await to_thread.run_sync(service.ledger.webhooks.keys.of, tenant)
     response.headers["Cache-Control"] = "no-store"
-    return SecretBody(secret=shown(keys[0]), former=shown(keys[1]) if keys[1:] else None)
+    return SecretBody(secret=encoded(keys[0]), former=encoded(keys[1]) if keys[1:] else None)
 
 
 @callbacks.post(

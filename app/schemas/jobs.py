@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from models.preprocess.steps import Step
 from workers.child.support import Support
-from workers.jobs.public import shown
+from workers.jobs.public import public
 from workers.model import Record, Status
 from workers.webhooks.addresses import LONGEST, parse
 
@@ -219,7 +219,7 @@ class JobBody(BaseModel):
 
     @classmethod
     def of(cls, record: Record) -> JobBody:
-        return cls.model_validate(shown(record))
+        return cls.model_validate(public(record))
 
 
 class EndedBody(BaseModel):

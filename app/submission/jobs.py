@@ -25,7 +25,7 @@ from models.preprocess.pipeline import (
     reads_documents,
 )
 from models.registry import method
-from workers.model import Record, Step
+from workers.model import MethodStep, Record
 from workers.webhooks.addresses import Guard, NotAllowed, parse
 
 REFUSALS = (
@@ -50,7 +50,9 @@ REFUSALS = (
 """The problems that asking for a fit may be answered with, for the document."""
 
 
-def step_of(method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()) -> Step:
+def step_of(
+    method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()
+) -> MethodStep:
     """A method that exists, with params that it takes and defaults filled in.
 
     at : where the step stands in the body, for pointers. Raises Refused `unknown-method`,
@@ -68,7 +70,7 @@ def step_of(method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...]
             f"{detail} Method {method_id!r} takes the parameters: {accepted}.",
             errors=errors,
         ) from None
-    return Step(method=method_id, params=checked.model_dump(mode="json"))
+    return MethodStep(method=method_id, params=checked.model_dump(mode="json"))
 
 
 def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
@@ -81,7 +83,7 @@ def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
         ) from None
 
 
-def check_steps(body: NewJob) -> tuple[Step, Step | None]:
+def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
     """The job's one or two steps, and that its inputs are what they take. Raises Refused."""
     first = step_of(body.method, body.params)
     used = find_method(body.method)

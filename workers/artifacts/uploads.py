@@ -19,7 +19,7 @@ from workers.errors import AlreadyThere, Missing, StoreUnavailable
 from workers.model import made_at, new_id
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.redis.streams import store
+from workers.stores.objects.streams import store
 
 MOST_PARTS = 10_000
 

@@ -1,7 +1,7 @@
 """A comparison: several methods and seeds on the same inputs, each measured, as one table.
 
 Every run with one seed is a piece of the job, so several workers share the runs. A run that fails
-has its problem in the table and the others go on.
+leaves its problem in the table, and the others go on.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from models.progress import Progress
 from models.registry import method
 from workers.child.fit import Plan, run_plan
 from workers.errors import problem_of
-from workers.model import Step
+from workers.model import MethodStep
 
 MEASURED_ON = ("labels", "hierarchy")
-"""Inputs that metrics look at and methods are not given."""
+"""Inputs that metrics use and methods are not given."""
 
 
 class Contender(BaseModel):
@@ -39,19 +39,19 @@ class Contender(BaseModel):
     method: str
     params: dict[str, Any] = {}
     preprocess: tuple[dict[str, Any], ...] = ()
-    then: Step | None = None
+    then: MethodStep | None = None
 
     @property
     def draws(self) -> bool:
-        """Whether a step of it takes a seed."""
+        """Whether one of its steps takes a seed."""
         steps = [self.method, *([] if self.then is None else [self.then.method])]
-        return any("seed" in method(one).Params.model_fields for one in steps)
+        return any("seed" in method(method_id).Params.model_fields for method_id in steps)
 
     def plan(self, seed: int) -> Plan:
-        """With so much added to each step's seed."""
+        """Its plan with `seed` added to each step's own."""
         then = self.then
         if then is not None:
-            then = Step(method=then.method, params=_seeded(then.params, seed))
+            then = MethodStep(method=then.method, params=_seeded(then.params, seed))
         return Plan(self.method, _seeded(self.params, seed), self.preprocess, then)
 
 
@@ -59,10 +59,10 @@ def _seeded(params: dict[str, Any], seed: int) -> dict[str, Any]:
     return {**params, "seed": params["seed"] + seed} if "seed" in params else params
 
 
-class Asked(BaseModel):
+class ComparisonOptions(BaseModel):
     """What is to be compared: `workers.model.Request.options` of a comparison.
 
-    seeds : how often a method that draws is run. metrics, cut : as of an evaluation.
+    seeds : how often a method that draws is run. metrics, cut : as for an evaluation.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,22 +75,22 @@ class Asked(BaseModel):
     def pieces(self) -> list[Piece]:
         return [
             {"run": number, "seed": seed}
-            for number, one in enumerate(self.runs)
-            for seed in range(self.seeds if one.draws else 1)
+            for number, contender in enumerate(self.runs)
+            for seed in range(self.seeds if contender.draws else 1)
         ]
 
 
-class Bench:
-    """Computes runs on the inputs."""
+class ComparisonRuns:
+    """The runs of a comparison, each with one seed on the same inputs."""
 
-    def __init__(self, asked: Asked, values: dict[str, Value], threads: int) -> None:
-        self._asked, self._values, self._threads = asked, values, threads
+    def __init__(self, options: ComparisonOptions, values: dict[str, Value], threads: int) -> None:
+        self._options, self._values, self._threads = options, values, threads
 
     def compute(self, piece: Piece, progress: Progress) -> Arrays:
-        """One run with one seed; its figures as JSON in an array of bytes."""
-        run = self._asked.runs[int(piece["run"])]
+        """The figures of one run with one seed, as JSON in an array of bytes."""
+        contender = self._options.runs[int(piece["run"])]
         try:
-            figures = self._run(run.plan(int(piece["seed"])), progress)
+            figures = self._run(contender.plan(int(piece["seed"])), progress)
         except (UsageError, MemoryError) as error:
             figures = {"error": problem_of(error)}
         return {"figures": np.frombuffer(json.dumps(figures).encode(), dtype=np.uint8)}
@@ -98,32 +98,36 @@ class Bench:
     def _run(self, plan: Plan, progress: Progress) -> dict[str, Any]:
         from models.metrics.catalogue import METRICS, evaluate
 
-        taken = method(plan.method).inputs
+        roles = method(plan.method).inputs
         given = {
             role: value
             for role, value in self._values.items()
-            if role in taken and role not in MEASURED_ON
+            if role in roles and role not in MEASURED_ON
         }
 
         began = time.perf_counter()
-        done = run_plan(plan, given, progress, self._threads)
+        result = run_plan(plan, given, progress, self._threads)
         seconds = time.perf_counter() - began
 
         truth: dict[str, Any] = {
             role: value for role, value in self._values.items() if role in MEASURED_ON
         }
-        # Distances between all rows are not measured unless a metric that is asked for needs them.
-        needed = {role for name in self._asked.metrics or () if name in METRICS
-                  for role in METRICS[name].needs}  # fmt: skip
+        # Distances between all rows are not measured unless a requested metric needs them.
+        needed = {
+            role
+            for name in self._options.metrics or ()
+            if name in METRICS
+            for role in METRICS[name].needs
+        }
         for role in ("features", "distances", "similarity"):
             if role in self._values and (role in needed or not truth):
                 truth[role] = self._values[role]
         measured = evaluate(
-            done.fitted.tree,
+            result.fitted.tree,
             **truth,
-            metrics=self._asked.metrics,
-            cut=self._asked.cut,
-            measured=done.metrics,
+            metrics=self._options.metrics,
+            cut=self._options.cut,
+            measured=result.metrics,
         )
         return {
             "seconds": seconds,
@@ -132,39 +136,42 @@ class Bench:
                 for name, value in measured.metrics.items()
                 if value is not None and math.isfinite(value)
             },
-            "warnings": [*done.warnings, *measured.warnings],
+            "warnings": [*result.warnings, *measured.warnings],
         }
 
 
-def compare(asked: Asked, crew: Crew) -> dict[str, Any]:
+def compare(options: ComparisonOptions, crew: Crew) -> dict[str, Any]:
     """The table, a row for each run, and which row is best by each metric."""
-    pieces = asked.pieces()
-    found: list[dict[str, Any]] = [{}] * len(pieces)
+    pieces = options.pieces()
+    figures: list[dict[str, Any]] = [{}] * len(pieces)
     for number, arrays in crew.compute(pieces):
-        found[number] = json.loads(arrays["figures"].tobytes())
+        figures[number] = json.loads(arrays["figures"].tobytes())
     table = []
     for number, group in groupby(
-        zip(pieces, found, strict=True), key=lambda pair: int(pair[0]["run"])
+        zip(pieces, figures, strict=True), key=lambda pair: int(pair[0]["run"])
     ):
-        table.append(_row(asked.runs[number], [figures for _, figures in group]))
+        table.append(_row(options.runs[number], [of_seed for _, of_seed in group]))
     return {"table": table, "best": _best(table)}
 
 
-def _row(run: Contender, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    good = [figures for figures in found if "error" not in figures]
-    names = list(dict.fromkeys(name for figures in good for name in figures["metrics"]))
-    values = {name: [one["metrics"][name] for one in good if name in one["metrics"]]
-              for name in names}  # fmt: skip
-    seconds = [figures["seconds"] for figures in good]
-    failed = next((figures["error"] for figures in found if "error" in figures), None)
+def _row(contender: Contender, figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A row of the table from the figures of each seed."""
+    good = [of_seed for of_seed in figures if "error" not in of_seed]
+    names = list(dict.fromkeys(name for of_seed in good for name in of_seed["metrics"]))
+    values = {
+        name: [of_seed["metrics"][name] for of_seed in good if name in of_seed["metrics"]]
+        for name in names
+    }
+    seconds = [of_seed["seconds"] for of_seed in good]
+    error = next((of_seed["error"] for of_seed in figures if "error" in of_seed), None)
     return {
-        **run.model_dump(mode="json"),
-        "seeds": len(found),
-        "metrics": {name: _spread(one) for name, one in values.items()},
+        **contender.model_dump(mode="json"),
+        "seeds": len(figures),
+        "metrics": {name: _spread(of_seeds) for name, of_seeds in values.items()},
         "values": values,
         "seconds": _spread(seconds) if seconds else None,
-        "warnings": list(dict.fromkeys(note for figures in good for note in figures["warnings"])),
-        "error": failed,
+        "warnings": list(dict.fromkeys(text for of_seed in good for text in of_seed["warnings"])),
+        "error": error,
     }
 
 
@@ -177,8 +184,8 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def _best(table: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """By metric the number of the first row with the best mean, of those that ran with all seeds;
-    metrics of which no value is better than another have none."""
+    """The number of the first row with the best mean, by metric, among rows that ran with all
+    seeds. A metric of which no value is better than another has none."""
     from models.metrics.catalogue import METRICS
 
     best: dict[str, int] = {}

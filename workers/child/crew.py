@@ -1,6 +1,6 @@
 """A fit that is cut into pieces, as its child sees it: which to compute, which to read.
 
-The child has neither Redis nor the store; what it knows of others comes through a `Board`.
+The child reaches neither Redis nor the store; a `Coordinator` tells it what others have computed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from workers.artifacts.results import load_arrays
 from workers.model import MOST_PIECES
 
 LARGEST_POST = 8 << 20
-"""Bytes of JSON of all pieces; more is not worth keeping in Redis, and computed by the child."""
+"""Bytes of JSON of all pieces; more is not worth keeping in Redis: the child computes them all."""
 
 
-class Reply(BaseModel):
-    """A piece, by its number: to be computed, or to be read from `path` if there is one."""
+class Assignment(BaseModel):
+    """A piece, by its number: to be computed or, where there is a `path`, to be read from it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,26 +31,26 @@ class Reply(BaseModel):
     path: Path | None = None
 
 
-class Board(Protocol):
-    """The child's way to whoever hands its pieces out."""
+class Coordinator(Protocol):
+    """Hands a child the pieces of its fit, and stores its checkpoints."""
 
     def post(self, pieces: Sequence[Piece]) -> None:
-        """Say which pieces there are."""
+        """Announce the pieces."""
         ...
 
-    def next(self, finished: int | None) -> Reply:
-        """Wait for the next piece, each number once; `finished`: the one computed just now."""
+    def next(self, finished: int | None) -> Assignment:
+        """Wait for the next piece, each number once; `finished` is the one computed just now."""
         ...
 
     def keep(self, checkpoint: int) -> None:
-        """Say that the checkpoint of this number lies in its folder."""
+        """Announce that the checkpoint of this number lies in its folder."""
         ...
 
 
 class Crew:
-    """A `models.method.Crew`: this process and, where there is a board, whoever helps it.
+    """A `models.method.Crew`: this process and, where there is a coordinator, its helpers.
 
-    piece : computes one, and tells its progress as if it were all there is.
+    piece : computes one, and reports its progress as if it were the whole.
     progress : of the fit.
     """
 
@@ -59,57 +59,60 @@ class Crew:
         piece: Callable[[Piece, Progress], Arrays],
         progress: Progress,
         n_pieces: int = 1,
-        board: Board | None = None,
+        coordinator: Coordinator | None = None,
     ) -> None:
         self.n_pieces = n_pieces
         self._piece = piece
         self._progress = progress
-        self._board = board
+        self._coordinator = coordinator
 
     def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
-        if self._board is not None and 1 < len(pieces) <= MOST_PIECES:
+        if self._coordinator is not None and 1 < len(pieces) <= MOST_PIECES:
             text = json.dumps(list(pieces), allow_nan=False)
             if len(text) <= LARGEST_POST:
                 # As a helper gets them, so that it does not matter who computes.
-                yield from self._shared(json.loads(text), self._board)
+                yield from self._shared(json.loads(text), self._coordinator)
                 return
-        told = _Told(self._progress, len(pieces))
+        progress = _PieceProgress(self._progress, len(pieces))
         for number, piece in enumerate(pieces):
-            yield number, self._piece(piece, told)
-            told.one_more()
+            yield number, self._piece(piece, progress)
+            progress.one_more()
 
-    def _shared(self, pieces: Sequence[Piece], board: Board) -> Iterator[tuple[int, Arrays]]:
-        told = _Told(self._progress, len(pieces))
-        board.post(pieces)
+    def _shared(
+        self, pieces: Sequence[Piece], coordinator: Coordinator
+    ) -> Iterator[tuple[int, Arrays]]:
+        progress = _PieceProgress(self._progress, len(pieces))
+        coordinator.post(pieces)
         finished: int | None = None
         for _ in pieces:
-            reply = board.next(finished)
-            if reply.path is None:
-                finished = reply.number
-                yield reply.number, self._piece(pieces[reply.number], told)
+            assignment = coordinator.next(finished)
+            if assignment.path is None:
+                finished = assignment.number
+                yield finished, self._piece(pieces[finished], progress)
             else:
                 finished = None
-                yield reply.number, load_arrays(reply.path)
-            told.one_more()
+                yield assignment.number, load_arrays(assignment.path)
+            progress.one_more()
 
 
-class _Told:
-    """Progress of a piece as its share of that of all pieces: by what it says at its end."""
+class _PieceProgress:
+    """Progress of one piece as part of that of all, judged by the fraction that a piece ends at."""
 
     def __init__(self, progress: Progress, n_pieces: int) -> None:
         self._progress = progress
         self._n_pieces = n_pieces
-        self._done = 0
-        self._last: tuple[float, str] | None = None
+        self._n_done = 0
+        self._highest: tuple[float, str] | None = None
 
     def __call__(self, fraction: float, stage: str, message: str = "") -> None:
-        highest = fraction if self._last is None else max(fraction, self._last[0])
-        self._last = highest, stage
-        self._progress((self._done * highest + fraction) / self._n_pieces, stage, message)
+        highest = fraction if self._highest is None else max(fraction, self._highest[0])
+        self._highest = highest, stage
+        self._progress((self._n_done * highest + fraction) / self._n_pieces, stage, message)
 
     def one_more(self) -> None:
-        self._done += 1
-        if self._last is not None:
-            highest, stage = self._last
-            message = f"{self._done} of {self._n_pieces} pieces"
-            self._progress(highest * self._done / self._n_pieces, stage, message)
+        """One more piece is done, whoever computed it."""
+        self._n_done += 1
+        if self._highest is not None:
+            highest, stage = self._highest
+            message = f"{self._n_done} of {self._n_pieces} pieces"
+            self._progress(highest * self._n_done / self._n_pieces, stage, message)

@@ -1,4 +1,4 @@
-"""What the process that job children are forked from has loaded; imported there and nowhere else.
+"""What the template of job children has loaded; imported there and nowhere else.
 
 It must start no threads: a fork copies only the thread that forks. So nothing here computes with
 OpenMP, and torch, which is large and starts threads, stays out; a method imports it in its child.
@@ -20,8 +20,7 @@ import workers.formats
 from models import compiled
 from models.registry import methods
 from workers import logs
-from workers.child.process import trial
-from workers.child.run import run
+from workers.child.run import run, trial
 from workers.child.template import OWNER
 from workers.errors import FatalError
 from workers.processes import die_with_parent
@@ -43,7 +42,7 @@ _LOADED = (
     "threadpoolctl",
     "models.metrics.catalogue",
     "models.tree.columns",
-    "workers.child.run",
+    "workers.child.process",
 )
 
 
@@ -60,7 +59,7 @@ def _load() -> None:
         outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")
-    # What lives now lives for good: no child's collector need touch, and so copy, its pages.
+    # What is alive now stays alive: no child's collector need touch, and so copy, its pages.
     gc.collect()
     gc.freeze()
 
@@ -70,8 +69,8 @@ _NICENESS = 5
 heartbeats go first."""
 
 _SECRET = ("UMBEL_", "AWS_")
-"""How the names of variables begin that jobs have no use for: addresses and credentials of Redis
-and the store. Whatever prints or passes on its environment passes on none of them."""
+"""Prefixes of variables that jobs have no use for: addresses and credentials of Redis and the
+store. A job that prints or passes on its environment reveals none of them."""
 
 
 def _forget() -> None:
@@ -87,7 +86,7 @@ try:
     _load()
     BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
 except Exception:
-    # The fork server swallows an ImportError, and goes on without what was to be loaded.
+    # The fork server swallows an ImportError and goes on without the module.
     print("the template of job processes cannot be loaded:", file=sys.stderr)
     traceback.print_exc()
     os._exit(1)

@@ -1,6 +1,6 @@
 """A matrix that stays in the object store: its rows are read by range, over HTTP.
 
-Nothing is kept on the disk, and of the matrix no more than a few blocks in memory. The address is
+Nothing is kept on the disk, and no more than a few blocks of the matrix in memory. The address is
 all that is needed: no credentials, no knowledge of the store.
 """
 
@@ -26,34 +26,34 @@ from workers.formats.raw import Layout, runs
 from workers.stores.objects.blobs import Link
 
 BLOCK_BYTES = 8 << 20
-"""A scan reads so much at once: less costs requests, more costs memory."""
+"""What a scan reads at once: less costs requests, more costs memory."""
 
 STRETCH_BYTES = 4 << 20
 NEAR_BYTES = 512 << 10
-"""Scattered rows so near each other are read at once, with what lies between: that takes about as
-long as another request. At most `STRETCH_BYTES`."""
+"""Scattered rows no farther apart than this are read in one request, with the bytes between: those
+take about as long as another request. At most `STRETCH_BYTES` a request."""
 
 AT_ONCE = 32
-"""Requests under way: a store far away answers each after tens of milliseconds."""
+"""Requests at a time: a distant store answers each after tens of milliseconds."""
 
 AHEAD = 6
 _KEPT = 32
 """Blocks in memory at most; as a rule those ahead and one for each thread that reads."""
 
 GIVE_UP_S = 60.0
-"""For so long a store that is away is asked again."""
+"""How long a store that is away is tried again."""
 
 
 class RemoteContent:
     """The bytes of one object. Threads may share it.
 
-    A connection that is refused or cut, a store that does not answer, is too busy or fails is tried
-    again, with growing pauses.
+    A request is tried again, with growing pauses, where the connection is refused or cut, or the
+    store does not answer, is too busy or fails.
 
     Raises
     ------
-    UsageError : `input-deleted`, the object is gone or is another one by now.
-    StoreUnavailable : the store has been away for long, or the address is good no more.
+    UsageError : `input-deleted`, the object is gone or has been replaced.
+    StoreUnavailable : the store has been away for long, or the address has expired.
     """
 
     def __init__(self, link: Link, role: str) -> None:
@@ -89,25 +89,25 @@ class RemoteContent:
         import obstore
         from obstore.exceptions import BaseError, PreconditionError
 
-        # The client's own errors tell the address, so none of them may go on.
+        # The client's own errors contain the address, a secret, so they must not be passed on.
         try:
-            found = obstore.get(
+            response = obstore.get(
                 self._object, "", options={"range": (start, stop), "if_match": self._etag}
             )
-            content = memoryview(found.bytes())
+            content = memoryview(response.bytes())
         except (FileNotFoundError, PreconditionError):
             raise self._gone() from None
         except (BaseError, OSError) as error:
             raise StoreUnavailable(f"the object store failed: {type(error).__name__}") from None
-        if found.meta["e_tag"] != self._etag or found.meta["size"] != self.length:
+        if response.meta["e_tag"] != self._etag or response.meta["size"] != self.length:
             raise self._gone()
         if len(content) != stop - start:
-            raise StoreUnavailable("the object store gave less than was asked for")
+            raise StoreUnavailable("the object store gave fewer bytes than requested")
         return content
 
     def _gone(self) -> UsageError:
         return UsageError(
-            f"Input {self._role!r} was deleted while the job was to read it; upload it again and "
+            f"Input {self._role!r} was deleted while the job read it; upload it again and "
             "submit a new job.",
             code="input-deleted",
             role=self._role,
@@ -116,7 +116,7 @@ class RemoteContent:
 
 @dataclass(slots=True)
 class _Block:
-    """Some rows, as they come; `left` of them have not been handed out yet."""
+    """Rows that are being fetched; `left` of them have not been handed out yet."""
 
     rows: Future[npt.NDArray[Any]]
     left: int
@@ -169,32 +169,32 @@ class RemoteRows(Rows):
 
         def fetch(begin: int, end: int) -> None:
             first = int(rows[begin])
-            found = self._fetch(first, int(rows[end - 1]) + 1)
-            out[begin:end] = found[rows[begin:end] - first]
+            stretch = self._fetch(first, int(rows[end - 1]) + 1)
+            out[begin:end] = stretch[rows[begin:end] - first]
 
         stretches = runs(rows, self._near, self._longest)
-        for _ in self._pool.map(lambda stretch: fetch(*stretch), stretches):
+        for _ in self._pool.map(lambda bounds: fetch(*bounds), stretches):
             pass
         return out
 
     def _wanted(self, first: int, last: int) -> int:
-        """The last block that a read of blocks `first` to `last` will lead to: more in a scan."""
+        """The last block that a read of blocks `first` to `last` makes likely: later in a scan."""
         with self._lock:
             scan = first == 0 or first in self._recent or first - 1 in self._recent
         n_blocks = -(-self.shape[0] // self._step)
         return min(last + AHEAD, n_blocks - 1) if scan else last
 
     def _part(self, number: int, start: int, stop: int, upto: int) -> npt.NDArray[Any]:
-        """Rows [start, stop), all within block `number`; blocks as far as `upto` will be wanted."""
+        """Rows [start, stop), all within block `number`; blocks up to `upto` will be wanted."""
         with self._lock:
-            block = self._ask(number)
+            block = self._request(number)
             if not block.begun:
                 block.begun = True
                 self._recent.append(number)
-                scans = sum(one.begun for one in self._blocks.values())
+                scans = sum(other.begun for other in self._blocks.values())
                 ahead = min(AHEAD, max(1, _KEPT // scans - 1))
                 for after in range(number + 1, min(number + ahead, upto) + 1):
-                    self._ask(after)
+                    self._request(after)
             block.left -= stop - start
             if block.left <= 0:
                 self._blocks.pop(number, None)
@@ -209,7 +209,7 @@ class RemoteRows(Rows):
             raise
         return rows[start - number * self._step : stop - number * self._step]
 
-    def _ask(self, number: int) -> _Block:
+    def _request(self, number: int) -> _Block:
         if number not in self._blocks:
             start = number * self._step
             stop = min(start + self._step, self.shape[0])

@@ -1,7 +1,7 @@
 """One job, inside its own process: read the input files, do the work, write the result files.
 
-Knows neither Redis nor the object store: it is given local paths, the address of an object that is
-read in parts, and a folder.
+Reaches neither Redis nor the object store: it is given local paths, the address of an object that
+is read in parts, and a folder.
 """
 
 from __future__ import annotations
@@ -18,31 +18,27 @@ from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.method import Method, Piece
 from models.naming import by_labels, by_terms
-from models.parameters import Params
-from models.preprocess.pipeline import DOCUMENTS, ROLE
-from models.progress import Progress, silent
+from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.rows import Rows
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, Kept
 from workers.child import comparison
-from workers.child.crew import Board, Crew
+from workers.child.crew import Coordinator, Crew
 from workers.child.fit import (
-    TERMS,
-    Done,
     Plan,
-    Share,
-    apply_to,
+    PlanResult,
+    StepProgress,
     curves_of,
-    prepared_for,
+    prepared_inputs,
     run_plan,
     unnamed,
 )
 from workers.child.sources import Source, many_of, of_role, tree_of, values_of
 from workers.child.support import Replicates, Support
 from workers.errors import Problem, problem_of
-from workers.model import Advance, Request, sibling
+from workers.model import Advance, Request, now, sibling
 
 
 class Spec(BaseModel):
@@ -50,9 +46,9 @@ class Spec(BaseModel):
 
     folder : empty folder for the result files; everything in it is published.
     n_pieces : how many pieces a fit is cut into, where its method can be cut.
-    checkpoint : what an earlier attempt at the fit had, to go on from.
-    checkpoint_s : how often such are kept; never where it is None.
-    piece : of the request's fit only this piece is wanted, and its arrays are the result.
+    checkpoint : what an earlier attempt at the fit had saved, to go on from.
+    checkpoint_s : how often checkpoints are kept; never where it is None.
+    piece : only this piece of the request's fit is wanted, and its arrays are the result.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,7 +64,7 @@ class Spec(BaseModel):
 
 
 class Outcome(BaseModel):
-    """What came of it: `error` None is a success. Fields as in `workers.model.End`."""
+    """How the job ended: `error` None is a success. Fields as in `workers.model.End`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -81,17 +77,19 @@ class Outcome(BaseModel):
 Report = Callable[[Advance], None]
 
 
-def run(spec: Spec, report: Report, board: Board | None = None) -> Outcome:
+def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> Outcome:
     """Do the job. The user's errors and a lack of memory come back as `Outcome.error`.
 
-    board : hands out the pieces of a fit that is cut; None: all of them are computed here.
+    coordinator : hands out the pieces of a fit that is cut; None: all are computed here.
     """
     kind = spec.request.kind
     try:
         if kind == "fit":
-            return _fit(spec, report, board) if spec.piece is None else _piece(spec, spec.piece)
+            if spec.piece is not None:
+                return _fit_piece(spec, spec.piece)
+            return _fit(spec, report, coordinator)
         if kind == "compare":
-            return _compare(spec, report, board)
+            return _compare(spec, report, coordinator)
         work = {
             "predict": _predict,
             "evaluate": _evaluate,
@@ -103,73 +101,99 @@ def run(spec: Spec, report: Report, board: Board | None = None) -> Outcome:
         return Outcome(error=problem_of(error))
 
 
-def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:
+def trial(folder: Path) -> Spec:
+    """A trivial job with its files in `folder`: it warms a process up."""
+    result = folder / "result"
+    result.mkdir(parents=True)
+    path = folder / "logits.json"
+    path.write_text("[[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]")
+    request = Request(
+        id="job_trial",
+        tenant="none",
+        kind="fit",
+        method="l2h",
+        inputs={"logits": "inline"},
+        created_at=now(),
+    )
+    source = Source(role="logits", kind="inline", path=path)
+    return Spec(request=request, sources=(source,), folder=result)
+
+
+def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome:
     request = spec.request
     plan = _plan(request)
     report(Advance(stage="reading"))
-    values, given = _inputs(spec)
+    method_inputs, given = _inputs(spec)
 
-    def crew(used: Method[Any], data: Data, params: Params, share: Share) -> Crew:
-        # Helpers have the job's own inputs, not what an earlier step gave.
-        compute = partial(_compute, spec, used, data, params)
-        return Crew(compute, share.within, spec.n_pieces, board)
+    def crew_of(used: Method[Any], data: Data, params: Params, progress: StepProgress) -> Crew:
+        # Helpers have the job's own inputs, not the result of an earlier step.
+        compute = partial(_piece_arrays, spec, used, data, params)
+        return Crew(compute, progress.within, spec.n_pieces, coordinator)
 
-    told = _told(report)
-    asked = request.support
-    whole = told if asked is None else Share(told, 0, 2)
-    done = run_plan(plan, values, whole, spec.threads, crew, _kept(spec, board))
-    fitted, warnings = done.fitted, done.warnings
-    tree = fitted.tree
-    if asked is not None:
-        replicates = Replicates(Support.model_validate(asked), plan, values, spec.threads)
-        others = Crew(replicates.compute, Share(told, 1, 2).within, board=board)
-        tree, notes = replicates.supported(tree, others)
-        warnings = [*warnings, *notes]
-
+    progress = _progress(report)
+    result = run_plan(
+        plan,
+        method_inputs,
+        progress if request.support is None else StepProgress(progress, 0, 2),
+        spec.threads,
+        crew_of,
+        _checkpoint(spec, coordinator),
+    )
+    tree, warnings = result.fitted.tree, result.warnings
+    if request.support is not None:
+        options = Support.model_validate(request.support)
+        replicates = Replicates(options, plan, method_inputs, spec.threads)
+        within = StepProgress(progress, 1, 2).within
+        crew = Crew(replicates.compute, within, coordinator=coordinator)
+        tree, support_warnings = replicates.supported(tree, crew)
+        warnings = [*warnings, *support_warnings]
     if request.name_by is not None:
-        tree = _named(tree, _naming(given, done), request.name_by)
+        naming = result.preparation.with_words(given, result.inputs)
+        tree = _named(tree, naming, request.name_by)
+
     report(Advance(fraction=0.99, stage="writing"))
+    return _with_tree(spec, tree, request.method, _write_fit(spec, result, method_inputs), warnings)
+
+
+def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dict[str, Any]:
+    """Write the files of a fit but for its tree's; the members of the job's result."""
+    request, fitted = spec.request, result.fitted
     if fitted.state is not None:
         results.save_state(fitted.state, spec.folder)
     if fitted.points:
         results.save_points(fitted.points, spec.folder)
-    predicts = len(done.stages) == len(plan.steps)
+    # Each step must have left a model.
+    predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:
         first = method(request.method)
-        needed = [*first.needed(predicting=True), *(set(first.one_of) & set(values))]
-        if done.prepared and done.prepared[0].reads_documents:
-            needed = [DOCUMENTS if role == ROLE else role for role in needed]
-        results.save_model(results.Kept(done.stages, needed, done.prepared), spec.folder)
-    result: dict[str, Any] = {
+        roles = [*first.needed(predicting=True), *(set(first.one_of) & set(given))]
+        preparation = result.preparation
+        model = results.Kept(result.stages, preparation.roles_given(roles), preparation.pipelines)
+        results.save_model(model, spec.folder)
+    curves = curves_of(result)
+    return {
         "model": sibling(request.id, "md") if predicts else None,
-        "metrics": done.metrics,
+        "metrics": result.metrics,
+        **({"curves": curves} if curves else {}),
     }
-    curves = curves_of(done)
-    if curves:
-        result["curves"] = curves
-    return _with_tree(spec, tree, request.method, result, warnings)
 
 
-def _kept(spec: Spec, board: Board | None) -> Kept | None:
-    if board is None or spec.checkpoint_s is None:
+def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> Kept | None:
+    if coordinator is None or spec.checkpoint_s is None:
         return None
-    return Kept(spec.checkpoint, spec.folder.parent / FOLDER, spec.checkpoint_s, board.keep)
+    folder = spec.folder.parent / FOLDER
+    return Kept(spec.checkpoint, folder, spec.checkpoint_s, coordinator.keep)
 
 
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
-    """What the method is given by role, and that with what only names its tree."""
-    given = values_of(spec.sources, many=many_of(spec.request.method))
-    taken = method(spec.request.method).inputs
-    named = spec.request.name_by
-    return {role: one for role, one in given.items() if role != named or role in taken}, given
-
-
-def _naming(given: Mapping[str, Value], done: Done) -> Mapping[str, Value]:
-    """The inputs that the tree can be named by: of documents, too, their words and counts."""
-    words = done.prepared[0].words if done.prepared else None
-    if words is None or TERMS in given:
-        return given
-    return {**given, ROLE: done.inputs[ROLE], TERMS: words}
+    """(what the method is given by role, that and what only names its tree)."""
+    request = spec.request
+    given = values_of(spec.sources, many=many_of(request.method))
+    roles = method(request.method).inputs
+    method_inputs = {
+        role: value for role, value in given.items() if role != request.name_by or role in roles
+    }
+    return method_inputs, given
 
 
 def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
@@ -186,8 +210,8 @@ def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
     return by_terms(tree, matrix, [str(name) for name in naming], keep_leaves)
 
 
-def _told(report: Report) -> Progress:
-    """What a method says of its progress; the rest is writing."""
+def _progress(report: Report) -> Progress:
+    """A method's progress as that of the job; the last hundredth is writing."""
 
     def progress(fraction: float, stage: str, message: str = "") -> None:
         whole = 0.99 * min(max(fraction, 0.0), 1.0)
@@ -200,32 +224,33 @@ def _plan(request: Request) -> Plan:
     return Plan(request.method, request.params, request.preprocess, request.then)
 
 
-def _compute(
+def _piece_arrays(
     spec: Spec, used: Method[Any], data: Data, params: Params, piece: Piece, progress: Progress
 ) -> Arrays:
     return used.piece(data, params, piece, progress, threads=spec.threads)
 
 
-def _piece(spec: Spec, piece: Piece) -> Outcome:
-    request = spec.request
+def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
+    """One piece of a fit, or one replicate of its support, for the attempt that runs elsewhere."""
+    request, plan = spec.request, _plan(spec.request)
     used = method(request.method)
     values, _ = _inputs(spec)
     if "replicate" in piece:
-        asked = Support.model_validate(request.support)
-        replicates = Replicates(asked, _plan(request), values, spec.threads)
+        options = Support.model_validate(request.support)
+        replicates = Replicates(options, plan, values, spec.threads)
         results.save_arrays(replicates.compute(piece, silent), spec.folder)
         return Outcome()
-    if request.preprocess:
-        values = prepared_for(_plan(request), values)[0]
-    data = Data(values if request.then is None else unnamed(values))
+    _, inputs, _ = prepared_inputs(plan, values)
+    data = Data(inputs if request.then is None else unnamed(inputs))
     params = used.Params.model_validate(request.params)
-    results.save_arrays(_compute(spec, used, data, params, piece, silent), spec.folder)
+    results.save_arrays(_piece_arrays(spec, used, data, params, piece, silent), spec.folder)
     return Outcome()
 
 
 def _with_tree(
     spec: Spec, tree: Tree, method_id: str, result: dict[str, Any], warnings: list[str]
 ) -> Outcome:
+    """The outcome of a job that made a tree, which is written."""
     results.save_tree(tree, spec.folder)
     facts = {
         "method": method_id,
@@ -254,14 +279,14 @@ def _predict(spec: Spec, report: Report) -> Outcome:
         )
     report(Advance(stage="reading"))
     tree = tree_of(source)
-    kept = results.load_model(source.files[results.MODEL])
-    stages = kept.stages
-    many = many_of(stages[0].method)
-    data = Data(apply_to(kept.prepared, values_of(spec.sources, but="tree", many=many)))
+    model = results.load_model(source.files[results.MODEL])
+    *earlier, last = model.stages
+    values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
+    data = Data(Preparation(model.prepared).apply(values))
     report(Advance(fraction=0.1, stage="predicting"))
-    for stage in stages[:-1]:
+    for stage in earlier:
         data = Data({"logits": method(stage.method).logits(stage.model, data)})
-    predictions = method(stages[-1].method).predict(stages[-1].model, tree, data)
+    predictions = method(last.method).predict(last.model, tree, data)
     report(Advance(fraction=0.9, stage="writing"))
     results.save_predictions(predictions, spec.folder)
     result = {
@@ -280,8 +305,8 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
     tree = tree_of(of_role(spec.sources, "tree"))
     report(Advance(fraction=0.1, stage="measuring"))
     per_node = options.get("per_node", False)
-    told = _told(report)
-    done = evaluate(
+    progress = _progress(report)
+    measured = evaluate(
         tree,
         **given,
         metrics=options.get("metrics"),
@@ -290,42 +315,42 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         sample=options.get("sample"),
         seed=options.get("seed", 0),
         measured=options.get("measured"),
-        progress=Share(told, 0, 2) if per_node else told,
+        progress=StepProgress(progress, 0, 2) if per_node else progress,
     )
-    notes = list(done.warnings)
+    warnings = list(measured.warnings)
     result: dict[str, Any] = {"tree": options["tree"]}
     if per_node:
         from models.metrics.nodes import report_on_nodes
-        from workers.artifacts.results import save_nodes
 
-        found = report_on_nodes(
+        node_report = report_on_nodes(
             tree,
             labels=given.get("labels"),
             features=given.get("features"),
             n_exemplars=options.get("n_exemplars", 3),
-            progress=Share(told, 1, 2),
+            progress=StepProgress(progress, 1, 2),
         )
-        notes += found.warnings
-        save_nodes(found, spec.folder)
+        warnings += node_report.warnings
+        results.save_nodes(node_report, spec.folder)
         result["nodes"] = {"n_nodes": tree.n_nodes}
     evaluation = {
-        "metrics": dict(done.metrics),
-        "standard_errors": dict(done.standard_errors),
-        "cut": done.cut,
-        "warnings": notes,
+        "metrics": dict(measured.metrics),
+        "standard_errors": dict(measured.standard_errors),
+        "cut": measured.cut,
+        "warnings": warnings,
     }
-    return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(notes))
+    return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(warnings))
 
 
-def _compare(spec: Spec, report: Report, board: Board | None) -> Outcome:
-    asked = comparison.Asked.model_validate(spec.request.options)
+def _compare(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome:
+    options = comparison.ComparisonOptions.model_validate(spec.request.options)
     report(Advance(stage="reading"))
-    bench = comparison.Bench(asked, values_of(spec.sources), spec.threads)
+    runs = comparison.ComparisonRuns(options, values_of(spec.sources), spec.threads)
     if spec.piece is not None:
-        results.save_arrays(bench.compute(spec.piece, silent), spec.folder)
+        results.save_arrays(runs.compute(spec.piece, silent), spec.folder)
         return Outcome()
-    crew = Crew(bench.compute, Share(_told(report), 0, 1).within, board=board)
-    return Outcome(result={"comparison": comparison.compare(asked, crew)})
+    within = StepProgress(_progress(report), 0, 1).within
+    crew = Crew(runs.compute, within, coordinator=coordinator)
+    return Outcome(result={"comparison": comparison.compare(options, crew)})
 
 
 def _import(spec: Spec, report: Report) -> Outcome:
@@ -334,8 +359,8 @@ def _import(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
     source = of_role(spec.sources, "content")
     tree = read_tree(spec.request.options["format"], source.file)
-    twice = doubled(tree.name[tree.leaves].tolist())
-    return _with_tree(spec, tree, "import", {"model": None, "metrics": {}}, list(twice))
+    warnings = list(doubled(tree.name[tree.leaves].tolist()))
+    return _with_tree(spec, tree, "import", {"model": None, "metrics": {}}, warnings)
 
 
 def _inspect(spec: Spec, report: Report) -> Outcome:

@@ -1,4 +1,4 @@
-"""Where the inputs of a job lie, and what its process reads them as."""
+"""Where the inputs of a job lie, and how its process reads them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Source(BaseModel):
     kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
         content of an import), "tree" (`files` by name, as in `workers.artifacts.results`) or "job"
         (`files` too, `method` and `params` as they were).
-    before : of a job, what it and those that it grew from were given to read by rows, oldest
-        first; None for what is gone.
+    before : for a "job", the inputs by rows of that job and of those that it grew from, oldest
+        first; None for one that is gone.
     link : in place of `path`, where the object stays in the store and is read in parts.
     by_rows : whether the method reads it through `Data.rows`.
     """
@@ -44,7 +44,7 @@ class Source(BaseModel):
 
     @property
     def file(self) -> Path:
-        """The local file of one that has no link."""
+        """The local file of a source without a link."""
         assert self.path is not None
         return self.path
 
@@ -58,17 +58,18 @@ def of_role(sources: Sequence[Source], role: str) -> Source:
 
 
 def many_of(method_id: str) -> frozenset[str]:
-    """The roles of which a method takes several."""
-    return frozenset(role for role, one in method(method_id).inputs.items() if one.many)
+    """The roles for which a method takes several inputs."""
+    return frozenset(role for role, slot in method(method_id).inputs.items() if slot.many)
 
 
 def values_of(
     sources: Sequence[Source], but: str = "", many: frozenset[str] = frozenset()
 ) -> dict[str, Value]:
-    """What the sources hold by role, without the one called `but`.
+    """What the sources hold by role, without the role `but`.
 
-    many : roles of which there may be several. Raises UsageError for another one that is there
-    twice, and for what cannot be read.
+    many : roles that may have several sources.
+
+    Raises UsageError for another role with several, and for what cannot be read.
     """
     values: dict[str, Value] = {}
     several: dict[str, list[Any]] = {}
@@ -84,7 +85,7 @@ def values_of(
             )
         if source.role != but:
             values[source.role] = _value(source)
-    return {**values, **{role: tuple(found) for role, found in several.items()}}
+    return {**values, **{role: tuple(matrices) for role, matrices in several.items()}}
 
 
 def _value(source: Source) -> Value:
@@ -109,14 +110,19 @@ def _value(source: Source) -> Value:
 def _earlier(source: Source) -> Earlier:
     state, model = source.files.get(results.STATE), source.files.get(results.MODEL)
     arrays = {} if state is None else results.load_arrays(state)
-    rows = [None if one is None else Data({one.role: _value(one)}) for one in source.before]
-    roles = {one.role for one in source.before if one is not None}
+    before = [
+        None if earlier is None else Data({earlier.role: _value(earlier)})
+        for earlier in source.before
+    ]
+    roles = {earlier.role for earlier in source.before if earlier is not None}
     return Earlier(
         method=source.method,
         params=source.params,
         tree=tree_of(source),
         state=arrays,
-        rows={role: [None if one is None else one.rows(role) for one in rows] for role in roles},
+        rows={
+            role: [None if data is None else data.rows(role) for data in before] for role in roles
+        },
         prepared=() if model is None else results.load_prepared(model),
     )
 

@@ -24,7 +24,7 @@ from models.rows import Rows
 from models.tree.support import support
 from models.tree.tree import Tree, sizes
 from workers.child.fit import Plan, run_plan
-from workers.model import Step
+from workers.model import MethodStep
 
 BY_PAIRS = ("distances", "similarity", "graph")
 """Inputs with a row and a column for each point."""
@@ -45,10 +45,10 @@ class Support(Exact):
 
 
 class Replicates:
-    """Computes them."""
+    """The replicates of one fit."""
 
     def __init__(
-        self, asked: Support, plan: Plan, values: Mapping[str, Value], threads: int
+        self, options: Support, plan: Plan, values: Mapping[str, Value], threads: int
     ) -> None:
         if "base" in values:
             raise UsageError(
@@ -63,20 +63,20 @@ class Replicates:
                 code="wrong-input",
                 role="documents",
             )
-        self._asked, self._plan, self._threads = asked, plan, threads
+        self._options, self._plan, self._threads = options, plan, threads
         self._values = {role: value for role, value in values.items() if role != "names"}
 
     def pieces(self) -> list[Piece]:
-        return [{"replicate": number} for number in range(self._asked.replicates)]
+        return [{"replicate": number} for number in range(self._options.replicates)]
 
     def compute(self, piece: Piece, progress: Progress) -> Arrays:
-        """The tree of one replicate, and which row each of its points is; without rows where it
+        """The tree of one replicate, and the row that each of its points is; no rows where the fit
         failed."""
         number = int(piece["replicate"])
-        rng = np.random.default_rng([self._asked.seed, number])
-        values, row = _resampled(self._values, self._asked.resample, rng)
+        rng = np.random.default_rng([self._options.seed, number])
+        values, row = _resampled(self._values, self._options.resample, rng)
         plan = self._plan
-        if self._asked.resample == "seeds":
+        if self._options.resample == "seeds":
             plan = _seeded(plan, number + 1)
         try:
             tree = run_plan(plan, values, progress, self._threads).fitted.tree
@@ -98,17 +98,17 @@ class Replicates:
                 yield _bare(arrays, tree.kind), arrays["row"]
 
         column = support(tree, replicates())
-        notes = []
+        warnings = []
         if n_failed:
-            notes.append(
-                f"{n_failed} of {self._asked.replicates} replicates could not be fitted and count "
-                "for nothing in the support."
+            warnings.append(
+                f"{n_failed} of {self._options.replicates} replicates could not be fitted and do "
+                "not count in the support."
             )
-        return replace(tree, extra={**tree.extra, "support": column}), notes
+        return replace(tree, extra={**tree.extra, "support": column}), warnings
 
 
 def _bare(arrays: Arrays, kind: Literal["hierarchy", "partition"]) -> Tree:
-    """A tree of which only its shape and its points are known."""
+    """A tree with nothing but its shape and its points."""
     parent, leaf = arrays["parent"], arrays["leaf_of_point"]
     n = len(parent)
     return Tree(
@@ -122,7 +122,7 @@ def _bare(arrays: Arrays, kind: Literal["hierarchy", "partition"]) -> Tree:
 
 
 def _seeded(plan: Plan, by: int) -> Plan:
-    """With so much added to each step's seed. UsageError where no step has one."""
+    """The plan with `by` added to each step's seed. UsageError where no step has one."""
 
     def moved(params: Mapping[str, Any]) -> dict[str, Any]:
         return {**params, "seed": params["seed"] + by} if "seed" in params else dict(params)
@@ -136,34 +136,34 @@ def _seeded(plan: Plan, by: int) -> Plan:
         )
     then = None
     if plan.then is not None:
-        then = Step(method=plan.then.method, params=moved(plan.then.params))
+        then = MethodStep(method=plan.then.method, params=moved(plan.then.params))
     return Plan(plan.method, moved(plan.params), plan.preprocess, then)
 
 
 def _resampled(
     values: Mapping[str, Value], how: str, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
-    """The values drawn anew, and the row that each point now is. Only rows, or columns, differ."""
+    """The values with rows or columns drawn anew, and the row that each point now is."""
     n_points = next(
-        one.shape[0]
+        matrix.shape[0]
         for value in values.values()
-        for one in (value if isinstance(value, tuple) else (value,))
-        if isinstance(one, (np.ndarray, sp.csr_array, Rows))
+        for matrix in (value if isinstance(value, tuple) else (value,))
+        if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
     )
     if how == "seeds":
         return dict(values), np.arange(n_points)
     if how == "columns":
         return _columns(values, rng), np.arange(n_points)
     row = np.sort(rng.integers(0, n_points, n_points))
-    found: dict[str, Any] = {}
+    drawn: dict[str, Any] = {}
     for role, value in values.items():
         if isinstance(value, tuple):
-            found[role] = tuple(_rows(one, row) for one in value)
+            drawn[role] = tuple(_rows(matrix, row) for matrix in value)
         elif role in BY_PAIRS and isinstance(value, (np.ndarray, sp.csr_array)):
-            found[role] = value[row][:, row]
+            drawn[role] = value[row][:, row]
         else:
-            found[role] = _rows(value, row)
-    return found, row
+            drawn[role] = _rows(value, row)
+    return drawn, row
 
 
 def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
@@ -175,21 +175,19 @@ def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
 
 
 def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str, Value]:
-    found: dict[str, Any] = dict(values)
     features = values.get("features")
     if not isinstance(features, (np.ndarray, sp.csr_array)):
         raise UsageError(
-            "Columns are drawn of one matrix of features that lies in memory.",
+            "Columns can only be drawn from a single matrix of features held in memory.",
             code="wrong-parameter",
             parameter="support",
         )
     n = features.shape[1]
-    found["features"] = features[:, np.sort(rng.integers(0, n, n))]
-    return found
+    return {**values, "features": features[:, np.sort(rng.integers(0, n, n))]}
 
 
 class _Drawn(Rows):
-    """Rows of another matrix, some of them several times: ascending numbers."""
+    """Rows of another matrix by ascending number, some of them several times."""
 
     def __init__(self, rows: Rows, row: npt.NDArray[np.int64]) -> None:
         self._rows, self._row = rows, row
@@ -203,5 +201,5 @@ class _Drawn(Rows):
         return self._of(self._row[rows])
 
     def _of(self, row: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        wanted, times = np.unique(row, return_counts=True)
-        return np.repeat(self._rows.take(wanted), times, axis=0)
+        distinct, times = np.unique(row, return_counts=True)
+        return np.repeat(self._rows.take(distinct), times, axis=0)

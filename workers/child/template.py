@@ -1,4 +1,4 @@
-"""The template that job children are forked from: started early, and again when it is gone.
+"""The template that job children are forked from: started early, and again when it has died.
 
 Imports next to nothing, so that the template loads while its worker still does.
 """
@@ -11,23 +11,23 @@ from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 
 OWNER = "UMBEL_TEMPLATE_OWNER"
-"""Environment variable that tells the template the process id of its worker."""
+"""Environment variable with the process id of the template's worker."""
 
 
 def begin(threads: int) -> ForkServerContext:
     """Start the template if it does not run, for children that use `threads` threads.
 
     OpenBLAS makes its threads when loaded, so it gets one there and more in the child; OpenMP makes
-    them when first used; Arrow's allocator needs none. Call it from a thread that lives as long as
-    the process: the template ends with it.
+    them when first used; Arrow's allocator needs none. Call this from a thread that lives as long
+    as the process: the template ends with that thread.
     """
     os.environ[OWNER] = str(os.getpid())
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    # Idle BLAS threads spin for 2^26 cycles by default, which burns 0.2 s of a core for every job;
+    # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core for every job;
     # 2^14 are as fast in matrix products of 64 to 1500 rows.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "14")
-    # OpenMP's threads spin for milliseconds at every end of a loop: where two jobs of two threads
-    # share two cores, a step of 30 ms took 2.4 s; so it takes as long as alone.
+    # OpenMP's threads spin for milliseconds at the end of every loop: where two jobs of two threads
+    # shared two cores, a step of 30 ms took 2.4 s; with this it takes as long as alone.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
         os.environ[name] = str(threads)

@@ -1,4 +1,4 @@
-"""How jobs end: the terminal object first, then whatever follows from it."""
+"""How jobs end: the terminal object first, then everything that follows from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import tree_record
 from workers.errors import Missing, Problem, problem
-from workers.jobs.deliveries import read_sent
+from workers.jobs.deliveries import read_delivery
 from workers.model import End, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_job
@@ -21,7 +21,7 @@ from workers.stores.redis.records import Records
 
 
 class Endings:
-    """Writes ends into the store and from there into records and lists.
+    """Writes ends into the store, and from there into records and lists.
 
     webhook_due : called when a job that owes a webhook has ended.
     """
@@ -44,10 +44,11 @@ class Endings:
     def settle(
         self, tenant: str, job_id: str, end: End, *, quiet: bool = False
     ) -> Literal["gone", "ended", "ok"]:
-        """Write what the store says about an end into everything else. Any number of times.
+        """Bring everything else into line with an end in the store. May be called again.
 
-        quiet : the job ended long ago (a rebuild): no events, and its tree may be deleted since.
-        "gone" means that there is no record.
+        quiet : the job ended long ago (a rebuild): no events, and its tree may have been deleted.
+
+        Answers "gone" where there is no record.
         """
         if end.status == "rejected":
             erase_job(self._blobs, self._records, tenant, job_id)
@@ -57,14 +58,14 @@ class Endings:
         except Missing:
             self._records.drop(job_id)
             return "gone"
-        if request.kind == "inspect" and not self._tell_dataset(request, end):
+        if request.kind == "inspect" and not self._settle_dataset(request, end):
             erase_job(self._blobs, self._records, tenant, job_id)
             return "gone"
-        sent = None
+        delivery = None
         if quiet and request.webhook is not None:
-            sent = read_sent(self._blobs, tenant, job_id)
+            delivery = read_delivery(self._blobs, tenant, job_id)
         tree = self._tree(request, end, quiet)
-        outcome = self._records.end(job_id, end, tree, quiet=quiet, sent=sent)
+        outcome = self._records.end(job_id, end, tree, quiet=quiet, delivery=delivery)
         if request.webhook is not None:
             self._webhook_due()
         self._blobs.delete(layout.open_marker(tenant, job_id))
@@ -74,7 +75,7 @@ class Endings:
         return outcome
 
     def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
-        """End a job that no attempt ends; an end found stands.
+        """End a job that no attempt has ended; an end that exists stands.
 
         "failed" shows why the last attempt was given back, where that is known, else `worker-lost`.
         """
@@ -93,7 +94,7 @@ class Endings:
         self.settle(tenant, job_id, end)
 
     def after_release(self, tenant: str, job_id: str, outcome: str) -> None:
-        """End the job if its last attempt was also its last chance."""
+        """End the job if its attempt ended with a cancel, or was the last that it had."""
         if outcome == "cancelled":
             self.conclude(tenant, job_id, "cancelled")
         elif outcome == "exhausted":
@@ -103,14 +104,14 @@ class Endings:
         """Whether the job is gone from the store."""
         return self._blobs.size(layout.job(tenant, job_id, REQUEST)) is None
 
-    def _tell_dataset(self, request: Request, end: End) -> bool:
-        found = (end.result or {}).get("dataset") or {}
-        shape = found.get("shape")
+    def _settle_dataset(self, request: Request, end: End) -> bool:
+        facts = (end.result or {}).get("dataset") or {}
+        shape = facts.get("shape")
         return self._datasets.settle(
             request.tenant,
             request.options["dataset"],
             shape=None if shape is None else tuple(shape),
-            dtype=found.get("dtype"),
+            dtype=facts.get("dtype"),
             problem=None if end.status == "succeeded" else end.error or _not_opened(),
             job_id=request.id,
         )
@@ -136,7 +137,8 @@ class Endings:
             "The job lost its worker too often",
             500,
             f"The job was tried {self._settings.max_attempts} times, and each time its worker "
-            "ended before the job did. A job that needs more memory than a worker has ends so.",
+            "ended before the job did. This happens to a job that needs more memory than a worker "
+            "has.",
         )
 
 

@@ -1,12 +1,12 @@
-"""The book of jobs: the one place that keeps the promise that no accepted job is lost.
+"""The ledger of jobs: the one place that keeps the promise that no accepted job is lost.
 
-The broker's message is a hint; the record in Redis and the objects in the store are the truth. Both
-the API and the workers go through this class and nothing else.
+The broker's message is a hint; the record in Redis and the objects in the store are the truth. The
+API and the workers use this class and nothing below it.
 
-Where the two differ the store wins. A job exists while `request.json` does; it has ended when
-`end.json` is created, and whoever creates it first has decided. Every path that meets an end writes
-it into the record (`workers.jobs.finish`), so each step may die anywhere: the next claim, sweep or
-rebuild completes it.
+Where the two differ the store wins. A job exists while `request.json` does; it has ended once
+`end.json` exists, and whoever creates that first has decided. Every path that finds an end writes
+it into the record (`workers.jobs.finish`), so a process may die at any step: the next claim, sweep
+or rebuild completes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.jobs import publish_files, read_end, read_request, write_end
-from workers.stores.redis.boards import Boards
 from workers.stores.redis.records import Records
 
 Send = Callable[[str, str], None]
@@ -43,7 +42,10 @@ _log = logging.getLogger(__name__)
 
 
 class Ledger:
-    """Jobs over one Redis and one object store. Threads may share it."""
+    """Jobs over one Redis and one object store. Threads may share it.
+
+    place_of : host and port of a webhook's address.
+    """
 
     blobs: Blobs
     pieces: Pieces
@@ -56,37 +58,44 @@ class Ledger:
         datasets: Datasets,
         settings: WorkerSettings,
         send: Send,
-        waiting: Waiting = lambda queue: 0,
+        waiting: Waiting,
+        place_of: Callable[[str], str],
     ) -> None:
         self.blobs = blobs
         self._records = records
         self._settings = settings
         self._send = send
+        self._place_of = place_of
         self.webhooks = Deliveries(blobs, records, settings)
-        # Whoever sends sets `on_due` later.
+        # The sender of webhooks sets `on_due` later.
         self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
-        self._intake = Intake(blobs, records, self._endings, settings, self._hint)
+        self._intake = Intake(
+            blobs, records, self._endings, settings, self._hint, self._receiver_of
+        )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
-        self.pieces = Pieces(blobs, records, Boards(records.client, settings), self._hint)
-        self._rebuild = Rebuild(blobs, records, datasets, self._endings, self.pieces)
+        self.pieces = Pieces(blobs, records, settings, self._hint)
+        self._rebuild = Rebuild(
+            blobs, records, datasets, self._endings, self.pieces, self._receiver_of
+        )
 
     def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
-        """Accept a job. Raises StoreUnavailable / StoreFull with nothing half-made.
+        """The record of a job that is accepted now. Raises StoreUnavailable or StoreFull, and then
+        nothing is left half-made.
 
-        With an idempotency key that an earlier job has: that job's record, or UsageError
-        `idempotency-mismatch` if its body was another.
+        Where an earlier job has the same idempotency key: the record of that job, or UsageError
+        `idempotency-mismatch` if its body was different.
         """
         if request.idempotency_key is not None:
             self.ensure_built()
         return self._intake.submit(request, inline or {})
 
     def get(self, tenant: str, job_id: str) -> Record | None:
-        """The record; None where there is none or it is another tenant's."""
+        """The record; None where there is none, or it is another tenant's."""
         record = self._records.get(job_id)
         if record is None:
             if self._rebuild.needed():
                 self._rebuild.restore_job(tenant, job_id)
-            # Again in any case: a rebuild may have ended since the first look.
+            # Once more in any case: a rebuild may have ended in the meantime.
             record = self._records.get(job_id)
         return record if record is not None and record.tenant == tenant else None
 
@@ -108,7 +117,8 @@ class Ledger:
         return self._records.page(tenant, status=status, method=method, limit=limit, cursor=cursor)
 
     def cancel(self, tenant: str, job_id: str) -> Record | None:
-        """Queued: cancelled at once. Running: cancelling. Ended: unchanged."""
+        """The record after a cancel: of a queued job cancelled, of a running one cancelling, of an
+        ended one unchanged; None where there is no such job."""
         while self.get(tenant, job_id) is not None:
             outcome = self._records.cancel(tenant, job_id)
             if outcome == "gone":
@@ -119,10 +129,11 @@ class Ledger:
         return None
 
     def delete(self, tenant: str, job_id: str) -> bool:
-        """Cancel if need be, then remove the job with its tree, model and files.
+        """Cancel if need be, then remove the job with its tree, model and files; False where there
+        is no such job.
 
-        A job that runs is ended as cancelled here and now; its worker hears "lost" at its next
-        heartbeat, and what it still publishes is removed again by `finish`.
+        A running job is ended as cancelled here and now; the next heartbeat of its worker answers
+        "lost", and what the worker still publishes is removed again by `finish`.
         """
         record = self.get(tenant, job_id)
         if record is None:
@@ -134,13 +145,15 @@ class Ledger:
 
     def claim(self, job_id: str, worker: str) -> Claim | None:
         """The right to run it, or None: ended, leased to another, gone, or out of attempts."""
-        known = self._records.tenant_of(job_id)
-        if known is None:
+        owner = self._records.owner(job_id)
+        if owner is None:
             self.ensure_built()
-            known = self._records.tenant_of(job_id)
-        if known is None or known[1] in ENDED:
+            owner = self._records.owner(job_id)
+        if owner is None:
             return None
-        tenant = known[0]
+        tenant, status = owner
+        if status in ENDED:
+            return None
         end = self.end_of(tenant, job_id)
         if end is not None:
             self._endings.settle(tenant, job_id, end)
@@ -163,7 +176,7 @@ class Ledger:
         return Claim(request=request, attempt=attempt, fence=fence, started_at=started_at)
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
-        """Renew the lease and pass progress on; "lost": another has it, publish nothing."""
+        """Renew the lease and store progress; "lost": another worker has it, publish nothing."""
         return self._records.beat(claim, advance)
 
     def log(self, claim: Claim, line: str) -> None:
@@ -173,10 +186,10 @@ class Ledger:
     def give_back(
         self, claim: Claim, *, spend: bool, delay_s: float = 0.0, why: Problem | None = None
     ) -> None:
-        """End the lease now so that the job is tried again; `spend` False forgives the attempt.
+        """End the lease now so that the job is tried again, after `delay_s`.
 
-        With `delay_s` it is tried after so long. A job out of attempts fails with `why`, or as
-        `worker-lost`; one whose cancel was asked for is cancelled.
+        With `spend` False the attempt does not count. A job without attempts left fails with `why`,
+        or as `worker-lost`; one whose cancel was requested is cancelled.
         """
         request = claim.request
         outcome = self._records.release(
@@ -196,7 +209,7 @@ class Ledger:
     def finish(self, claim: Claim, end: End, folder: Path | None = None) -> bool:
         """Publish: files, then the terminal object (create-only), then the record.
 
-        False where another attempt was first; its result stands and the record adopts it. May be
+        False where another attempt was first: its result stands, and the record adopts it. May be
         called again after StoreUnavailable or StoreFull; `folder` is left as it is.
         """
         tenant, job_id = claim.request.tenant, claim.request.id
@@ -205,7 +218,7 @@ class Ledger:
         try:
             files = () if folder is None else publish_files(self.blobs, claim, folder)
         except Missing:
-            # Removed underneath: by the job's deletion, or because another attempt's end stands.
+            # Removed meanwhile: by the job's deletion, or because another attempt's end stands.
             if not self._deleted(claim) and self.end_of(tenant, job_id) is None:
                 raise
             return self._adopt(claim)
@@ -226,7 +239,7 @@ class Ledger:
         return True
 
     def sweep(self) -> int:
-        """Take what is due (lost leases, queued jobs not picked up) once; how many."""
+        """Attend once to what is due: lost leases, queued jobs not taken. The number of jobs."""
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
         taken = self._sweeper.sweep()
@@ -234,9 +247,9 @@ class Ledger:
         return taken
 
     def rebuild(self) -> int:
-        """After Redis lost or restarted its data: records and lists from the store; how many.
+        """Restore records and lists from the store, after Redis has started. The number restored.
 
-        Waits while another process does it; StoreUnavailable if that takes too long.
+        Waits while another process does so; StoreUnavailable if that takes too long.
         """
         return self._rebuild.run()
 
@@ -245,19 +258,19 @@ class Ledger:
         return self._rebuild.needed()
 
     def ensure_built(self) -> None:
-        """Rebuild if that is needed: what is not found afterwards is not there."""
+        """Rebuild if that is needed: what is not found afterwards does not exist."""
         self._rebuild.ensure()
 
     def worker_seen(self, worker: str) -> None:
-        """Say that a worker is there; it counts for 15 s."""
+        """Report that a worker is alive; this counts for 15 s."""
         self._records.worker_seen(worker)
 
     def worker_gone(self, worker: str) -> None:
-        """Say that a worker has left."""
+        """Report that a worker has left."""
         self._records.worker_gone(worker)
 
     def workers_alive(self) -> int:
-        """Number of workers seen lately."""
+        """Number of workers that have reported lately."""
         return self._records.workers_alive()
 
     def counts(self) -> dict[str, int]:
@@ -272,18 +285,22 @@ class Ledger:
         try:
             self._send(queue, job_id)
         except Exception as error:
-            # Whatever the broker raises: the sweeper sends again.
-            _log.warning("job %s is sent again later: %s", job_id, error)
+            # The broker may raise anything; the sweeper sends the hint again.
+            _log.warning("the hint of job %s is sent again later: %s", job_id, error)
+
+    def _receiver_of(self, request: Request) -> str:
+        return "" if request.webhook is None else self._place_of(request.webhook)
 
     def _may_publish(self, claim: Claim) -> bool:
         holder = self._records.holder(claim.request.id)
         if holder is None:
-            # Redis may have lost the record; then the result counts, and a rebuild finds it.
+            # Redis may have lost the record: the result counts, and a rebuild finds it.
             return not self._deleted(claim)
         return holder == claim.fence
 
     def _adopt(self, claim: Claim) -> bool:
-        """The end that is there stands; whether it is this very attempt's, trying again."""
+        """Settle the end that another call has written; True if this same attempt wrote it, in an
+        earlier try."""
         tenant, job_id = claim.request.tenant, claim.request.id
         end = self.end_of(tenant, job_id)
         if end is not None:

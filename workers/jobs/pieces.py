@@ -1,9 +1,10 @@
-"""Pieces of a fit that is cut: who computes which, and where what comes of it lies.
+"""Pieces of a fit that is cut: who computes which, and where the results lie.
 
-An attempt puts its pieces on a board and computes them itself, one after the other; whoever else
-has time takes some of them. A lease that is not renewed makes a piece free again, so a helper that
-is lost costs its piece and no more. All of it hangs on the attempt's fence: with the attempt the
-board ends, and what a helper still brings is refused and removed.
+An attempt puts its pieces on a board in Redis and computes them itself, one after the other; any
+worker with time to spare takes some of them. A lease that is not renewed frees its piece, so a
+helper that is lost costs one piece and no more. A board belongs to the fence of its attempt: each
+Lua script checks that the attempt runs and is not being cancelled, so pieces of an attempt that is
+over are neither given out nor accepted.
 """
 
 from __future__ import annotations
@@ -13,31 +14,60 @@ import logging
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal, NamedTuple
 
 from models.method import Piece
 from workers.errors import Missing, TransientError
-from workers.model import MOST_PIECES, Claim, Request, Share
+from workers.model import MOST_PIECES, Claim, PieceClaim, Request
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.jobs import read_request
-from workers.stores.redis.boards import AttemptId, Boards, Step
+from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.records import Records
 
+_LEASE_S = 5.0
 _AT_ONCE = 100
 _log = logging.getLogger(__name__)
 
 
 def n_pieces(n_bytes: int, settings: WorkerSettings) -> int:
-    """How many pieces a fit on so many bytes is to be cut into; 1 where it does not pay.
+    """How many pieces a fit on so many bytes is cut into; 1 where cutting does not pay.
 
-    Hangs on nothing else, so a job is cut the same way however many workers there are.
+    Depends on nothing else, so a job is cut the same way however many workers there are.
     """
     if not settings.split_bytes or n_bytes <= settings.split_bytes:
         return 1
     return min(MOST_PIECES, -(-n_bytes // settings.piece_bytes))
+
+
+def piece_lease_s(settings: WorkerSettings) -> float:
+    """How long a helper may be silent.
+
+    Shorter than the lease of a job: in the end the child waits for the helper, and if the helper is
+    alive after all, a piece was computed twice and nothing else happened.
+    """
+    return min(settings.lease_s, _LEASE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class NextPiece:
+    """What an attempt does next: "take" a piece and compute it; fetch one that a helper has "done",
+    stored under `token`; "wait"; or, where the board is "lost", go on alone."""
+
+    kind: Literal["take", "done", "wait", "lost"]
+    number: int = 0
+    token: str = ""
+
+
+class _AttemptId(NamedTuple):
+    """One attempt of a job, as the sorted set `boards` names it."""
+
+    job: str
+    fence: str
+    tenant: str
 
 
 class Pieces:
@@ -47,108 +77,134 @@ class Pieces:
         self,
         blobs: Blobs,
         records: Records,
-        boards: Boards,
+        settings: WorkerSettings,
         hint: Callable[[str, str], None],
     ) -> None:
         self._blobs = blobs
         self._records = records
-        self._boards = boards
+        self._redis = records.client
+        self._prefix = settings.key_prefix
+        self._scripts = Scripts(records.client, settings.key_prefix)
+        self._lease_ms = _ms(piece_lease_s(settings))
+        self._clean_again_ms = _ms(settings.resend_s)
+        self._most_takes = settings.max_attempts
         self._hint = hint
 
     # For the attempt itself.
 
     def post(self, claim: Claim, first: int, pieces: Sequence[Piece]) -> None:
-        """Put pieces on the attempt's board, numbered from `first`, and ask for help."""
+        """Put pieces on the attempt's board, numbered from `first`, in place of earlier ones, and
+        ask for help."""
+        attempt = _attempt(claim)
         texts = [json.dumps(piece) for piece in pieces]
-        if self._boards.post(_id(claim), first, texts):
+        answer = self._scripts("board_post", *attempt, self._lease_ms, first, *texts)
+        if answer == "on":
             self._invite(claim.request, len(pieces) - 1)
 
-    def next(self, claim: Claim, seen: int, finished: Collection[int]) -> Step:
-        """See `Boards.next`."""
-        return self._boards.next(_id(claim), seen, finished)
+    def next(self, claim: Claim, n_seen: int, finished: Collection[int]) -> NextPiece:
+        """What the attempt does next.
 
-    def fetch(self, claim: Claim, step: Step) -> Path | None:
-        """A local file with what a helper has computed; None where it cannot be had."""
+        n_seen : number of pieces done by helpers that it has seen. finished : pieces that it has
+            computed itself.
+        """
+        kind, *details = self._scripts(
+            "board_next", claim.request.id, claim.fence, n_seen, *finished
+        )
+        if not details:
+            return NextPiece(kind)
+        number, _, token = details[0].partition(" ")
+        return NextPiece(kind, int(number), token)
+
+    def fetch(self, claim: Claim, piece: NextPiece) -> Path | None:
+        """A local file with the arrays of a piece that a helper has computed; None where it cannot
+        be had."""
         request = claim.request
-        key = layout.piece(request.tenant, request.id, claim.fence, step.number, step.token)
+        key = layout.piece(request.tenant, request.id, claim.fence, piece.number, piece.token)
         try:
             return self._blobs.local_path(key)
         except (Missing, TransientError) as error:
-            _log.warning("job %s: piece %d is not there: %s", request.id, step.number, error)
+            _log.warning("job %s: piece %d cannot be read: %s", request.id, piece.number, error)
             return None
 
     def invite_again(self, claim: Claim) -> None:
         """Ask for help if pieces are free and no hint waits: some worker may have time."""
         if not self._records.hints(claim.request.queue):
-            self._invite(claim.request, self._boards.free(_id(claim)))
+            self._invite(claim.request, self._n_free(claim))
 
     def close(self, claim: Claim) -> None:
         """Take the board away and remove what helpers have stored."""
-        over = _id(claim)
-        alone = self._boards.close(over)
-        self._erase(over)
-        if alone:
-            self._boards.forget(over)
+        attempt = _attempt(claim)
+        no_helper_left = self._scripts("board_close", *attempt)
+        self._erase(attempt)
+        if no_helper_left:
+            self._forget(attempt)
 
     # For helpers.
 
-    def join(self, job_id: str) -> Share | None:
-        """The right to compute a piece of a job that runs.
+    def join(self, job_id: str) -> PieceClaim | None:
+        """The right to compute a piece of a running job.
 
-        None where none is free, and while other jobs wait: those come before help.
+        None where no piece is free, and while other jobs wait: those come before help.
         """
         record = self._records.get(job_id)
         if record is None or record.status != "running" or self._jobs_wait(record.queue):
             return None
         token = secrets.token_hex(16)
-        taken = self._boards.take(job_id, token)
-        if taken is None:
+        taken = self._scripts("board_take", job_id, token, self._lease_ms, self._most_takes)
+        if not taken:
             return None
+        fence, number, text = taken
         try:
             request = read_request(self._blobs, record.tenant, job_id)
         except Missing:
             return None
-        piece: dict[str, Any] = json.loads(taken.piece)
-        return Share(
-            request=request, fence=taken.fence, number=taken.number, token=token, piece=piece
+        return PieceClaim(
+            request=request,
+            fence=fence,
+            number=int(number),
+            token=token,
+            piece=json.loads(text),
         )
 
-    def beat(self, share: Share) -> bool:
-        """Renew the lease; False: the piece is another's, or the attempt is over."""
-        return self._tell(share, "beat")
+    def beat(self, claim: PieceClaim) -> bool:
+        """Renew the lease; False: another has the piece, or the attempt is over."""
+        return self._report(claim, "beat")
 
-    def finish(self, share: Share, path: Path) -> bool:
-        """Store what was computed; False where it is wanted no more, and nothing is left then."""
-        request = share.request
-        key = layout.piece(request.tenant, request.id, share.fence, share.number, share.token)
-        done = False
+    def finish(self, claim: PieceClaim, path: Path) -> bool:
+        """Store the file with the piece's arrays; False, and nothing is left, where it is no longer
+        wanted."""
+        request = claim.request
+        key = layout.piece(request.tenant, request.id, claim.fence, claim.number, claim.token)
+        accepted = False
         try:
             self._blobs.put_file(key, path)
-            done = self._tell(share, "done")
+            accepted = self._report(claim, "done")
         finally:
-            if not done:
+            if not accepted:
                 with suppress(TransientError):
                     self._blobs.delete(key)
-        return done
+        return accepted
 
-    def give_back(self, share: Share, *, spend: bool) -> None:
-        """Let others take it; `spend` False forgives that it was taken."""
-        self._tell(share, "back" if spend else "forgiven")
+    def give_back(self, claim: PieceClaim, *, spend: bool) -> None:
+        """Let others take the piece; with `spend` False this attempt at it does not count."""
+        self._report(claim, "back" if spend else "forgiven")
 
-    def leave(self, share: Share) -> None:
-        """Leave it to the attempt itself, which then meets what is wrong with it."""
-        self._tell(share, "own")
+    def leave(self, claim: PieceClaim) -> None:
+        """Leave the piece to the attempt itself, which then meets what is wrong with it."""
+        self._report(claim, "own")
 
     # For whoever has time.
 
     def sweep(self) -> None:
         """Remove what is left of attempts that are over."""
-        for over in self._boards.over(_AT_ONCE):
-            self._erase(over)
-            self._boards.forget(over)
+        rows = self._scripts("board_sweep", _AT_ONCE, self._lease_ms, self._clean_again_ms)
+        for row in rows:
+            attempt = _AttemptId(*row.split(" "))
+            self._erase(attempt)
+            self._forget(attempt)
 
     def restore(self) -> None:
-        """Remove every piece whose attempt does not run: Redis may have lost their boards."""
+        """Remove every stored piece whose attempt does not run: Redis may have lost the boards."""
         folders = {key.rpartition("/")[0] for key in self._blobs.keys(layout.PIECES)}
         for folder in folders:
             job_id, _, fence = folder.rpartition("/")[2].partition(".")
@@ -156,19 +212,47 @@ class Pieces:
                 self._blobs.delete_under(folder)
 
     def _invite(self, request: Request, most: int) -> None:
-        """Send hints: a worker that gets one for a job that runs helps it."""
+        """Send hints: a worker that gets one for a running job helps with it."""
         for _ in range(min(most, self._records.workers_alive())):
             self._hint(request.queue, request.id)
 
     def _jobs_wait(self, queue: str) -> bool:
         return self._records.queued().get(queue, 0) > 0
 
-    def _erase(self, at: AttemptId) -> None:
-        self._blobs.delete_under(layout.pieces(at.tenant, at.job, at.fence))
+    def _n_free(self, claim: Claim) -> int:
+        """Number of pieces that a helper could take now."""
+        with translated():
+            seconds, micros = self._redis.time()
+            key = f"{self._prefix}board:{claim.request.id}:{claim.fence}:left"
+            return self._redis.zcount(key, "-inf", seconds * 1000 + micros // 1000)
 
-    def _tell(self, share: Share, what: Any) -> bool:
-        return self._boards.tell(share.request.id, share.fence, share.number, share.token, what)
+    def _report(
+        self, claim: PieceClaim, what: Literal["beat", "done", "back", "forgiven", "own"]
+    ) -> bool:
+        """Report on a helper's piece (see `board_tell.lua`); False where it no longer has it."""
+        answer = self._scripts(
+            "board_tell",
+            claim.request.id,
+            claim.fence,
+            claim.number,
+            claim.token,
+            self._lease_ms,
+            what,
+        )
+        return bool(answer == "on")
+
+    def _erase(self, attempt: _AttemptId) -> None:
+        self._blobs.delete_under(layout.pieces(attempt.tenant, attempt.job, attempt.fence))
+
+    def _forget(self, attempt: _AttemptId) -> None:
+        """Nothing of this board is left in the store."""
+        with translated():
+            self._redis.zrem(f"{self._prefix}boards", " ".join(attempt))
 
 
-def _id(claim: Claim) -> AttemptId:
-    return AttemptId(claim.request.id, claim.fence, claim.request.tenant)
+def _attempt(claim: Claim) -> _AttemptId:
+    return _AttemptId(claim.request.id, claim.fence, claim.request.tenant)
+
+
+def _ms(seconds: float) -> int:
+    return int(seconds * 1000)

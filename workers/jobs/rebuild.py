@@ -1,7 +1,7 @@
-"""Records and lists from the store, after Redis has started or lost its data.
+"""Restores records and lists from the store, after Redis has started or lost its data.
 
 A marker in Redis holds the run id of the server that was last rebuilt: it is gone with the data and
-wrong after a restart. Everything here may be done twice and by several processes; a lock only
+wrong after a restart. Everything here may be done twice, and by several processes; the lock only
 saves work. What Redis still has is kept: jobs under a lease go on.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
@@ -21,7 +21,7 @@ from workers.artifacts.datasets import Datasets
 from workers.errors import Missing, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
-from workers.model import ENDED, made_at
+from workers.model import ENDED, Request, made_at
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -29,10 +29,10 @@ from workers.stores.objects.jobs import END, REQUEST, read_end, read_request
 from workers.stores.redis.records import IDEMPOTENCY_S, Records
 
 HOLD_S = 30.0
-"""A rebuild whose process died is taken over after so long."""
+"""After this time another process takes over a rebuild whose process died."""
 
 LEFT_S = 24 * 3600.0
-"""What was begun but never accepted is removed after so long."""
+"""After this time a submission that was begun but never accepted is removed."""
 
 _AT_ONCE = 500
 _THREADS = 8
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Rebuild:
-    """Threads may share it."""
+    """Rebuilds Redis from the store. Threads may share it. receiver_of : as for `Intake`."""
 
     def __init__(
         self,
@@ -50,12 +50,14 @@ class Rebuild:
         datasets: Datasets,
         endings: Endings,
         pieces: Pieces,
+        receiver_of: Callable[[Request], str],
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
         self._endings = endings
         self._pieces = pieces
+        self._receiver_of = receiver_of
 
     def needed(self) -> bool:
         """Whether Redis has started or lost its data since the last rebuild. One round trip."""
@@ -68,9 +70,9 @@ class Rebuild:
             self.run()
 
     def run(self, wait_s: float = 10.0) -> int:
-        """Restore what is missing; how many things were.
+        """Restore what is missing; the number of jobs and datasets restored.
 
-        While another process does it, wait for that; StoreUnavailable if it takes longer.
+        While another process does so, wait for it; StoreUnavailable after `wait_s`.
         """
         token = secrets.token_hex(8)
         until = time.monotonic() + wait_s
@@ -95,7 +97,7 @@ class Rebuild:
         return restored
 
     def restore_job(self, tenant: str, job_id: str) -> bool:
-        """Make the record of one job again if the store has the job; whether it was missing."""
+        """Make the record of one job again if the store has the job; True if it was missing."""
         try:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
@@ -110,46 +112,47 @@ class Rebuild:
                 erase_files(self._blobs, tenant, job_id)
             return False
         left_s = max(0.0, IDEMPOTENCY_S - _age_s(datetime.fromisoformat(request.created_at)))
-        created = self._records.create(request, due_s=0.0, idempotency_s=left_s)
+        receiver = self._receiver_of(request)
+        created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=left_s)
         if created.outcome in ("replay", "mismatch"):
-            # Two jobs with one key, of which one was perhaps never answered for: keep both.
-            created = self._records.create(request, due_s=0.0, idempotency_s=0.0)
+            # Two jobs with one key; perhaps one of them was never answered: keep both.
+            created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=0.0)
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
         if self._endings.deleted(tenant, job_id):
-            # Meanwhile: the deletion may have looked for a record before there was one.
+            # It was deleted meanwhile, when there was no record to drop yet.
             self._records.drop(job_id)
         return created.outcome == "made"
 
     def _all(self, token: str) -> int:
         restored = 0
-        # Whether each job of the store has ended.
-        seen: dict[str, bool] = {}
+        # By job of the store, whether it has ended.
+        ended: dict[str, bool] = {}
         with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
             for datasets in _batches(_folders(self._blobs.keys("datasets/"))):
                 self._hold(token)
-                restored += sum(pool.map(lambda found: self._dataset(*found), datasets))
+                restored += sum(pool.map(lambda folder: self._dataset(*folder), datasets))
             for jobs in _batches(_folders(self._blobs.keys("jobs/"))):
                 self._hold(token)
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
                 restored += sum(pool.map(self._job, jobs, statuses))
-                seen.update({job_id: END in names for _, job_id, names in jobs})
+                ended.update({job_id: END in names for _, job_id, names in jobs})
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
-                over = seen.get(job_id)
-                if over is None:
-                    over = self._endings.deleted(tenant, job_id)
-                if over:
+                closed = ended.get(job_id)
+                if closed is None:
+                    closed = self._endings.deleted(tenant, job_id)
+                if closed:
                     self._blobs.delete(key)
-            for lost in _batches(set(self._records.all_ids()) - seen.keys()):
+            for missing in _batches(set(self._records.all_ids()) - ended.keys()):
                 self._hold(token)
-                for _ in pool.map(self._drop_if_deleted, lost):
+                for _ in pool.map(self._drop_if_deleted, missing):
                     pass
         self._pieces.restore()
-        Checkpoints(self._blobs).restore(self._over)
+        Checkpoints(self._blobs).restore(self._has_ended)
         return restored
 
-    def _over(self, job_id: str) -> bool:
+    def _has_ended(self, job_id: str) -> bool:
         record = self._records.get(job_id)
         return record is None or record.ended
 
@@ -160,10 +163,10 @@ class Rebuild:
             self._datasets.discard(tenant, dataset_id)
         return False
 
-    def _job(self, found: tuple[str, str, set[str]], status: str | None) -> bool:
-        tenant, job_id, names = found
+    def _job(self, folder: tuple[str, str, set[str]], status: str | None) -> bool:
+        tenant, job_id, names = folder
         if REQUEST not in names:
-            # The request is the first to be written and the first to go: a deletion was cut off.
+            # The request is written first and deleted first: a deletion was cut off.
             if self._endings.deleted(tenant, job_id):
                 erase_job(self._blobs, self._records, tenant, job_id)
             return False
@@ -176,8 +179,8 @@ class Rebuild:
         return False
 
     def _drop_if_deleted(self, job_id: str) -> None:
-        known = self._records.tenant_of(job_id)
-        if known is not None and self._endings.deleted(known[0], job_id):
+        owner = self._records.owner(job_id)
+        if owner is not None and self._endings.deleted(owner[0], job_id):
             self._records.drop(job_id)
 
     def _hold(self, token: str) -> None:
@@ -186,12 +189,12 @@ class Rebuild:
 
 
 def _folders(keys: Iterable[str]) -> Iterator[tuple[str, str, set[str]]]:
-    """(tenant, id, names of its objects) from keys `<kind>/<tenant>/<id>/<name>` in any order."""
-    found: dict[tuple[str, str], set[str]] = {}
+    """(tenant, id, names of the objects) from keys `<kind>/<tenant>/<id>/<name>` in any order."""
+    folders: dict[tuple[str, str], set[str]] = {}
     for key in keys:
         _, tenant, own_id, name = key.split("/", 3)
-        found.setdefault((tenant, own_id), set()).add(name)
-    for (tenant, own_id), names in found.items():
+        folders.setdefault((tenant, own_id), set()).add(name)
+    for (tenant, own_id), names in folders.items():
         yield tenant, own_id, names
 
 

@@ -1,4 +1,4 @@
-"""Accepting a job: request first, then the record; nothing half-made if that fails."""
+"""Accepting a job: its request first, then its record; nothing is left half-made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _log = logging.getLogger(__name__)
 
 
 class Intake:
-    """Submits jobs; `hint(queue, job id)` does not raise."""
+    """Submits jobs.
+
+    hint : hint(queue, job id), which does not raise.
+    receiver_of : host and port that a request's webhook goes to, "" where it has none.
+    """
 
     def __init__(
         self,
@@ -29,12 +33,14 @@ class Intake:
         endings: Endings,
         settings: WorkerSettings,
         hint: Callable[[str, str], None],
+        receiver_of: Callable[[Request], str],
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._endings = endings
         self._settings = settings
         self._hint = hint
+        self._receiver_of = receiver_of
 
     def submit(self, request: Request, inline: Mapping[str, bytes]) -> Record:
         """See `Ledger.submit`."""
@@ -42,16 +48,19 @@ class Intake:
         if first is not None:
             return first
         self._write(request, inline)
+        receiver = self._receiver_of(request)
         for _ in range(8):
             try:
-                created = self._records.create(request, due_s=self._settings.resend_s)
+                created = self._records.create(
+                    request, receiver=receiver, due_s=self._settings.resend_s
+                )
             except TransientError:
                 self._reject(request)
                 raise
             if created.outcome in ("made", "exists"):
                 self._hint(request.queue, request.id)
-                known = self._records.get(request.id) if created.outcome == "exists" else None
-                return known or _queued(request, created.version)
+                record = self._records.get(request.id) if created.outcome == "exists" else None
+                return record or _queued(request, created.version)
             try:
                 first = self._first(request)
             except (TransientError, UsageError):
@@ -61,7 +70,7 @@ class Intake:
                 self._discard(request)
                 return first
         self._discard(request)
-        raise StoreUnavailable("the first job with this idempotency key comes and goes")
+        raise StoreUnavailable("the first job with this idempotency key appears and vanishes")
 
     def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
         tenant, job_id = request.tenant, request.id
@@ -78,30 +87,29 @@ class Intake:
             raise
 
     def _first(self, request: Request) -> Record | None:
-        """The accepted job that has this idempotency key. UsageError where its body was another."""
+        """The accepted job with this idempotency key. UsageError where its body was different."""
         if request.idempotency_key is None:
             return None
-        known = self._records.first_with(request.tenant, request.idempotency_key)
-        if known is None:
+        first = self._records.first_with(request.tenant, request.idempotency_key)
+        if first is None:
             return None
-        job_id, body = known
+        job_id, body = first
         record = self._records.get(job_id)
         if record is not None and not record.ended:
-            # Its record may have been made although its submitter was told otherwise.
+            # It may have a record although its submission was refused.
             end = read_end(self._blobs, request.tenant, job_id)
             if end is not None:
                 self._endings.settle(request.tenant, job_id, end)
                 record = self._records.get(job_id)
         if record is not None and body != (request.body_sha256 or ""):
             raise UsageError(
-                "This Idempotency-Key was used with another body; take a new key for a new "
-                "request.",
+                "This Idempotency-Key was used with another body; use a new key for a new request.",
                 code="idempotency-mismatch",
             )
         return record
 
     def _reject(self, request: Request) -> None:
-        """The record could not be made, or it was and the answer got lost: the job must not run."""
+        """Its record could not be made, or the answer to that got lost: the job must not run."""
         try:
             write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
             self._blobs.delete(layout.open_marker(request.tenant, request.id))

@@ -1,4 +1,4 @@
-"""Looking after jobs that nobody looks after: lost leases, lost hints, cancels not obeyed."""
+"""Jobs that nobody attends to: lost leases, lost hints, cancels that were not obeyed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from workers.stores.objects.jobs import read_end
 from workers.stores.redis.records import Due, Records
 
 Waiting = Callable[[str], int]
-"""waiting(queue): number of hints that lie on the queue."""
+"""waiting(queue): number of hints on the queue."""
 
 AT_ONCE = 100
 _log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Takes what is due. Any number may run: a script hands out and re-scores in one step.
+    """Takes what is due. Any number may run at once: one script hands a job out and sets when it is
+    due again.
 
-    A queued job is sent again only while fewer hints lie on its queue than jobs are queued for it,
-    so that a long queue does not fill up with doubles.
+    The hint of a queued job is sent again only while its queue has fewer hints than queued jobs, so
+    that a long queue does not fill up with duplicates.
     """
 
     def __init__(
@@ -44,23 +45,24 @@ class Sweeper:
 
     def sweep(self) -> int:
         """See `Ledger.sweep`."""
-        taken = 0
-        lacking: dict[str, int] = {}
+        n_taken = 0
+        missing: dict[str, int] = {}
         while True:
             due = self._records.due(AT_ONCE)
             for job in due:
                 try:
-                    self._attend(job, lacking)
+                    self._attend(job, missing)
                 except TransientError as error:
-                    _log.warning("job %s is looked at again later: %s", job.job, error)
-            taken += len(due)
+                    _log.warning("job %s is attended to later: %s", job.job, error)
+            n_taken += len(due)
             if len(due) < AT_ONCE:
-                return taken
+                return n_taken
 
-    def _attend(self, due: Due, lacking: dict[str, int]) -> None:
+    def _attend(self, due: Due, missing: dict[str, int]) -> None:
+        """missing : by queue, how many hints it lacks; filled in here."""
         if due.action == "send":
-            # An end that is there already is found by the claim.
-            if self._lacks(due.queue, lacking):
+            # If the job has an end, the claim will find it.
+            if self._lacks_hint(due.queue, missing):
                 self._hint(due.queue, due.job)
             return
         end = read_end(self._blobs, due.tenant, due.job)
@@ -76,8 +78,8 @@ class Sweeper:
                 self._hint(due.queue, due.job)
             self._endings.after_release(due.tenant, due.job, outcome)
 
-    def _lacks(self, queue: str, lacking: dict[str, int]) -> bool:
-        if queue not in lacking:
-            lacking[queue] = self._records.queued().get(queue, 0) - self._waiting(queue)
-        lacking[queue] -= 1
-        return lacking[queue] >= 0
+    def _lacks_hint(self, queue: str, missing: dict[str, int]) -> bool:
+        if queue not in missing:
+            missing[queue] = self._records.queued().get(queue, 0) - self._waiting(queue)
+        missing[queue] -= 1
+        return missing[queue] >= 0

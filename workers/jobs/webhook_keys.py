@@ -1,7 +1,7 @@
 """Signing keys of webhooks, one per tenant, all derived from one secret of the service.
 
-The secret is a setting or, without one, random: made once and kept in the store. Keys are not kept
-anywhere. A setting of two secrets signs with both, so that receivers can change over.
+The secret is a setting or, without one, random: made once and kept in the store. Keys themselves
+are not kept. A setting of two secrets signs with both, so that receivers can change over.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from workers.stores.objects.blobs import Blobs
 _CONTEXT = b"umbel webhook signing key 1\n"
 
 
-class Keys:
-    """Threads may share it."""
+class WebhookKeys:
+    """The keys of all tenants. Threads may share it."""
 
     def __init__(self, blobs: Blobs, settings: WorkerSettings) -> None:
         self._blobs = blobs
@@ -39,10 +39,11 @@ class Keys:
     def _roots(self) -> tuple[bytes, ...]:
         with self._lock:
             if not self._secrets:
-                self._secrets = (self._kept(),)
+                self._secrets = (self._stored_secret(),)
             return self._secrets
 
-    def _kept(self) -> bytes:
+    def _stored_secret(self) -> bytes:
+        """The service's own secret, made now if there is none yet."""
         key = layout.WEBHOOK_ROOT
         try:
             return self._blobs.get(key)
@@ -50,12 +51,12 @@ class Keys:
             pass
         with contextlib.suppress(AlreadyThere):
             self._blobs.put(key, secrets.token_hex(32).encode(), create=True)
-        # What lies there, whoever was first.
+        # The one that is stored, whoever was first.
         return self._blobs.get(key)
 
 
-def shown(key: bytes) -> str:
-    """A key as receivers are given it."""
+def encoded(key: bytes) -> str:
+    """A key in the form that receivers are given."""
     return "whsec_" + base64.b64encode(key).decode()
 
 

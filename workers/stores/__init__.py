@@ -1,0 +1,9 @@
+"""Where jobs, datasets and trees are kept: objects in a store, records and lists in Redis.
+
+Where the two differ the object store is right: Redis can be rebuilt from it
+(`workers.jobs.rebuild`).
+
+- `objects`: an interface to files in a folder and to S3; start with `objects.blobs`
+- `redis`: job records, lists, events and the queue of webhooks; start with `redis.records`
+- `erasure`: removes a job from both
+"""

@@ -1,6 +1,7 @@
 """A worker with time to spare computes pieces of a job that runs elsewhere.
 
-As for a job: a lease that is renewed, a child that is killed when it ends, and nothing left behind.
+As for a job: a lease that is renewed, a child that is killed when the work is interrupted, and
+nothing left behind.
 """
 
 from __future__ import annotations
@@ -17,13 +18,20 @@ from models.errors import UsageError
 from workers import logs
 from workers.artifacts.results import PIECE
 from workers.assembly import Assembly
-from workers.child.process import Nursery
+from workers.child.pool import ChildPool
 from workers.child.run import Spec
 from workers.errors import FatalError, TransientError
-from workers.model import Share
+from workers.model import PieceClaim
 from workers.settings import WorkerSettings
 from workers.supervisor.inputs import prepare
-from workers.supervisor.interrupts import Lost, OutOfTime, Pulse, Stopping, Watch, beat_s
+from workers.supervisor.interrupts import (
+    Heartbeat,
+    Interrupts,
+    LeaseLost,
+    OutOfTime,
+    WorkerStopping,
+    beat_s,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -38,85 +46,88 @@ class Helper:
         self,
         settings: WorkerSettings,
         assembly: Assembly,
-        nursery: Nursery,
+        pool: ChildPool,
         *,
         scratch: Path,
         threads: int,
         stop_at: Callable[[], float | None],
     ) -> None:
         self._settings = settings
-        self._parts = assembly
+        self._assembly = assembly
         self._pieces = assembly.ledger.pieces
-        self._nursery = nursery
+        self._pool = pool
         self._scratch = scratch
         self._threads = threads
         self._stop_at = stop_at
 
     def help(self, job_id: str) -> None:
-        """Compute pieces of the job while there are some to be had.
+        """Compute pieces of the job while any are free.
 
         Raises StoreUnavailable; a piece that was taken is then free again after its lease.
         """
-        while self._stop_at() is None and (share := self._pieces.join(job_id)) is not None:
-            logs.request_id.set(share.request.request_id or None)
-            if not self._compute(share):
+        while self._stop_at() is None and (claim := self._pieces.join(job_id)) is not None:
+            logs.request_id.set(claim.request.request_id or None)
+            if not self._compute(claim):
                 return
 
-    def _compute(self, share: Share) -> bool:
+    def _compute(self, claim: PieceClaim) -> bool:
         """Compute one piece; whether to go on with another."""
-        pieces, what = self._pieces, f"piece {share.number} of job {share.request.id}"
+        pieces, name = self._pieces, f"piece {claim.number} of job {claim.request.id}"
 
-        def beat(_: object) -> Literal["on", "lost"]:
-            return "on" if pieces.beat(share) else "lost"
+        def renew(_: object) -> Literal["on", "lost"]:
+            return "on" if pieces.beat(claim) else "lost"
 
-        pulse = Pulse(beat, beat_s(self._settings), share.request)
-        watch = Watch(pulse, time.monotonic() + self._settings.job_timeout_s, self._stop_at)
-        folder = self._scratch / f"{share.request.id}-{share.token}"
+        heartbeat = Heartbeat(renew, beat_s(self._settings), claim.request)
+        deadline = time.monotonic() + self._settings.job_timeout_s
+        interrupts = Interrupts(heartbeat, deadline, self._stop_at)
+        folder = self._scratch / f"{claim.request.id}-{claim.token}"
         try:
-            path = self._arrays(watch, share, folder)
+            path = self._arrays(interrupts, claim, folder)
             if path is not None:
-                pieces.finish(share, path)
+                pieces.finish(claim, path)
                 return True
-            pieces.leave(share)
-        except Lost:
-            _log.info("%s is wanted no more", what)
+            pieces.leave(claim)
+        except LeaseLost:
+            _log.info("%s is no longer wanted", name)
             return True
-        except Stopping:
-            pieces.give_back(share, spend=False)
+        except WorkerStopping:
+            pieces.give_back(claim, spend=False)
         except TransientError as error:
-            _log.warning("%s: %s", what, error)
-            pieces.give_back(share, spend=True)
+            _log.warning("%s: %s", name, error)
+            pieces.give_back(claim, spend=True)
         except (OutOfTime, UsageError) as error:
-            _log.info("%s is left to the job itself: %r", what, error)
-            pieces.leave(share)
+            _log.info("%s is left to the job itself: %r", name, error)
+            pieces.leave(claim)
         except Exception:
-            _log.exception("%s is left to the job itself", what)
-            pieces.leave(share)
+            _log.exception("%s is left to the job itself", name)
+            pieces.leave(claim)
         finally:
-            pulse.stop()
+            heartbeat.stop()
             shutil.rmtree(folder, ignore_errors=True)
         return False
 
-    def _arrays(self, watch: Watch, share: Share, folder: Path) -> Path | None:
-        """The file with what a child has computed; None where that failed for good."""
+    def _arrays(self, interrupts: Interrupts, claim: PieceClaim, folder: Path) -> Path | None:
+        """The file with the piece's arrays, computed by a child; None where it failed for good."""
         result = folder / "result"
         result.mkdir(parents=True)
-        parts, request = self._parts, share.request
+        parts = self._assembly
 
-        def get_ready() -> Spec:
-            spec = prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
-            return spec.model_copy(update={"piece": share.piece})
+        def ready() -> Spec:
+            spec = prepare(
+                claim.request, parts.blobs, parts.datasets, parts.trees, result, self._threads
+            )
+            return spec.model_copy(update={"piece": claim.piece})
 
-        spec = watch.meanwhile(get_ready)
-        child = self._nursery.take()
+        spec = interrupts.meanwhile(ready)
+        child = self._pool.take()
         try:
             child.begin(spec)
-            outcome = watch.listen(child, lambda _: None)
+            outcome = interrupts.listen(child, lambda _: None)
         finally:
-            self._nursery.drop(child)
+            self._pool.drop(child)
         if outcome.error is not None:
             return None
         path = result / PIECE
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise FatalError("what came of a piece is not a plain file")
+            raise FatalError("the result of a piece is not a plain file")
         return path

@@ -1,5 +1,5 @@
-"""From a request to what its child needs: ids become local files, or the address of an object that
-is read where it lies. Runs in the supervisor."""
+"""From a request to what its child needs: ids become local files, or addresses of objects that are
+read in parts. Runs in the supervisor."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from workers.stores.objects.jobs import read_request
 def prepare(
     request: Request, blobs: Blobs, datasets: Datasets, trees: Trees, folder: Path, threads: int
 ) -> Spec:
-    """Resolve the inputs of `request`.
+    """The inputs of `request`, resolved, with what else its child needs.
 
-    Raises UsageError `input-deleted` for an input that is gone, the dataset's own problem for one
-    known to be invalid, StoreUnavailable where the store does not answer.
+    Raises UsageError `input-deleted` for an input that is gone, the problem of a dataset known to
+    be invalid, and StoreUnavailable where the store does not answer.
     """
     inputs = _Inputs(request, blobs, datasets, trees)
     sources = [
-        inputs.source(role, item)
+        inputs.source(role, input_id)
         for role, value in request.inputs.items()
-        for item in (value if isinstance(value, list) else [value])
+        for input_id in (value if isinstance(value, list) else [value])
     ]
     if "tree" in request.options:
         sources.append(inputs.tree("tree", request.options["tree"], model=True))
@@ -82,15 +82,15 @@ class _Inputs:
         return self._content(role, dataset, by_rows=by_rows, in_parts=by_rows)
 
     def uninspected(self, role: str, dataset_id: str) -> Source:
-        """A dataset of which only the header is read, if its format has one."""
+        """A dataset whose header alone is read, if its format has one."""
         return self._content(role, self._known(role, dataset_id), by_rows=False, in_parts=True)
 
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
-        wanted = [results.TREE, results.LEAF_OF_POINT]
+        names = [results.TREE, results.LEAF_OF_POINT]
         if model and self.request.kind == "predict":
-            wanted.append(results.MODEL)
-        for name in wanted:
+            names.append(results.MODEL)
+        for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)
             if path is not None:
                 files[name] = path
@@ -99,7 +99,7 @@ class _Inputs:
         return Source(role=role, kind="tree", path=files[results.TREE], files=files)
 
     def job(self, role: str, job_id: str) -> Source:
-        """An earlier job, with what is left of its inputs and of those that it grew from."""
+        """An earlier job, with what is left of its inputs and of those of the jobs it grew from."""
         tenant, tree_id = self.request.tenant, sibling(job_id, "tr")
         files = dict(self.tree(role, tree_id).files)
         for name in (results.STATE, results.MODEL):
@@ -107,44 +107,44 @@ class _Inputs:
             if path is not None:
                 files[name] = path
         try:
-            asked = read_request(self.blobs, tenant, job_id)
+            earlier = read_request(self.blobs, tenant, job_id)
         except Missing as error:
             raise _deleted(role, job_id) from error
-        if asked.preprocess and results.MODEL not in files:
-            # What the steps had learned lay in it.
+        if earlier.preprocess and results.MODEL not in files:
+            # The model held what the steps had learned.
             raise _deleted(role, sibling(job_id, "md"))
         before: list[Source | None] = []
-        ancestor: Request | None = asked
+        ancestor: Request | None = earlier
         while ancestor is not None:
             before += reversed(self._rows_of(ancestor))
             base = ancestor.inputs.get(role)
             try:
                 ancestor = None if base is None else read_request(self.blobs, tenant, str(base))
             except Missing:
-                # How many came before it, its own state says.
+                # Its own state tells how many rows came before it.
                 break
         return Source(
             role=role,
             kind="job",
             path=files[results.TREE],
             files=files,
-            method=asked.method,
-            params=asked.params,
+            method=earlier.method,
+            params=earlier.params,
             before=tuple(reversed(before)),
         )
 
-    def _rows_of(self, asked: Request) -> list[Source | None]:
-        """What a job was given to read by rows, None for what is gone."""
-        used = methods().get(asked.method)
-        roles = [role for role, one in used.inputs.items() if one.by_rows] if used else []
-        found: list[Source | None] = []
-        for role in roles:
-            if role in asked.inputs:
+    def _rows_of(self, request: Request) -> list[Source | None]:
+        """The inputs that a job read by rows, None for one that is gone."""
+        used = methods().get(request.method)
+        sources: list[Source | None] = []
+        for role, slot in used.inputs.items() if used else ():
+            if slot.by_rows and role in request.inputs:
+                input_id = str(request.inputs[role])
                 try:
-                    found.append(replace(self, request=asked).source(role, str(asked.inputs[role])))
+                    sources.append(replace(self, request=request).source(role, input_id))
                 except UsageError:
-                    found.append(None)
-        return found
+                    sources.append(None)
+        return sources
 
     def _known(self, role: str, dataset_id: str) -> Dataset:
         dataset = self.datasets.get(self.request.tenant, dataset_id)
@@ -170,7 +170,7 @@ class _Inputs:
         )
 
     def _link(self, key: str, format: str) -> Link | None:
-        """Where the content can be read in parts; None where it cannot or need not."""
+        """Where the content can be read in parts; None where it cannot, or need not, be."""
         link = self.blobs.link(key) if format in RAW else None
         if link is not None and format == "npy":
             head = b"".join(self.blobs.read(key, 0, npy.HEAD))
@@ -179,7 +179,7 @@ class _Inputs:
         return link
 
     def _by_rows(self, role: str) -> bool:
-        """Whether the method that is given this input reads it by rows."""
+        """Whether the method that takes this input reads it by rows."""
         match self.request.kind:
             case "fit":
                 method_id = self.request.method

@@ -1,4 +1,4 @@
-"""What may interrupt work on a job: a lease lost, a cancel, a deadline, a worker that is to end."""
+"""What may interrupt work on a job: a lost lease, a cancel, a deadline, a worker that is to end."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from concurrent.futures import TimeoutError as NotYet
 from typing import Literal, TypeVar
 
 from workers import logs
-from workers.child.process import Child, Said
+from workers.child.messages import ChildMessage
+from workers.child.pool import Child
 from workers.child.run import Outcome
 from workers.errors import TransientError
 from workers.model import Advance, Request
 from workers.settings import WorkerSettings
 
-Verdict = Literal["on", "cancel", "lost"]
+LeaseState = Literal["on", "cancel", "lost"]
 
-_LOOK_EVERY_S = 0.1
+_CHECK_EVERY_S = 0.1
 """How often a supervisor looks at cancel, deadline and stop while it waits."""
 
-_LONGEST_BEAT_S = 0.5
+_LONGEST_PAUSE_S = 0.5
 """A cancel is noticed by the heartbeat, so it beats at least this often."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Lost(Exception):
+class LeaseLost(Exception):
     """Another worker has the lease: nothing may be published."""
 
 
-class CancelAsked(Exception):
+class CancelRequested(Exception):
     """The user wants the job to end."""
 
 
-class Stopping(Exception):
+class WorkerStopping(Exception):
     """This worker is to end before the job has."""
 
 
@@ -46,32 +47,36 @@ class OutOfTime(Exception):
     """The job has run longer than it may."""
 
 
-class Pulse:
-    """Renews a lease from a thread of its own and carries progress along until `stop`."""
+class Heartbeat:
+    """Renews a lease from a thread of its own, and carries progress along, until `stop`.
+
+    renew : renews the lease once, with the latest progress if there is any.
+    """
 
     def __init__(
-        self, beat: Callable[[Advance | None], Verdict], every_s: float, request: Request
+        self, renew: Callable[[Advance | None], LeaseState], every_s: float, request: Request
     ) -> None:
-        self.verdict: Verdict = "on"
-        self._renew, self._every_s, self._request = beat, every_s, request
+        self.lease: LeaseState = "on"
+        self._renew, self._every_s, self._request = renew, every_s, request
         self._advance: Advance | None = None
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         self._thread.start()
 
-    def tell(self, advance: Advance) -> None:
+    def carry(self, advance: Advance) -> None:
+        """Pass this progress on with the next beat."""
         self._advance = advance
 
     def stop(self) -> None:
-        self._done.set()
+        self._stopped.set()
         self._thread.join(5.0)
 
     def _beat(self) -> None:
         logs.request_id.set(self._request.request_id or None)
-        while self.verdict != "lost" and not self._done.wait(self._every_s):
+        while self.lease != "lost" and not self._stopped.wait(self._every_s):
             advance, self._advance = self._advance, None
             try:
-                self.verdict = self._renew(advance)
+                self.lease = self._renew(advance)
             except TransientError as error:
                 # The job goes on: its result can still be published if no other attempt is first.
                 _log.warning("job %s: no heartbeat: %s", self._request.id, error)
@@ -81,63 +86,68 @@ class Pulse:
 
 def beat_s(settings: WorkerSettings) -> float:
     """Seconds between two heartbeats."""
-    return min(settings.heartbeat_s, settings.lease_s / 4, _LONGEST_BEAT_S)
+    return min(settings.heartbeat_s, settings.lease_s / 4, _LONGEST_PAUSE_S)
 
 
-class Watch:
-    """Looks after what may interrupt, while something is waited for.
+class Interrupts:
+    """Checks for interrupts while a worker waits for something.
 
     deadline : by the monotonic clock. stop_at : gives when the worker is to end, None: not yet.
     """
 
-    def __init__(self, pulse: Pulse, deadline: float, stop_at: Callable[[], float | None]) -> None:
-        self.pulse = pulse
+    def __init__(
+        self, heartbeat: Heartbeat, deadline: float, stop_at: Callable[[], float | None]
+    ) -> None:
+        self.heartbeat = heartbeat
         self._deadline = deadline
         self._stop_at = stop_at
 
     def check_ownership(self) -> None:
-        """Raises Lost or Stopping."""
-        if self.pulse.verdict == "lost":
-            raise Lost
+        """Raises LeaseLost or WorkerStopping."""
+        if self.heartbeat.lease == "lost":
+            raise LeaseLost
         stop_at = self._stop_at()
         if stop_at is not None and time.monotonic() > stop_at:
-            raise Stopping
+            raise WorkerStopping
 
     def check(self) -> None:
-        """Raises Lost, Stopping, CancelAsked or OutOfTime."""
+        """Raises LeaseLost, WorkerStopping, CancelRequested or OutOfTime."""
         self.check_ownership()
-        if self.pulse.verdict == "cancel":
-            raise CancelAsked
+        if self.heartbeat.lease == "cancel":
+            raise CancelRequested
         if time.monotonic() > self._deadline:
             raise OutOfTime
 
     def meanwhile(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done in another thread so that a long download can be left."""
-        done: Future[T] = Future()
+        """The result of `work`, done in another thread so that a long download can be abandoned.
+
+        Raises what `check` and `work` do.
+        """
+        result: Future[T] = Future()
 
         def do() -> None:
             try:
-                done.set_result(work())
+                result.set_result(work())
             except BaseException as error:
-                done.set_exception(error)
+                result.set_exception(error)
 
         threading.Thread(target=do, name="inputs", daemon=True).start()
         while True:
             with contextlib.suppress(NotYet):
-                return done.result(_LOOK_EVERY_S)
+                return result.result(_CHECK_EVERY_S)
             self.check()
 
-    def listen(self, child: Child, attend: Callable[[Said | None], None]) -> Outcome:
-        """Wait for the child's last word. `attend` gets what it says before, and None now and then.
+    def listen(self, child: Child, attend: Callable[[ChildMessage | None], None]) -> Outcome:
+        """Wait for the child's outcome. `attend` gets each earlier message, and None now and then.
 
         Raises what `check` does, and TransientError where something that may pass kept the child
         from its work.
         """
         while True:
-            said = child.hear(_LOOK_EVERY_S)
-            if said is not None and said.outcome is not None:
-                return said.outcome
-            if said is not None and said.passing is not None:
-                raise said.passed()
-            attend(said)
+            message = child.receive(_CHECK_EVERY_S)
+            if message is not None and message.outcome is not None:
+                return message.outcome
+            if message is not None and message.transient is not None:
+                raise message.transient_error()
+            attend(message)
             self.check()

@@ -19,7 +19,8 @@ from models.errors import UsageError
 from workers import logs
 from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly
-from workers.child.process import Child, Nursery, Said
+from workers.child.messages import ChildMessage
+from workers.child.pool import Child, ChildPool
 from workers.child.run import Outcome, Spec
 from workers.errors import (
     NO_ROOM,
@@ -36,15 +37,15 @@ from workers.settings import WorkerSettings
 from workers.supervisor.helper import Helper
 from workers.supervisor.inputs import prepare
 from workers.supervisor.interrupts import (
-    CancelAsked,
-    Lost,
+    CancelRequested,
+    Heartbeat,
+    Interrupts,
+    LeaseLost,
     OutOfTime,
-    Pulse,
-    Stopping,
-    Watch,
+    WorkerStopping,
     beat_s,
 )
-from workers.supervisor.pieces import Desk
+from workers.supervisor.pieces import AttemptPieces
 
 _log = logging.getLogger(__name__)
 
@@ -60,22 +61,22 @@ class Supervisor:
         self,
         settings: WorkerSettings,
         assembly: Assembly,
-        nursery: Nursery,
+        pool: ChildPool,
         *,
         scratch: Path,
         threads: int,
         worker: str,
     ) -> None:
         self._settings = settings
-        self._parts = assembly
-        self._nursery = nursery
+        self._assembly = assembly
+        self._pool = pool
         self._scratch = scratch
         self._threads = threads
         self._worker = worker
         self._helper = Helper(
             settings,
             assembly,
-            nursery,
+            pool,
             scratch=scratch,
             threads=threads,
             stop_at=lambda: self._stop_at,
@@ -86,18 +87,19 @@ class Supervisor:
         self._change = threading.Condition()
 
     def run(self, job_id: str) -> None:
-        """Run one attempt of the job, if it is there to be run, or help one. Never raises."""
+        """Run one attempt of the job if it can be claimed, else help the attempt that runs. Never
+        raises."""
         try:
             with self._counted():
                 if self._stop_at is not None:
                     return
-                claim = self._parts.ledger.claim(job_id, self._worker)
+                claim = self._assembly.ledger.claim(job_id, self._worker)
                 if claim is not None:
                     self._attempt(claim)
                 else:
                     self._helper.help(job_id)
         except TransientError as error:
-            _log.warning("job %s is left to a later time: %s", job_id, error)
+            _log.warning("job %s is left for later: %s", job_id, error)
         except Exception:
             _log.exception("job %s: the supervisor failed", job_id)
 
@@ -106,7 +108,7 @@ class Supervisor:
         self._stop_at = time.monotonic() + drain_s
 
     def wait_idle(self, timeout_s: float) -> bool:
-        """Wait until no job runs; whether that came to be."""
+        """Wait until no job runs; False if one still does after `timeout_s`."""
         with self._change:
             return self._change.wait_for(lambda: self._running == 0, timeout_s)
 
@@ -122,24 +124,27 @@ class Supervisor:
                 self._change.notify_all()
 
     def _attempt(self, claim: Claim) -> None:
-        settings, ledger = self._settings, self._parts.ledger
+        settings, ledger = self._settings, self._assembly.ledger
         logs.request_id.set(claim.request.request_id or None)
-        pulse = Pulse(lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request)
+        heartbeat = Heartbeat(
+            lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request
+        )
         folder = self._scratch / f"{claim.request.id}-{claim.fence}"
-        desk = Desk(ledger.pieces, claim, settings)
+        pieces = AttemptPieces(ledger.pieces, claim, settings)
 
         def keep(number: int) -> None:
             path = folder / FOLDER / str(number)
             self._checkpoints.keep(claim, path)
             path.unlink(missing_ok=True)
 
-        attempt = _Attempt(claim, desk, keep, pulse, self._deadline(), lambda: self._stop_at)
+        deadline = time.monotonic() + settings.job_timeout_s
+        attempt = _Attempt(claim, pieces, keep, heartbeat, deadline, lambda: self._stop_at)
         try:
             end = self._end(attempt, folder)
             self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
-        except Lost:
+        except LeaseLost:
             _log.warning("job %s: the lease was lost, its result is dropped", claim.request.id)
-        except Stopping:
+        except WorkerStopping:
             _log.info("job %s is given back, this worker ends", claim.request.id)
             ledger.give_back(claim, spend=False)
         except TransientError as error:
@@ -149,18 +154,15 @@ class Supervisor:
             _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
             ledger.give_back(claim, spend=True, why=_why(error))
         finally:
-            pulse.stop()
-            desk.close()
+            heartbeat.stop()
+            pieces.close()
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _deadline(self) -> float:
-        return time.monotonic() + self._settings.job_timeout_s
-
     def _end(self, attempt: _Attempt, folder: Path) -> End:
-        """Do the job; every way in which it can end for good."""
+        """Do the job; how it ended for good."""
         try:
             outcome = self._outcome(attempt, folder)
-        except CancelAsked:
+        except CancelRequested:
             return attempt.end("cancelled")
         except OutOfTime:
             return attempt.end("failed", error=_too_long(self._settings.job_timeout_s))
@@ -173,9 +175,9 @@ class Supervisor:
     def _outcome(self, attempt: _Attempt, folder: Path) -> Outcome:
         result = folder / "result"
         result.mkdir(parents=True)
-        parts, request = self._parts, attempt.claim.request
+        parts, request = self._assembly, attempt.claim.request
 
-        def get_ready() -> Spec:
+        def ready() -> Spec:
             spec = prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
             size = sum(source.n_bytes for source in spec.sources)
             return spec.model_copy(
@@ -186,17 +188,17 @@ class Supervisor:
                 }
             )
 
-        spec = attempt.meanwhile(get_ready)
-        child = self._nursery.take()
+        spec = attempt.meanwhile(ready)
+        child = self._pool.take()
         try:
             child.begin(spec)
-            return attempt.listen(child, lambda said: attempt.attend(child, said))
+            return attempt.listen(child, lambda message: attempt.attend(child, message))
         finally:
-            self._nursery.drop(child)
+            self._pool.drop(child)
 
     def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
         """Finish the job, trying again for a while where Redis or the store is away."""
-        ledger, pause_s = self._parts.ledger, 0.1
+        ledger, pause_s = self._assembly.ledger, 0.1
         give_up_at = time.monotonic() + max(30.0, 4 * self._settings.lease_s)
         while True:
             try:
@@ -211,8 +213,8 @@ class Supervisor:
             pause_s = min(2 * pause_s, 2.0)
 
 
-class _Attempt(Watch):
-    """One claim with what may interrupt it.
+class _Attempt(Interrupts):
+    """One claim: what may interrupt it, and what its child sends before the outcome.
 
     keep : stores the checkpoint of a number.
     """
@@ -220,32 +222,33 @@ class _Attempt(Watch):
     def __init__(
         self,
         claim: Claim,
-        desk: Desk,
+        pieces: AttemptPieces,
         keep: Callable[[int], None],
-        pulse: Pulse,
+        heartbeat: Heartbeat,
         deadline: float,
         stop_at: Callable[[], float | None],
     ) -> None:
-        super().__init__(pulse, deadline, stop_at)
+        super().__init__(heartbeat, deadline, stop_at)
         self.claim = claim
-        self._desk = desk
+        self._pieces = pieces
         self._keep = keep
         self._began = time.monotonic()
 
-    def attend(self, child: Child, said: Said | None) -> None:
+    def attend(self, child: Child, message: ChildMessage | None) -> None:
         """Pass the child's progress on, keep its checkpoints, hand it the pieces it asks for."""
-        if said is not None and said.advance is not None:
-            self.pulse.tell(self._with_eta(said.advance))
-        if said is not None and said.checkpoint is not None:
-            self.meanwhile(partial(self._keep, said.checkpoint))
-        if said is not None and said.pieces is not None:
-            self._desk.post(said.pieces)
-        if said is not None and said.ask is not None:
-            self._desk.ask(said.ask.finished)
-        reply = self._desk.answer(self.meanwhile)
-        if reply is not None:
-            child.tell(reply)
-        self._desk.invite()
+        if message is not None:
+            if message.advance is not None:
+                self.heartbeat.carry(self._with_eta(message.advance))
+            if message.checkpoint is not None:
+                self.meanwhile(partial(self._keep, message.checkpoint))
+            if message.pieces is not None:
+                self._pieces.post(message.pieces)
+            if message.piece_request is not None:
+                self._pieces.request(message.piece_request.finished)
+        assignment = self._pieces.assignment(self.meanwhile)
+        if assignment is not None:
+            child.send(assignment)
+        self._pieces.invite()
 
     def end(
         self,
@@ -254,11 +257,12 @@ class _Attempt(Watch):
         *,
         error: Problem | None = None,
     ) -> End:
+        """How it ended, its problem with the id of the request that the user made."""
         request = self.claim.request
         outcome = outcome or Outcome(error=error)
-        shown = outcome.error
-        if shown is not None and request.request_id:
-            shown = {**shown, "request_id": request.request_id}
+        error = outcome.error
+        if error is not None and request.request_id:
+            error = {**error, "request_id": request.request_id}
         return End(
             job=request.id,
             status=status,
@@ -269,7 +273,7 @@ class _Attempt(Watch):
             result=outcome.result,
             tree=outcome.tree,
             warnings=outcome.warnings,
-            error=shown,
+            error=error,
         )
 
     def _with_eta(self, advance: Advance) -> Advance:
@@ -281,11 +285,12 @@ class _Attempt(Watch):
 
 
 def _why(error: Exception) -> Problem | None:
-    """What a job shows whose last attempt met `error`; None where its worker was lost."""
+    """What a job shows whose last attempt raised `error`; None: its worker was lost."""
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return problem_of(StoreFull())
-    known = isinstance(error, (StoreFull, StoreUnavailable))
-    return problem_of(error) if known else None
+    if isinstance(error, (StoreFull, StoreUnavailable)):
+        return problem_of(error)
+    return None
 
 
 def _too_long(limit_s: float) -> Problem:

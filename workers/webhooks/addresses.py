@@ -1,8 +1,8 @@
-"""Where webhooks may go: addresses as text, and what their hosts resolve to.
+"""Which addresses webhooks may go to: their text, and what their hosts resolve to.
 
-An address is read by one parser, that of WHATWG's URL standard (pydantic's), which turns every
-spelling of an IPv4 address (`127.1`, `0x7f.1`, `2130706433`) into the dotted one, so what is
-checked is what is connected to.
+An address is read by one parser, of WHATWG's URL standard (pydantic's), which turns every spelling
+of an IPv4 address (`127.1`, `0x7f.1`, `2130706433`) into the dotted one, so the connection goes to
+the very address that was checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_core import Url
 
 LONGEST = 2048
-"""Characters of an address."""
+"""Most characters of an address."""
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -63,15 +63,15 @@ class Target:
 
 
 def parse(address: str) -> Target:
-    """The parts of an address. ValueError with a sentence that says what is accepted."""
+    """The parts of an address. Raises ValueError with a sentence that says what is accepted."""
     if len(address) > LONGEST:
         raise ValueError(f"A webhook's address has {LONGEST} characters at most.")
-    found = _BEGINNING.match(address)
-    if found is None:
+    beginning = _BEGINNING.match(address)
+    if beginning is None:
         raise ValueError("A webhook's address begins with https:// or http://.")
     if _NEVER.search(address):
         raise ValueError("A webhook's address has no spaces, control characters or backslashes.")
-    if "@" in found[1]:
+    if "@" in beginning[1]:
         raise ValueError("A webhook's address has no user name or password in it.")
     if "#" in address:
         raise ValueError("A webhook's address has no fragment (#).")
@@ -92,7 +92,7 @@ def parse(address: str) -> Target:
 
 
 def place_of(address: str) -> str:
-    """Whom an address belongs to, as `Target.place`; "?" where it cannot be read any more."""
+    """The receiver at an address, as `Target.place`; "?" where it can no longer be read."""
     try:
         return parse(address).place
     except ValueError:
@@ -107,23 +107,23 @@ Resolve = Callable[[str, int], Iterable[SocketAddress]]
 
 
 def lookup(host: str, port: int) -> list[SocketAddress]:
-    """What the system's resolver says."""
+    """The socket addresses that the system's resolver gives."""
     # As bytes: Python's own codec for names would refuse some that the resolver takes.
-    found = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-    return [(family, where) for family, _, _, _, where in found]
+    entries = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+    return [(family, address) for family, _, _, _, address in entries]
 
 
 class Guard:
-    """Lets webhooks reach addresses of the public internet, and networks that a setting names."""
+    """Allows addresses of the public internet, and networks that a setting names."""
 
     def __init__(self, allowed: Iterable[Network] = (), resolve: Resolve = lookup) -> None:
         self._allowed = tuple(allowed)
         self._resolve = resolve
 
     def check(self, target: Target) -> None:
-        """NotAllowed where the host is an address, or a name of this machine, that is refused.
+        """Raises NotAllowed where the host is a refused address, or a name of this machine.
 
-        Other names are looked up when the webhook is sent and not before.
+        Other names are looked up only when the webhook is sent.
         """
         host = target.host.lower()
         if host == "localhost" or host.endswith(".localhost"):
@@ -135,17 +135,16 @@ class Guard:
         self._check(address)
 
     def addresses(self, target: Target) -> list[SocketAddress]:
-        """The socket addresses to connect to: these very ones, without another look.
+        """The socket addresses to connect to, without looking the host up again.
 
-        Looks the host up once. NotAllowed if any of its addresses is refused, OSError where it has
-        none.
+        Raises NotAllowed if any address of the host is refused, OSError where it has none.
         """
-        found = list(self._resolve(target.host, target.port))
-        if not found:
+        addresses = list(self._resolve(target.host, target.port))
+        if not addresses:
             raise OSError("no address")
-        for _, where in found:
-            self._check(ipaddress.ip_address(where[0]))
-        return found
+        for _, address in addresses:
+            self._check(ipaddress.ip_address(address[0]))
+        return addresses
 
     def _check(self, address: IPAddress) -> None:
         inner = _inner(address)
@@ -158,7 +157,7 @@ class Guard:
 def is_public(address: IPAddress) -> bool:
     """Whether it is a unicast address of the public internet.
 
-    An IPv6 address that carries an IPv4 one (mapped, 6to4, NAT64) is what that one is.
+    An IPv6 address that carries an IPv4 one (mapped, 6to4, NAT64) is as public as that one.
     """
     inner = _inner(address)
     if inner != address:

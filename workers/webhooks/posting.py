@@ -1,8 +1,8 @@
-"""One POST to somebody's address, which may be slow, endless or hostile.
+"""One POST to a receiver that may be slow, endless or hostile.
 
-The host is looked up once and what was checked is what is connected to, so a name that changes its
-address in between changes nothing; TLS is verified for the name. No redirects, no proxies, no
-cookies, one deadline for all of it.
+The host is looked up once and the connection goes to the very address that was checked, so a name
+that changes its address in between changes nothing; TLS is verified for the name. No redirects, no
+proxies, no cookies, one deadline for all of it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _CONNECT_S = 5.0
 
 _REST_S = 1.0
 _REST_BYTES = 64 << 10
-"""What is read of an answer after its status, so that its sender is not cut off."""
+"""Read after the status, so that the receiver is not cut off in the middle of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The status of an answer and its Retry-After, "" where there is none."""
+    """The status of the answer, and its Retry-After, "" where it has none."""
 
     status: int
     retry_after: str
 
 
 class NotSent(Exception):
-    """There was no answer; the message says why in words that may be shown to the user.
+    """There was no answer; the message says why, in words that a user may see.
 
     final : trying again will not help.
     """
@@ -49,9 +49,9 @@ class NotSent(Exception):
 def post(
     target: Target, headers: Mapping[str, str], body: bytes, guard: Guard, timeout_s: float
 ) -> Reply:
-    """Send `body`; the answer's status. Raises NotSent, and that within `timeout_s`.
+    """The answer to a POST of `body`. Raises NotSent, within `timeout_s`.
 
-    The system's resolver alone may take longer; then nothing is sent.
+    Only the system's resolver may take longer; then nothing is sent.
     """
     network = _Network(target, guard, time.monotonic() + timeout_s)
     sent = [("Host", target.authority), ("Connection", "close"), *headers.items()]
@@ -76,14 +76,15 @@ def post(
             network.deadline = min(network.deadline, time.monotonic() + _REST_S)
             _read_some(response)
     except Exception as error:
-        # Whatever goes wrong after the status changes nothing.
+        # What goes wrong after the status changes nothing.
         if reply is None:
             raise _failure(error, timeout_s) from None
     return reply
 
 
 def _failure(error: Exception, timeout_s: float) -> Exception:
-    """What is said of an error; of one of ours, the error itself."""
+    """The error to raise for what httpcore, the guard or the socket raised; a fault of ours stays
+    as it is."""
     match error:
         case NotAllowed():
             return NotSent("The host has an address that webhooks may not be sent to.", final=True)
@@ -121,7 +122,7 @@ def _context() -> ssl.SSLContext:
 
 
 class _Network(httpcore.NetworkBackend):
-    """Connects to what the guard lets through and to nothing else."""
+    """Connects to the target, where the guard allows it, and to nothing else."""
 
     def __init__(self, target: Target, guard: Guard, deadline: float) -> None:
         self._target = target
@@ -167,7 +168,7 @@ class _Network(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose every step ends at the deadline, however little each may take."""
+    """A connection on which no step outlasts the deadline, whatever its own timeout."""
 
     def __init__(self, connection: socket.socket, network: _Network) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""The sending of webhooks beside a process's other work: any number of processes may do it."""
+"""Sends webhooks beside a process's other work; any number of processes may do so."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pydantic_core import to_json
 
 from workers.errors import TransientError
 from workers.jobs.deliveries import Deliveries
-from workers.jobs.public import shown
+from workers.jobs.public import public
 from workers.jobs.webhook_keys import sign
-from workers.model import Record, Sent, Webhook, now
+from workers.model import Delivery, Record, Webhook, now
 from workers.settings import WorkerSettings
-from workers.stores.redis.hooks import Taken
+from workers.stores.redis.webhooks import WebhookLease
 from workers.webhooks.addresses import Guard, parse
 from workers.webhooks.posting import NotSent, Reply, post
 
@@ -32,11 +32,11 @@ LONGEST_RETRY_AFTER_S = 24 * _H
 TIMEOUT_S = 15.0
 _LEASE_EXTRA_S = 15.0
 _PASSING_S = 5.0
-"""A store that does not answer is asked again after so long."""
+"""Pause before the next try where a store was away."""
 _KEEPING_S = (0.1, 0.5, 2.0)
-"""Pauses after which a store is tried again that is to keep what came of a webhook."""
+"""Pauses between tries to store the result of a webhook."""
 _LAST_TAKE_S = 1.0
-"""How long a stop waits for an answer of Redis that may still hand something out."""
+"""How long a stop waits for Redis, whose answer may still hand something out."""
 
 _GONE = 410
 _log = logging.getLogger("umbel.webhooks")
@@ -45,7 +45,8 @@ _log = logging.getLogger("umbel.webhooks")
 class Sender:
     """Takes what is due and sends it, each in a thread of its own, `webhook_senders` at a time.
 
-    Threads live for one webhook: a service that has none pays one call to Redis in `sweep_s`.
+    Each thread lives for one webhook: a service without webhooks pays one call to Redis in
+    `sweep_s`.
     """
 
     def __init__(
@@ -68,11 +69,11 @@ class Sender:
         self._ended = threading.Event()
         self._look = threading.Event()
         self._changed = threading.Condition()
-        self._sending: dict[str, Taken] = {}
+        self._sending: dict[str, WebhookLease] = {}
         self._taking = threading.Thread(target=self._run, name="webhooks", daemon=True)
 
     def start(self) -> None:
-        """Begin; nothing where the setting says that this process sends none."""
+        """Begin, unless `webhook_senders` is 0."""
         if self._room:
             self._deliveries.on_due = self._look.set
             self._taking.start()
@@ -83,16 +84,16 @@ class Sender:
         self._look.set()
 
     def stop(self, grace_s: float) -> None:
-        """Take no more, wait for what is being sent, give back what is not sent by then."""
+        """Take no more, wait up to `grace_s` for what is being sent, give back the rest."""
         self.close()
         if self._taking.is_alive():
             self._taking.join(_LAST_TAKE_S)
         with self._changed:
             self._changed.wait_for(lambda: not self._sending, grace_s)
             left = list(self._sending.values())
-        for taken in left:
+        for lease in left:
             try:
-                self._deliveries.give_back(taken)
+                self._deliveries.give_back(lease)
             except TransientError as error:
                 _log.warning("webhooks wait for their leases to end: %s", error)
                 return
@@ -115,43 +116,43 @@ class Sender:
             free = self._room - len(self._sending)
         if free <= 0:
             return
-        for taken in self._deliveries.take(secrets.token_hex(8), free, self._lease_s):
+        for lease in self._deliveries.take(secrets.token_hex(8), free, self._lease_s):
             with self._changed:
-                # By job and token: a try whose lease has ended may still be under way here.
-                self._sending[f"{taken.job} {taken.token}"] = taken
-            thread = threading.Thread(target=self._send, args=[taken], daemon=True)
+                # By job and token: an earlier try, whose lease has ended, may be under way here.
+                self._sending[f"{lease.job} {lease.token}"] = lease
+            thread = threading.Thread(target=self._send, args=[lease], daemon=True)
             try:
                 thread.start()
             except RuntimeError as error:  # No more threads: it waits for its lease to end.
-                _log.warning("webhook of job %s is not sent now: %s", taken.job, error)
-                self._done(taken)
+                _log.warning("webhook of job %s is not sent now: %s", lease.job, error)
+                self._done(lease)
 
-    def _send(self, taken: Taken) -> None:
+    def _send(self, lease: WebhookLease) -> None:
         try:
-            self._attempt(taken)
+            self._attempt(lease)
         except TransientError as error:
-            _log.warning("webhook of job %s is looked at again later: %s", taken.job, error)
-            self._try_to_give_back(taken)
+            _log.warning("webhook of job %s is tried again later: %s", lease.job, error)
+            self._try_to_give_back(lease)
         except Exception:
-            _log.exception("webhook of job %s", taken.job)
-            self._settle_fault(taken)
+            _log.exception("webhook of job %s", lease.job)
+            self._conclude_fault(lease)
         finally:
-            self._done(taken)
+            self._done(lease)
             self._look.set()
 
-    def _done(self, taken: Taken) -> None:
+    def _done(self, lease: WebhookLease) -> None:
         with self._changed:
-            del self._sending[f"{taken.job} {taken.token}"]
+            del self._sending[f"{lease.job} {lease.token}"]
             self._changed.notify_all()
 
-    def _attempt(self, taken: Taken) -> None:
-        record = self._deliveries.job_of(taken)
+    def _attempt(self, lease: WebhookLease) -> None:
+        record = self._deliveries.job_of(lease)
         if record is None or record.webhook is None:
             return
         try:
             target = parse(record.webhook.url)
         except ValueError as error:
-            self._conclude(taken, str(error), True)
+            self._conclude(lease, str(error), True)
             return
         body = message(record)
         keys = self._deliveries.keys.of(record.tenant)
@@ -173,58 +174,62 @@ class Sender:
             final = reply.status == _GONE
             if not 200 <= reply.status < 300:
                 reason = _refusal(reply.status)
-        self._log(taken, target.place, reply, reason, time.monotonic() - began)
-        self._conclude(taken, reason, final, reply)
+        self._log(lease, target.place, reply, reason, time.monotonic() - began)
+        self._conclude(lease, reason, final, reply)
 
     def _conclude(
-        self, taken: Taken, reason: str | None, final: bool, reply: Reply | None = None
+        self, lease: WebhookLease, reason: str | None, final: bool, reply: Reply | None = None
     ) -> None:
-        attempts = taken.attempts + 1
+        attempts = lease.attempts + 1
         if reason is None:
-            sent = Sent(status="delivered", attempts=attempts, at=now())
-            self._keep(taken, sent)
+            self._keep(lease, Delivery(status="delivered", attempts=attempts, at=now()))
         elif final or attempts >= len(self._schedule_s):
-            sent = Sent(status="failed", attempts=attempts, reason=reason, at=now())
-            self._keep(taken, sent)
+            failed = Delivery(status="failed", attempts=attempts, reason=reason, at=now())
+            self._keep(lease, failed)
         else:
             pause_s = self._schedule_s[attempts]
             if reply is not None:
                 pause_s = max(pause_s, min(retry_after_s(reply), LONGEST_RETRY_AFTER_S))
-            self._deliveries.again(taken, pause_s * random.uniform(1.0, 1.0 + JITTER), reason)
+            self._deliveries.again(lease, pause_s * random.uniform(1.0, 1.0 + JITTER), reason)
 
-    def _keep(self, taken: Taken, sent: Sent) -> None:
-        """Write down what is over; a store that is away for a moment is tried again, since
-        otherwise the receiver gets it twice."""
+    def _keep(self, lease: WebhookLease, delivery: Delivery) -> None:
+        """Store the result of a webhook that is over. A store that is briefly away is tried again:
+        otherwise the receiver would get the webhook twice."""
         for pause_s in _KEEPING_S:
             try:
-                self._deliveries.end(taken, sent)
+                self._deliveries.end(lease, delivery)
             except TransientError:
                 time.sleep(pause_s)
             else:
                 return
-        self._deliveries.end(taken, sent)
+        self._deliveries.end(lease, delivery)
 
-    def _settle_fault(self, taken: Taken) -> None:
+    def _conclude_fault(self, lease: WebhookLease) -> None:
         try:
-            self._conclude(taken, "Something went wrong on our side.", False)
+            self._conclude(lease, "Something went wrong on our side.", False)
         except Exception:
-            _log.exception("webhook of job %s", taken.job)
+            _log.exception("webhook of job %s", lease.job)
 
-    def _try_to_give_back(self, taken: Taken) -> None:
+    def _try_to_give_back(self, lease: WebhookLease) -> None:
         try:
-            self._deliveries.give_back(taken, _PASSING_S)
+            self._deliveries.give_back(lease, _PASSING_S)
         except TransientError as error:
-            _log.warning("webhook of job %s waits for its lease to end: %s", taken.job, error)
+            _log.warning("webhook of job %s waits for its lease to end: %s", lease.job, error)
 
     def _log(
-        self, taken: Taken, place: str, reply: Reply | None, reason: str | None, seconds: float
+        self,
+        lease: WebhookLease,
+        place: str,
+        reply: Reply | None,
+        reason: str | None,
+        seconds: float,
     ) -> None:
         _log.info(
             "webhook",
             extra={
-                "job": taken.job,
+                "job": lease.job,
                 "receiver": place,
-                "attempt": taken.attempts + 1,
+                "attempt": lease.attempts + 1,
                 "status": None if reply is None else reply.status,
                 "reason": reason,
                 "ms": round(seconds * 1000, 1),
@@ -238,19 +243,19 @@ def id_of(job_id: str) -> str:
 
 
 def message(record: Record) -> bytes:
-    """What is sent, the same for every try: the job as it was shown when it ended."""
+    """The body, the same for every try: the job as clients saw it when it ended."""
     assert record.webhook is not None
     ended = record.model_copy(update={"webhook": Webhook(url=record.webhook.url, status="pending")})
     content = {
         "type": f"job.{record.status}",
         "timestamp": record.finished_at,
-        "data": shown(ended),
+        "data": public(ended),
     }
     return to_json(content, inf_nan_mode="null")
 
 
 def retry_after_s(reply: Reply) -> float:
-    """Seconds that an answer asks to wait; 0 where it does not say."""
+    """Seconds that the answer asks the sender to wait; 0 where it does not."""
     text = reply.retry_after
     if text.isascii() and text.isdigit():
         return float(text[:9])

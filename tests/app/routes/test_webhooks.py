@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.app.conftest import Api, Start, new_job, problem_of
-from tests.workers.receiver import Receiver, receiving, until, verify
-from workers.jobs.public import shown
+from tests.workers.webhooks.receiver_kit import Receiver, receiving, until, verify
+from workers.jobs.public import public
 from workers.model import Record
 
 PUBLIC = "https://example.org/hooks/1?token=s3cret"
@@ -194,4 +194,4 @@ def test_every_field_of_a_job_that_is_sent_is_one_of_the_api(api: Api) -> None:
     job = submit(api, PUBLIC)
     record = api.service.ledger.get("local", job["id"])
     assert isinstance(record, Record)
-    assert shown(record) == job
+    assert public(record) == job

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.workers.artifacts.test_datasets import dataset
-from tests.workers.stores.objects.test_blobs import blobs as blobs
+from tests.workers.jobs_kit import dataset
 from workers.artifacts.uploads import Part, Parts, Upload
 from workers.errors import Missing
 from workers.model import new_id, now

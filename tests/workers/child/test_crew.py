@@ -15,7 +15,7 @@ from models.arrays import Arrays
 from models.method import Piece
 from models.progress import Progress, silent
 from workers.artifacts.results import save_arrays
-from workers.child.crew import LARGEST_POST, Crew, Reply
+from workers.child.crew import LARGEST_POST, Assignment, Crew
 from workers.model import MOST_PIECES
 
 
@@ -30,14 +30,14 @@ class Others:
     def post(self, pieces: Sequence[Piece]) -> None:
         self.pieces = list(pieces)
 
-    def next(self, finished: int | None) -> Reply:
+    def next(self, finished: int | None) -> Assignment:
         number = self.order[len(self.finished)]
         self.finished.append(finished)
         if number not in self.theirs:
-            return Reply(number=number)
+            return Assignment(number=number)
         own = self.folder / str(number)
         own.mkdir()
-        return Reply(number=number, path=save_arrays(doubled(self.pieces[number]), own))
+        return Assignment(number=number, path=save_arrays(doubled(self.pieces[number]), own))
 
 
 def doubled(piece: Piece, progress: Progress = silent) -> Arrays:
@@ -98,7 +98,7 @@ def test_without_a_board_it_computes_all_in_order(count: int) -> None:
     assert (told.fractions[0], told.fractions[-1]) == (0.0, 0.5)
 
 
-def test_one_piece_or_too_much_to_say_is_not_put_up(tmp_path: Path) -> None:
+def test_one_piece_or_too_many_bytes_are_not_posted(tmp_path: Path) -> None:
     board = Others(tmp_path, [], set())
     crew = Crew(doubled, silent, 2, board)
     assert len(list(crew.compute(pieces_of(1)))) == 1

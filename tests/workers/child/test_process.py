@@ -10,31 +10,31 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 
-from workers.child.process import Child, Limits, Nursery
-from workers.child.run import Outcome, Spec
+from tests.workers.child.process_kit import busy, child_pool, long_job, outcome, spec
+from tests.workers.waiting_kit import gone, until
+from workers.child.pool import Child, ChildPool
+from workers.child.run import Spec
 from workers.child.sources import Source
 from workers.errors import FatalError, TransientError
-from workers.model import Request, now
 
 LOGITS = [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]
 MIB = 1 << 20
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery(Limits(threads=2), spares=1)
-    nursery.fill().result()
-    yield nursery
-    nursery.close()
+def pool() -> Iterator[ChildPool]:
+    with child_pool(1, threads=2) as pool:
+        pool.fill().result()
+        yield pool
 
 
 @pytest.fixture
@@ -51,52 +51,8 @@ def long(tmp_path: Path) -> Spec:
     return long_job(tmp_path)
 
 
-def long_job(folder: Path) -> Spec:
-    path = folder / "points.npy"
-    np.save(path, np.random.default_rng(0).normal(size=(12_000, 64)))
-    source = Source(role="features", kind="dataset", path=path, format="npy")
-    return spec(folder, "hac", source, linkage="average")
-
-
-def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
-    result = folder / "job" / "result"
-    result.mkdir(parents=True)
-    request = Request(
-        id="job_1", tenant="t", kind="fit", method=method, params=params, created_at=now()
-    )
-    return Spec(request=request, sources=(source,), folder=result)
-
-
-def outcome(child: Child, within_s: float = 20.0) -> Outcome:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        said = child.hear(0.1)
-        if said is not None and said.outcome is not None:
-            return said.outcome
-    raise AssertionError("no answer in time")
-
-
-def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def busy(pid: int) -> bool:
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system > 0.5
-
-
-def test_it_does_the_job_and_ends(nursery: Nursery, small: Spec) -> None:
-    child = nursery.take()
+def test_it_does_the_job_and_ends(pool: ChildPool, small: Spec) -> None:
+    child = pool.take()
     child.begin(small)
     done = outcome(child)
     assert done.error is None
@@ -104,11 +60,11 @@ def test_it_does_the_job_and_ends(nursery: Nursery, small: Spec) -> None:
     assert done.tree["n_leaves"] == 3
     assert (small.folder / "tree.arrow").stat().st_size > 0
     until(lambda: gone(child.pid))
-    nursery.drop(child)
+    pool.drop(child)
 
 
-def test_each_job_has_a_process_of_its_own_in_its_own_session(nursery: Nursery) -> None:
-    first, second = nursery.take(), nursery.take()
+def test_each_job_has_a_process_of_its_own_in_its_own_session(pool: ChildPool) -> None:
+    first, second = pool.take(), pool.take()
     assert first.pid != second.pid
     for child in (first, second):
         until(lambda pid=child.pid: os.getsid(pid) == pid)  # type: ignore[misc]
@@ -116,8 +72,8 @@ def test_each_job_has_a_process_of_its_own_in_its_own_session(nursery: Nursery) 
         assert gone(child.pid)
 
 
-def test_the_template_runs_one_thread_and_no_torch(nursery: Nursery) -> None:
-    child = nursery.take()
+def test_the_template_runs_one_thread_and_no_torch(pool: ChildPool) -> None:
+    child = pool.take()
     template = psutil.Process(psutil.Process(child.pid).ppid())
     assert template.num_threads() == 1
     assert not any("torch" in mapped.path for mapped in template.memory_maps())
@@ -127,7 +83,7 @@ def test_the_template_runs_one_thread_and_no_torch(nursery: Nursery) -> None:
 def test_a_job_knows_no_secrets_of_its_worker() -> None:
     """What a child's own children are passed on."""
     code = (
-        "import subprocess; from workers import forkserver; context = forkserver.begin(1); "
+        "import subprocess; from workers.child import template; context = template.begin(1); "
         "child = context.Process(target=subprocess.call, args=(['env'],)); "
         "child.start(); child.join()"
     )
@@ -145,28 +101,28 @@ def test_a_job_knows_no_secrets_of_its_worker() -> None:
     assert "UMBEL_" not in done.stdout
 
 
-def test_a_spare_found_dead_is_replaced(nursery: Nursery, small: Spec) -> None:
-    nursery.fill().result()
-    os.kill(nursery._waiting[0].pid, signal.SIGKILL)
-    until(lambda: not nursery._waiting[0].alive())
-    child = nursery.take()
+def test_a_spare_found_dead_is_replaced(pool: ChildPool, small: Spec) -> None:
+    pool.fill().result()
+    os.kill(pool._waiting[0].pid, signal.SIGKILL)
+    until(lambda: not pool._waiting[0].alive())
+    child = pool.take()
     child.begin(small)
     assert outcome(child).error is None
-    nursery.drop(child)
+    pool.drop(child)
 
 
-def test_a_killed_child_is_told_by_its_signal(nursery: Nursery, long: Spec) -> None:
-    child = nursery.take()
+def test_the_signal_that_killed_a_child_is_named(pool: ChildPool, long: Spec) -> None:
+    child = pool.take()
     child.begin(long)
     until(lambda: busy(child.pid), 10.0)
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(TransientError, match="SIGKILL"):
         outcome(child)
-    nursery.drop(child)
+    pool.drop(child)
 
 
-def test_a_killed_template_is_replaced(nursery: Nursery, long: Spec, tmp_path: Path) -> None:
-    child = nursery.take()
+def test_a_killed_template_is_replaced(pool: ChildPool, long: Spec, tmp_path: Path) -> None:
+    child = pool.take()
     template = psutil.Process(child.pid).ppid()
     child.begin(long)
     until(lambda: busy(child.pid), 10.0)
@@ -174,14 +130,14 @@ def test_a_killed_template_is_replaced(nursery: Nursery, long: Spec, tmp_path: P
     until(lambda: gone(child.pid))
     with pytest.raises(TransientError):
         outcome(child)
-    nursery.drop(child)
-    after = nursery.take()
+    pool.drop(child)
+    after = pool.take()
     assert psutil.Process(after.pid).ppid() != template
     after.kill()
 
 
-def test_kill_ends_a_child_inside_a_c_loop_at_once(nursery: Nursery, long: Spec) -> None:
-    child = nursery.take()
+def test_kill_ends_a_child_inside_a_c_loop_at_once(pool: ChildPool, long: Spec) -> None:
+    child = pool.take()
     child.begin(long)
     until(lambda: busy(child.pid), 10.0)
     began = time.monotonic()
@@ -191,15 +147,12 @@ def test_kill_ends_a_child_inside_a_c_loop_at_once(nursery: Nursery, long: Spec)
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    nursery = Nursery(Limits(memory_bytes=200 * MIB, threads=1), spares=0)
-    try:
-        child = nursery.take()
+    with child_pool(0, memory_bytes=200 * MIB, threads=1) as pool:
+        child = pool.take()
         child.begin(long_job(tmp_path))
         error = outcome(child).error
         assert error is not None
         assert error["type"] == "/problems/out-of-memory"
-    finally:
-        nursery.close()
 
 
 def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
@@ -208,35 +161,32 @@ def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
     logits[:, 0] = 1.0
     logits[::2, 1] = 2.0
     del logits
-    nursery = Nursery(Limits(memory_bytes=300 * MIB, threads=1), spares=0)
-    try:
-        child = nursery.take()
+    with child_pool(0, memory_bytes=300 * MIB, threads=1) as pool:
+        child = pool.take()
         source = Source(role="logits", kind="dataset", path=path, format="npy")
         child.begin(spec(tmp_path, "l2h", source))
         assert outcome(child, 60.0).error is None
-    finally:
-        nursery.close()
 
 
-def test_a_fault_of_ours_shows_nothing_internal(nursery: Nursery, small: Spec) -> None:
-    child = nursery.take()
+def test_a_fault_of_ours_shows_nothing_internal(pool: ChildPool, small: Spec) -> None:
+    child = pool.take()
     small.folder.rmdir()
     child.begin(small)
     error = outcome(child).error
     assert error is not None
     assert error["type"] == "/problems/internal"
     assert str(small.folder) not in json.dumps(error)
-    nursery.drop(child)
+    pool.drop(child)
 
 
-def test_an_input_that_is_gone_is_the_users_error(nursery: Nursery, small: Spec) -> None:
+def test_an_input_that_is_gone_is_the_users_error(pool: ChildPool, small: Spec) -> None:
     small.sources[0].path.unlink()
-    child = nursery.take()
+    child = pool.take()
     child.begin(small)
     error = outcome(child).error
     assert error is not None
     assert error["type"] == "/problems/input-deleted"
-    nursery.drop(child)
+    pool.drop(child)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +204,7 @@ def test_an_input_that_is_gone_is_the_users_error(nursery: Nursery, small: Spec)
 )
 def test_an_answer_that_makes_no_sense_is_a_fault(text: bytes) -> None:
     with pytest.raises(FatalError):
-        answering(text).hear(1.0)
+        answering(text).receive(1.0)
 
 
 def test_an_answer_that_is_too_long_is_a_fault() -> None:
@@ -266,8 +216,8 @@ def test_an_answer_that_is_too_long_is_a_fault() -> None:
 
     sender = threading.Thread(target=chatter)
     sender.start()
-    with pytest.raises(FatalError, match="too much"):
-        Child(Silent(), ours).hear(1.0)
+    with pytest.raises(FatalError, match="too long"):
+        Child(Silent(), ours).receive(1.0)
     ours.close()
     sender.join(5.0)
     assert not sender.is_alive()
@@ -290,12 +240,14 @@ def answering(text: bytes) -> Child:
 WORKER = """
 import sys, time
 from pathlib import Path
-sys.path.insert(0, {tests!r})
-from test_child import busy, long_job, until
-from workers.child.process import Limits, Nursery
-nursery = Nursery(Limits(threads=2), spares=2)
-child = nursery.take()
-nursery.fill().result()
+sys.path.insert(0, {root!r})
+from tests.workers.child.process_kit import busy, long_job
+from tests.workers.waiting_kit import until
+from workers.child.pool import ChildPool
+from workers.child.process import Limits
+pool = ChildPool(Limits(threads=2), spares=2)
+child = pool.take()
+pool.fill().result()
 child.begin(long_job(Path({folder!r})))
 until(lambda: busy(child.pid), 20.0)
 print("busy", flush=True)
@@ -305,7 +257,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("victim", ["worker", "template"])
 def test_no_process_is_left_when_a_parent_is_killed(victim: str, tmp_path: Path) -> None:
-    code = WORKER.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    code = WORKER.format(root=str(ROOT), folder=str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == b"busy\n"

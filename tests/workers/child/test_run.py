@@ -17,7 +17,7 @@ from models.tree.walk import path
 from workers.artifacts import results
 from workers.child.run import Outcome, Spec, run
 from workers.child.sources import Source
-from workers.model import Advance, Request, Step, now
+from workers.model import Advance, MethodStep, Request, now
 
 # Three classes: 0 and 1 look alike, 2 stands apart.
 LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
@@ -30,13 +30,13 @@ NAMES = ["cat", "dog", "rose"]
 POINTS = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.1, 5.0], [9.0, 0.0], [9.1, 0.1]])
 
 
-class Desk:
+class JobsInFolder:
     """Files in a folder, and jobs on them; `said` is the last job's progress."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._jobs = 0
-        self.said: list[Advance] = []
+        self.progress: list[Advance] = []
 
     def source(self, role: str, value: Any) -> Source:
         where = self._folder / f"{role}-{self._jobs}"
@@ -76,14 +76,14 @@ class Desk:
             n_pieces=n_pieces,
             piece=piece,
         )
-        self.said = []
-        outcome = run(Spec.model_validate_json(spec.model_dump_json()), self.said.append)
+        self.progress = []
+        outcome = run(Spec.model_validate_json(spec.model_dump_json()), self.progress.append)
         return Outcome.model_validate_json(outcome.model_dump_json()), folder
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def jobs(tmp_path: Path) -> JobsInFolder:
+    return JobsInFolder(tmp_path)
 
 
 def tree_of(folder: Path) -> Source:
@@ -108,8 +108,8 @@ def code_of(outcome: Outcome) -> str:
     return str(outcome.error["type"].removeprefix("/problems/"))
 
 
-def test_fit(desk: Desk) -> None:
-    outcome, folder = desk.run("fit", {"logits": LOGITS, "names": NAMES}, name="pets")
+def test_fit(jobs: JobsInFolder) -> None:
+    outcome, folder = jobs.run("fit", {"logits": LOGITS, "names": NAMES}, name="pets")
     assert outcome.error is None
     assert outcome.result is not None
     suffix = f"{1:026d}"
@@ -137,22 +137,22 @@ def test_fit(desk: Desk) -> None:
     }
 
 
-def test_progress_only_grows_and_names_its_stages(desk: Desk) -> None:
-    desk.run("fit", {"features": POINTS}, method="kmeans", params={"n_clusters": 3}, then=L2H)
-    fractions = [advance.fraction for advance in desk.said]
+def test_progress_only_grows_and_names_its_stages(jobs: JobsInFolder) -> None:
+    jobs.run("fit", {"features": POINTS}, method="kmeans", params={"n_clusters": 3}, then=L2H)
+    fractions = [advance.fraction for advance in jobs.progress]
     assert fractions == sorted(fractions)
     assert 0.0 <= fractions[0] <= fractions[-1] <= 1.0
-    assert desk.said[0].stage == "reading"
-    assert desk.said[-1].stage == "writing"
+    assert jobs.progress[0].stage == "reading"
+    assert jobs.progress[-1].stage == "writing"
 
 
-L2H = Step(method="l2h")
+L2H = MethodStep(method="l2h")
 PREPARED = ({"step": "standardize"}, {"step": "pca", "n": 1})
 
 
-def test_fit_and_then(desk: Desk) -> None:
+def test_fit_and_then(jobs: JobsInFolder) -> None:
     names = ["near", "far", "right"]
-    outcome, folder = desk.run(
+    outcome, folder = jobs.run(
         "fit",
         {"features": POINTS, "names": names},
         method="kmeans",
@@ -173,18 +173,18 @@ def test_fit_and_then(desk: Desk) -> None:
     assert kept.inputs == ["features"]
 
 
-def test_a_method_without_logits_has_no_then(desk: Desk) -> None:
-    outcome, folder = desk.run("fit", {"features": POINTS}, method="hac", then=L2H)
+def test_a_method_without_logits_has_no_then(jobs: JobsInFolder) -> None:
+    outcome, folder = jobs.run("fit", {"features": POINTS}, method="hac", then=L2H)
     assert code_of(outcome) == "wrong-input"
     assert not list(folder.iterdir())
 
 
-def test_a_method_that_does_not_predict_leaves_no_model(desk: Desk) -> None:
-    outcome, folder = desk.run("fit", {"features": POINTS}, method="hac")
+def test_a_method_that_does_not_predict_leaves_no_model(jobs: JobsInFolder) -> None:
+    outcome, folder = jobs.run("fit", {"features": POINTS}, method="hac")
     assert outcome.result is not None
     assert outcome.result["model"] is None
     assert not (folder / results.MODEL).exists()
-    refused, _ = desk.run("predict", {"tree": tree_of(folder), "features": POINTS}, options=TREE)
+    refused, _ = jobs.run("predict", {"tree": tree_of(folder), "features": POINTS}, options=TREE)
     assert code_of(refused) == "cannot-predict"
 
 
@@ -201,11 +201,11 @@ TREE = {"tree": "tr_x"}
     ],
 )
 def test_predictions_agree_with_the_fit(
-    desk: Desk, method: str, inputs: dict[str, npt.NDArray[Any]], request_: dict[str, Any]
+    jobs: JobsInFolder, method: str, inputs: dict[str, npt.NDArray[Any]], request_: dict[str, Any]
 ) -> None:
-    _, fitted = desk.run("fit", inputs, method=method, **request_)
+    _, fitted = jobs.run("fit", inputs, method=method, **request_)
     tree = loaded(fitted)
-    outcome, folder = desk.run(
+    outcome, folder = jobs.run(
         "predict", {"tree": tree_of(fitted), **inputs}, method=method, options=TREE
     )
     assert outcome.error is None
@@ -230,17 +230,19 @@ def test_predictions_agree_with_the_fit(
         ({"logits": np.array([[1.0, np.nan, 0.0]])}, "not-finite"),
     ],
 )
-def test_predictions_of_what_does_not_fit(desk: Desk, inputs: dict[str, Any], code: str) -> None:
-    _, fitted = desk.run("fit", {"logits": LOGITS})
-    outcome, folder = desk.run("predict", {"tree": tree_of(fitted), **inputs}, options=TREE)
+def test_predictions_of_what_does_not_fit(
+    jobs: JobsInFolder, inputs: dict[str, Any], code: str
+) -> None:
+    _, fitted = jobs.run("fit", {"logits": LOGITS})
+    outcome, folder = jobs.run("predict", {"tree": tree_of(fitted), **inputs}, options=TREE)
     assert code_of(outcome) == code
     assert not list(folder.iterdir())
 
 
-def test_evaluate(desk: Desk) -> None:
-    _, fitted = desk.run("fit", {"logits": LOGITS})
+def test_evaluate(jobs: JobsInFolder) -> None:
+    _, fitted = jobs.run("fit", {"logits": LOGITS})
     inputs = {"tree": tree_of(fitted), "labels": ["a", "b", "c", "a"]}
-    outcome, folder = desk.run("evaluate", inputs, options=TREE)
+    outcome, folder = jobs.run("evaluate", inputs, options=TREE)
     assert outcome.result is not None
     evaluation = outcome.result["evaluation"]
     assert outcome.result["tree"] == "tr_x"
@@ -250,7 +252,7 @@ def test_evaluate(desk: Desk) -> None:
     assert not list(folder.iterdir())
 
     options = {**TREE, "metrics": ["purity"], "cut": {"k": 1}}
-    outcome, _ = desk.run("evaluate", inputs, options=options)
+    outcome, _ = jobs.run("evaluate", inputs, options=options)
     assert outcome.result is not None
     assert outcome.result["evaluation"]["metrics"] == {"purity": 0.5}
 
@@ -264,10 +266,12 @@ def test_evaluate(desk: Desk) -> None:
         (["\ud800", "a", "b", "c"], {}, "wrong-input"),
     ],
 )
-def test_evaluations_that_cannot_be(desk: Desk, labels: Any, options: Any, code: str) -> None:
-    _, fitted = desk.run("fit", {"logits": LOGITS})
+def test_evaluations_that_cannot_be(
+    jobs: JobsInFolder, labels: Any, options: Any, code: str
+) -> None:
+    _, fitted = jobs.run("fit", {"logits": LOGITS})
     inputs = {"tree": tree_of(fitted), "labels": labels}
-    assert code_of(desk.run("evaluate", inputs, options={**TREE, **options})[0]) == code
+    assert code_of(jobs.run("evaluate", inputs, options={**TREE, **options})[0]) == code
 
 
 def linkage_bytes(folder: Path) -> bytes:
@@ -275,7 +279,7 @@ def linkage_bytes(folder: Path) -> bytes:
     return (folder / "z.npy").read_bytes()
 
 
-def test_import(desk: Desk, tmp_path: Path) -> None:
+def test_import(jobs: JobsInFolder, tmp_path: Path) -> None:
     # The same shape from each format: two leaves below one node, one beside it.
     parents = {0: None, 1: 0, 2: 1, 3: 1, 4: 0}
     flat = [{"id": node, "parent": parent} for node, parent in parents.items()]
@@ -286,7 +290,7 @@ def test_import(desk: Desk, tmp_path: Path) -> None:
         "paths": b"x/a\nx/b\nc\n",
     }
     for format_id, content in contents.items():
-        outcome, folder = desk.run(
+        outcome, folder = jobs.run(
             "import", {"content": content}, method="import", options={"format": format_id}
         )
         assert outcome.error is None, format_id
@@ -310,17 +314,21 @@ def test_import(desk: Desk, tmp_path: Path) -> None:
         ("linkage", b"no array", "invalid-file"),
     ],
 )
-def test_trees_that_cannot_be_read(desk: Desk, format_id: str, content: bytes, code: str) -> None:
-    outcome, folder = desk.run(
+def test_trees_that_cannot_be_read(
+    jobs: JobsInFolder, format_id: str, content: bytes, code: str
+) -> None:
+    outcome, folder = jobs.run(
         "import", {"content": content}, method="import", options={"format": format_id}
     )
     assert code_of(outcome) == code
     assert not list(folder.iterdir())
 
 
-def test_a_linkage_of_one_dimension_is_named_as_what_it_is(desk: Desk, tmp_path: Path) -> None:
+def test_a_linkage_of_one_dimension_is_named_as_what_it_is(
+    jobs: JobsInFolder, tmp_path: Path
+) -> None:
     np.save(tmp_path / "row.npy", np.array([0.0, 1.0, 1.0, 2.0]))
-    outcome, _ = desk.run(
+    outcome, _ = jobs.run(
         "import",
         {"content": (tmp_path / "row.npy").read_bytes()},
         method="import",
@@ -331,16 +339,16 @@ def test_a_linkage_of_one_dimension_is_named_as_what_it_is(desk: Desk, tmp_path:
     assert "4 columns" in outcome.error["detail"]
 
 
-def test_inspect(desk: Desk, tmp_path: Path) -> None:
+def test_inspect(jobs: JobsInFolder, tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n3,4\n5,6\n")
     source = Source(role="dataset", kind="dataset", path=table, format="csv")
-    outcome, _ = desk.run("inspect", {"dataset": source}, method="inspect")
+    outcome, _ = jobs.run("inspect", {"dataset": source}, method="inspect")
     assert outcome.result is not None
     assert outcome.result["dataset"]["shape"] == [3, 2]
 
     table.write_text("a,b\n1,2\n3\n")
-    outcome, _ = desk.run("inspect", {"dataset": source}, method="inspect")
+    outcome, _ = jobs.run("inspect", {"dataset": source}, method="inspect")
     assert outcome.error is not None
     assert outcome.error["status"] in (415, 422)
 
@@ -358,60 +366,62 @@ def test_inspect(desk: Desk, tmp_path: Path) -> None:
         ({}, "wrong-input"),
     ],
 )
-def test_the_users_errors_come_back_whole(desk: Desk, inputs: dict[str, Any], code: str) -> None:
-    outcome, folder = desk.run("fit", inputs)
+def test_the_users_errors_come_back_whole(
+    jobs: JobsInFolder, inputs: dict[str, Any], code: str
+) -> None:
+    outcome, folder = jobs.run("fit", inputs)
     assert code_of(outcome) == code
     assert not list(folder.iterdir())
 
 
-def test_where_a_value_is_not_finite(desk: Desk) -> None:
+def test_where_a_value_is_not_finite(jobs: JobsInFolder) -> None:
     logits = np.zeros((5, 3))
     logits[3, 1] = np.inf
-    outcome, _ = desk.run("fit", {"logits": logits})
+    outcome, _ = jobs.run("fit", {"logits": logits})
     assert outcome.error is not None
     assert outcome.error["where"] == {"role": "logits", "row": 3, "column": 1}
 
 
-def test_a_lack_of_memory_is_said(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_memory_is_said(jobs: JobsInFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise MemoryError
 
     monkeypatch.setattr("workers.artifacts.results.save_tree", full)
-    assert code_of(desk.run("fit", {"logits": LOGITS})[0]) == "out-of-memory"
+    assert code_of(jobs.run("fit", {"logits": LOGITS})[0]) == "out-of-memory"
 
 
 def test_faults_of_ours_are_not_taken_for_the_users(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    jobs: JobsInFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
         raise ValueError("a bug")
 
     monkeypatch.setattr("workers.artifacts.results.save_tree", broken)
     with pytest.raises(ValueError, match="a bug"):
-        desk.run("fit", {"logits": LOGITS})
+        jobs.run("fit", {"logits": LOGITS})
 
 
-def test_one_role_twice_is_refused(desk: Desk, tmp_path: Path) -> None:
-    once = desk.source("logits", LOGITS)
+def test_one_role_twice_is_refused(jobs: JobsInFolder, tmp_path: Path) -> None:
+    once = jobs.source("logits", LOGITS)
     request = Request(id="job_x", tenant="t", kind="fit", method="l2h", created_at=now())
     spec = Spec(request=request, sources=(once, once), folder=tmp_path)
     assert code_of(run(spec, lambda _: None)) == "wrong-input"
 
 
-def test_features_are_prepared(desk: Desk) -> None:
-    outcome, _ = desk.run(
+def test_features_are_prepared(jobs: JobsInFolder) -> None:
+    outcome, _ = jobs.run(
         "fit", {"features": POINTS}, method="hac", preprocess=({"step": "pca", "n": 1},)
     )
     assert outcome.result is not None
     assert 0.5 < outcome.result["metrics"]["pca_explained_variance"] < 1.0
-    outcome, _ = desk.run(
+    outcome, _ = jobs.run(
         "fit", {"features": POINTS}, method="hac", preprocess=({"step": "pca", "n": 9},)
     )
     assert code_of(outcome) == "wrong-parameter"
 
 
-def test_new_rows_are_prepared_as_the_model_says(desk: Desk) -> None:
-    _, fitted = desk.run(
+def test_new_rows_are_prepared_as_the_model_says(jobs: JobsInFolder) -> None:
+    _, fitted = jobs.run(
         "fit",
         {"features": POINTS},
         method="kmeans",
@@ -420,11 +430,11 @@ def test_new_rows_are_prepared_as_the_model_says(desk: Desk) -> None:
     )
     # Standardized with the old rows' mean and deviation, not with its own.
     one = {"tree": tree_of(fitted), "features": POINTS[4:5]}
-    outcome, folder = desk.run("predict", one, method="kmeans", options=TREE)
+    outcome, folder = jobs.run("predict", one, method="kmeans", options=TREE)
     assert outcome.error is None
     assert predicted(folder)[0]["leaf"] == loaded(fitted).leaf_of_point[4]
     wide = {"tree": tree_of(fitted), "features": np.ones((1, 7))}
-    outcome, _ = desk.run("predict", wide, method="kmeans", options=TREE)
+    outcome, _ = jobs.run("predict", wide, method="kmeans", options=TREE)
     assert code_of(outcome) == "wrong-shape"
 
 
@@ -440,13 +450,13 @@ def grown(folder: Path) -> Source:
     )
 
 
-def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(desk: Desk) -> None:
+def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(jobs: JobsInFolder) -> None:
     perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
     steps = ({"step": "standardize"},)
-    _, first = desk.run("fit", {"features": POINTS}, preprocess=steps, **perch)
+    _, first = jobs.run("fit", {"features": POINTS}, preprocess=steps, **perch)
     # The points of the base are not among the features, so no silhouette is measured.
     more = {"features": POINTS[2:5] + 0.01, "base": grown(first)}
-    outcome, second = desk.run("fit", more, preprocess=steps, **perch)
+    outcome, second = jobs.run("fit", more, preprocess=steps, **perch)
     assert outcome.error is None
     assert outcome.tree is not None
     assert outcome.tree["n_points"] == 9
@@ -457,37 +467,37 @@ def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(desk: Desk) -> Non
     parent = whole.parent[whole.leaf_of_point]
     assert [parent[row] for row in (2, 3, 4)] == [parent[row] for row in (6, 7, 8)]
     old = {"tree": tree_of(second), "features": np.concatenate([POINTS, more["features"]])}
-    _, placed = desk.run("predict", old, method="perch", options=TREE)
+    _, placed = jobs.run("predict", old, method="perch", options=TREE)
     assert [one["leaf"] for one in predicted(placed)] == whole.leaf_of_point.tolist()
 
 
 @pytest.mark.parametrize("before", [(), ({"step": "l2"},), ({"step": "standardize"},)])
-def test_a_job_that_goes_on_prepares_in_no_other_way(desk: Desk, before: Any) -> None:
+def test_a_job_that_goes_on_prepares_in_no_other_way(jobs: JobsInFolder, before: Any) -> None:
     perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
-    _, first = desk.run("fit", {"features": POINTS + 1}, preprocess=before, **perch)
+    _, first = jobs.run("fit", {"features": POINTS + 1}, preprocess=before, **perch)
     more = {"features": POINTS[:2] + 1, "base": grown(first)}
     other = ({"step": "pca", "n": 2},) if before else ({"step": "l2"},)
     for steps in (other, ()) if before else (other,):
-        outcome, _ = desk.run("fit", more, preprocess=steps, **perch)
+        outcome, _ = jobs.run("fit", more, preprocess=steps, **perch)
         assert code_of(outcome) == "wrong-parameter"
         assert outcome.error is not None
         assert json.dumps(list(before)) in outcome.error["detail"]
 
 
-def test_a_tree_that_grew_is_not_named_by_terms(desk: Desk) -> None:
+def test_a_tree_that_grew_is_not_named_by_terms(jobs: JobsInFolder) -> None:
     perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
-    _, first = desk.run("fit", {"features": POINTS}, **perch)
+    _, first = jobs.run("fit", {"features": POINTS}, **perch)
     more = {"features": POINTS[:2], "base": grown(first), "feature_names": ["a", "b"]}
-    outcome, _ = desk.run("fit", more, name_by="feature_names", **perch)
+    outcome, _ = jobs.run("fit", more, name_by="feature_names", **perch)
     assert code_of(outcome) == "wrong-length"
 
 
-def test_doubled_names_are_warned_of_once(desk: Desk) -> None:
-    outcome, _ = desk.run("fit", {"logits": LOGITS, "names": ["a", "a", "b"]})
+def test_doubled_names_are_warned_of_once(jobs: JobsInFolder) -> None:
+    outcome, _ = jobs.run("fit", {"logits": LOGITS, "names": ["a", "a", "b"]})
     assert len(outcome.warnings) == 1
     assert "more than once" in outcome.warnings[0]
     assert "labels=id" in outcome.warnings[0]
-    outcome, _ = desk.run(
+    outcome, _ = jobs.run(
         "import", {"content": b"(a,a,b);"}, method="import", options={"format": "newick"}
     )
     assert len(outcome.warnings) == 1
@@ -505,23 +515,23 @@ class TestCut:
         monkeypatch.setattr(registry, "methods", lambda: {**known, used.id: used})
 
     @pytest.mark.parametrize("n_pieces", [1, 2, 6])
-    def test_the_tree_is_the_same(self, desk: Desk, n_pieces: int) -> None:
+    def test_the_tree_is_the_same(self, jobs: JobsInFolder, n_pieces: int) -> None:
         fit = {"method": "row-argmax", "n_pieces": n_pieces}
-        outcome, folder = desk.run("fit", {"features": POINTS}, **fit)
+        outcome, folder = jobs.run("fit", {"features": POINTS}, **fit)
         assert outcome.error is None
         assert outcome.result is not None
         assert outcome.result["metrics"] == {"n_pieces": n_pieces}
         tree = results.load_tree(folder / results.TREE, folder / results.LEAF_OF_POINT)
         found = [tree.name[leaf] for leaf in tree.leaf_of_point.tolist()]
         assert [int(str(name)) for name in found] == POINTS.argmax(axis=1).tolist()
-        fractions = [advance.fraction for advance in desk.said]
+        fractions = [advance.fraction for advance in jobs.progress]
         assert fractions == sorted(fractions)
 
-    def test_one_piece_alone_gives_its_arrays(self, desk: Desk) -> None:
+    def test_one_piece_alone_gives_its_arrays(self, jobs: JobsInFolder) -> None:
         piece = {"start": 1, "stop": 4}
-        outcome, folder = desk.run(
+        outcome, folder = jobs.run(
             "fit", {"features": POINTS, "names": NAMES[:2]}, method="row-argmax", piece=piece,
-            then=Step(method="l2h"),
+            then=MethodStep(method="l2h"),
         )  # fmt: skip
         assert outcome == Outcome()
         (file,) = folder.iterdir()
@@ -529,8 +539,8 @@ class TestCut:
         assert list(arrays) == ["label"]
         assert arrays["label"].tolist() == POINTS.argmax(axis=1)[1:4].tolist()
 
-    def test_an_error_of_the_user_in_a_piece(self, desk: Desk) -> None:
-        outcome, folder = desk.run(
+    def test_an_error_of_the_user_in_a_piece(self, jobs: JobsInFolder) -> None:
+        outcome, folder = jobs.run(
             "fit", {"features": POINTS}, method="row-argmax", params={"refused_row": 3}, n_pieces=3
         )
         assert outcome.error is not None

@@ -17,11 +17,11 @@ from safetensors.torch import save as save_torch
 from models.methods.logits.l2h import L2H
 from models.registry import methods
 from models.rows import Rows
+from tests.workers.child.process_kit import child_pool
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import request
-from tests.workers.supervisor.test_inputs import Desk
+from tests.workers.supervisor.inputs_kit import StoredInputs
 from workers.assembly import Assembly, assemble
-from workers.child.process import Limits, Nursery
 from workers.child.remote_rows import RemoteRows
 from workers.child.run import Spec, run
 from workers.child.sources import Source, of_role, values_of
@@ -59,14 +59,14 @@ def settings(settings: WorkerSettings, s3_endpoint: str) -> WorkerSettings:
 
 
 @pytest.fixture
-def desk(assembly: Assembly, tmp_path: Path) -> Desk:
-    folder = tmp_path / "desk"
+def stored(assembly: Assembly, tmp_path: Path) -> StoredInputs:
+    folder = tmp_path / "inputs"
     folder.mkdir()
-    return Desk(assembly, folder)
+    return StoredInputs(assembly, folder)
 
 
-def dataset(desk: Desk, kind: str, **facts: Any) -> str:
-    return desk.dataset(CONTENTS[kind], format=FORMAT.get(kind, kind), **facts)
+def dataset(stored: StoredInputs, kind: str, **facts: Any) -> str:
+    return stored.dataset(CONTENTS[kind], format=FORMAT.get(kind, kind), **facts)
 
 
 def fit(method: str = "l2h", **inputs: Any) -> Request:
@@ -80,10 +80,10 @@ def cached(settings: WorkerSettings) -> list[Path]:
 
 @pytest.mark.parametrize("kind", ["npy", "safetensors", "bfloat16"])
 def test_what_is_read_by_rows_stays_where_it_is(
-    kind: str, desk: Desk, settings: WorkerSettings
+    kind: str, stored: StoredInputs, settings: WorkerSettings
 ) -> None:
     assert L2H.inputs["logits"].by_rows
-    spec = desk.prepared(fit(logits=dataset(desk, kind)))
+    spec = stored.prepared(fit(logits=dataset(stored, kind)))
     source = of_role(spec.sources, "logits")
     assert source.link is not None
     assert source.path is None
@@ -97,8 +97,8 @@ def test_what_is_read_by_rows_stays_where_it_is(
 
 
 @pytest.mark.parametrize("kind", ["fortran", "csv"])
-def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, desk: Desk) -> None:
-    spec = desk.prepared(fit(logits=dataset(desk, kind)))
+def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, stored: StoredInputs) -> None:
+    spec = stored.prepared(fit(logits=dataset(stored, kind)))
     source = of_role(spec.sources, "logits")
     assert source.link is None
     assert source.file.read_bytes() == CONTENTS[kind]
@@ -107,15 +107,15 @@ def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, desk: Desk) -> No
     assert outcome.error is None
 
 
-def test_what_is_small_is_downloaded(desk: Desk, settings: WorkerSettings) -> None:
+def test_what_is_small_is_downloaded(stored: StoredInputs, settings: WorkerSettings) -> None:
     settings = settings.model_copy(update={"stream_bytes": len(CONTENTS["npy"])})
-    desk = Desk(assemble(settings, lambda *_: None), desk._folder)
-    source = of_role(desk.prepared(fit(logits=dataset(desk, "npy"))).sources, "logits")
+    stored = StoredInputs(assemble(settings, lambda *_: None), stored._folder)
+    source = of_role(stored.prepared(fit(logits=dataset(stored, "npy"))).sources, "logits")
     assert source.link is None
     assert source.file.read_bytes() == CONTENTS["npy"]
 
 
-def test_a_method_that_does_not_read_by_rows_never_sees_rows(desk: Desk) -> None:
+def test_a_method_that_does_not_read_by_rows_never_sees_rows(stored: StoredInputs) -> None:
     others = [
         (one.id, role)
         for one in methods().values()
@@ -123,23 +123,23 @@ def test_a_method_that_does_not_read_by_rows_never_sees_rows(desk: Desk) -> None
         if not wanted.by_rows and role in ("logits", "features", "distances")
     ]
     assert others
-    content = {kind: dataset(desk, kind) for kind in ("npy", "bfloat16")}
+    content = {kind: dataset(stored, kind) for kind in ("npy", "bfloat16")}
     for method_id, role in others:
         for kind, dataset_id in content.items():
-            spec = desk.prepared(fit(method_id, **{role: dataset_id}))
+            spec = stored.prepared(fit(method_id, **{role: dataset_id}))
             assert of_role(spec.sources, role).link is None
             value = values_of(spec.sources)[role]
             assert isinstance(value, np.ndarray), (method_id, role, kind)
             assert value.dtype == np.float32
     evaluation = request(kind="evaluate", inputs={"logits": content["npy"]}, options={})
-    assert of_role(desk.prepared(evaluation).sources, "logits").link is None
+    assert of_role(stored.prepared(evaluation).sources, "logits").link is None
 
 
-def test_a_prediction_reads_by_rows_as_the_method_does(desk: Desk) -> None:
-    made, _ = desk.finished()
+def test_a_prediction_reads_by_rows_as_the_method_does(stored: StoredInputs) -> None:
+    made, _ = stored.finished()
     options = {"tree": sibling(made.id, "tr")}
-    rows = desk.dataset(npy(np.eye(3)), format="npy")
-    spec = desk.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
+    rows = stored.dataset(npy(np.eye(3)), format="npy")
+    spec = stored.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
     assert of_role(spec.sources, "logits").link is not None
     assert isinstance(values_of(spec.sources, but="tree")["logits"], RemoteRows)
     outcome = run(spec, lambda _: None)
@@ -148,7 +148,7 @@ def test_a_prediction_reads_by_rows_as_the_method_does(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("kind", ["npy", "fortran", "safetensors", "bfloat16"])
-def test_a_local_file_read_by_rows(kind: str, desk: Desk, tmp_path: Path) -> None:
+def test_a_local_file_read_by_rows(kind: str, stored: StoredInputs, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(CONTENTS[kind])
     where = {"kind": "dataset", "path": tmp_path / "x", "format": FORMAT.get(kind, kind)}
     source = Source(role="logits", by_rows=True, **where)  # type: ignore[arg-type]
@@ -162,51 +162,52 @@ def test_a_local_file_read_by_rows(kind: str, desk: Desk, tmp_path: Path) -> Non
     np.testing.assert_array_equal(rows.values(0, 300), expected)
 
 
-def test_an_inspection_reads_no_more_than_the_header(desk: Desk, settings: WorkerSettings) -> None:
-    found = dataset(desk, "bfloat16", status="inspecting")
-    spec = desk.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
+def test_an_inspection_reads_no_more_than_the_header(
+    stored: StoredInputs, settings: WorkerSettings
+) -> None:
+    found = dataset(stored, "bfloat16", status="inspecting")
+    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
     outcome = run(spec, lambda _: None)
     assert outcome.result == {"dataset": {"shape": [300, 6], "dtype": "bfloat16"}}
     assert cached(settings) == []
 
 
-def test_an_object_deleted_before_its_job_reads_it(desk: Desk) -> None:
-    logits = dataset(desk, "npy")
-    spec = desk.prepared(fit(logits=logits))
-    desk.parts.datasets.delete("ada", logits)
+def test_an_object_deleted_before_its_job_reads_it(stored: StoredInputs) -> None:
+    logits = dataset(stored, "npy")
+    spec = stored.prepared(fit(logits=logits))
+    stored.parts.datasets.delete("ada", logits)
     outcome = run(spec, lambda _: None)
     assert outcome.error is not None
     assert outcome.error["type"] == "/problems/input-deleted"
     assert outcome.error["where"] == {"role": "logits"}
     assert SECRET not in outcome.model_dump_json()
-    assert desk.refused(fit(logits=logits)).code == "input-deleted"
+    assert stored.refused(fit(logits=logits)).code == "input-deleted"
 
 
 @pytest.fixture
 def supervisor(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> Iterator[Supervisor]:
-    nursery = Nursery(Limits(threads=1), spares=0)
     scratch = tmp_path / "scratch" / "w"
     scratch.mkdir(parents=True)
-    yield Supervisor(settings, assembly, nursery, scratch=scratch, threads=1, worker="w")
-    nursery.close()
+    with child_pool(0, threads=1) as pool:
+        yield Supervisor(settings, assembly, pool, scratch=scratch, threads=1, worker="w")
 
 
 def test_a_job_on_s3_makes_no_local_copy(
-    supervisor: Supervisor, desk: Desk, settings: WorkerSettings, valkey: Server
+    supervisor: Supervisor, stored: StoredInputs, settings: WorkerSettings, valkey: Server
 ) -> None:
-    parts = desk.parts
+    parts = stored.parts
     parents = []
     for kind in ("npy", "safetensors"):
-        asked = fit(logits=dataset(desk, kind))
-        parts.ledger.submit(asked, {})
-        supervisor.run(asked.id)
-        record = parts.ledger.get("ada", asked.id)
+        job = fit(logits=dataset(stored, kind))
+        parts.ledger.submit(job, {})
+        supervisor.run(job.id)
+        record = parts.ledger.get("ada", job.id)
         assert record is not None
         assert record.status == "succeeded", record.error
         assert cached(settings) == []
-        tree = parts.trees.load("ada", sibling(asked.id, "tr"))
+        tree = parts.trees.load("ada", sibling(job.id, "tr"))
         assert tree is not None
         parents.append(tree.parent.tolist())
         for file in cached(settings):
@@ -216,5 +217,5 @@ def test_a_job_on_s3_makes_no_local_copy(
     kept = [parts.blobs.get(key) for key in parts.blobs.keys("")]
     kept += [file.read_bytes() for file in valkey.folder.rglob("*.aof")]
     assert len(kept) > 8
-    assert any(asked.id.encode() in content for content in kept)
+    assert any(job.id.encode() in content for content in kept)
     assert all(SECRET.encode() not in content for content in kept)

@@ -3,77 +3,78 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.workers.jobs_kit import Sent, end, request, result_folder
+from models.errors import UsageError
+from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly
-from workers.errors import FatalError, StoreFull, StoreUnavailable, problem_of
+from workers.errors import FatalError, Missing, StoreFull, StoreUnavailable, problem_of
 from workers.model import Advance, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.redis.events import Events
-from workers.stores.redis.records import Records
+from workers.stores.redis.records import CANCEL_S, Records
 
 
 def test_an_attempt_from_claim_to_result(assembly: Assembly, tmp_path: Path) -> None:
     ledger = assembly.ledger
-    asked = request()
-    first = ledger.submit(asked)
-    claim = ledger.claim(asked.id, "w")
+    job = request()
+    first = ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
-    assert claim.request == asked
+    assert claim.request == job
     assert claim.attempt == 1
-    running = ledger.get("ada", asked.id)
+    running = ledger.get("ada", job.id)
     assert running is not None
     assert (running.status, running.started_at) == ("running", claim.started_at)
     assert ledger.beat(claim) == "on"
     assert ledger.beat(claim, Advance(fraction=0.5, stage="merging", eta_s=2.0)) == "on"
-    half = ledger.get("ada", asked.id)
+    half = ledger.get("ada", job.id)
     assert half is not None
     assert half.progress == Advance(fraction=0.5, stage="merging", eta_s=2.0)
     assert first.version < running.version < half.version
 
     assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
-    done = ledger.get("ada", asked.id)
+    done = ledger.get("ada", job.id)
     assert done is not None
     assert done.status == "succeeded"
     assert done.result == {
-        "tree": sibling(asked.id, "tr"),
+        "tree": sibling(job.id, "tr"),
         "model": None,
         "metrics": {"height": 1.5},
     }
     assert done.warnings == ("odd",)
     assert done.progress.fraction == 1.0
     assert done.version > half.version
-    kept = ledger.end_of("ada", asked.id)
+    kept = ledger.end_of("ada", job.id)
     assert kept is not None
     assert [file.name for file in kept.files] == ["leaf_of_point.npy", "tree.arrow"]
     assert all(file.size == 7 and len(file.sha256) == 64 for file in kept.files)
-    assert assembly.blobs.get(layout.attempt("ada", asked.id, claim.fence, "tree.arrow")) == (
+    assert assembly.blobs.get(layout.attempt("ada", job.id, claim.fence, "tree.arrow")) == (
         b"columns"
     )
-    assert assembly.blobs.size(layout.open_marker("ada", asked.id)) is None
+    assert assembly.blobs.size(layout.open_marker("ada", job.id)) is None
     assert ledger.counts() == {"queued": 0, "running": 0, "succeeded": 1}
-    assert ledger.claim(asked.id, "w") is None
+    assert ledger.claim(job.id, "w") is None
     assert ledger.beat(claim) == "lost"
     assert ledger.finish(claim, end(claim), tmp_path / "result")
-    assert ledger.get("ada", asked.id) == done
-    tree = assembly.trees.record("ada", sibling(asked.id, "tr"))
+    assert ledger.get("ada", job.id) == done
+    tree = assembly.trees.record("ada", sibling(job.id, "tr"))
     assert tree is not None
-    assert (tree.job, tree.name, tree.n_nodes) == (asked.id, "a tree", 3)
+    assert (tree.job, tree.name, tree.n_nodes) == (job.id, "a tree", 3)
 
 
 def test_a_failed_job_says_why(assembly: Assembly) -> None:
-    asked = request()
-    assembly.ledger.submit(asked)
-    claim = assembly.ledger.claim(asked.id, "w")
+    job = request()
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
     why = {"type": "/problems/not-finite", "title": "No", "status": 422, "detail": "Row 3."}
     assert assembly.ledger.finish(claim, end(claim, "failed", error=why))
-    record = assembly.ledger.get("ada", asked.id)
+    record = assembly.ledger.get("ada", job.id)
     assert record is not None
     assert (record.status, record.error, record.result) == ("failed", why, None)
     assert assembly.trees.page("ada") == ([], None)
@@ -83,13 +84,13 @@ def test_a_leased_job_is_not_given_twice_until_the_lease_ends(
     assembly: Assembly, lapse: Callable[[str], None], tmp_path: Path
 ) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
-    first = ledger.claim(asked.id, "one")
+    job = request()
+    ledger.submit(job)
+    first = ledger.claim(job.id, "one")
     assert first is not None
-    assert ledger.claim(asked.id, "two") is None
-    lapse(asked.id)
-    second = ledger.claim(asked.id, "two")
+    assert ledger.claim(job.id, "two") is None
+    lapse(job.id)
+    second = ledger.claim(job.id, "two")
     assert second is not None
     ledger.give_back(first, spend=True)
     assert (second.attempt, second.started_at) == (2, first.started_at)
@@ -98,10 +99,10 @@ def test_a_leased_job_is_not_given_twice_until_the_lease_ends(
     assert ledger.beat(second) == "on"
     assert ledger.finish(second, end(second), result_folder(tmp_path / "two", "second"))
     assert not ledger.finish(first, end(first), tmp_path / "one")
-    kept = ledger.end_of("ada", asked.id)
+    kept = ledger.end_of("ada", job.id)
     assert kept is not None
     assert kept.fence == second.fence
-    held = set(assembly.blobs.keys(layout.attempts("ada", asked.id)))
+    held = set(assembly.blobs.keys(layout.attempts("ada", job.id)))
     assert {key.split("/")[3] for key in held} == {second.fence}
 
 
@@ -109,25 +110,25 @@ def test_a_lost_worker_sends_the_job_back_until_attempts_run_out(
     assembly: Assembly, lapse: Callable[[str], None], sent: Sent
 ) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
+    job = request()
+    ledger.submit(job)
     for attempt in (1, 2, 3):
-        claim = ledger.claim(asked.id, "w")
+        claim = ledger.claim(job.id, "w")
         assert claim is not None
         assert claim.attempt == attempt
         sent.clear()
-        lapse(asked.id)
+        lapse(job.id)
         assert ledger.sweep() == 1
-        record = ledger.get("ada", asked.id)
+        record = ledger.get("ada", job.id)
         assert record is not None
         if attempt < 3:
             assert record.status == "queued"
-            assert sent == [("cpu", asked.id)]
+            assert sent == [("cpu", job.id)]
     assert record.status == "failed"
     assert record.error is not None
     assert record.error["type"] == "/problems/worker-lost"
     assert sent == []
-    kept = ledger.end_of("ada", asked.id)
+    kept = ledger.end_of("ada", job.id)
     assert kept is not None
     assert (kept.status, kept.error) == ("failed", record.error)
 
@@ -136,13 +137,13 @@ def test_a_claim_also_ends_a_job_out_of_attempts(
     assembly: Assembly, lapse: Callable[[str], None]
 ) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
+    job = request()
+    ledger.submit(job)
     for _ in range(3):
-        assert ledger.claim(asked.id, "w") is not None
-        lapse(asked.id)
-    assert ledger.claim(asked.id, "w") is None
-    record = ledger.get("ada", asked.id)
+        assert ledger.claim(job.id, "w") is not None
+        lapse(job.id)
+    assert ledger.claim(job.id, "w") is None
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == "failed"
 
@@ -150,10 +151,10 @@ def test_a_claim_also_ends_a_job_out_of_attempts(
 @pytest.mark.parametrize("spend", [True, False])
 def test_an_attempt_given_back(assembly: Assembly, sent: Sent, spend: bool) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
+    job = request()
+    ledger.submit(job)
     for attempt in range(1, 6):
-        claim = ledger.claim(asked.id, "w")
+        claim = ledger.claim(job.id, "w")
         if spend and attempt == 4:
             assert claim is None
             break
@@ -162,17 +163,17 @@ def test_an_attempt_given_back(assembly: Assembly, sent: Sent, spend: bool) -> N
         sent.clear()
         ledger.give_back(claim, spend=spend)
         ledger.give_back(claim, spend=spend)
-        assert sent == ([] if spend and attempt == 3 else [("cpu", asked.id)])
+        assert sent == ([] if spend and attempt == 3 else [("cpu", job.id)])
         assert ledger.beat(claim) == "lost"
-    record = ledger.get("ada", asked.id)
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == ("failed" if spend else "queued")
 
 
 def test_given_back_for_later(assembly: Assembly, sent: Sent) -> None:
-    asked = request()
-    assembly.ledger.submit(asked)
-    claim = assembly.ledger.claim(asked.id, "w")
+    job = request()
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
     sent.clear()
     assembly.ledger.give_back(claim, spend=True, delay_s=0.2)
@@ -180,7 +181,7 @@ def test_given_back_for_later(assembly: Assembly, sent: Sent) -> None:
     assert sent == []
     time.sleep(0.25)
     assembly.ledger.sweep()
-    assert sent == [("cpu", asked.id)]
+    assert sent == [("cpu", job.id)]
 
 
 @pytest.mark.parametrize("where", ["record", "end", "second file"])
@@ -188,9 +189,9 @@ def test_publishing_may_fail_anywhere_and_be_tried_again(
     assembly: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     ledger, blobs = assembly.ledger, assembly.blobs
-    asked = request()
-    ledger.submit(asked)
-    claim = ledger.claim(asked.id, "w")
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
     folder = result_folder(tmp_path / "result")
 
@@ -212,16 +213,16 @@ def test_publishing_may_fail_anywhere_and_be_tried_again(
             patch.setattr(blobs, "put_files", one_then_fail)
         with pytest.raises(StoreUnavailable):
             ledger.finish(claim, end(claim), folder)
-    record = ledger.get("ada", asked.id)
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == "running"
-    assert (ledger.end_of("ada", asked.id) is None) == (where != "record")
+    assert (ledger.end_of("ada", job.id) is None) == (where != "record")
     assert ledger.finish(claim, end(claim), folder)
     assert ledger.finish(claim, end(claim), folder)
-    record = ledger.get("ada", asked.id)
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == "succeeded"
-    names = {key.rpartition("/")[2] for key in blobs.keys(layout.attempts("ada", asked.id))}
+    names = {key.rpartition("/")[2] for key in blobs.keys(layout.attempts("ada", job.id))}
     assert names == {"tree.arrow", "leaf_of_point.npy"}
 
 
@@ -231,37 +232,37 @@ def test_an_end_in_the_store_is_adopted_by_whoever_sees_it(
     """The worker dies between the terminal object and the record."""
     ledger = assembly.ledger
     for see in (lambda job_id: ledger.claim(job_id, "w"), lambda _: ledger.sweep()):
-        asked = request()
-        ledger.submit(asked)
-        claim = ledger.claim(asked.id, "w")
+        job = request()
+        ledger.submit(job)
+        claim = ledger.claim(job.id, "w")
         assert claim is not None
         with monkeypatch.context() as patch:
             patch.setattr(ledger._endings, "settle", lambda *_: "ok")
             assert ledger.finish(claim, end(claim))
-        lapse(asked.id)
-        see(asked.id)
-        record = ledger.get("ada", asked.id)
+        lapse(job.id)
+        see(job.id)
+        record = ledger.get("ada", job.id)
         assert record is not None
         assert (record.status, record.attempt) == ("succeeded", 1)
 
 
 def test_a_link_in_a_result_is_refused(assembly: Assembly, tmp_path: Path) -> None:
-    asked = request()
-    assembly.ledger.submit(asked)
-    claim = assembly.ledger.claim(asked.id, "w")
+    job = request()
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
     folder = result_folder(tmp_path / "result")
     (folder / "passwords").symlink_to("/etc/passwd")
     with pytest.raises(FatalError):
         assembly.ledger.finish(claim, end(claim), folder)
-    assert assembly.ledger.end_of("ada", asked.id) is None
+    assert assembly.ledger.end_of("ada", job.id) is None
 
 
 def test_events_are_numbered_capped_and_end(assembly: Assembly, settings: WorkerSettings) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
-    claim = ledger.claim(asked.id, "w")
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
     ledger.log(claim, "a line" * 10_000)
     for step in range(150):
@@ -269,14 +270,14 @@ def test_events_are_numbered_capped_and_end(assembly: Assembly, settings: Worker
         ledger.beat(claim, Advance(fraction=step / 150))
     ledger.finish(claim, end(claim))
     ledger.log(claim, "too late")
-    found = Events(assembly.redis, settings.key_prefix).after(asked.id)
+    found = Events(assembly.redis, settings.key_prefix).after(job.id)
     assert len(found) == 100
     numbers = [int(event.id.partition("-")[2]) for event in found]
     assert numbers == list(range(numbers[0], numbers[0] + 100))
     assert numbers[-1] == 1 + 1 + 1 + 150 + 1
     assert [event.kind for event in found] == ["progress"] * 99 + ["done"]
     assert found[-1].status == "succeeded"
-    assert assembly.redis.ttl(f"{settings.key_prefix}events:{asked.id}") > 0
+    assert assembly.redis.ttl(f"{settings.key_prefix}events:{job.id}") > 0
 
 
 def test_workers_are_counted(assembly: Assembly) -> None:
@@ -292,16 +293,16 @@ def test_a_job_out_of_attempts_shows_why_the_last_one_was_given_back(assembly: A
     ledger = assembly.ledger
     full = problem_of(StoreFull())
     away = problem_of(StoreUnavailable())
-    asked = request()
-    ledger.submit(asked)
+    job = request()
+    ledger.submit(job)
     for why in (full, None, away):
-        record = ledger.get("ada", asked.id)
+        record = ledger.get("ada", job.id)
         assert record is not None
         assert record.error is None
-        claim = ledger.claim(asked.id, "w")
+        claim = ledger.claim(job.id, "w")
         assert claim is not None
         ledger.give_back(claim, spend=True, why=why)
-    record, kept = ledger.get("ada", asked.id), ledger.end_of("ada", asked.id)
+    record, kept = ledger.get("ada", job.id), ledger.end_of("ada", job.id)
     assert record is not None
     assert kept is not None
     assert (record.status, record.error, kept.error) == ("failed", away, away)
@@ -312,18 +313,224 @@ def test_why_it_failed_outlives_whoever_was_to_say_so(
 ) -> None:
     """Killed between the record and the terminal object: a sweeper goes on from there."""
     ledger, records = assembly.ledger, Records(assembly.redis, settings)
-    asked = request()
-    ledger.submit(asked)
+    job = request()
+    ledger.submit(job)
     for _ in range(settings.max_attempts - 1):
-        claim = ledger.claim(asked.id, "w")
+        claim = ledger.claim(job.id, "w")
         assert claim is not None
         ledger.give_back(claim, spend=True)
-    claim = ledger.claim(asked.id, "w")
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
     full = problem_of(StoreFull())
-    outcome = records.release(asked.id, claim.fence, spend=True, due_s=0.0, lapsed=False, why=full)
+    outcome = records.release(job.id, claim.fence, spend=True, due_s=0.0, lapsed=False, why=full)
     assert outcome == "exhausted"
     ledger.sweep()
-    record = ledger.get("ada", asked.id)
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert (record.status, record.error) == ("failed", full)
+
+
+def test_pages_by_status_and_method(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    jobs = [request(method=("hac", "l2h")[number % 2]) for number in range(10)]
+    for job in jobs:
+        ledger.submit(job)
+    ledger.submit(request("bob"))
+    ledger.submit(request(kind="inspect", options={"dataset": "ds_1"}))
+    for job in jobs[:4]:
+        ledger.cancel("ada", job.id)
+    newest = [job.id for job in sorted(jobs, key=lambda job: job.id, reverse=True)]
+
+    def pages(limit: int, **filters: str) -> list[str]:
+        found, cursor = ledger.page("ada", limit=limit, **filters)
+        ids = [record.id for record in found]
+        while cursor is not None:
+            found, cursor = ledger.page("ada", limit=limit, cursor=cursor, **filters)
+            assert len(found) <= limit
+            ids += [record.id for record in found]
+        return ids
+
+    cancelled = {job.id for job in jobs[:4]}
+    hac = {job.id for job in jobs[::2]}
+    for limit in (1, 3, 10, 50):
+        assert pages(limit) == newest
+        assert pages(limit, status="cancelled") == [i for i in newest if i in cancelled]
+        assert pages(limit, method="hac") == [i for i in newest if i in hac]
+        assert pages(limit, status="queued", method="hac") == [
+            i for i in newest if i in hac - cancelled
+        ]
+        assert pages(limit, status="running") == []
+
+
+def test_cursors_survive_what_comes_and_goes(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    jobs = sorted((request() for _ in range(6)), key=lambda job: job.id)
+    for job in jobs:
+        ledger.submit(job)
+    newest = [job.id for job in reversed(jobs)]
+    first, cursor = ledger.page("ada", limit=3)
+    assert [record.id for record in first] == newest[:3]
+    ledger.submit(request())
+    ledger.delete("ada", newest[2])
+    ledger.delete("ada", newest[4])
+    second, cursor = ledger.page("ada", limit=3, cursor=cursor)
+    assert [record.id for record in second] == [newest[3], newest[5]]
+    assert cursor is None
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "!", "a", "aGVsbG8=", "é", "aGVsbG8gd29ybGQ", "A" * 500 + "B"]
+)
+def test_wrong_cursors(assembly: Assembly, cursor: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        assembly.ledger.page("ada", cursor=cursor)
+    assert refused.value.code == "bad-cursor"
+
+
+def test_cancel_of_a_queued_job_is_at_once(assembly: Assembly) -> None:
+    job = request()
+    assembly.ledger.submit(job)
+    assert assembly.ledger.cancel("bob", job.id) is None
+    record = assembly.ledger.cancel("ada", job.id)
+    assert record is not None
+    assert record.status == "cancelled"
+    assert record.finished_at is not None
+    assert assembly.ledger.claim(job.id, "w") is None
+    assert assembly.ledger.cancel("ada", job.id) == record
+    kept = assembly.ledger.end_of("ada", job.id)
+    assert kept is not None
+    assert kept.status == "cancelled"
+
+
+def test_cancel_of_a_running_job_reaches_its_worker(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    record = ledger.cancel("ada", job.id)
+    assert record is not None
+    assert record.status == "cancelling"
+    assert ledger.cancel("ada", job.id) == record
+    assert ledger.beat(claim, Advance(fraction=0.1)) == "cancel"
+    assert ledger.finish(claim, end(claim, "cancelled"))
+    record = ledger.get("ada", job.id)
+    assert record is not None
+    assert record.status == "cancelled"
+
+
+def test_a_cancelled_job_ends_whether_its_worker_obeys_or_is_dead(
+    assembly: Assembly, settings: WorkerSettings, lapse: Callable[[str], None], tmp_path: Path
+) -> None:
+    ledger = assembly.ledger
+    stubborn, dead = request(), request()
+    claims = []
+    for job in (stubborn, dead):
+        ledger.submit(job)
+        claims.append(ledger.claim(job.id, "w"))
+        ledger.cancel("ada", job.id)
+    assert claims[0] is not None
+    score = assembly.redis.zscore(f"{settings.key_prefix}due", stubborn.id)
+    assert score is not None
+    assert score / 1000 - time.time() <= min(CANCEL_S, settings.lease_s) + 0.1
+    # The time for obeying is over for one although it beats, the other's lease has run out.
+    assembly.redis.hset(f"{settings.key_prefix}job:{stubborn.id}", "cancel_by", 1)
+    assert ledger.beat(claims[0]) == "cancel"
+    lapse(dead.id)
+    assert ledger.sweep() == 2
+    for job in (stubborn, dead):
+        record = ledger.get("ada", job.id)
+        assert record is not None
+        assert record.status == "cancelled"
+    assert ledger.beat(claims[0]) == "lost"
+    assert not ledger.finish(claims[0], end(claims[0]), result_folder(tmp_path / "late"))
+    assert list(assembly.blobs.keys(layout.attempts("ada", stubborn.id))) == []
+
+
+def test_a_cancelled_job_given_back_is_cancelled(assembly: Assembly) -> None:
+    job = request()
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
+    assert claim is not None
+    assembly.ledger.cancel("ada", job.id)
+    assembly.ledger.give_back(claim, spend=False)
+    record = assembly.ledger.get("ada", job.id)
+    assert record is not None
+    assert record.status == "cancelled"
+
+
+def test_delete_leaves_nothing(
+    assembly: Assembly, tmp_path: Path, settings: WorkerSettings
+) -> None:
+    ledger = assembly.ledger
+    queued, running, ended = request(), request(), request()
+    for job in (queued, running, ended):
+        ledger.submit(job, {"features": b"[]"})
+    claim, late = ledger.claim(ended.id, "w"), ledger.claim(running.id, "w")
+    assert claim is not None
+    assert late is not None
+    ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    for job in (queued, running, ended):
+        assert not ledger.delete("bob", job.id)
+        assert ledger.delete("ada", job.id)
+        assert ledger.get("ada", job.id) is None
+        assert not ledger.delete("ada", job.id)
+    assert ledger.beat(late) == "lost"
+    assert not ledger.finish(late, end(late), result_folder(tmp_path / "late"))
+    assert everything(assembly) == set()
+    assert ledger.page("ada") == ([], None)
+    assert assembly.trees.page("ada") == ([], None)
+    assert set(ledger.counts().values()) == {0}
+    left = {key.removeprefix(settings.key_prefix) for key in assembly.redis.keys("*")}
+    assert left <= {"counts", "queued", "built"}
+
+
+def test_a_job_deleted_while_its_worker_publishes_stays_deleted(
+    assembly: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, blobs = assembly.ledger, assembly.blobs
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    put_files = blobs.put_files
+
+    def delete_first(files: dict[str, Path]) -> None:
+        ledger.delete("ada", job.id)
+        put_files(files)
+
+    monkeypatch.setattr(blobs, "put_files", delete_first)
+    assert not ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    assert everything(assembly) == set()
+    assert ledger.get("ada", job.id) is None
+    assert assembly.trees.page("ada") == ([], None)
+
+
+def test_a_deleted_job_is_not_claimed(assembly: Assembly) -> None:
+    """The request is gone, the record not yet: a deletion was cut off."""
+    job = request()
+    assembly.ledger.submit(job)
+    assembly.blobs.delete(layout.job("ada", job.id, "request.json"))
+    assert assembly.ledger.claim(job.id, "w") is None
+    assert assembly.ledger.get("ada", job.id) is None
+
+
+def test_a_job_deleted_while_its_files_are_published_leaves_nothing(
+    assembly: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, blobs = assembly.ledger, assembly.blobs
+    job = request()
+    ledger.submit(job, {"features": b"[]"})
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    put_files = blobs.put_files
+
+    def overtaken(files: Mapping[str, Path]) -> None:
+        put_files(files)
+        ledger.delete("ada", job.id)
+        raise Missing("several files")
+
+    monkeypatch.setattr(blobs, "put_files", overtaken)
+    assert not ledger.finish(claim, end(claim), result_folder(tmp_path / "done", "0"))
+    assert ledger.get("ada", job.id) is None
+    assert not [key for key in blobs.keys("") if job.id in key]

@@ -57,21 +57,21 @@ class Storm:
     def submit(self, number: int) -> None:
         ledger, dice = self.part().ledger, random.Random(self.seed + number)
         for _ in range(self.n_jobs // SUBMITTERS):
-            asked = request()
+            job = request()
             try:
-                ledger.submit(asked, {"features": b"[]"})
+                ledger.submit(job, {"features": b"[]"})
             except TransientError:
                 continue
             with self.lock:
-                self.accepted.append(asked.id)
+                self.accepted.append(job.id)
             if dice.random() < 0.2:
                 time.sleep(dice.random() * 0.05)
-                ledger.cancel("ada", asked.id)
+                ledger.cancel("ada", job.id)
             elif dice.random() < 0.1:
                 time.sleep(dice.random() * 0.05)
                 with self.lock:
-                    self.deleted.add(asked.id)
-                assert ledger.delete("ada", asked.id)
+                    self.deleted.add(job.id)
+                assert ledger.delete("ada", job.id)
 
     def work(self, number: int) -> None:
         ledger, dice = self.part().ledger, random.Random(self.seed - 1 - number)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from models.errors import UsageError
-from tests.workers.artifacts.test_datasets import dataset
 from tests.workers.conftest import Server
-from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
+from tests.workers.jobs_kit import Sent, dataset, end, everything, request, result_folder
 from workers.assembly import Assembly, assemble
 from workers.errors import StoreUnavailable
 from workers.model import new_id, sibling
@@ -34,14 +33,14 @@ def test_a_rebuild_restores_all_that_was_accepted(
     done = [request(then={"method": "l2h"}) for _ in range(2)]
     datasets.create(dataset("ds_1", status="inspecting"))
     datasets.create(dataset("ds_2", role="labels"))
-    for asked in (queued, running, cancelled, failed, inspection, *done):
-        ledger.submit(asked, {"features": b"[]"})
+    for job in (queued, running, cancelled, failed, inspection, *done):
+        ledger.submit(job, {"features": b"[]"})
     ledger.cancel("ada", cancelled.id)
-    claims = {asked.id: ledger.claim(asked.id, "w") for asked in (running, failed, *done)}
+    claims = {job.id: ledger.claim(job.id, "w") for job in (running, failed, *done)}
     ledger.finish(claims[failed.id], end(claims[failed.id], "failed"))
-    for number, asked in enumerate(done):
-        folder = result_folder(tmp_path / asked.id, str(number))
-        ledger.finish(claims[asked.id], end(claims[asked.id]), folder)
+    for number, job in enumerate(done):
+        folder = result_folder(tmp_path / job.id, str(number))
+        ledger.finish(claims[job.id], end(claims[job.id]), folder)
     trees.delete("ada", sibling(done[1].id, "tr"))
 
     before = {record.id: record for record in ledger.page("ada")[0]}
@@ -83,22 +82,22 @@ def test_a_rebuild_restores_all_that_was_accepted(
 def test_what_is_looked_up_is_restored_first(assembly: Assembly, tmp_path: Path) -> None:
     """Nothing that exists is ever answered 404."""
     ledger = assembly.ledger
-    asked, made = request(), request()
-    ledger.submit(asked)
+    job, made = request(), request()
+    ledger.submit(job)
     ledger.submit(made)
     claim = ledger.claim(made.id, "w")
     assert claim is not None
     ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
     assembly.datasets.create(dataset("ds_1"))
     for look in (
-        lambda: ledger.get("ada", asked.id),
+        lambda: ledger.get("ada", job.id),
         lambda: ledger.page("ada")[0],
         lambda: ledger.cancel("ada", made.id),
         lambda: assembly.trees.record("ada", sibling(made.id, "tr")),
         lambda: assembly.trees.page("ada")[0],
         lambda: assembly.datasets.get("ada", "ds_1"),
         lambda: assembly.datasets.page("ada")[0],
-        lambda: ledger.claim(asked.id, "w"),
+        lambda: ledger.claim(job.id, "w"),
     ):
         assembly.redis.flushall()
         assert look()
@@ -108,9 +107,9 @@ def test_after_a_restart_leases_go_on(
     assembly: Assembly, valkey: Server, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
-    claim = ledger.claim(asked.id, "w")
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
     ledger.rebuild()
     valkey.stop()
@@ -125,14 +124,14 @@ def test_a_result_published_while_redis_has_lost_all_counts(
     assembly: Assembly, tmp_path: Path
 ) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
-    claim = ledger.claim(asked.id, "w")
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
     assembly.redis.flushall()
     assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
     ledger.rebuild()
-    record = ledger.get("ada", asked.id)
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == "succeeded"
     assert len(assembly.trees.page("ada")[0]) == 1
@@ -140,8 +139,8 @@ def test_a_result_published_while_redis_has_lost_all_counts(
 
 def test_rebuilds_at_once_double_nothing(settings: WorkerSettings, assembly: Assembly) -> None:
     jobs = [request() for _ in range(60)]
-    for asked in jobs:
-        assembly.ledger.submit(asked)
+    for job in jobs:
+        assembly.ledger.submit(job)
     assembly.redis.flushall()
     restored: list[int] = []
     others = [assemble(settings, lambda queue, job_id: None).ledger for _ in range(4)]
@@ -204,9 +203,9 @@ def test_idempotency_keys_come_back(assembly: Assembly) -> None:
 def test_what_was_never_accepted_does_not_come_back(assembly: Assembly) -> None:
     ledger, blobs = assembly.ledger, assembly.blobs
     young, old = request(), request(id="job_01e00000000000000000000000")
-    for asked in (young, old):
-        key = layout.job("ada", asked.id, "request.json")
-        blobs.put(key, asked.model_dump_json().encode())
+    for job in (young, old):
+        key = layout.job("ada", job.id, "request.json")
+        blobs.put(key, job.model_dump_json().encode())
     blobs.put(layout.open_marker("ada", "job_nothing"), b"", create=True)
     blobs.put(layout.dataset("ada", "ds_01e00000000000000000000000", "content"), b"abandoned")
     blobs.put(layout.dataset("ada", new_id("ds"), "content"), b"still coming")
@@ -232,9 +231,9 @@ def test_a_deletion_cut_off_anywhere_is_completed_or_can_be_repeated(
 ) -> None:
     """The deletion is killed after so many of its six steps; then Redis may lose its data."""
     ledger, blobs = assembly.ledger, assembly.blobs
-    asked = request()
-    ledger.submit(asked, {"features": b"[]"})
-    claim = ledger.claim(asked.id, "w")
+    job = request()
+    ledger.submit(job, {"features": b"[]"})
+    claim = ledger.claim(job.id, "w")
     assert claim is not None
     ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
     done = 0
@@ -254,19 +253,19 @@ def test_a_deletion_cut_off_anywhere_is_completed_or_can_be_repeated(
         for owner, name in steps:
             patch.setattr(owner, name, killed_after(getattr(owner, name)))
         with nullcontext() if survived == 6 else pytest.raises(Killed):
-            ledger.delete("ada", asked.id)
+            ledger.delete("ada", job.id)
     assert done == survived
-    assert (ledger.get("ada", asked.id) is not None) == (survived < 2)
+    assert (ledger.get("ada", job.id) is not None) == (survived < 2)
     if lost:
         assembly.redis.flushall()
         ledger.rebuild()
-        assert (ledger.get("ada", asked.id) is not None) == (survived < 1)
-    if ledger.get("ada", asked.id) is not None:
-        assert ledger.delete("ada", asked.id)
+        assert (ledger.get("ada", job.id) is not None) == (survived < 1)
+    if ledger.get("ada", job.id) is not None:
+        assert ledger.delete("ada", job.id)
     else:
         assembly.redis.flushall()
         ledger.rebuild()
-    assert ledger.get("ada", asked.id) is None
+    assert ledger.get("ada", job.id) is None
     assert everything(assembly) == set()
     assert assembly.trees.page("ada") == ([], None)
 
@@ -275,8 +274,8 @@ def test_a_marker_left_behind_by_an_ended_job_goes(assembly: Assembly, tmp_path:
     """The worker died between writing the end and removing the marker."""
     ledger, blobs = assembly.ledger, assembly.blobs
     over, waiting = request(), request()
-    for asked in (over, waiting):
-        ledger.submit(asked, {"features": b"[]"})
+    for job in (over, waiting):
+        ledger.submit(job, {"features": b"[]"})
     claim = ledger.claim(over.id, "w")
     assert claim is not None
     ledger.finish(claim, end(claim), result_folder(tmp_path / "done", "0"))

@@ -18,20 +18,20 @@ from workers.stores.objects import layout
 
 
 def test_submit_keeps_the_request_before_it_answers(assembly: Assembly, sent: Sent) -> None:
-    asked = request(name="first", then={"method": "l2h"})
-    record = assembly.ledger.submit(asked, {"features": b"[[1.5]]"})
+    job = request(name="first", then={"method": "l2h"})
+    record = assembly.ledger.submit(job, {"features": b"[[1.5]]"})
     assert record.status == "queued"
     assert (record.id, record.name, record.attempt, record.then) == (
-        asked.id,
+        job.id,
         "first",
         0,
-        asked.then,
+        job.then,
     )
-    assert assembly.ledger.get("ada", asked.id) == record
-    assert assembly.ledger.get("bob", asked.id) is None
-    assert sent == [("cpu", asked.id)]
-    assert assembly.blobs.get(layout.inline("ada", asked.id, "features")) == b"[[1.5]]"
-    assert assembly.blobs.size(layout.open_marker("ada", asked.id)) == 0
+    assert assembly.ledger.get("ada", job.id) == record
+    assert assembly.ledger.get("bob", job.id) is None
+    assert sent == [("cpu", job.id)]
+    assert assembly.blobs.get(layout.inline("ada", job.id, "features")) == b"[[1.5]]"
+    assert assembly.blobs.size(layout.open_marker("ada", job.id)) == 0
     assert assembly.ledger.counts() == {"queued": 1}
     assert assembly.ledger.queued() == {"cpu": 1}
 
@@ -46,14 +46,14 @@ def test_a_hint_that_is_not_sent_is_sent_by_the_sweeper(settings: WorkerSettings
         sent.append((queue, job_id))
 
     ledger = assemble(settings, send).ledger
-    asked = request(queue="gpu")
-    assert ledger.submit(asked).status == "queued"
+    job = request(queue="gpu")
+    assert ledger.submit(job).status == "queued"
     ledger.sweep()
     assert sent == []
     broken = False
     time.sleep(settings.resend_s + 0.05)
     assert ledger.sweep() == 1
-    assert sent == [("gpu", asked.id)]
+    assert sent == [("gpu", job.id)]
     assert ledger.sweep() == 0
 
 
@@ -61,19 +61,19 @@ def test_a_long_queue_is_not_filled_with_doubles(
     assembly: Assembly, settings: WorkerSettings, sent: Sent
 ) -> None:
     jobs = [request() for _ in range(5)]
-    for asked in jobs:
-        assembly.ledger.submit(asked)
+    for job in jobs:
+        assembly.ledger.submit(job)
     queue = f"{settings.key_prefix}queue:cpu"
     assembly.redis.rpush(queue, *"abc")
     sent.clear()
-    for asked in jobs:
-        due_now(assembly, settings, asked.id)
+    for job in jobs:
+        due_now(assembly, settings, job.id)
     assembly.ledger.sweep()
     assert len(sent) == 2
     assembly.redis.rpush(queue, *"de")
     sent.clear()
-    for asked in jobs:
-        due_now(assembly, settings, asked.id)
+    for job in jobs:
+        due_now(assembly, settings, job.id)
     assembly.ledger.sweep()
     assert sent == []
 
@@ -85,16 +85,16 @@ def test_nothing_half_made_when_redis_is_away(
     ledger.rebuild()
     valkey.stop()
     before = time.monotonic()
-    asked = request()
+    job = request()
     with pytest.raises(StoreUnavailable):
-        ledger.submit(asked)
-    for call in (lambda: ledger.get("ada", asked.id), lambda: ledger.sweep(), ledger.counts):
+        ledger.submit(job)
+    for call in (lambda: ledger.get("ada", job.id), lambda: ledger.sweep(), ledger.counts):
         with pytest.raises(StoreUnavailable):
             call()
     assert time.monotonic() - before < 5
     valkey.start()
     assert ledger.needs_rebuild()
-    assert ledger.get("ada", asked.id) is None
+    assert ledger.get("ada", job.id) is None
     ledger.rebuild()
     ledger.sweep()
     assert ledger.page("ada") == ([], None)
@@ -117,32 +117,32 @@ def test_a_refused_job_never_runs_even_if_its_record_was_made(
             create(*args, **kwargs)  # type: ignore[operator]
             raise StoreUnavailable("away")
 
-        asked = request(idempotency_key="k", body_sha256="b")
+        job = request(idempotency_key="k", body_sha256="b")
         with monkeypatch.context() as patch:
             patch.setattr(ledger._records, "create", create_then_fail)
             with pytest.raises(StoreUnavailable):
-                ledger.submit(asked)
-        see(asked.id)
-        assert ledger.get("ada", asked.id) is None
+                ledger.submit(job)
+        see(job.id)
+        assert ledger.get("ada", job.id) is None
         assert ledger.page("ada") == ([], None)
         assert everything(assembly) == set()
 
 
 def test_full_memory_keeps_what_was_accepted(assembly: Assembly, tmp_path: Path) -> None:
     ledger = assembly.ledger
-    asked = request()
-    ledger.submit(asked)
+    job = request()
+    ledger.submit(job)
     assembly.redis.config_set("maxmemory", 1)
     try:
         with pytest.raises(StoreFull):
             ledger.submit(request())
-        claim = ledger.claim(asked.id, "w")
+        claim = ledger.claim(job.id, "w")
         assert claim is not None
         assert ledger.beat(claim, Advance(fraction=0.5)) == "on"
         assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
     finally:
         assembly.redis.config_set("maxmemory", 0)
-    record = ledger.get("ada", asked.id)
+    record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == "succeeded"
 

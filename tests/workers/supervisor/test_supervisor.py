@@ -18,8 +18,10 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.workers import waiting_kit
+from tests.workers.child.process_kit import child_pool
 from workers.assembly import Assembly, assemble
-from workers.child.process import Child, Limits, Nursery
+from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
 from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
@@ -29,10 +31,14 @@ from workers.supervisor.supervisor import Supervisor
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
 
 
+def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
+    waiting_kit.until(true, within_s)
+
+
 class Bench:
     """One worker's parts without Celery: jobs are run by calling the supervisor."""
 
-    def __init__(self, folder: Path, server: EmbeddedServer, nursery: Nursery, **more: Any) -> None:
+    def __init__(self, folder: Path, server: EmbeddedServer, pool: ChildPool, **more: Any) -> None:
         self.settings = WorkerSettings(
             redis_url=server.url,
             store_url=f"file://{folder / 'store'}",
@@ -47,7 +53,7 @@ class Bench:
         self.scratch = folder / "scratch" / "w"
         self.scratch.mkdir(parents=True)
         self.supervisor = Supervisor(
-            self.settings, self.parts, nursery, scratch=self.scratch, threads=1, worker="w"
+            self.settings, self.parts, pool, scratch=self.scratch, threads=1, worker="w"
         )
 
     def submit(self, method: str = "l2h", role: str = "logits", **params: Any) -> Request:
@@ -92,22 +98,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery(Limits(threads=1), spares=1)
-    yield nursery
-    nursery.close()
+def pool() -> Iterator[ChildPool]:
+    with child_pool(1, threads=1) as pool:
+        yield pool
 
 
 @pytest.fixture
-def bench(tmp_path: Path, server: EmbeddedServer, nursery: Nursery) -> Bench:
-    return Bench(tmp_path, server, nursery)
-
-
-def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be in time"
-        time.sleep(0.01)
+def bench(tmp_path: Path, server: EmbeddedServer, pool: ChildPool) -> Bench:
+    return Bench(tmp_path, server, pool)
 
 
 def busy_child() -> psutil.Process | None:
@@ -211,16 +209,16 @@ def test_a_job_that_kills_its_process_each_time_fails_in_the_end(bench: Bench) -
 
 
 @pytest.mark.parametrize("n_bytes", [0, 300])
-def test_a_full_disk_is_told_of(
+def test_a_full_disk_is_reported(
     tmp_path: Path,
     server: EmbeddedServer,
-    nursery: Nursery,
+    pool: ChildPool,
     monkeypatch: pytest.MonkeyPatch,
     n_bytes: int,
 ) -> None:
     """A limit on the size of a file stands in for the disk: each file of a result meets it."""
-    bench = Bench(tmp_path, server, nursery)
-    take = nursery.take
+    bench = Bench(tmp_path, server, pool)
+    take = pool.take
 
     def restricted() -> Child:
         child = take()
@@ -229,7 +227,7 @@ def test_a_full_disk_is_told_of(
 
     request = bench.submit()
     with monkeypatch.context() as patch:
-        patch.setattr(nursery, "take", restricted)
+        patch.setattr(pool, "take", restricted)
         for attempt in range(bench.settings.max_attempts):
             assert bench.record(request).error is None
             bench.supervisor.run(request.id)
@@ -245,8 +243,8 @@ def test_a_full_disk_is_told_of(
     assert list(bench.scratch.iterdir()) == []
 
 
-def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, nursery: Nursery) -> None:
-    bench = Bench(tmp_path, server, nursery, job_timeout_s=1.0)
+def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, pool: ChildPool) -> None:
+    bench = Bench(tmp_path, server, pool, job_timeout_s=1.0)
     request = bench.submit("hac", "features", linkage="average")
     began = time.monotonic()
     bench.supervisor.run(request.id)
@@ -258,9 +256,9 @@ def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, nursery
 
 
 def test_a_stopping_worker_gives_its_job_back_unspent(
-    tmp_path: Path, server: EmbeddedServer, nursery: Nursery
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
-    bench = Bench(tmp_path, server, nursery)
+    bench = Bench(tmp_path, server, pool)
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     child = await_busy()
@@ -278,9 +276,9 @@ def test_a_stopping_worker_gives_its_job_back_unspent(
 
 
 def test_the_lease_is_kept_while_c_code_runs(
-    tmp_path: Path, server: EmbeddedServer, nursery: Nursery
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
-    bench = Bench(tmp_path, server, nursery, lease_s=0.6)
+    bench = Bench(tmp_path, server, pool, lease_s=0.6)
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     await_busy()
@@ -306,11 +304,11 @@ def test_a_lost_lease_drops_the_result(bench: Bench) -> None:
     assert list(bench.parts.blobs.keys(layout.attempts("t", request.id))) == []
 
 
-def test_it_goes_on_while_redis_is_away(tmp_path: Path, nursery: Nursery) -> None:
+def test_it_goes_on_while_redis_is_away(tmp_path: Path, pool: ChildPool) -> None:
     own = EmbeddedServer(tmp_path / "redis")
     own.start()
     try:
-        bench = Bench(tmp_path, own, nursery, lease_s=10.0)
+        bench = Bench(tmp_path, own, pool, lease_s=10.0)
         request = bench.submit("hac", "features", linkage="average")
         thread = bench.start(request)
         child = await_busy()
@@ -328,21 +326,23 @@ def test_it_goes_on_while_redis_is_away(tmp_path: Path, nursery: Nursery) -> Non
 
 def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
     from workers.model import Advance, Claim
-    from workers.supervisor.interrupts import Pulse
-    from workers.supervisor.pieces import Desk
+    from workers.supervisor.interrupts import Heartbeat
+    from workers.supervisor.pieces import AttemptPieces
     from workers.supervisor.supervisor import _Attempt
 
     ledger = bench.parts.ledger
     request = bench.submit()
     claim = ledger.claim(request.id, "w")
     assert isinstance(claim, Claim)
-    pulse = Pulse(lambda advance: ledger.beat(claim, advance), 0.05, request)
-    desk = Desk(ledger.pieces, claim, bench.settings)
-    attempt = _Attempt(claim, desk, lambda number: None, pulse, time.monotonic() + 60, lambda: None)
+    heartbeat = Heartbeat(lambda advance: ledger.beat(claim, advance), 0.05, request)
+    pieces = AttemptPieces(ledger.pieces, claim, bench.settings)
+    attempt = _Attempt(
+        claim, pieces, lambda number: None, heartbeat, time.monotonic() + 60, lambda: None
+    )
     attempt._began -= 10.0
-    pulse.tell(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
+    heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
     until(lambda: bench.record(request).progress.stage == "merging", 3.0)
-    pulse.stop()
+    heartbeat.stop()
     left = bench.record(request).progress.eta_s
     assert left is not None
     assert 29.0 < left < 32.0

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.workers.receiver import Receiver, receiving
+from tests.workers.webhooks.receiver_kit import Receiver, receiving
 from workers.webhooks import posting
 from workers.webhooks.addresses import Guard, parse
 from workers.webhooks.posting import NotSent, Reply, post
@@ -30,10 +30,10 @@ class Names:
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
-        self.asked: list[str] = []
+        self.job: list[str] = []
 
     def __call__(self, host: str, port: int) -> list[tuple[int, tuple[str, int]]]:
-        self.asked.append(host)
+        self.job.append(host)
         return [(socket.AF_INET, (address, port)) for address in self.answers.pop(0)]
 
 
@@ -77,7 +77,7 @@ def test_a_name_is_looked_up_once_and_connected_to_as_it_was_checked(receiver: R
     names = Names(["127.0.0.1"], ["10.0.0.1"])
     url = f"http://example.org:{receiver.port}/x"
     assert send(url, Guard([LOCAL], names)).status == 204
-    assert names.asked == ["example.org"]
+    assert names.job == ["example.org"]
     assert receiver.got[0].headers["host"] == f"example.org:{receiver.port}"
     # The next one is looked up anew, and refused.
     with pytest.raises(NotSent) as refused:

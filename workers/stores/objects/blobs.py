@@ -1,10 +1,8 @@
-"""The object store as the rest of the code sees it; `local.py` and `s3.py` are the two kinds.
+"""The object store as the rest of the code sees it, and what its keys may be.
 
-Keys are `/`-separated, made by the server, and checked: no empty part, no `.` or `..`. A write that
-has returned is durable and whole; a reader never sees half of one. All calls block; the API runs
-them in threads.
-
-What a key of the object store may be.
+`local.py` and `s3.py` are the two kinds. Keys are `/`-separated, made by the server, and checked:
+no empty part, no `.` or `..`. A write that has returned is durable and whole; a reader never sees
+half of one. All calls block; the API runs them in threads.
 """
 
 from __future__ import annotations
@@ -17,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Link(BaseModel):
-    """A temporary address of one object: it lets whoever has it read that object and no other.
+    """A temporary address of one object: whoever has it may read that object and no other.
 
-    url : a secret; it is not to be logged, shown or kept.
+    url : a secret; it must not be logged, shown or kept.
     size, etag : of the object as it is now.
     """
 
@@ -45,7 +43,7 @@ class Blobs(Protocol):
         ...
 
     def put_file(self, key: str, path: Path) -> None:
-        """Store a local file, which nobody may change any more; it stays where it is."""
+        """Store a local file, which must not change any more; it stays where it is."""
         ...
 
     def put_files(self, files: Mapping[str, Path]) -> None:
@@ -53,9 +51,9 @@ class Blobs(Protocol):
         ...
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
-        """Store what `chunks` yields in constant memory; the number of bytes.
+        """Store what `chunks` yields, in constant memory; the number of bytes.
 
-        If `chunks` raises, nothing is left under `key` and the error goes on.
+        If `chunks` raises, nothing is left under `key` and the error is passed on.
         """
         ...
 
@@ -79,9 +77,8 @@ class Blobs(Protocol):
         ...
 
     def link(self, key: str) -> Link | None:
-        """Where the object can be read by range; None where `local_path` serves better.
-
-        That is a local store, and an object that may well be kept in the cache.
+        """An address at which the object can be read by range; None where `local_path` is better:
+        for a local store, and for an object that fits in the cache.
         """
         ...
 
@@ -98,7 +95,7 @@ class Blobs(Protocol):
         ...
 
     def free_bytes(self) -> int | None:
-        """Room left, None where the store does not say (S3)."""
+        """Room left; None where the store does not tell (S3)."""
         ...
 
     def ping(self) -> None:

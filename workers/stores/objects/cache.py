@@ -15,14 +15,14 @@ from pathlib import Path
 from workers.errors import StoreFull
 
 IN_USE_S = 600.0
-"""What was asked for less long ago stays: its path may not have been opened yet."""
+"""A file requested more recently stays: its path may not have been opened yet."""
 
 
 class Cache:
-    """Files in one folder by key and version. Threads and processes may share it.
+    """Files in one folder, by key and version. Threads and processes may share it.
 
-    limit : bytes that may stay; exceeded only by what is in use. A file that is removed while it is
-        open or mapped stays readable.
+    limit : bytes that may stay; only files in use exceed it. A file that is removed while open or
+        mapped stays readable.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -31,7 +31,7 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, key: str, version: str) -> Path | None:
-        """The file; None where it is not here."""
+        """The file; None where it is not in the cache."""
         path = self._path(key, version)
         try:
             os.utime(path)
@@ -40,7 +40,7 @@ class Cache:
         return path
 
     def add(self, key: str, version: str, pieces: Iterable[bytes]) -> Path:
-        """Keep `pieces`, whole or not at all. StoreFull where the disk is."""
+        """The file of `pieces`, kept whole or not at all. StoreFull where the disk is full."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(key, version)
         temporary = self._folder / f"{path.name}.{secrets.token_hex(8)}.part"
@@ -60,14 +60,14 @@ class Cache:
 
     def _trim(self) -> None:
         with self._lock:
-            kept: list[tuple[float, int, str]] = []
+            files: list[tuple[float, int, str]] = []
             with os.scandir(self._folder) as entries:
                 for entry in entries:
                     with suppress(FileNotFoundError):
                         facts = entry.stat(follow_symlinks=False)
-                        kept.append((facts.st_mtime, facts.st_size, entry.path))
-            total = sum(size for _, size, _ in kept)
-            for used, size, path in sorted(kept):
+                        files.append((facts.st_mtime, facts.st_size, entry.path))
+            total = sum(size for _, size, _ in files)
+            for used, size, path in sorted(files):
                 if total <= self._limit or time.time() - used < IN_USE_S:
                     return
                 with suppress(FileNotFoundError):

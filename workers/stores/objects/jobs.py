@@ -1,4 +1,4 @@
-"""What a job leaves in the object store: its attempt's files, then the one terminal object."""
+"""What a job leaves in the object store: the files of its attempt, then the one terminal object."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ END = "end.json"
 
 
 def read_request(blobs: Blobs, tenant: str, job_id: str) -> Request:
-    """What was asked; Missing where the job was deleted."""
+    """The request of a job. Missing where the job was deleted."""
     return Request.model_validate_json(blobs.get(layout.job(tenant, job_id, REQUEST)))
 
 
 def read_end(blobs: Blobs, tenant: str, job_id: str) -> End | None:
-    """How it ended; None where it has not."""
+    """The end of a job; None where it has not ended."""
     try:
         return End.model_validate_json(blobs.get(layout.job(tenant, job_id, END)))
     except Missing:
@@ -36,7 +36,7 @@ def read_end(blobs: Blobs, tenant: str, job_id: str) -> End | None:
 def put_once(blobs: Blobs, key: str, content: BaseModel) -> None:
     """Store `content` as JSON, create-only; AlreadyThere if something else lies there.
 
-    The same content there is taken for a success: the store's client may have tried twice.
+    The same content there counts as success: the store's client may have tried twice.
     """
     data = content.model_dump_json().encode()
     try:
@@ -57,7 +57,7 @@ def write_end(blobs: Blobs, tenant: str, end: End) -> bool:
 
 
 def publish_files(blobs: Blobs, claim: Claim, folder: Path) -> tuple[File, ...]:
-    """Store every file under `folder` as part of the attempt; may be done again after a failure.
+    """The files under `folder`, stored as part of the attempt; may be called again after a failure.
 
     Raises FatalError for anything that is not a plain file: a link could lead out of the folder.
     """

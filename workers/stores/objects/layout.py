@@ -1,21 +1,21 @@
-"""Where each thing lies in the object store. Every key names its tenant first where it has one.
+"""The keys of the object store. Where an object has a tenant, the key names it first.
 
 datasets/<tenant>/<ds>/content       the bytes as uploaded
 datasets/<tenant>/<ds>/meta.json     written last, makes the dataset exist
-datasets/<tenant>/<ds>/inspected.json  what a worker found in it
+datasets/<tenant>/<ds>/inspected.json  its shape and type, from a worker
 uploads/<tenant>/<up>/upload.json    what the parts will be; makes the upload exist
-uploads/<tenant>/<up>/dataset.json   what was made of it (create-only)
-uploads/<tenant>/<up>/bytes/<number>.<stamp>  of one part
+uploads/<tenant>/<up>/dataset.json   the dataset made of it (create-only)
+uploads/<tenant>/<up>/bytes/<number>.<stamp>  the bytes of one part
 uploads/<tenant>/<up>/parts/<number>.<stamp>.<length>.<sha256>  empty; makes the part exist
-jobs/<tenant>/<job>/request.json     what was asked (create-only)
+jobs/<tenant>/<job>/request.json     the request (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
-jobs/<tenant>/<job>/webhook.json     what came of its webhook (create-only; the first wins)
+jobs/<tenant>/<job>/webhook.json     the result of its webhook (create-only; the first wins)
 open/<tenant>/<job>                  an empty marker while the job has not ended
-attempts/<tenant>/<job>/<fence>/...  what one attempt made
+attempts/<tenant>/<job>/<fence>/...  the files of one attempt
 pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
-checkpoints/<tenant>/<job>/<time>.<fence>  what a long fit has so far
-service/webhook-secret               what signing keys are derived from, if no setting says it
+checkpoints/<tenant>/<job>/<time>.<fence>  the state of a long fit
+service/webhook-secret               the secret of the signing keys, if no setting gives one
 """
 
 from __future__ import annotations

@@ -26,17 +26,16 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
-from workers.stores.redis.streams import batches
+from workers.stores.objects.streams import batches
 
 PIECE = 1 << 20
 BATCH = 4 << 20
 STALE_S = 24 * 3600.0
-"""Temporary files not written to for so long belong to nobody any more."""
+"""A temporary file that was not written to within this time is abandoned."""
 
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LocalBlobs:
@@ -140,10 +139,10 @@ class LocalBlobs:
         while waiting:
             try:
                 with _translated(prefix), os.scandir(waiting.pop()) as entries:
-                    found = list(entries)
+                    children = list(entries)
             except Missing:
                 continue
-            for entry in found:
+            for entry in children:
                 path = Path(entry.path)
                 if entry.is_dir(follow_symlinks=False):
                     if path != self._temporary:
@@ -221,7 +220,7 @@ class LocalBlobs:
         self._in_folder(target, folders, name)
 
     def _link(self, path: Path, target: Path) -> None:
-        """A second name for a file, or a copy where that cannot be; what is there goes."""
+        """Give a file a second name, or copy it if it cannot have one; replaces what is there."""
         try:
             os.link(path, target, follow_symlinks=False)
             return
@@ -250,9 +249,10 @@ class LocalBlobs:
         raise StoreUnavailable(f"the folder {target.parent.name!r} keeps being removed")
 
     def _make_folder(self, folder: Path, folders: set[Path]) -> None:
-        """Make `folder` and those above it; add it and all that are not known to be on disk.
+        """Make `folder` and those above it; add it, and all that are not known to be on disk, to
+        `folders`.
 
-        One that is made here is never taken for known: another process may have removed it.
+        A folder that is made here does not count as known: another process may have removed it.
         """
         folders.add(folder)
         while folder != self.root:
@@ -353,7 +353,7 @@ def _translated(key: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise Missing(key) from error
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in NO_ROOM:
             raise StoreFull("the object store's disk is full") from error
         raise StoreUnavailable(f"the object store failed: {os.strerror(error.errno or 0)}") from (
             error

@@ -22,7 +22,7 @@ from obstore.store import S3Store
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.cache import Cache
-from workers.stores.redis.streams import batches
+from workers.stores.objects.streams import batches
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -38,7 +38,7 @@ class S3Blobs:
     """The `Blobs` under one prefix of a bucket. Threads and processes may share it.
 
     stream_bytes : an object larger than this has a `link`.
-    link_s : how long that is good; S3 allows 7 days.
+    link_s : how long the link is valid; S3 allows 7 days.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class S3Blobs:
         stream_bytes: int = 1 << 30,
         link_s: float = _LONGEST_LINK_S,
     ) -> None:
-        place: dict[str, Any] = {}
+        address: dict[str, Any] = {}
         if endpoint is not None:
-            place = {"endpoint": endpoint, "virtual_hosted_style_request": False}
+            address = {"endpoint": endpoint, "virtual_hosted_style_request": False}
         self._store = S3Store(
             bucket,
             prefix=prefix or None,
-            **place,
+            **address,
             client_options={
                 "allow_http": endpoint is not None and endpoint.startswith("http://"),
                 "connect_timeout": "2s",
@@ -125,7 +125,7 @@ class S3Blobs:
             await source.give(b"", upload)
             await upload
         except BaseException:
-            # Let the upload fail by itself: it then drops the parts that it has sent.
+            # The upload must fail by itself, so that it drops the parts that it has sent.
             source.break_off()
             with suppress(BaseException):
                 await upload
@@ -155,8 +155,8 @@ class S3Blobs:
         if start >= stop:
             return iter(())
         with _translated(key):
-            found = obstore.get(self._store, key, options={"range": (start, stop)})
-            stream = found.stream(min_chunk_size=PIECE)
+            response = obstore.get(self._store, key, options={"range": (start, stop)})
+            stream = response.stream(min_chunk_size=PIECE)
 
         def pieces() -> Iterator[bytes]:
             with _translated(key):
@@ -176,12 +176,12 @@ class S3Blobs:
         with _translated(checked(key)):
             facts = obstore.head(self._store, key)
         version = _version(facts)
-        kept = self._cache.get(key, version)
-        if kept is not None:
-            return kept
+        cached = self._cache.get(key, version)
+        if cached is not None:
+            return cached
         with _translated(key):
-            found = obstore.get(self._store, key, options={"if_match": facts["e_tag"]})
-            return self._cache.add(key, version, found.stream(min_chunk_size=PIECE))
+            response = obstore.get(self._store, key, options={"if_match": facts["e_tag"]})
+            return self._cache.add(key, version, response.stream(min_chunk_size=PIECE))
 
     def link(self, key: str) -> Link | None:
         with _translated(checked(key)):
@@ -197,8 +197,8 @@ class S3Blobs:
         whole = checked_prefix(prefix) if prefix else ""
         with _translated(prefix):
             for batch in obstore.list(self._store, prefix=whole or None):
-                for found in batch:
-                    yield found["path"]
+                for entry in batch:
+                    yield entry["path"]
 
     def delete(self, key: str) -> None:
         try:
@@ -211,7 +211,7 @@ class S3Blobs:
         whole = checked_prefix(prefix)
         with _translated(prefix):
             for batch in obstore.list(self._store, prefix=whole, chunk_size=1000):
-                obstore.delete(self._store, [found["path"] for found in batch])
+                obstore.delete(self._store, [entry["path"] for entry in batch])
 
     def free_bytes(self) -> int | None:
         return None
@@ -222,7 +222,7 @@ class S3Blobs:
 
 
 class _Source:
-    """What an upload takes its parts from; an empty part is the end."""
+    """The parts of an upload as an iterator; an empty part is the end."""
 
     def __init__(self) -> None:
         self._parts: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=1)
@@ -238,7 +238,7 @@ class _Source:
             upload.result()
 
     def break_off(self) -> None:
-        """Let the taker fail."""
+        """Make the upload fail."""
         while not self._parts.empty():
             self._parts.get_nowait()
         self._parts.put_nowait(None)

@@ -1,4 +1,4 @@
-"""The connection to Redis (or Valkey): short timeouts, Lua scripts, errors as those of a store."""
+"""The connection to Redis (or Valkey): short timeouts, Lua scripts, errors of `workers.errors`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def options() -> dict[str, Any]:
     """Options of every client: a Redis that is away is noticed within a second or so.
 
     One retry, at once, for a connection that went stale while idle; every script may safely run
-    twice. An answer that does not come in time is not waited for again.
+    twice. After a timeout there is no retry.
     """
     return {
         "decode_responses": True,
@@ -49,7 +49,8 @@ def connect(url: str) -> redis.Redis:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Errors of Redis as those of a store; an error in a command stays what it is: ours."""
+    """Turns errors of Redis into those of a store. An error in a command is our fault and stays as
+    it is."""
     try:
         yield
     except OutOfMemoryError as error:
@@ -69,7 +70,7 @@ def translated() -> Iterator[None]:
 
 @cache
 def source(name: str) -> str:
-    """The Lua script `name` with what all scripts share before it; its first line stays first."""
+    """The Lua script `name` after `shared.lua`; its first line stays first."""
     folder = files("workers.stores.redis") / "lua"
     first, _, rest = (folder / f"{name}.lua").read_text().partition("\n")
     shared = (folder / "shared.lua").read_text()

@@ -1,6 +1,6 @@
 """Opaque cursors of lists that are sorted by id.
 
-A cursor is the id of the last item given, so it stays good when items come or go.
+A cursor is the id of the last item of a page, so it stays valid when items come and go.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ def encode(last_id: str) -> str:
 
 
 def decode(cursor: str) -> str:
-    """The id in a cursor. Raises UsageError `bad-cursor` for what `encode` never gave."""
+    """The id in a cursor. Raises UsageError `bad-cursor` for what `encode` does not give."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        found = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+        last_id = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
     except (ValueError, binascii.Error) as error:
         raise _bad() from error
-    if not found or encode(found) != cursor or not found.replace("_", "").isalnum():
+    if not last_id or encode(last_id) != cursor or not last_id.replace("_", "").isalnum():
         raise _bad()
-    return found
+    return last_id
 
 
 def _bad() -> UsageError:
     return UsageError(
-        "This cursor was not given by this service; leave it out to start at the first page, then "
-        "use `next_cursor` of the answer.",
+        "This cursor is not from this service; leave it out to start at the first page, then use "
+        "`next_cursor` of the answer.",
         code="bad-cursor",
         parameter="cursor",
     )

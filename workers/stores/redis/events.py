@@ -1,4 +1,4 @@
-"""A job's events, read back: one capped stream per job, written by the scripts of `records`."""
+"""The events of jobs: one capped stream for each, written by the scripts of `records`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _ID = re.compile(r"(\d{1,15})-(\d{1,15})")
 class Event:
     """One entry. `kind` is "progress", "log" or "done"; `status` is the job's at that time.
 
-    id : `<base>-<number>`; numbers have no gaps within a base, which changes when the record was
-        made anew after a loss of Redis.
+    id : `<base>-<number>`; numbers have no gaps within a base. The base changes when the record is
+        made again after a loss of Redis.
     """
 
     id: str

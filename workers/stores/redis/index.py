@@ -1,4 +1,4 @@
-"""Lists of datasets and trees: facts by id, ids sorted by time of making."""
+"""Lists of datasets and trees: facts by id, and ids in order of creation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workers.stores.redis.cursor import decode, encode
 
 
 class Index:
-    """One kind of thing of all tenants; facts are JSON. Threads may share it.
+    """All datasets, or all trees, of all tenants; facts are JSON. Threads may share it.
 
-    A thing may be in one group of its tenant (a dataset's role), which can be listed by itself.
+    An entry may belong to a group of its tenant (a dataset's role), which has a list of its own.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Index:
         self._scripts("index_put", self._name, own_id, tenant, group, facts)
 
     def change(self, own_id: str, facts: str) -> bool:
-        """New facts for what is listed; False where it is not."""
+        """Replace the facts of an entry; False where it is not listed."""
         return bool(self._scripts("index_change", self._name, own_id, facts))
 
     def drop(self, own_id: str) -> bool:
@@ -56,8 +56,8 @@ class Index:
             pipe = self._client.pipeline(transaction=False)
             for own_id in ids[:limit]:
                 pipe.hget(self._key(own_id), "facts")
-            found = [facts for facts in pipe.execute() if facts is not None]
-        return found, encode(ids[limit - 1]) if len(ids) > limit else None
+            page = [facts for facts in pipe.execute() if facts is not None]
+        return page, encode(ids[limit - 1]) if len(ids) > limit else None
 
     def _key(self, own_id: str) -> str:
         return f"{self._prefix}{self._name}:{own_id}"

@@ -1,4 +1,4 @@
-"""Job records in Redis: reads here, changes by the Lua scripts only. Times are those of Redis."""
+"""Job records in Redis: read here, changed by the Lua scripts only. Times are those of Redis."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from workers.model import (
     LISTED,
     Advance,
     Claim,
+    Delivery,
     End,
+    MethodStep,
     Record,
     Request,
-    Sent,
-    Step,
     Webhook,
     sibling,
 )
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.cursor import decode, encode
-from workers.webhooks.addresses import place_of
 
 CANCEL_S = 7.0
-"""A cancelled running job that has not ended by itself after so long is ended by a sweeper."""
+"""After this time a sweeper ends a cancelled job that has not ended by itself."""
 
 EVENTS_KEPT_S = 3600.0
 IDEMPOTENCY_S = 24 * 3600.0
 WORKER_S = 15.0
-"""A worker not seen for so long is taken for gone."""
+"""A worker that has not reported within this time counts as gone."""
 
 Released = Literal["lost", "cancelled", "exhausted", "queued"]
 
@@ -53,7 +52,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What came of making a record; `first` is the job that has the idempotency key already."""
+    """The result of making a record; `first` is the job that has the idempotency key already."""
 
     outcome: Literal["made", "exists", "replay", "mismatch"]
     first: str | None = None
@@ -70,9 +69,17 @@ class Records:
         self._scripts = Scripts(client, settings.key_prefix)
 
     def create(
-        self, request: Request, *, due_s: float, idempotency_s: float = IDEMPOTENCY_S
+        self,
+        request: Request,
+        *,
+        receiver: str,
+        due_s: float,
+        idempotency_s: float = IDEMPOTENCY_S,
     ) -> Created:
-        """Make the record of `request`, queued and due in `due_s`."""
+        """Make the record of `request`, queued and due in `due_s`.
+
+        receiver : host and port that its webhook goes to, "" where it has none.
+        """
         once = ""
         if request.idempotency_key is not None and idempotency_s > 0:
             once = hashlib.sha256(request.idempotency_key.encode()).hexdigest()
@@ -106,7 +113,7 @@ class Records:
             once,
             request.body_sha256 or "",
             _ms(idempotency_s),
-            "" if request.webhook is None else f"{request.tenant} {place_of(request.webhook)}",
+            f"{request.tenant} {receiver}" if receiver else "",
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
@@ -127,7 +134,7 @@ class Records:
             fields = cast("dict[str, str]", self.client.hgetall(self._key(job_id)))
         return record_of(fields)
 
-    def tenant_of(self, job_id: str) -> tuple[str, str] | None:
+    def owner(self, job_id: str) -> tuple[str, str] | None:
         """(tenant, status) of a job."""
         with translated():
             tenant, status = cast(
@@ -169,11 +176,11 @@ class Records:
             for job_id in ids[:limit]:
                 pipe.hgetall(self._key(job_id))
             rows = cast("list[dict[str, str]]", pipe.execute())
-        found = [record for fields in rows if (record := record_of(fields)) is not None]
-        return found, encode(ids[limit - 1]) if len(ids) > limit else None
+        records = [record for fields in rows if (record := record_of(fields)) is not None]
+        return records, encode(ids[limit - 1]) if len(ids) > limit else None
 
     def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str]:
-        """(outcome, attempt, time of the first attempt); the latter two mean something for "ok"."""
+        """(outcome, attempt, time of the first attempt); the last two only for "ok"."""
         answer = self._scripts(
             "claim",
             job_id,
@@ -205,9 +212,9 @@ class Records:
         lapsed: bool,
         why: Problem | None = None,
     ) -> Released:
-        """End an attempt; with `lapsed` only if its lease has run out.
+        """End an attempt; with `lapsed`, only if its lease has run out.
 
-        why : becomes the record's error if this was the last attempt.
+        why : the record's error if this was the last attempt.
         """
         answer = self._scripts(
             "release",
@@ -232,12 +239,12 @@ class Records:
         tree: str | None = None,
         *,
         quiet: bool = False,
-        sent: Sent | None = None,
+        delivery: Delivery | None = None,
     ) -> Literal["gone", "ended", "ok"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
-        `quiet` leaves no events: for jobs that ended long ago. `sent` is what came of the job's
-        webhook; without it, that is due from now on.
+        quiet : leave no events, for a job that ended long ago. delivery : the result of the job's
+            webhook; without it the webhook is due from now on.
         """
         answer = self._scripts(
             "end",
@@ -252,9 +259,9 @@ class Records:
             0 if quiet else _ms(EVENTS_KEPT_S),
             "" if tree is None else sibling(job_id, "tr"),
             tree or "",
-            "" if sent is None else sent.status,
-            0 if sent is None else sent.attempts,
-            "" if sent is None else sent.reason or "",
+            "" if delivery is None else delivery.status,
+            0 if delivery is None else delivery.attempts,
+            "" if delivery is None else delivery.reason or "",
         )
         return cast("Literal['gone', 'ended', 'ok']", answer)
 
@@ -263,7 +270,7 @@ class Records:
         return bool(self._scripts("drop", job_id, sibling(job_id, "tr")))
 
     def due(self, limit: int) -> list[Due]:
-        """Take what is due; it is due again after `resend_s` unless something happens to it."""
+        """Take what is due; it is due again after `resend_s` unless its state changes."""
         rows = self._scripts("sweep", limit, _ms(self._settings.resend_s))
         return [Due(*row) for row in rows]
 
@@ -276,7 +283,7 @@ class Records:
         return self._numbers("queued")
 
     def hints(self, queue: str) -> int:
-        """How many hints lie on a queue of the broker, which keeps them in the same Redis."""
+        """Number of hints on a queue of the broker, which keeps them in the same Redis."""
         with translated():
             return self.client.llen(f"{self.prefix}queue:{queue}")
 
@@ -299,7 +306,7 @@ class Records:
             return self.client.zcount(f"{self.prefix}workers", since, "+inf")
 
     def run_ids(self) -> tuple[str, str | None]:
-        """The run id of the server, and that of the server that was last rebuilt."""
+        """The run id of the server, and that of the server at the last rebuild."""
         with translated():
             pipe = self.client.pipeline(transaction=False)
             pipe.info("server")
@@ -308,21 +315,21 @@ class Records:
         return info["run_id"], built
 
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
-        """Take the right to rebuild; False while another has it."""
+        """Take the right to rebuild; False while another process has it."""
         key = f"{self.prefix}rebuilding"
         with translated():
             return bool(self.client.set(key, token, nx=True, px=_ms(hold_s)))
 
     def rebuild_hold(self, token: str, hold_s: float) -> bool:
-        """Keep that right; False where it was lost."""
+        """Renew that right; False where it was lost."""
         return bool(self._scripts("hold", token, _ms(hold_s)))
 
     def rebuild_end(self, token: str, run_id: str) -> bool:
-        """Give it up, done if `run_id` is not empty; False where it was lost."""
+        """Give it up, the rebuild complete if `run_id` is not empty; False where it was lost."""
         return bool(self._scripts("built", token, run_id))
 
     def all_ids(self) -> Iterable[str]:
-        """Every job with a record; records made meanwhile may be missed."""
+        """The ids of all records; one made meanwhile may be missing."""
         start = len(f"{self.prefix}job:")
         with translated():
             for key in self.client.scan_iter(f"{self.prefix}job:*", count=1000):
@@ -330,8 +337,8 @@ class Records:
 
     def _numbers(self, name: str) -> dict[str, int]:
         with translated():
-            found = cast("dict[str, str]", self.client.hgetall(f"{self.prefix}{name}"))
-        return {name: int(number) for name, number in found.items()}
+            numbers = cast("dict[str, str]", self.client.hgetall(f"{self.prefix}{name}"))
+        return {key: int(number) for key, number in numbers.items()}
 
     def _now(self) -> float:
         seconds, micros = self.client.time()
@@ -345,34 +352,34 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
     """A record from the fields of its hash; None where there are none."""
     if not fields:
         return None
-    asked: dict[str, Any] = json.loads(fields["request"])
+    request: dict[str, Any] = json.loads(fields["request"])
     started = fields.get("started_at") or None
     if started is None and "started_us" in fields:
         started = _time(fields["started_us"])
-    then = asked["then"]
+    then = request["then"]
     return Record(
-        id=asked["id"],
-        tenant=asked["tenant"],
-        kind=asked["kind"],
-        queue=asked["queue"],
-        method=asked["method"],
-        name=asked["name"],
+        id=request["id"],
+        tenant=request["tenant"],
+        kind=request["kind"],
+        queue=request["queue"],
+        method=request["method"],
+        name=request["name"],
         status=cast("Any", fields["status"]),
         attempt=int(fields["attempt"]),
         progress=Advance.model_validate_json(fields["progress"]),
-        inputs=asked["inputs"],
-        params=asked["params"],
-        preprocess=tuple(asked.get("preprocess", ())),
-        then=None if then is None else Step.model_validate(then),
-        support=asked.get("support"),
-        name_by=asked.get("name_by"),
+        inputs=request["inputs"],
+        params=request["params"],
+        preprocess=tuple(request.get("preprocess", ())),
+        then=None if then is None else MethodStep.model_validate(then),
+        support=request.get("support"),
+        name_by=request.get("name_by"),
         result=_json(fields.get("result")),
         warnings=tuple(_json(fields.get("warnings")) or ()),
         error=_json(fields.get("error")),
-        created_at=asked["created_at"],
+        created_at=request["created_at"],
         started_at=started,
         finished_at=fields.get("finished_at") or None,
-        webhook=_webhook(asked.get("webhook"), fields),
+        webhook=_webhook(request.get("webhook"), fields),
         version=int(fields["version"]),
     )
 
@@ -400,5 +407,6 @@ def _ms(seconds: float) -> int:
 
 def _time(micros: str) -> str:
     whole = int(micros)
-    made = datetime.fromtimestamp(whole // 1_000_000, UTC).replace(microsecond=whole % 1_000_000)
-    return made.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = datetime.fromtimestamp(whole // 1_000_000, UTC)
+    moment = moment.replace(microsecond=whole % 1_000_000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -18,14 +18,6 @@ from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.s3 import S3Blobs
 
 
-@pytest.fixture(params=["local", "s3"])
-def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
-    if request.param == "local":
-        return LocalBlobs(tmp_path / "store")
-    found: S3Blobs = request.getfixturevalue("s3")
-    return found
-
-
 async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
     for piece in pieces:
         yield piece
@@ -40,7 +32,7 @@ def test_put_and_get(blobs: Blobs) -> None:
     assert blobs.local_path("a/b/c").read_bytes() == b"two"
 
 
-def test_what_is_not_there(blobs: Blobs) -> None:
+def test_missing_objects(blobs: Blobs) -> None:
     assert blobs.size("a/b") is None
     for reading in (blobs.get, blobs.local_path, lambda key: list(blobs.read(key))):
         with pytest.raises(Missing):
@@ -63,7 +55,7 @@ def test_create_only_once(blobs: Blobs, content: bytes) -> None:
 @pytest.mark.parametrize(
     "key", ["", "/", "/a", "a/", "a//b", ".", "a/..", "../a", "a/./b", "a\0b", "a\\b"]
 )
-def test_keys_that_are_none(blobs: Blobs, key: str) -> None:
+def test_wrong_keys(blobs: Blobs, key: str) -> None:
     with pytest.raises(ValueError, match="not a key"):
         blobs.put(key, b"x")
     with pytest.raises(ValueError, match="not a key"):

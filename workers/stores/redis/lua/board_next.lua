@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- What the attempt itself does next. ARGV: id, fence, how many of the done it has seen, then the
--- pieces it has finished. Answers {'lost'}, {'done', '<piece> <token>'}, {'take', piece} or
+-- What the attempt itself does next. ARGV: id, fence, number of done pieces that it has seen, then
+-- the pieces it has finished. Answers {'lost'}, {'done', '<piece> <token>'}, {'take', piece} or
 -- {'wait'}.
 local id, fence = ARGV[2], ARGV[3]
 local key = board_key(id, fence)

@@ -1,5 +1,5 @@
 #!lua
--- Put the pieces of a fit up, in place of those of an earlier post. ARGV: id, fence, tenant, ms
+-- Put the pieces of a fit on its board, in place of earlier ones. ARGV: id, fence, tenant, ms
 -- until a sweeper looks, number of the first piece, the pieces. Answers 'on' or 'lost'.
 local id, fence, first = ARGV[2], ARGV[3], ARGV[6]
 local key = board_key(id, fence)

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- What a helper says of the piece it has. ARGV: id, fence, piece, token, lease ms, what: 'beat';
+-- A helper's report on the piece it has. ARGV: id, fence, piece, token, lease ms, what: 'beat';
 -- 'done'; 'back' (free again), 'forgiven' (and not counted as taken); 'own' (left to the attempt).
--- Answers 'on', or 'lost': it has the piece no more.
+-- Answers 'on', or 'lost': it no longer has the piece.
 local id, fence, k, what = ARGV[2], ARGV[3], ARGV[4], ARGV[7]
 local key = board_key(id, fence)
 if not goes_on(id, fence) or redis.call('HGET', key, 't' .. k) ~= ARGV[5] then return 'lost' end
 if not redis.call('ZSCORE', key .. ':left', k) then
-  -- Not left and still the helper's: it said so before, and the answer got lost.
+  -- Not left and still the helper's: it reported 'done' before, and the answer got lost.
   return what == 'done' and 'on' or 'lost'
 end
 if what == 'beat' then

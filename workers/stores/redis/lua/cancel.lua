@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Ask for a cancel. ARGV: id, tenant, ms a running job is given to end by itself.
+-- Request a cancel. ARGV: id, tenant, ms in which a running job may end by itself.
 -- Answers 'gone', 'ended', 'queued' (the caller ends it) or 'running'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'lease', 'cancel')

@@ -1,6 +1,6 @@
 #!lua
 -- Make the record of a job. ARGV: id, tenant, queue, method, kind, listed, request, resend ms,
--- idempotency key or '', sha256 of the body, ms that key is kept, whom its webhook goes to
+-- idempotency key or '', sha256 of the body, ms that key is kept, the receiver of its webhook
 -- ('<tenant> <host:port>') or ''.
 -- Answers {'made', version}, {'exists'}, {'replay', id of the first job} or {'mismatch'}.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]

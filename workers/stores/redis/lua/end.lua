@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Write into the record how a job ended; the terminal object is in the store already.
 -- ARGV: id, status, attempt, started_at or '', finished_at, result, warnings, error (JSON or ''),
--- ms that events are kept (0: none), id of its tree or '', the tree's facts as JSON, what came of
+-- ms that events are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of
 -- its webhook or '' (it is due now), how often that was sent, why it failed.
 -- Answers 'gone', 'ended' (nothing changed) or 'ok'.
 local id = ARGV[2]

@@ -31,7 +31,7 @@ for _, to in ipairs(redis.call('ZRANGEBYSCORE', P .. 'hooks', '-inf', int(now), 
     end
   end
   hook_look(to)
-  -- One that may send no more now goes behind the others.
+  -- A receiver that may get no more now goes behind the others.
   local at = redis.call('ZSCORE', P .. 'hooks', to)
   if at and tonumber(at) <= now then redis.call('ZADD', P .. 'hooks', int(now), to) end
 end

@@ -42,7 +42,7 @@ local function place(id, old, new)
 end
 
 -- Append to the job's capped stream. Ids are `<base>-<n>`, n without gaps, so that a reader sees
--- what it missed; the base changes when the record is made anew.
+-- what it missed; the base changes when the record is made again.
 local function event(id, kind, data)
   local n = redis.call('HINCRBY', job_key(id), 'events', 1)
   local h = redis.call('HMGET', job_key(id), 'base', 'status')
@@ -62,8 +62,8 @@ local function progress_event(id)
   event(id, 'progress', redis.call('HGET', job_key(id), 'progress'))
 end
 
--- Lists of other things (`dataset`, `tree`): the hash `<name>:<id>`, sorted sets by tenant and, if
--- it has one, group.
+-- Lists of datasets and trees: the hash `<name>:<id>`, with name `dataset` or `tree`, and sorted
+-- sets by tenant and, if there is one, group.
 local function index_lists(name, tenant, group)
   local base = P .. name .. 's:' .. tenant
   if group == '' then return { base } end
@@ -81,20 +81,20 @@ local function index_drop(name, id)
 end
 
 -- The board of an attempt whose fit is cut into pieces. The hash `board:<job>:<fence>` has piece k
--- as `p<k>`, the token of whoever has it as `t<k>`, how often helpers took it as `c<k>`, and as
--- `mine` the one that the attempt itself has. `...:left` holds what is not done, scored by the time
--- in ms from which it may be taken (a free piece by its number, which is long ago), `...:own` what
--- only the attempt may take, `...:done` what helpers have done. `boards` is scored by the time at
--- which a sweeper must look.
+-- as `p<k>`, the token of its holder as `t<k>`, how often helpers took it as `c<k>`, and as `mine`
+-- the piece that the attempt itself has. `...:left` holds the pieces that are not done, scored by
+-- the time in ms from which one may be taken (a free piece by its number, which is long ago),
+-- `...:own` those that only the attempt may take, `...:done` those that helpers have done. `boards`
+-- is scored by the time at which a sweeper must look.
 local function board_key(id, fence) return P .. 'board:' .. id .. ':' .. fence end
 
--- Whether the attempt runs and is to go on.
+-- Whether the attempt runs and may go on.
 local function goes_on(id, fence)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease')
   return h[1] == 'running' and h[2] == fence and tonumber(h[3]) > now
 end
 
--- Take a board away; the time in ms until which a helper may still be at work on a piece of it.
+-- Take a board away; answers the time in ms until which a helper may be at work on a piece of it.
 local function board_drop(key)
   local last = redis.call('ZREVRANGEBYSCORE', key .. ':left', '(inf', int(now), 'WITHSCORES',
     'LIMIT', 0, 1)
@@ -102,11 +102,11 @@ local function board_drop(key)
   return tonumber(last[2]) or now
 end
 
--- Webhooks of jobs that have ended. A job's `hook_to` is whom its webhook goes to, '<tenant>
--- <host:port>', and `hook` where it stands. `hooks:<to>` holds the jobs whose webhooks are to be
--- sent there, scored by the time in ms at which that is due or, while one is being sent, its lease
--- ends; `hooks` has every <to>, scored by when to look there. `hooks_busy:<tenant>` has what is
--- being sent, '<host:port> <job>', scored by the end of its lease.
+-- Webhooks of jobs that have ended. A job's `hook_to` is the receiver of its webhook, '<tenant>
+-- <host:port>', and `hook` its status. `hooks:<to>` holds the jobs whose webhooks are to be sent
+-- there, scored by the time in ms at which that is due or, while one is being sent, its lease ends;
+-- `hooks` has every <to>, scored by when to look there. `hooks_busy:<tenant>` has the webhooks that
+-- are being sent, '<host:port> <job>', scored by the end of the lease.
 local function hook_is(id, old, new)
   if old then redis.call('HINCRBY', P .. 'hook_counts', old, -1) end
   if new then
@@ -125,7 +125,7 @@ local function hook_look(to)
   else redis.call('ZREM', P .. 'hooks', to) end
 end
 
--- Nobody sends it now.
+-- Nobody is sending it.
 local function hook_free(id, to)
   local tenant, place = hook_parts(to)
   redis.call('HDEL', job_key(id), 'hook_token', 'hook_due')

@@ -1,4 +1,4 @@
-"""Streams of bytes in larger pieces: small ones would cost a switch of threads each."""
+"""Streams of bytes in larger pieces: each small one would cost a switch of threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HASHED_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a stream was: its length, its hash in hexadecimal, its first 64 KiB."""
+    """A stream that was stored: its length, its hash in hexadecimal, its first 64 KiB."""
 
     length: int
     sha256: str
@@ -23,7 +23,7 @@ class Stored:
 
 
 async def batches(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
-    """The same bytes in pieces of at least `size`, the last one excepted. None is empty."""
+    """The same bytes in pieces of at least `size`, except the last. None is empty."""
     waiting: list[bytes] = []
     length = 0
     async for chunk in chunks:
@@ -37,7 +37,7 @@ async def batches(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[byte
 
 
 async def store(blobs: Blobs, key: str, chunks: AsyncIterator[bytes]) -> Stored:
-    """Stream bytes into the store under `key`. Nothing is left if `chunks` raises."""
+    """Store a stream of bytes under `key`. Nothing is left if `chunks` raises."""
     digest = hashlib.sha256()
     head = bytearray()
 

@@ -1,4 +1,4 @@
-"""Webhooks to be sent, in Redis: who sends which, and when. Changed by the Lua scripts only."""
+"""The queue of webhooks in Redis: who sends which, and when. Changed by the Lua scripts only."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workers.stores.redis.client import Scripts, translated
 PER_RECEIVER = 4
 PER_TENANT = 8
 """Webhooks that all processes together send at a time to one host and port, and for one tenant: a
-receiver that does not answer keeps no others waiting."""
+receiver that does not answer keeps no other waiting."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """The right to send a job's webhook until its lease ends. attempts : times it was sent."""
+class WebhookLease:
+    """The right to send a job's webhook, until it ends. attempts : times it was sent before."""
 
     job: str
     tenant: str
@@ -26,38 +26,39 @@ class Taken:
     token: str
 
 
-class Hooks:
-    """Threads may share it."""
+class WebhookQueue:
+    """The webhooks that are to be sent, of all tenants. Threads may share it."""
 
     def __init__(self, client: redis.Redis, settings: WorkerSettings) -> None:
         self._client = client
         self._prefix = settings.key_prefix
         self._scripts = Scripts(client, settings.key_prefix)
 
-    def take(self, token: str, limit: int, lease_s: float) -> list[Taken]:
-        """Take what is due, at most `limit`; it is due again when the lease ends."""
+    def take(self, token: str, limit: int, lease_s: float) -> list[WebhookLease]:
+        """Take what is due, at most `limit`; it is due again when its lease ends."""
         rows = self._scripts(
             "hook_take", token, limit, int(lease_s * 1000), PER_RECEIVER, PER_TENANT
         )
-        return [Taken(job, tenant, attempts, token) for job, tenant, attempts in rows]
+        return [WebhookLease(job, tenant, attempts, token) for job, tenant, attempts in rows]
 
-    def tell(
+    def report(
         self,
-        taken: Taken,
+        lease: WebhookLease,
         status: Literal["delivered", "failed", "pending"],
         *,
         attempts: int,
         after_s: float = 0.0,
         reason: str | None = None,
     ) -> Literal["ok", "gone", "lost"]:
-        """What came of it; "pending": it is due again `after_s` from now.
+        """Record the result of a try; "pending": the webhook is due again `after_s` from now.
 
-        "gone": there is no such record; "lost": the lease ended and another has it.
+        Answers "gone" where there is no such record, "lost" where the lease has ended and another
+        process has one.
         """
         answer = self._scripts(
             "hook_tell",
-            taken.job,
-            taken.token,
+            lease.job,
+            lease.token,
             status,
             attempts,
             int(after_s * 1000),
@@ -66,7 +67,7 @@ class Hooks:
         return cast("Literal['ok', 'gone', 'lost']", answer)
 
     def counts(self) -> dict[str, int]:
-        """Number of jobs with a webhook by where that stands."""
+        """Number of jobs with a webhook, by its status."""
         with translated():
-            found = cast("dict[str, str]", self._client.hgetall(f"{self._prefix}hook_counts"))
-        return {name: int(number) for name, number in found.items()}
+            counts = cast("dict[str, str]", self._client.hgetall(f"{self._prefix}hook_counts"))
+        return {name: int(number) for name, number in counts.items()}

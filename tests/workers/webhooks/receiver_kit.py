@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from workers.assembly import Assembly
+from workers.jobs.webhook_keys import encoded
+
 
 @dataclass(frozen=True)
 class Got:
@@ -130,3 +133,8 @@ def verify(secret: str, got: Got, tolerance_s: float = 300.0) -> None:
     digest = hmac.new(base64.b64decode(key, validate=True), signed, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
     assert expected in got.headers["webhook-signature"].split(" ")
+
+
+def secret_of(assembly: Assembly, tenant: str = "ada") -> str:
+    """The key that a tenant's receivers are given."""
+    return encoded(assembly.ledger.webhooks.keys.of(tenant)[0])

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import psutil
 import pytest
 import redis
 
-from tests.workers.supervisor.test_supervisor import until
+from tests.workers import waiting_kit
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.broker import sender
@@ -25,12 +25,16 @@ from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
-EXTRA = Path(__file__).parent / "extra"
+EXTRA = Path(__file__).parents[1] / "extra"
 PIECE_BYTES = 1_000
 N_WORKERS = 3
 
 
-class Crew:
+def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
+    waiting_kit.until(true, within_s)
+
+
+class Workers:
     """Workers on one Valkey and one store."""
 
     def __init__(self, folder: Path) -> None:
@@ -179,14 +183,14 @@ class Crew:
 
 
 @pytest.fixture(scope="module")
-def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
-    crew = Crew(tmp_path_factory.mktemp("c"))
-    yield crew
-    crew.close()
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
+    workers = Workers(tmp_path_factory.mktemp("c"))
+    yield workers
+    workers.close()
 
 
-def test_what_a_lost_worker_had_is_gone_on_from(crew: Crew) -> None:
-    crew.fill()
+def test_what_a_lost_worker_had_is_gone_on_from(workers: Workers) -> None:
+    workers.fill()
     request = Request(
         id=new_id("job"),
         tenant="t",
@@ -196,93 +200,93 @@ def test_what_a_lost_worker_had_is_gone_on_from(crew: Crew) -> None:
         params={"n_steps": 30, "nap_s": 0.1},
         created_at=now(),
     )
-    crew.parts.ledger.submit(request, {"features": b"[[1.0], [2.0]]"})
+    workers.parts.ledger.submit(request, {"features": b"[[1.0], [2.0]]"})
     folder = layout.checkpoints("t", request.id)
-    until(lambda: any(crew.parts.blobs.keys(folder)), 15.0)
-    os.kill(crew.parent(request), signal.SIGKILL)
-    record = crew.ended(request)
+    until(lambda: any(workers.parts.blobs.keys(folder)), 15.0)
+    os.kill(workers.parent(request), signal.SIGKILL)
+    record = workers.ended(request)
     assert record.status == "succeeded", record
     assert record.attempt == 2
     assert record.result is not None
     assert record.result["metrics"]["begun"] > 0
-    until(lambda: not any(crew.parts.blobs.keys(folder)))
-    crew.clean(request)
+    until(lambda: not any(workers.parts.blobs.keys(folder)))
+    workers.clean(request)
 
 
 @pytest.mark.parametrize("n_pieces", [1, 2, 7])
-def test_the_result_is_the_same_however_it_is_cut(crew: Crew, n_pieces: int) -> None:
-    crew.fill()
-    record = crew.right(*crew.submit(n_pieces), n_pieces)
+def test_the_result_is_the_same_however_it_is_cut(workers: Workers, n_pieces: int) -> None:
+    workers.fill()
+    record = workers.right(*workers.submit(n_pieces), n_pieces)
     assert record.attempt == 1
 
 
-def test_several_workers_share_the_work(crew: Crew) -> None:
-    crew.fill()
-    request, label = crew.submit(7, nap_s=0.5)
-    helpers = crew.await_helpers(request, N_WORKERS - 1)
-    assert crew.parent(request) not in helpers
+def test_several_workers_share_the_work(workers: Workers) -> None:
+    workers.fill()
+    request, label = workers.submit(7, nap_s=0.5)
+    helpers = workers.await_helpers(request, N_WORKERS - 1)
+    assert workers.parent(request) not in helpers
     # What others have done is seen at the job.
-    until(lambda: crew.record(request).progress.fraction > 0.1)
-    assert crew.record(request).progress.stage in ("reading", "napping")
-    crew.right(request, label, 7)
+    until(lambda: workers.record(request).progress.fraction > 0.1)
+    assert workers.record(request).progress.stage in ("reading", "napping")
+    workers.right(request, label, 7)
 
 
-def test_jobs_come_before_help(crew: Crew) -> None:
+def test_jobs_come_before_help(workers: Workers) -> None:
     """Two large jobs and then small ones: those do not wait until the large ones are done."""
-    crew.fill()
-    large = [crew.submit(9, nap_s=0.3) for _ in range(2)]
+    workers.fill()
+    large = [workers.submit(9, nap_s=0.3) for _ in range(2)]
     for request, _ in large:
-        until(lambda request=request: crew.record(request).status == "running")  # type: ignore[misc]
-    crew.await_helpers(large[0][0])
-    small = [crew.submit(1) for _ in range(3)]
+        until(lambda request=request: workers.record(request).status == "running")  # type: ignore[misc]
+    workers.await_helpers(large[0][0])
+    small = [workers.submit(1) for _ in range(3)]
     for request, label in small:
-        crew.right(request, label, 1)
-        assert not all(crew.record(one).ended for one, _ in large)
+        workers.right(request, label, 1)
+        assert not all(workers.record(one).ended for one, _ in large)
     for request, label in large:
-        crew.right(request, label, 9)
+        workers.right(request, label, 9)
 
 
-def test_the_users_error_in_a_piece_is_the_jobs(crew: Crew) -> None:
-    crew.fill()
+def test_the_users_error_in_a_piece_is_the_jobs(workers: Workers) -> None:
+    workers.fill()
     for row in (10, 260):
-        request, _ = crew.submit(6, nap_s=0.3, refused_row=row)
-        record = crew.ended(request)
+        request, _ = workers.submit(6, nap_s=0.3, refused_row=row)
+        record = workers.ended(request)
         assert (record.status, record.attempt) == ("failed", 1)
         assert record.error is not None
         assert record.error["type"] == "/problems/unusable-input"
         assert record.error["detail"] == f"Row {row} is refused."
-        crew.clean(request)
+        workers.clean(request)
 
 
-def test_a_cancel_ends_the_helpers_at_once(crew: Crew) -> None:
-    crew.fill()
-    request, _ = crew.submit(6, nap_s=30.0)
-    crew.await_helpers(request, 2)
-    crew.parts.ledger.cancel("t", request.id)
-    assert crew.ended(request, 5.0).status == "cancelled"
-    until(lambda: not crew.helpers(request), 5.0)
-    crew.clean(request)
+def test_a_cancel_ends_the_helpers_at_once(workers: Workers) -> None:
+    workers.fill()
+    request, _ = workers.submit(6, nap_s=30.0)
+    workers.await_helpers(request, 2)
+    workers.parts.ledger.cancel("t", request.id)
+    assert workers.ended(request, 5.0).status == "cancelled"
+    until(lambda: not workers.helpers(request), 5.0)
+    workers.clean(request)
     # All are free again.
-    crew.right(*crew.submit(2), 2)
+    workers.right(*workers.submit(2), 2)
 
 
 @pytest.mark.slow
-def test_a_deleted_job_leaves_nothing(crew: Crew) -> None:
-    crew.fill()
-    request, _ = crew.submit(6, nap_s=1.0)
-    crew.await_helpers(request, 2)
-    until(lambda: bool(list(crew.parts.blobs.keys(layout.PIECES))))
-    assert crew.parts.ledger.delete("t", request.id)
-    until(lambda: not crew.helpers(request), 5.0)
-    crew.clean(request)
-    assert not list(crew.parts.blobs.keys(layout.attempts("t", request.id)))
+def test_a_deleted_job_leaves_nothing(workers: Workers) -> None:
+    workers.fill()
+    request, _ = workers.submit(6, nap_s=1.0)
+    workers.await_helpers(request, 2)
+    until(lambda: bool(list(workers.parts.blobs.keys(layout.PIECES))))
+    assert workers.parts.ledger.delete("t", request.id)
+    until(lambda: not workers.helpers(request), 5.0)
+    workers.clean(request)
+    assert not list(workers.parts.blobs.keys(layout.attempts("t", request.id)))
 
 
 @pytest.mark.slow
-def test_a_killed_child_of_a_helper_costs_only_its_piece(crew: Crew) -> None:
-    crew.fill()
-    request, label = crew.submit(5, nap_s=0.6)
-    helper = crew.await_helpers(request)[0]
+def test_a_killed_child_of_a_helper_costs_only_its_piece(workers: Workers) -> None:
+    workers.fill()
+    request, label = workers.submit(5, nap_s=0.6)
+    helper = workers.await_helpers(request)[0]
     # A child at work listens to its supervisor in a thread; one that waits for work does not yet.
     busy: list[psutil.Process] = []
 
@@ -293,111 +297,113 @@ def test_a_killed_child_of_a_helper_costs_only_its_piece(crew: Crew) -> None:
 
     until(found)
     busy[0].kill()
-    assert crew.right(request, label, 5).attempt == 1
-    assert "was killed by SIGKILL" in (crew.folder / "log").read_text()
+    assert workers.right(request, label, 5).attempt == 1
+    assert "was killed by SIGKILL" in (workers.folder / "log").read_text()
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_in_the_middle(crew: Crew) -> None:
-    crew.fill()
-    request, label = crew.submit(7, nap_s=0.5)
-    crew.await_helpers(request)
-    crew.restart_server()
-    assert crew.right(request, label, 7).attempt == 1
+def test_a_server_that_is_killed_in_the_middle(workers: Workers) -> None:
+    workers.fill()
+    request, label = workers.submit(7, nap_s=0.5)
+    workers.await_helpers(request)
+    workers.restart_server()
+    assert workers.right(request, label, 7).attempt == 1
 
 
-def test_a_killed_helper_costs_only_its_piece(crew: Crew) -> None:
-    crew.fill(2)
-    request, label = crew.submit(7, nap_s=0.5)
-    victim = crew.await_helpers(request)[0]
+def test_a_killed_helper_costs_only_its_piece(workers: Workers) -> None:
+    workers.fill(2)
+    request, label = workers.submit(7, nap_s=0.5)
+    victim = workers.await_helpers(request)[0]
     began = time.monotonic()
     os.kill(victim, signal.SIGKILL)
-    record = crew.right(request, label, 7)
+    record = workers.right(request, label, 7)
     print(f"a helper was killed: its job had ended {time.monotonic() - began:.2f} s later")
     assert record.attempt == 1
 
 
-def test_a_killed_parent_starts_anew(crew: Crew) -> None:
-    crew.fill(2)
-    request, label = crew.submit(5, nap_s=0.3)
-    crew.await_helpers(request)
-    os.kill(crew.parent(request), signal.SIGKILL)
-    assert crew.right(request, label, 5).attempt == 2
+def test_a_killed_parent_starts_anew(workers: Workers) -> None:
+    workers.fill(2)
+    request, label = workers.submit(5, nap_s=0.3)
+    workers.await_helpers(request)
+    os.kill(workers.parent(request), signal.SIGKILL)
+    assert workers.right(request, label, 5).attempt == 2
 
 
 @pytest.mark.slow
-def test_all_helpers_killed(crew: Crew) -> None:
-    crew.fill()
-    request, label = crew.submit(4, nap_s=0.5)
-    for victim in crew.await_helpers(request, 2):
+def test_all_helpers_killed(workers: Workers) -> None:
+    workers.fill()
+    request, label = workers.submit(4, nap_s=0.5)
+    for victim in workers.await_helpers(request, 2):
         os.kill(victim, signal.SIGKILL)
-    assert crew.right(request, label, 4).attempt == 1
+    assert workers.right(request, label, 4).attempt == 1
 
 
 @pytest.mark.slow
-def test_a_helper_that_is_told_to_end_gives_its_piece_back(crew: Crew) -> None:
-    crew.fill()
-    request, label = crew.submit(5, nap_s=3.0)
-    victim = crew.await_helpers(request, 2)[0]
-    worker = next(worker for worker in crew.workers if worker.pid == victim)
+def test_a_helper_that_is_told_to_end_gives_its_piece_back(workers: Workers) -> None:
+    workers.fill()
+    request, label = workers.submit(5, nap_s=3.0)
+    victim = workers.await_helpers(request, 2)[0]
+    worker = next(worker for worker in workers.workers if worker.pid == victim)
     worker.terminate()
     assert worker.wait(8.0) == 0
-    assert crew.right(request, label, 5).attempt == 1
+    assert workers.right(request, label, 5).attempt == 1
 
 
 @pytest.mark.slow
-def test_large_jobs_for_every_worker_end(crew: Crew) -> None:
-    crew.fill()
-    jobs = [crew.submit(6, nap_s=0.1) for _ in range(2 * N_WORKERS)]
+def test_large_jobs_for_every_worker_end(workers: Workers) -> None:
+    workers.fill()
+    jobs = [workers.submit(6, nap_s=0.1) for _ in range(2 * N_WORKERS)]
     for request, label in jobs:
-        assert crew.right(request, label, 6).attempt == 1
+        assert workers.right(request, label, 6).attempt == 1
 
 
 @pytest.mark.slow
-def test_a_server_that_forgets_everything(crew: Crew) -> None:
-    crew.fill()
-    request, label = crew.submit(7, nap_s=0.5)
-    crew.await_helpers(request)
-    crew.parts.redis.flushall()
-    crew.right(request, label, 7)
+def test_a_server_that_forgets_everything(workers: Workers) -> None:
+    workers.fill()
+    request, label = workers.submit(7, nap_s=0.5)
+    workers.await_helpers(request)
+    workers.parts.redis.flushall()
+    workers.right(request, label, 7)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_job_ends_once_and_right_whoever_is_killed(crew: Crew) -> None:
+def test_every_job_ends_once_and_right_whoever_is_killed(workers: Workers) -> None:
     """Rounds of jobs, of which some are cancelled, while workers are killed at random."""
     rng = np.random.default_rng(int(os.environ.get("UMBEL_TEST_SEED", "0")))
     for _ in range(25):
-        crew.fill()
-        jobs = [(crew.submit(n, nap_s=0.2), n) for n in rng.choice([1, 2, 7, 12], size=3).tolist()]
+        workers.fill()
+        jobs = [
+            (workers.submit(n, nap_s=0.2), n) for n in rng.choice([1, 2, 7, 12], size=3).tolist()
+        ]
         cancelled = set()
         for _ in range(int(rng.integers(1, 4))):
             time.sleep(float(rng.random()))
             what = rng.random()
-            worker = crew.workers[int(rng.integers(len(crew.workers)))]
+            worker = workers.workers[int(rng.integers(len(workers.workers)))]
             if what < 0.6:
                 worker.kill()
                 worker.wait()
             elif what < 0.7:
                 processes.stop(worker, 10.0)
             elif what < 0.85:
-                crew.restart_server()
+                workers.restart_server()
             else:
                 request = jobs[int(rng.integers(3))][0][0]
                 cancelled.add(request.id)
-                crew.parts.ledger.cancel("t", request.id)
-        crew.fill()
+                workers.parts.ledger.cancel("t", request.id)
+        workers.fill()
         for (request, label), n_pieces in jobs:
-            record = crew.ended(request, 60.0)
-            end = crew.parts.ledger.end_of("t", request.id)
+            record = workers.ended(request, 60.0)
+            end = workers.parts.ledger.end_of("t", request.id)
             assert end is not None
             assert end.status == record.status
             if record.status == "succeeded":
-                crew.right(request, label, n_pieces)
+                workers.right(request, label, n_pieces)
             elif record.status == "cancelled":
                 assert request.id in cancelled
             else:
                 # Killed as often as it may be tried.
                 assert (record.error or {})["type"] == "/problems/worker-lost"
-                assert record.attempt == crew.settings.max_attempts
-            crew.clean(request)
+                assert record.attempt == workers.settings.max_attempts
+            workers.clean(request)

@@ -1,0 +1,67 @@
+"""Jobs for processes of their own, and what to wait for."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from multiprocessing import forkserver
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from tests.workers.waiting_kit import gone, until
+from workers.child.pool import Child, ChildPool
+from workers.child.process import Limits
+from workers.child.run import Outcome, Spec
+from workers.child.sources import Source
+from workers.model import Request, now
+
+
+@contextlib.contextmanager
+def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
+    """A pool with these `Limits`. A template that it started, which ends with its thread, is gone
+    before another pool looks for one."""
+    others = forkserver._forkserver._forkserver_pid
+    pool = ChildPool(Limits(**limits), spares=spares)
+    try:
+        yield pool
+    finally:
+        pool.close()
+        pool._starter.shutdown()
+        template = forkserver._forkserver._forkserver_pid
+        if template not in (None, others) and sys.platform == "linux":
+            until(lambda: gone(template), 20.0)
+
+
+def long_job(folder: Path) -> Spec:
+    path = folder / "points.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(12_000, 64)))
+    source = Source(role="features", kind="dataset", path=path, format="npy")
+    return spec(folder, "hac", source, linkage="average")
+
+
+def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
+    result = folder / "job" / "result"
+    result.mkdir(parents=True)
+    request = Request(
+        id="job_1", tenant="t", kind="fit", method=method, params=params, created_at=now()
+    )
+    return Spec(request=request, sources=(source,), folder=result)
+
+
+def outcome(child: Child, within_s: float = 20.0) -> Outcome:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        said = child.receive(0.1)
+        if said is not None and said.outcome is not None:
+            return said.outcome
+    raise AssertionError("no answer in time")
+
+
+def busy(pid: int) -> bool:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system > 0.5

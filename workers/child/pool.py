@@ -1,0 +1,164 @@
+"""The worker's side of its children: a pool of fresh processes, one for each job.
+
+No memory is shared between jobs, memory and time are bounded, and a process dies with its worker.
+One spare child waits for each slot, so that a job does not wait for a fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from pydantic import ValidationError
+
+from workers.child import template
+from workers.child.crew import Assignment
+from workers.child.messages import ChildMessage
+from workers.child.process import Limits, live
+from workers.child.run import Spec
+from workers.errors import FatalError, TransientError
+
+_LARGEST_MESSAGE = 16 << 20
+"""Bytes of one message; a child computes on a user's input, so it is not trusted."""
+
+
+class Child:
+    """The worker's end of one child. Not shared between threads."""
+
+    def __init__(self, process: Any, pipe: Connection) -> None:
+        self._process = process
+        self._pipe = pipe
+
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
+
+    def alive(self) -> bool:
+        return not wait([self._process.sentinel], 0)
+
+    def begin(self, spec: Spec) -> None:
+        """Hand it the job. TransientError if it has died meanwhile."""
+        try:
+            self._pipe.send_bytes(spec.model_dump_json().encode())
+        except OSError as error:
+            raise TransientError("the job's process died before it began") from error
+
+    def send(self, assignment: Assignment) -> None:
+        """Answer its request for a piece. TransientError if it has died meanwhile."""
+        try:
+            self._pipe.send_bytes(assignment.model_dump_json().encode())
+        except OSError as error:
+            raise TransientError(self._how_it_died()) from error
+
+    def receive(self, timeout_s: float) -> ChildMessage | None:
+        """Its next message, None if there was none in time.
+
+        Raises
+        ------
+        TransientError : it died, killed by a signal or without a last message.
+        FatalError : the message is too long or is not a `ChildMessage`.
+        """
+        if not wait([self._pipe, self._process.sentinel], timeout_s):
+            return None
+        if not self._pipe.poll():
+            raise TransientError(self._how_it_died())
+        try:
+            text = self._pipe.recv_bytes(_LARGEST_MESSAGE)
+        except EOFError:
+            raise TransientError(self._how_it_died()) from None
+        except OSError as error:
+            if error.errno in (errno.ECONNRESET, errno.EPIPE):
+                raise TransientError(self._how_it_died()) from None
+            raise FatalError("the job's process sent a message that is too long") from error
+        try:
+            return ChildMessage.model_validate_json(text)
+        except ValidationError as error:
+            raise FatalError("the job's process sent a message that makes no sense") from error
+
+    def kill(self) -> None:
+        """End it with all that it started, and clear it away."""
+        self.stop()
+        self.clear()
+
+    def stop(self) -> None:
+        """Kill it and all that it started, without waiting; it computes and writes no more."""
+        if self.alive():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def clear(self) -> None:
+        """Wait until it is gone: the kernel takes a while to free a large memory."""
+        self._pipe.close()
+        self._process.join(30.0)
+
+    def _how_it_died(self) -> str:
+        self._process.join(1.0)
+        code = self._process.exitcode
+        if code is not None and code < 0:
+            return f"the job's process was killed by {signal.Signals(-code).name}"
+        return f"the job's process ended with status {code} and no result"
+
+
+class ChildPool:
+    """Starts children, and keeps `spares` of them waiting. Threads may share it.
+
+    One thread of the pool starts all children and lives until `close`: the template ends with the
+    thread that started it.
+    """
+
+    def __init__(self, limits: Limits, spares: int = 1) -> None:
+        self._limits = limits
+        self._spares = spares
+        self._waiting: deque[Child] = deque()
+        self._starter = ThreadPoolExecutor(1, "children")
+        self._reaper = ThreadPoolExecutor(1, "reaper")
+        self._closed = False
+
+    def fill(self) -> Future[None]:
+        """Have the spare children started; done when they are."""
+        return self._starter.submit(self._fill)
+
+    def take(self) -> Child:
+        """A child that waits for its job. One found dead is replaced."""
+        while not (child := self._starter.submit(self._next).result()).alive():
+            child.kill()
+        return child
+
+    def drop(self, child: Child) -> None:
+        """Stop a child, clear it away and have a spare one started, without waiting for it."""
+        child.stop()
+        # After `close` nothing is cleared away: the process ends.
+        with contextlib.suppress(RuntimeError):
+            self._reaper.submit(child.clear)
+            self.fill()
+
+    def close(self) -> None:
+        """Stop the spare children and start no more. Does not wait."""
+        self._closed = True
+        while self._waiting:
+            self.drop(self._waiting.popleft())
+        self._starter.shutdown(wait=False)
+        self._reaper.shutdown(wait=False)
+
+    def _fill(self) -> None:
+        while len(self._waiting) < self._spares and not self._closed:
+            self._waiting.append(self._start())
+
+    def _next(self) -> Child:
+        return self._waiting.popleft() if self._waiting else self._start()
+
+    def _start(self) -> Child:
+        context = template.begin(self._limits.threads)
+        ours, theirs = context.Pipe()
+        process = context.Process(target=live, args=(theirs, self._limits), daemon=True)
+        process.start()
+        theirs.close()
+        return Child(process, ours)
