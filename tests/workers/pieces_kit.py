@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from models.method import Arrays, Piece, Progress, silent
+from models.arrays import Arrays
+from models.method import Piece
+from models.progress import Progress, silent
 from tests.workers.jobs_kit import end, request
 from workers.artifacts.results import save_arrays
 from workers.assembly import Assembly

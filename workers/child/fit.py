@@ -8,9 +8,11 @@ from typing import Any
 
 from models.data import Data, Value
 from models.errors import UsageError
-from models.method import Checkpoint, Crew, Fitted, Method, Params, Progress
+from models.method import Checkpoint, Crew, Fitted, Method
+from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
+from models.progress import Progress
 from models.registry import method
 from models.tree import silhouette
 from workers.artifacts.results import Stage

@@ -18,7 +18,9 @@ from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.method import Method, Piece
 from models.naming import by_labels, by_terms
+from models.parameters import Params
 from models.preprocess.inputs import Preparation
+from models.progress import Progress, silent
 from models.registry import method
 from models.rows import Rows
 from models.tree.tree import Tree

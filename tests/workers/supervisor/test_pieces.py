@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.method import Arrays, Piece, Progress, silent
+from models.arrays import Arrays
+from models.method import Piece
+from models.progress import Progress, silent
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end
 from tests.workers.pieces_kit import (
