@@ -18,21 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import npy, roles
-from workers.formats.facts import (
-    CONVERT,
-    DEFAULT,
-    Bounds,
-    Facts,
-    Member,
-    broken,
-    choose,
-    shown,
-    unsupported,
-)
+from workers.formats import npy
+from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Layout
+from workers.formats.refusals import CONVERT, broken, shown, unsupported
+from workers.formats.tables import Table, Want, dtype_name, require_filled
 
 _HEAD = 12_000
 _BLOCK = 4 << 20
@@ -53,22 +44,22 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
         if member is None and _is_sparse(members):
             _, shape = _form(archive, members, bounds)
             data = members[[one.name for one in members].index("data")]
-            roles.require_filled(shape)
+            require_filled(shape)
             return Facts(shape, data.dtype, sparse=True, members=members)
         chosen = members[choose(members, member)]
-        roles.require_filled(chosen.shape)
+        require_filled(chosen.shape)
         return Facts(chosen.shape, chosen.dtype, members=members)
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
     """The array chosen, unpacked into memory, or the sparse matrix as `csr_array`."""
     with _archive(path, bounds) as archive:
         members = _members(archive)
         if member is None and _is_sparse(members):
-            return roles.sparse(_sparse(archive, members, bounds), role)
+            return _sparse(archive, members, bounds)
         chosen = members[choose(members, member)]
-        roles.require_filled(chosen.shape)
-        return roles.shaped(_array(archive, chosen.name), role)
+        require_filled(chosen.shape)
+        return _array(archive, chosen.name)
 
 
 @contextmanager
@@ -173,7 +164,7 @@ def _members(archive: zipfile.ZipFile) -> tuple[Member, ...]:
     for info in archive.infolist():
         found = _header(archive, info)
         name = info.filename.removesuffix(".npy")
-        out.append(Member(name, found.shape, roles.dtype_name(found.dtype)))
+        out.append(Member(name, found.shape, dtype_name(found.dtype)))
     return tuple(out)
 
 

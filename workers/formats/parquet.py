@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import tables
-from workers.formats.facts import DEFAULT, Bounds, Facts, broken, unsupported
+from workers.formats import batches
+from workers.formats.batches import Batches
+from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.parquet_footer import values_claimed
+from workers.formats.refusals import broken, unsupported
+from workers.formats.tables import Table, Want
 
 MAGIC = b"PAR1"
 _BATCH_CELLS = 1 << 20
@@ -20,18 +22,18 @@ _BATCH_ROWS = 1 << 16
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the table; every row group is read once."""
-    with _open(path, bounds) as table:
-        return tables.facts(table, member, bounds)
+    with _open(path, bounds) as opened:
+        return batches.facts(opened, member, bounds)
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The table as `role` takes it, read batch by batch into one array."""
-    with _open(path, bounds) as table:
-        return tables.load(table, member, role, bounds)
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The columns chosen, read batch by batch into one array."""
+    with _open(path, bounds) as opened:
+        return batches.read(opened, member, want, bounds)
 
 
 @contextmanager
-def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
+def _open(path: Path, bounds: Bounds) -> Iterator[Batches]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -54,7 +56,7 @@ def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
             text = _texts(found.schema_arrow)
             _check_sizes(path, found, bounds)
         with pq.ParquetFile(path, memory_map=True, read_dictionary=text) as opened:
-            yield tables.Table(
+            yield Batches(
                 opened.schema_arrow,
                 opened.metadata.num_rows,
                 lambda columns: _batches(opened, columns),
@@ -93,7 +95,7 @@ def _check_sizes(path: Path, found: Any, bounds: Bounds) -> None:
     if n_rows < 0:
         raise broken("The Parquet file claims a negative number of rows.")
     bounds.require(n_rows * max(8, n_columns))
-    if any(tables.is_list(field.type) for field in found.schema_arrow):
+    if any(batches.is_list(field.type) for field in found.schema_arrow):
         bounds.require(4 * values_claimed(_footer(path)))
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from models.rows import ArrayRows, Rows
 from workers.formats import roles
 from workers.formats.facts import Facts, Member
+from workers.formats.tables import dtype_name
 
 HELD_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 """A file of so many bytes is still in memory when it is read again."""
@@ -72,7 +73,7 @@ class Layout:
         return math.prod(self.shape)
 
     def facts(self) -> Facts:
-        dtype = "bfloat16" if self.bfloat16 else roles.dtype_name(self.dtype)
+        dtype = "bfloat16" if self.bfloat16 else dtype_name(self.dtype)
         return Facts(self.shape, dtype, members=self.members)
 
 

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from tests.workers.formats.conftest import dense, refused, write
+from tests.workers.formats.files_kit import dense, refused, write
 from workers.formats import catalogue
 from workers.formats.catalogue import FORMATS, format_of
 

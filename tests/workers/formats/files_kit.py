@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+import torch
 from safetensors.numpy import save_file
+from safetensors.torch import save_file as save_torch
 from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
 
-Write = Callable[[Path, Any], None]
+MATRICES = [
+    *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
+    *(("npy-fortran", dtype) for dtype in ("i8", "f2", "f4", ">f8")),
+    *(("safetensors", dtype) for dtype in ("?", "i4", "f2", "f4", "f8", "bf16")),
+    *(("unaligned", dtype) for dtype in ("f2", "f4", "f8", "bf16")),
+]
+"""How a matrix that is read by rows may lie in a file, and its dtype."""
+SHAPE = (23, 5)
+"""The shape of each of these."""
 
 
 def _arrow_file(path: Path, table: pa.Table, **options: Any) -> None:
@@ -62,8 +74,6 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
         case "libsvm":
             dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
         case "json":
-            import json
-
             path.write_text(json.dumps(array.tolist()))
 
 
@@ -71,12 +81,25 @@ def write_arrow(path: Path, table: pa.Table, *, file: bool = True, **options: An
     (_arrow_file if file else _arrow_stream)(path, table, **options)
 
 
+def put(path: Path, content: str | bytes) -> Path:
+    """The path, with `content` written to it."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def npy_bytes(array: Any) -> bytes:
+    """The array as a .npy file, pickled where it holds objects."""
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
 def dense(value: Any) -> np.ndarray:
     return value.toarray() if isinstance(value, sp.csr_array) else value
 
 
 def refused(call: Callable[..., Any], *args: Any, **named: Any) -> UsageError:
-    """The UsageError that a call raises; its detail tells nothing of the machine."""
+    """The UsageError that a call raises; its detail gives nothing away of the machine."""
     with pytest.raises(UsageError) as caught:
         call(*args, **named)
     error = caught.value
@@ -87,10 +110,45 @@ def refused(call: Callable[..., Any], *args: Any, **named: Any) -> UsageError:
 
 
 def survives(call: Callable[..., Any], *args: Any) -> None:
-    """The call ends, and if it raises it is a UsageError that says something."""
-    said = "taken"
+    """The call ends; what it raises, if anything, is a UsageError with a detail."""
+    detail = "taken"
     try:
         call(*args)
     except UsageError as error:
-        said = error.detail
-    assert said
+        detail = error.detail
+    assert detail
+
+
+def write_matrix(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
+    """Write a matrix as one of `MATRICES` says; its format, and its rows as `Rows` gives them."""
+    values = np.random.default_rng(7).normal(size=SHAPE) * 50
+    if layout.startswith("npy"):
+        array = values.astype(dtype)
+        stored = np.asfortranarray(array) if layout == "npy-fortran" else array
+        with path.open("wb") as file:
+            np.save(file, stored)
+        return "npy", array.astype(array.dtype.newbyteorder("="))
+    if dtype == "bf16":
+        tensor = torch.from_numpy(values).to(torch.bfloat16)
+        save_torch({"x": tensor}, path)
+        array = tensor.view(torch.int16).numpy().view(np.uint16)
+    else:
+        array = values.astype(dtype)
+        save_file({"x": array}, path)
+    if layout == "unaligned":
+        # The format does not ask that data begin at a multiple of anything.
+        content = path.read_bytes()
+        size = int.from_bytes(content[:8], "little")
+        text = json.dumps(json.loads(content[8 : 8 + size])).encode()
+        text += b" " * (1 - len(text) % 2)
+        path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    return "safetensors", array
+
+
+def same_rows(rows: np.ndarray, expected: np.ndarray) -> None:
+    """The rows equal those expected to the last bit, laid out as a method needs them."""
+    assert rows.dtype == expected.dtype
+    assert rows.shape == expected.shape
+    assert rows.tobytes() == expected.tobytes()
+    assert rows.flags.c_contiguous
+    assert rows.flags.aligned
