@@ -30,7 +30,7 @@ _SHARE = 20.0
 _log = logging.getLogger(__name__)
 
 
-class Kept(Checkpoint):
+class FileCheckpoint(Checkpoint):
     """The child's side.
 
     last : file of an earlier attempt. say : tell the supervisor the number of a new file.

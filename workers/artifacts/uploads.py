@@ -109,7 +109,7 @@ class Parts:
         for part in parts:
             yield from self._blobs.read(self._bytes(upload, part.number, part.stamp))
 
-    def made(self, upload: Upload) -> Dataset | None:
+    def completed(self, upload: Upload) -> Dataset | None:
         """The dataset that was put together of it, whether it exists by now or not."""
         try:
             kept = self._blobs.get(layout.upload(upload.tenant, upload.id, _DATASET))
@@ -123,7 +123,7 @@ class Parts:
         try:
             self._blobs.put(key, dataset.model_dump_json().encode(), create=True)
         except AlreadyThere:
-            return self.made(upload) or dataset
+            return self.completed(upload) or dataset
         return dataset
 
     def reopen(self, upload: Upload) -> None:

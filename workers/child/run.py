@@ -22,7 +22,7 @@ from models.registry import method
 from models.rows import Rows
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.artifacts.checkpoints import FOLDER, Kept
+from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
 from workers.child import comparison
 from workers.child.crew import Board, Crew
 from workers.child.fit import (
@@ -136,7 +136,7 @@ def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:
         needed = [*first.needed(predicting=True), *(set(first.one_of) & set(values))]
         if done.prepared and done.prepared[0].reads_documents:
             needed = [DOCUMENTS if role == ROLE else role for role in needed]
-        results.save_model(results.Kept(done.stages, needed, done.prepared), spec.folder)
+        results.save_model(results.FittedModel(done.stages, needed, done.prepared), spec.folder)
     result: dict[str, Any] = {
         "model": sibling(request.id, "md") if predicts else None,
         "metrics": done.metrics,
@@ -147,10 +147,12 @@ def _fit(spec: Spec, report: Report, board: Board | None) -> Outcome:
     return _with_tree(spec, tree, request.method, result, warnings)
 
 
-def _kept(spec: Spec, board: Board | None) -> Kept | None:
+def _kept(spec: Spec, board: Board | None) -> FileCheckpoint | None:
     if board is None or spec.checkpoint_s is None:
         return None
-    return Kept(spec.checkpoint, spec.folder.parent / FOLDER, spec.checkpoint_s, board.keep)
+    return FileCheckpoint(
+        spec.checkpoint, spec.folder.parent / FOLDER, spec.checkpoint_s, board.keep
+    )
 
 
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:

@@ -11,31 +11,12 @@ from typing import Any
 import pytest
 
 from models.errors import UsageError
+from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.jobs_kit import end, request
 from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
-from workers.model import new_id, now
 from workers.stores.redis.streams import HEAD, Stored
-
-
-def dataset(dataset_id: str | None = None, **changed: Any) -> Dataset:
-    given: dict[str, Any] = {
-        "id": dataset_id or new_id("ds"),
-        "tenant": "ada",
-        "name": "train",
-        "role": "features",
-        "status": "ready",
-        "format": "npy",
-        "member": None,
-        "shape": (3, 2),
-        "dtype": "float32",
-        "bytes": 6,
-        "sha256": "0" * 64,
-        "created_at": now(),
-        "problem": None,
-    }
-    return Dataset(**given | changed)
 
 
 async def stream(content: bytes, size: int) -> AsyncIterator[bytes]:
