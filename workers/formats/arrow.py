@@ -1,8 +1,8 @@
 """Arrow IPC, as a stream and as a file (Feather V2).
 
-A file holds the same messages as a stream between its magic bytes; both are read in order from a
-memory map, so that what is not compressed is not copied. Before anything is unpacked the messages'
-own metadata are added up: rows, and the sizes that compressed buffers claim.
+A file holds the messages of a stream between its magic bytes; both are read in order from a memory
+map, so that uncompressed buffers are not copied. Before anything is unpacked the messages' own
+metadata are added up: rows, and the sizes that compressed buffers claim.
 Format: https://arrow.apache.org/docs/format/Columnar.html, Message.fbs.
 """
 
@@ -87,9 +87,9 @@ def _inside(data: Any) -> Any:
         expected = opened.num_record_batches
     footer = int.from_bytes(data[data.size - 10 : data.size - 6].to_pybytes(), "little")
     inside = data[8 : data.size - 10 - footer]
-    found = sum(message.type == "record batch" for message in _messages(inside))
-    if found != expected:
-        raise broken(f"The Arrow file's footer lists {expected} batches, it holds {found}.")
+    n_batches = sum(message.type == "record batch" for message in _messages(inside))
+    if n_batches != expected:
+        raise broken(f"The Arrow file's footer lists {expected} batches, it holds {n_batches}.")
     return inside
 
 
@@ -139,7 +139,7 @@ def _measure(data: Any, bounds: Bounds) -> int:
 
 
 def _unpacked(root: _Flat, at: int, body: Any) -> int:
-    """What the compressed buffers of a batch claim to unpack to: an int64 before each."""
+    """Bytes that a batch's compressed buffers claim to unpack to, by the int64 before each."""
     total = 0
     for offset, size in root.pairs(at, 2):
         if size >= 8 and 0 <= offset <= body.size - 8:
