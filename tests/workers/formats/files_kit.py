@@ -27,6 +27,7 @@ MATRICES = [
     *(("unaligned", dtype) for dtype in ("f2", "f4", "f8", "bf16")),
 ]
 """How a matrix that is read by rows may lie in a file, and its dtype."""
+MATRIX = np.arange(12, dtype="f4").reshape(4, 3)
 SHAPE = (23, 5)
 """The shape of each of these."""
 
@@ -92,6 +93,14 @@ def npy_bytes(array: Any) -> bytes:
     file = io.BytesIO()
     np.save(file, array, allow_pickle=True)
     return file.getvalue()
+
+
+def write_table(format: str, path: Path, table: pa.Table) -> None:
+    """A table as Parquet or Arrow."""
+    if format == "parquet":
+        pq.write_table(table, path)
+    else:
+        write_arrow(path, table, file=format == "arrow-file")
 
 
 def dense(value: Any) -> np.ndarray:

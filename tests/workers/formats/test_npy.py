@@ -40,11 +40,11 @@ def code(content: bytes) -> str:
 @pytest.mark.parametrize(
     "dtype", ["?", "i1", "i2", "<i4", "<i8", ">i4", "u1", ">u8", "<f2", "<f4", ">f4", "f8", "U3"]
 )
-@pytest.mark.parametrize("shape", [(7,), (3, 2)])
-def test_facts(dtype: str, shape: tuple[int, ...]) -> None:
-    facts = peeked(npy_bytes(np.zeros(shape, dtype)))
-    assert facts.shape == shape
-    assert facts.dtype == ("str" if dtype == "U3" else str(np.dtype(dtype)))
+def test_facts(dtype: str) -> None:
+    for shape in ((7,), (3, 2)):
+        facts = peeked(npy_bytes(np.zeros(shape, dtype)))
+        assert facts.shape == shape
+        assert facts.dtype == ("str" if dtype == "U3" else str(np.dtype(dtype)))
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -67,10 +67,10 @@ def test_a_truncated_file_is_told_with_both_lengths(tmp_path: Path) -> None:
         assert error.where == {"claimed": "160", "actual": 159}
 
 
-@pytest.mark.parametrize("length", range(1, 128))
-def test_every_cut_of_the_header_is_truncated(length: int) -> None:
+def test_every_cut_of_the_header_is_truncated() -> None:
     content = npy_bytes(np.zeros((10, 4), "f4"))
-    assert code(content[:length]) == "truncated"
+    codes = {length: code(content[:length]) for length in range(1, 128)}
+    assert codes == dict.fromkeys(range(1, 128), "truncated")
 
 
 @pytest.mark.parametrize(
