@@ -12,7 +12,7 @@ from tests.workers.formats.files_kit import npy_bytes, put
 from workers.formats.trees import FORMATS, read_tree
 
 #    0
-#   / \\
+#   / \
 #  1   2      0 and 1 are merged at height 2
 FILES = {
     "newick": b"(a:2,b:2);",
