@@ -19,7 +19,7 @@ from models.tree.labels import Labels, labels
 from models.tree.tree import Tree
 from workers.artifacts.datasets import Dataset
 from workers.errors import Missing
-from workers.formats import csv, npy
+from workers.formats import catalogue
 from workers.formats import json as json_format
 
 READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
@@ -154,12 +154,7 @@ def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
     """(n_labels,) integers or texts."""
     try:
         path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
-        if dataset.format == "npy":
-            value = npy.load(path, dataset.member, "labels")
-        elif dataset.format == "csv":
-            value = csv.load(path, dataset.member, "labels")
-        else:
-            value = json_format.parse(path.read_bytes(), "labels")
+        value = catalogue.load(dataset.format, path, dataset.member, "labels")
     except (Missing, FileNotFoundError):
         # Deleted since it was looked up.
         raise not_found("dataset", dataset.id) from None

@@ -117,7 +117,7 @@ async def get_upload(
     """After a cut: what need not be sent again. Once it is complete there is the dataset."""
     upload = await _find(service, tenant, upload_id)
     parts = await to_thread.run_sync(service.parts.list, upload)
-    made = await to_thread.run_sync(service.parts.made, upload)
+    made = await to_thread.run_sync(service.parts.completed, upload)
     return answer(request, UploadBody.of(upload, parts, made))
 
 
@@ -176,7 +176,7 @@ async def put_part(
     are refused and leave the part as it was."""
     wanted = _wanted(sha256, content_digest)
     upload = await _find(service, tenant, upload_id)
-    if await to_thread.run_sync(service.parts.made, upload) is not None:
+    if await to_thread.run_sync(service.parts.completed, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
     part = await service.parts.receive(upload, number, uploads.body(service, request))
     refused = None
@@ -280,7 +280,7 @@ async def _put_together(service: Service, upload: Upload, asked: CompleteBody) -
         chunks = _from_thread(service.parts.read(upload, parts))
         dataset = await uploads.keep(service, one, chunks, size)
     except Missing:
-        made = await to_thread.run_sync(service.parts.made, upload)
+        made = await to_thread.run_sync(service.parts.completed, upload)
         if made is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
@@ -303,7 +303,7 @@ async def _put_together(service: Service, upload: Upload, asked: CompleteBody) -
 
 def _known(service: Service, upload: Upload) -> Dataset | None:
     """What an earlier request made of it. Refused `not-found` where that was deleted since."""
-    made = service.parts.made(upload)
+    made = service.parts.completed(upload)
     if made is None or service.datasets.get(made.tenant, made.id) is not None:
         return made
     if service.blobs.size(service.datasets.content_key(made.tenant, made.id)) is not None:

@@ -15,8 +15,8 @@ from app.http.dependencies import Service, is_id
 from app.http.problems import Refused
 from models.errors import UsageError
 from workers.artifacts.datasets import Dataset
-from workers.formats import json as json_format
 from workers.formats import roles
+from workers.formats.tables import Lists
 
 TREES = frozenset({"hierarchy"})
 JOBS = frozenset({"base"})
@@ -41,7 +41,7 @@ def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]
 
     Raises Refused: `unknown-input` for an id that is not there, `invalid-dataset` (409) for a
     dataset known to be invalid, `wrong-role`, `wrong-shape`, `wrong-input`; and what
-    `workers.formats.json.check` raises for a list, naming the role and the row.
+    `workers.formats.roles.value` raises for a list, naming the role and the row.
     """
     given = Given()
     for role, value in inputs.items():
@@ -77,7 +77,7 @@ def _check_list(role: str, value: list[Any]) -> None:
     if role in JOBS:
         raise _refused("wrong-input", role, f"Input {role!r} is a job: give its id, `job_...`.")
     try:
-        json_format.check(value, role)
+        roles.value(Lists(value), role)
     except UsageError as error:
         error.where.setdefault("role", role)
         raise

@@ -1,8 +1,8 @@
-"""What a long fit has so far, kept in the store so that the next attempt goes on from there.
+"""Checkpoints of a long fit, kept in the store so that the next attempt resumes from the last.
 
-The child writes a file now and then and says so; its supervisor stores it under a new name and
-removes the one before. Any checkpoint of a job will do for any of its attempts: the fit is a
-function of the job's inputs. They go when the job ends.
+The child writes a file now and then and reports it; its supervisor stores it under a new name and
+removes the one before. Any checkpoint of a job serves any of its attempts: the fit is a function of
+the job's inputs. They are removed when the job ends.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 
 FOLDER = "checkpoints"
-"""Beside the result's folder: where the child writes them."""
+"""Where the child writes them, beside the result's folder."""
 
 _SHARE = 20.0
-"""Saving may take a twentieth of the time."""
+"""Saving takes at most one part in so many of the time."""
 
 _log = logging.getLogger(__name__)
 
 
-class Kept(Checkpoint):
-    """The child's side.
+class FileCheckpoint(Checkpoint):
+    """The child's side: files in a folder.
 
-    last : file of an earlier attempt. say : tell the supervisor the number of a new file.
+    last : file of an earlier attempt. report : sends the supervisor the number of a new file.
     """
 
     def __init__(
-        self, last: Path | None, folder: Path, every_s: float, say: Callable[[int], None]
+        self, last: Path | None, folder: Path, every_s: float, report: Callable[[int], None]
     ) -> None:
         self._last = last
         self._folder = folder
         self._every_s = every_s
-        self._say = say
+        self._report = report
         self._n_saved = 0
         self._next_at = time.monotonic() + every_s
 
@@ -63,19 +63,19 @@ class Kept(Checkpoint):
         self._n_saved += 1
         self._folder.mkdir(exist_ok=True)
         results.save_named(state, self._folder / str(self._n_saved))
-        self._say(self._n_saved)
+        self._report(self._n_saved)
         ended = time.monotonic()
         self._next_at = ended + max(self._every_s, _SHARE * (ended - began))
 
 
 class Checkpoints:
-    """The store's side. Threads may share it."""
+    """The store's side, of all jobs. Threads may share it."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     def latest(self, request: Request) -> Path | None:
-        """A local file with what an attempt at the job saved last; None where there is nothing."""
+        """A local copy of the last checkpoint of a job; None where there is none."""
         if not _resumes(request):
             return None
         keys = list(self._blobs.keys(layout.checkpoints(request.tenant, request.id)))
@@ -84,7 +84,7 @@ class Checkpoints:
         return None
 
     def keep(self, claim: Claim, path: Path) -> None:
-        """Store `path` in place of the job's others; where that fails, the fit goes on without."""
+        """Store `path` in place of the job's others; where that fails, the fit goes on."""
         request = claim.request
         folder = layout.checkpoints(request.tenant, request.id)
         key = f"{folder}{time.time_ns():020d}.{claim.fence}"
@@ -97,12 +97,12 @@ class Checkpoints:
             _log.warning("job %s: a checkpoint is not kept: %s", request.id, error)
 
     def clear(self, request: Request) -> None:
-        """Remove those of a job that has ended."""
+        """Remove the checkpoints of a job that has ended."""
         if _resumes(request):
             self._blobs.delete_under(layout.checkpoints(request.tenant, request.id))
 
     def restore(self, ended: Callable[[str], bool]) -> None:
-        """Remove those of all jobs that have ended or are gone."""
+        """Remove the checkpoints of all jobs that have ended or are gone."""
         folders = {key.rpartition("/")[0] for key in self._blobs.keys(layout.CHECKPOINTS)}
         for folder in folders:
             if ended(folder.rpartition("/")[2]):

@@ -23,7 +23,7 @@ INSPECTED = "inspected.json"
 
 
 class Dataset(BaseModel):
-    """What is known of an upload. `member` is the array chosen of a file that holds several.
+    """What is known of an upload. `member` names one array of a file that holds several.
 
     shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
     """
@@ -45,8 +45,8 @@ class Dataset(BaseModel):
     problem: Problem | None
 
 
-class _Found(BaseModel):
-    """What a worker found in a dataset; `job` is the inspection."""
+class _Inspection(BaseModel):
+    """What a worker found in a dataset; `job` is the job that inspected it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -125,15 +125,15 @@ class Datasets:
         """As `inspected`, with the job that did it; False where the dataset is gone."""
         if self._blobs.size(layout.dataset(tenant, dataset_id, META)) is None:
             return False
-        found = _Found(shape=shape, dtype=dtype, problem=problem, job=job_id)
+        inspection = _Inspection(shape=shape, dtype=dtype, problem=problem, job=job_id)
         key = layout.dataset(tenant, dataset_id, INSPECTED)
         with suppress(AlreadyThere):
-            self._blobs.put(key, found.model_dump_json().encode(), create=True)
-        known = self._stored(tenant, dataset_id)
-        if known is None:
+            self._blobs.put(key, inspection.model_dump_json().encode(), create=True)
+        dataset = self._stored(tenant, dataset_id)
+        if dataset is None:
             self.discard(tenant, dataset_id)
             return False
-        self._index.change(dataset_id, known.model_dump_json())
+        self._index.change(dataset_id, dataset.model_dump_json())
         return True
 
     def page(
@@ -141,33 +141,33 @@ class Datasets:
     ) -> tuple[list[Dataset], str | None]:
         """Datasets newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
         self._ensure()
-        found, after = self._index.page(tenant, limit=limit, cursor=cursor, group=role or "")
-        return [Dataset.model_validate_json(facts) for facts in found], after
+        page, after = self._index.page(tenant, limit=limit, cursor=cursor, group=role or "")
+        return [Dataset.model_validate_json(facts) for facts in page], after
 
     def delete(self, tenant: str, dataset_id: str) -> bool:
         """Remove it with its inspection; False where there is none."""
         if self.get(tenant, dataset_id) is None:
             return False
-        found = self._found(tenant, dataset_id)
+        inspection = self._inspection(tenant, dataset_id)
         self._remove(tenant, dataset_id)
-        if found is not None and found.job is not None:
-            erase_job(self._blobs, self._records, tenant, found.job)
+        if inspection is not None and inspection.job is not None:
+            erase_job(self._blobs, self._records, tenant, inspection.job)
         return True
 
     def content_key(self, tenant: str, dataset_id: str) -> str:
-        """Where the bytes as uploaded lie."""
+        """Key of the bytes as they were uploaded."""
         return layout.dataset(tenant, dataset_id, CONTENT)
 
     def restore(self, tenant: str, dataset_id: str) -> bool:
-        """List a dataset that the store has; whether it was missing in the list."""
+        """Whether a dataset of the store was missing from the list; it is listed now."""
         if self._index.get(tenant, dataset_id) is not None:
             return False
-        known = self._stored(tenant, dataset_id)
-        if known is None:
+        dataset = self._stored(tenant, dataset_id)
+        if dataset is None:
             return False
-        self._list(known)
+        self._list(dataset)
         if self._stored(tenant, dataset_id) is None:
-            # Deleted meanwhile, perhaps before there was anything to take out of the list.
+            # Deleted meanwhile, perhaps before it was in the list.
             self._index.drop(dataset_id)
         return True
 
@@ -184,18 +184,22 @@ class Datasets:
             meta = self._blobs.get(layout.dataset(tenant, dataset_id, META))
         except Missing:
             return None
-        known = Dataset.model_validate_json(meta)
-        found = self._found(tenant, dataset_id)
-        if found is None:
-            return known
-        changed: dict[str, Any] = {"status": "ready", "shape": found.shape, "dtype": found.dtype}
-        if found.problem is not None:
-            changed = {"status": "invalid", "problem": found.problem}
-        return known.model_copy(update=changed)
+        dataset = Dataset.model_validate_json(meta)
+        inspection = self._inspection(tenant, dataset_id)
+        if inspection is None:
+            return dataset
+        changed: dict[str, Any] = {
+            "status": "ready",
+            "shape": inspection.shape,
+            "dtype": inspection.dtype,
+        }
+        if inspection.problem is not None:
+            changed = {"status": "invalid", "problem": inspection.problem}
+        return dataset.model_copy(update=changed)
 
-    def _found(self, tenant: str, dataset_id: str) -> _Found | None:
+    def _inspection(self, tenant: str, dataset_id: str) -> _Inspection | None:
         try:
             content = self._blobs.get(layout.dataset(tenant, dataset_id, INSPECTED))
         except Missing:
             return None
-        return _Found.model_validate_json(content)
+        return _Inspection.model_validate_json(content)

@@ -25,7 +25,7 @@ from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 
 KEPT_NODES = 4_000_000
-"""Loaded trees are kept while they have no more nodes and points than this together."""
+"""Bound on the nodes and points of all loaded trees together."""
 
 
 class TreeRecord(BaseModel):
@@ -90,10 +90,10 @@ class Trees:
             return None
         key = (tenant, tree_id, record.etag)
         with self._lock:
-            kept = self._loaded.get(key)
-            if kept is not None:
+            tree = self._loaded.get(key)
+            if tree is not None:
                 self._loaded.move_to_end(key)
-                return kept
+                return tree
         columns = self.file(tenant, tree_id, results.TREE)
         leaf_of_point = self.file(tenant, tree_id, results.LEAF_OF_POINT)
         if columns is None or leaf_of_point is None:
@@ -119,15 +119,15 @@ class Trees:
             return None
 
     def points(self, tenant: str, tree_id: str) -> dict[str, npt.NDArray[Any]]:
-        """What the method says of each point, by name; often nothing."""
+        """The method's columns of points by name; often none."""
         path = self.file(tenant, tree_id, results.POINTS)
         return {} if path is None else results.load_arrays(path)
 
     def stored(self, tenant: str, tree_id: str, name: str) -> Stored | None:
-        """Where one of the result's files was published; it may have been removed since."""
+        """Where one of the result's files was published, though it may have been removed since."""
         job_id = sibling(tree_id, "job")
         end = read_end(self._blobs, tenant, job_id)
-        file = next((one for one in end.files if one.name == name), None) if end else None
+        file = next((each for each in end.files if each.name == name), None) if end else None
         if end is None or file is None:
             return None
         key = layout.attempt(tenant, job_id, end.fence, name)
@@ -146,13 +146,13 @@ class Trees:
     ) -> tuple[list[TreeRecord], str | None]:
         """Trees newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
         self._ensure()
-        found, after = self._index.page(tenant, limit=limit, cursor=cursor)
-        return [TreeRecord.model_validate_json(facts) for facts in found], after
+        page, after = self._index.page(tenant, limit=limit, cursor=cursor)
+        return [TreeRecord.model_validate_json(facts) for facts in page], after
 
     def delete(self, tenant: str, tree_id: str) -> bool:
         """Remove the tree's files and its model; the job's record stays.
 
-        An imported tree goes with its job, which nobody sees. The columns go first: without them a
+        An imported tree goes with its job, which is hidden. The columns go first: without them a
         rebuild does not list the tree again.
         """
         record = self.record(tenant, tree_id)

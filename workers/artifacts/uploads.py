@@ -1,9 +1,9 @@
-"""Uploads in parts: each part an object of its own, until all are put together as a dataset.
+"""Uploads in parts: each part is an object of its own, until all are put together as a dataset.
 
-Nothing of them is in Redis. An upload exists while its `upload.json` does, a part while the empty
-object does that is named by its number, length and hash. A part that is sent again replaces the
-one before; what is cut off leaves no part. The first dataset that is put together is the upload's,
-whoever else tries; the upload then keeps its name until it is forgotten.
+Redis holds nothing of them. An upload exists while its `upload.json` does, a part while an empty
+object does whose name holds its number, length and hash. A part that is sent again replaces the
+earlier one; a request that is cut off leaves none. The first dataset put together is the upload's,
+whoever else tries; the upload remembers it until it is forgotten.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UPLOAD, _DATASET = "upload.json", "dataset.json"
 
 
 class Upload(BaseModel):
-    """What an upload will be: as the query of one request says it."""
+    """What an upload will be, as the request that began it says."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -41,7 +41,7 @@ class Upload(BaseModel):
 
 
 class Part(BaseModel):
-    """A part that is there. `stamp` tells it from others of its number."""
+    """A part in the store. `stamp` distinguishes it from others of its number."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -70,10 +70,10 @@ class Parts:
         return Upload.model_validate_json(kept)
 
     async def receive(self, upload: Upload, number: int, chunks: AsyncIterator[bytes]) -> Part:
-        """Stream one part into the store; it is not there before `add`, nor if this raises."""
+        """Stream one part into the store; it does not exist before `add`, nor if this raises."""
         stamp = new_id("part")
-        found = await store(self._blobs, self._bytes(upload, number, stamp), chunks)
-        return Part(number=number, bytes=found.length, sha256=found.sha256, stamp=stamp)
+        stored = await store(self._blobs, self._bytes(upload, number, stamp), chunks)
+        return Part(number=number, bytes=stored.length, sha256=stored.sha256, stamp=stamp)
 
     def add(self, upload: Upload, part: Part) -> bool:
         """Make the part exist in the place of any other of its number.
@@ -95,22 +95,24 @@ class Parts:
         self._blobs.delete(self._bytes(upload, part.number, part.stamp))
 
     def list(self, upload: Upload) -> list[Part]:
-        """Parts by number, of each number the newest one."""
-        found: dict[int, Part] = {}
+        """The newest part of each number, in order."""
+        newest: dict[int, Part] = {}
         for part in self._all(upload):
-            known = found.get(part.number)
-            if known is None or known.stamp < part.stamp:
-                found[part.number] = part
-        return [found[number] for number in sorted(found)]
+            other = newest.get(part.number)
+            if other is None or other.stamp < part.stamp:
+                newest[part.number] = part
+        return [newest[number] for number in sorted(newest)]
 
     def read(self, upload: Upload, parts: Iterable[Part]) -> Iterator[bytes]:
-        """Their bytes, one part after the other, in pieces of about 1 MiB. Missing where a part
-        was replaced or removed meanwhile."""
+        """The bytes of the parts in order, in pieces of about 1 MiB.
+
+        Raises Missing where a part was replaced or removed meanwhile.
+        """
         for part in parts:
             yield from self._blobs.read(self._bytes(upload, part.number, part.stamp))
 
-    def made(self, upload: Upload) -> Dataset | None:
-        """The dataset that was put together of it, whether it exists by now or not."""
+    def completed(self, upload: Upload) -> Dataset | None:
+        """The dataset that its parts were put together as, even if that does not exist yet."""
         try:
             kept = self._blobs.get(layout.upload(upload.tenant, upload.id, _DATASET))
         except Missing:
@@ -118,16 +120,16 @@ class Parts:
         return Dataset.model_validate_json(kept)
 
     def complete(self, upload: Upload, dataset: Dataset) -> Dataset:
-        """Say that this was made of it; what it was if another was faster."""
+        """Record the dataset as the upload's; the one already recorded if another was faster."""
         key = layout.upload(upload.tenant, upload.id, _DATASET)
         try:
             self._blobs.put(key, dataset.model_dump_json().encode(), create=True)
         except AlreadyThere:
-            return self.made(upload) or dataset
+            return self.completed(upload) or dataset
         return dataset
 
     def reopen(self, upload: Upload) -> None:
-        """Forget what was made of it: its bytes were lost before it existed."""
+        """Forget the dataset, whose bytes were lost before it existed."""
         self._blobs.delete(layout.upload(upload.tenant, upload.id, _DATASET))
 
     def clear(self, upload: Upload) -> None:
@@ -141,7 +143,7 @@ class Parts:
         self._blobs.delete_under(layout.upload(tenant, upload_id))
 
     def forget(self, tenant: str, before: datetime) -> int:
-        """Remove the tenant's uploads of which nothing has come since `before`; how many."""
+        """Remove the tenant's uploads that received nothing since `before`; gives their number."""
         newest: dict[str, datetime] = {}
         for key in self._blobs.keys(layout.upload(tenant)):
             upload_id, _, rest = key.removeprefix(layout.upload(tenant)).partition("/")

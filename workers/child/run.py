@@ -25,7 +25,7 @@ from models.registry import method
 from models.rows import Rows
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.artifacts.checkpoints import FOLDER, Kept
+from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
 from workers.child import comparison
 from workers.child.crew import Coordinator, Crew
 from workers.child.fit import (
@@ -168,23 +168,23 @@ def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> di
     predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:
         first = method(request.method)
-        roles = [*first.needed(predicting=True), *(set(first.one_of) & set(given))]
-        preparation = result.preparation
-        model = results.Kept(result.stages, preparation.roles_given(roles), preparation.pipelines)
-        results.save_model(model, spec.folder)
-    curves = curves_of(result)
-    return {
+        needed = [*first.needed(predicting=True), *(set(first.one_of) & set(values))]
+        if done.prepared and done.prepared[0].reads_documents:
+            needed = [DOCUMENTS if role == ROLE else role for role in needed]
+        results.save_model(results.FittedModel(done.stages, needed, done.prepared), spec.folder)
+    result: dict[str, Any] = {
         "model": sibling(request.id, "md") if predicts else None,
         "metrics": result.metrics,
         **({"curves": curves} if curves else {}),
     }
 
 
-def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> Kept | None:
-    if coordinator is None or spec.checkpoint_s is None:
+def _kept(spec: Spec, board: Board | None) -> FileCheckpoint | None:
+    if board is None or spec.checkpoint_s is None:
         return None
-    folder = spec.folder.parent / FOLDER
-    return Kept(spec.checkpoint, folder, spec.checkpoint_s, coordinator.keep)
+    return FileCheckpoint(
+        spec.checkpoint, spec.folder.parent / FOLDER, spec.checkpoint_s, board.keep
+    )
 
 
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:

@@ -91,14 +91,13 @@ def values_of(
 def _value(source: Source) -> Value:
     from workers.child import remote_rows
     from workers.formats import catalogue
-    from workers.formats import json as json_format
 
     if source.kind == "tree":
         return tree_of(source)
     if source.kind == "job":
         return _earlier(source)
     if source.kind == "inline":
-        return json_format.parse(source.file.read_bytes(), source.role)
+        return catalogue.load("json", source.file, None, source.role)
     format = source.format or ""
     if source.link is not None:
         return remote_rows.rows(source.link, format, source.member, source.role)

@@ -1,8 +1,8 @@
 """Arrow IPC, as a stream and as a file (Feather V2).
 
-A file holds the same messages as a stream between its magic bytes; both are read in order from a
-memory map, so that what is not compressed is not copied. Before anything is unpacked the messages'
-own metadata are added up: rows, and the sizes that compressed buffers claim.
+A file holds the messages of a stream between its magic bytes; both are read in order from a memory
+map, so that uncompressed buffers are not copied. Before anything is unpacked the messages' own
+metadata are added up: rows, and the sizes that compressed buffers claim.
 Format: https://arrow.apache.org/docs/format/Columnar.html, Message.fbs.
 """
 
@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import tables
-from workers.formats.facts import DEFAULT, Bounds, Facts, broken
+from workers.formats import batches
+from workers.formats.batches import Batches
+from workers.formats.facts import DEFAULT, Bounds, Facts
+from workers.formats.refusals import broken
+from workers.formats.tables import Table, Want
 
 MAGIC = b"ARROW1"
 _DICTIONARY, _BATCH = 2, 3
@@ -26,30 +28,30 @@ _MAX_BUFFERS = 1 << 20
 
 def inspect_stream(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of an IPC stream; every batch is read once."""
-    with _open(path, bounds, file=False) as table:
-        return tables.facts(table, member, bounds)
+    with _open(path, bounds, file=False) as opened:
+        return batches.facts(opened, member, bounds)
 
 
 def inspect_file(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of an IPC file; every batch is read once."""
-    with _open(path, bounds, file=True) as table:
-        return tables.facts(table, member, bounds)
+    with _open(path, bounds, file=True) as opened:
+        return batches.facts(opened, member, bounds)
 
 
-def load_stream(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The table of an IPC stream as `role` takes it."""
-    with _open(path, bounds, file=False) as table:
-        return tables.load(table, member, role, bounds)
+def read_stream(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The columns chosen of an IPC stream."""
+    with _open(path, bounds, file=False) as opened:
+        return batches.read(opened, member, want, bounds)
 
 
-def load_file(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The table of an IPC file as `role` takes it."""
-    with _open(path, bounds, file=True) as table:
-        return tables.load(table, member, role, bounds)
+def read_file(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The columns chosen of an IPC file."""
+    with _open(path, bounds, file=True) as opened:
+        return batches.read(opened, member, want, bounds)
 
 
 @contextmanager
-def _open(path: Path, bounds: Bounds, *, file: bool) -> Iterator[tables.Table]:
+def _open(path: Path, bounds: Bounds, *, file: bool) -> Iterator[Batches]:
     import pyarrow as pa
 
     if path.stat().st_size == 0:
@@ -61,7 +63,7 @@ def _open(path: Path, bounds: Bounds, *, file: bool) -> Iterator[tables.Table]:
             data = _inside(data)
         n_rows = _measure(data, bounds)
         schema = pa.ipc.open_stream(data).schema
-        yield tables.Table(schema, n_rows, lambda columns: _batches(data, columns))
+        yield Batches(schema, n_rows, lambda columns: _batches(data, columns))
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, struct.error):
@@ -85,9 +87,9 @@ def _inside(data: Any) -> Any:
         expected = opened.num_record_batches
     footer = int.from_bytes(data[data.size - 10 : data.size - 6].to_pybytes(), "little")
     inside = data[8 : data.size - 10 - footer]
-    found = sum(message.type == "record batch" for message in _messages(inside))
-    if found != expected:
-        raise broken(f"The Arrow file's footer lists {expected} batches, it holds {found}.")
+    n_batches = sum(message.type == "record batch" for message in _messages(inside))
+    if n_batches != expected:
+        raise broken(f"The Arrow file's footer lists {expected} batches, it holds {n_batches}.")
     return inside
 
 
@@ -137,7 +139,7 @@ def _measure(data: Any, bounds: Bounds) -> int:
 
 
 def _unpacked(root: _Flat, at: int, body: Any) -> int:
-    """What the compressed buffers of a batch claim to unpack to: an int64 before each."""
+    """Bytes that a batch's compressed buffers claim to unpack to, by the int64 before each."""
     total = 0
     for offset, size in root.pairs(at, 2):
         if size >= 8 and 0 <= offset <= body.size - 8:

@@ -1,7 +1,7 @@
-"""Which formats there are, how one is told from another, and how each is read.
+"""Which formats there are, how a file's format is recognised, and how each is read.
 
-The type that is declared decides; where none or an unknown one is declared, the first bytes do.
-A declared type that the bytes contradict is refused. Pickles are refused whatever they are called.
+The declared media type decides; where none or an unknown one is declared, the first bytes do. A
+declared type that the bytes contradict is refused. Pickles are refused whatever they are called.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from workers.formats import (
     roles,
     safetensors,
 )
-from workers.formats import csv as csv_layout
-from workers.formats.facts import CONVERT, DEFAULT, Bounds, Facts, Member, shown, unsupported
+from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.raw import Content, Layout
+from workers.formats.refusals import CONVERT, shown, unsupported
+from workers.formats.tables import Table, Want, is_number
 
 __all__ = [
     "ACCEPTED",
@@ -49,26 +50,30 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: its media type first, then others it goes by."""
+    """A format and its reader.
+
+    media_types : its own first, then others it goes by. binary : whether its first bytes tell it.
+    inspect : facts of a file. read : its plain table, `member` chosen, for `roles.value`.
+    locate : where an array lies, for formats in which it lies as it is.
+    """
 
     id: str
     media_types: tuple[str, ...]
     binary: bool
     inspect: Callable[[Path, str | None, Bounds], Facts]
-    load: Callable[[Path, str | None, str, Bounds], Value]
+    read: Callable[[Path, str | None, Want, Bounds], Table]
     locate: Callable[[Content, str | None, Bounds], Layout] | None = None
-    """Where an array lies, for formats in which it lies as it is."""
 
 
 _ALL = (
-    Format("npy", ("application/x-npy",), True, npy.inspect, npy.load, npy.locate),
-    Format("npz", ("application/x-npz",), True, npz.inspect, npz.load),
+    Format("npy", ("application/x-npy",), True, npy.inspect, npy.read, npy.locate),
+    Format("npz", ("application/x-npz",), True, npz.inspect, npz.read),
     Format(
         "safetensors",
         ("application/safetensors", "application/vnd.safetensors"),
         True,
         safetensors.inspect,
-        safetensors.load,
+        safetensors.read,
         safetensors.locate,
     ),
     Format(
@@ -76,46 +81,46 @@ _ALL = (
         ("application/vnd.apache.arrow.stream",),
         True,
         arrow.inspect_stream,
-        arrow.load_stream,
+        arrow.read_stream,
     ),
     Format(
         "arrow-file",
         ("application/vnd.apache.arrow.file",),
         True,
         arrow.inspect_file,
-        arrow.load_file,
+        arrow.read_file,
     ),
     Format(
         "parquet",
         ("application/vnd.apache.parquet", "application/x-parquet"),
         True,
         parquet.inspect,
-        parquet.load,
+        parquet.read,
     ),
     Format(
         "csv",
         ("text/csv", "text/tab-separated-values"),
         False,
         csv.inspect,
-        csv.load,
+        csv.read,
     ),
-    Format("libsvm", ("text/x-libsvm",), False, libsvm.inspect, libsvm.load),
-    Format("json", ("application/json",), False, json.inspect, json.load),
+    Format("libsvm", ("text/x-libsvm",), False, libsvm.inspect, libsvm.read),
+    Format("json", ("application/json",), False, json.inspect, json.read),
     Format(
         "jsonl",
         ("application/x-ndjson", "application/jsonl", "application/x-jsonlines"),
         False,
         jsonl.inspect,
-        jsonl.load,
+        jsonl.read,
     ),
 )
 
-FORMATS = {one.id: one for one in _ALL}
-RAW = frozenset(one.id for one in _ALL if one.locate is not None)
+FORMATS = {format.id: format for format in _ALL}
+RAW = frozenset(format.id for format in _ALL if format.locate is not None)
 """Formats whose arrays lie in the file as they are, so that parts can be read."""
 
-ACCEPTED = tuple(one.media_types[0] for one in _ALL)
-_BY_TYPE = {name: one for one in _ALL for name in one.media_types}
+ACCEPTED = tuple(format.media_types[0] for format in _ALL)
+_BY_TYPE = {media_type: format for format in _ALL for media_type in format.media_types}
 
 _LISTED = f"Accepted are {', '.join(ACCEPTED)}."
 _FOREIGN = (
@@ -153,25 +158,25 @@ def format_of(media_type: str | None, head: bytes) -> str:
     stated = (media_type or "").partition(";")[0].strip().lower()
     if stated.startswith("multipart/"):
         raise unsupported(
-            "The body is to be the file itself, not a form with the file in it: with curl "
+            "The body must be the file itself, not a form that holds the file: with curl "
             f"`--data-binary @FILE` and not `-F`. {_LISTED}"
         )
     declared = _BY_TYPE.get(stated)
     _refuse_foreign(head)
-    found = _magic(head)
+    binary = _binary(head)
     if declared is not None:
-        _require_agreement(declared, found, head)
+        _require_agreement(declared, binary, head)
         return declared.id
-    if found is not None:
-        return found
-    guess = _guess(head)
-    if guess is None:
+    if binary is not None:
+        return binary
+    text = _text(head)
+    if text is None:
         named = f" {shown(media_type)}" if media_type else ""
         raise unsupported(
-            f"The content is of no format known here, or cannot be told from others, and its media "
-            f"type{named} does not say. {_LISTED} Text must be declared by its type."
+            "The content is of no format known here, or of several possible ones, and its media "
+            f"type{named} does not decide. {_LISTED} Text must be declared by its type."
         )
-    return guess
+    return text
 
 
 def peek(format: str, head: bytes, length: int) -> Facts | None:
@@ -187,55 +192,53 @@ def peek(format: str, head: bytes, length: int) -> Facts | None:
 
 
 def inspect(format: str, path: Path, member: str | None = None, bounds: Bounds = DEFAULT) -> Facts:
-    """Open a file whole and say what it holds. For a worker's child, never for the API process.
+    """What a file holds. For a worker's child, never for the API process.
 
-    Headers are read of npy, npz and safetensors; every value of the others. Raises UsageError:
-    `member-needed` where several arrays are there and `member` names none, `archive-bomb`,
-    `too-large`, `truncated`, `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`,
-    `wrong-input`.
+    Of npy, npz and safetensors the headers are read, of the others every value. Raises UsageError:
+    `member-needed` where the file holds several arrays and `member` names none of them,
+    `archive-bomb`, `too-large`, `truncated`, `invalid-file`, `empty`, `ragged`, `missing-value`,
+    `not-finite`, `wrong-input`.
     """
     return _format(format).inspect(path, member, bounds)
 
 
 def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The input of `role` that a file holds. For a worker's child.
+    """The input of `role` that a file holds, as `roles.value` describes it. For a worker's child.
 
-    Matrix roles get (n_rows, n_columns) numbers, mapped read-only where the file allows (npy,
-    safetensors, an uncompressed Arrow list column), or `csr_array`. Column roles get (n_rows,)
-    int64 or `str` objects, float64 for timestamps and targets that need it, a list of `str` for
-    names. Errors as of `inspect`, and `wrong-shape` where the array does not fit the role.
+    A matrix is mapped read-only where the file allows it: npy, safetensors, an uncompressed list
+    column of Arrow. Errors as of `inspect` and `roles.value`.
     """
-    roles.is_column(role)
-    return _format(format).load(path, member, role, bounds)
+    want = roles.wanted(role)
+    return roles.value(_format(format).read(path, member, want, bounds), role)
 
 
 def rows(format: str, path: Path, member: str | None, role: str) -> Value:
-    """As `load` for a matrix that is read by rows: `Rows` where the format is of `RAW`.
+    """As `load` for a matrix that is read by rows: `Rows` where the format is one of `RAW`.
 
-    Nothing is copied, whatever the dtype and the order of bytes.
+    Nothing is copied, whatever the dtype and the byte order.
     """
-    found = _format(format)
-    if found.locate is None:
-        return found.load(path, member, role, DEFAULT)
-    return raw.rows(path, found.locate(raw.LocalContent(path), member, DEFAULT), role)
+    locate = _format(format).locate
+    if locate is None:
+        return load(format, path, member, role)
+    return raw.rows(path, locate(raw.LocalContent(path), member, DEFAULT), role)
 
 
 def locate(format: str, content: Content, member: str | None = None) -> Layout:
-    """Where the array lies in a file of a format of `RAW`, here or far away. Errors as `inspect`.
+    """Where the array lies in a file of a format of `RAW`, local or remote. Errors as `inspect`.
 
     Reads the header only.
     """
-    found = _format(format).locate
-    if found is None:
+    locate = _format(format).locate
+    if locate is None:
         raise unsupported(f"A file of format {shown(format)} cannot be read in parts.")
-    return found(content, member, DEFAULT)
+    return locate(content, member, DEFAULT)
 
 
-def _format(format: str) -> Format:
-    found = FORMATS.get(format)
-    if found is None:
-        raise unsupported(f"There is no format {shown(format)}; there are {', '.join(FORMATS)}.")
-    return found
+def _format(format_id: str) -> Format:
+    format = FORMATS.get(format_id)
+    if format is None:
+        raise unsupported(f"There is no format {shown(format_id)}; there are {', '.join(FORMATS)}.")
+    return format
 
 
 def _refuse_foreign(head: bytes) -> None:
@@ -247,8 +250,8 @@ def _refuse_foreign(head: bytes) -> None:
             raise unsupported(f"The content is {what}. {_LISTED}")
 
 
-def _magic(head: bytes) -> str | None:
-    """The binary format that the first bytes are of."""
+def _binary(head: bytes) -> str | None:
+    """The binary format that the first bytes belong to."""
     if head.startswith(npy.MAGIC):
         return "npy"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -267,26 +270,26 @@ def _magic(head: bytes) -> str | None:
     return None
 
 
-def _require_agreement(declared: Format, found: str | None, head: bytes) -> None:
-    if found == declared.id or (found is None and not declared.binary):
+def _require_agreement(declared: Format, binary: str | None, head: bytes) -> None:
+    if binary == declared.id or (binary is None and not declared.binary):
         return
-    if found is None and len(head) < 10:
+    if binary is None and len(head) < 10:
         raise UsageError(
             f"The file of {len(head)} bytes is too short to be {declared.id}.",
             code="truncated",
             actual=len(head),
         )
-    if found is None and declared.id in ("safetensors", "arrow-stream"):
-        # These have no magic bytes to speak of: the reader says better what is wrong.
+    if binary is None and declared.id in ("safetensors", "arrow-stream"):
+        # These have hardly any magic bytes: the reader's own refusal says more.
         return
-    what = f"it begins as {found}" if found else "its first bytes are of no such file"
+    what = f"it begins as {binary}" if binary else "its first bytes are not those of such a file"
     raise unsupported(
         f"The content was declared as {declared.media_types[0]}, but {what}. {_LISTED}"
     )
 
 
-def _guess(head: bytes) -> str | None:
-    """The text format where only one fits: JSON in a list or lines, libsvm, a table of numbers."""
+def _text(head: bytes) -> str | None:
+    """The text format, if only one fits: JSON as a list or lines, libsvm, a table of numbers."""
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -295,16 +298,16 @@ def _guess(head: bytes) -> str | None:
         text = head[: error.start].decode("utf-8-sig")
     if text.lstrip().startswith("["):
         return "json"
-    first, ended, _ = text.partition("\n")
-    if ended and jsonl.begins(first):
+    first, newline, _ = text.partition("\n")
+    if newline and jsonl.begins(first):
         return "jsonl"
     lines = [line.rstrip("\r") for line in text.split("\n")[:-1][:20]] or [text.rstrip("\r")]
     if all(libsvm.LINE.fullmatch(line) for line in lines):
         return "libsvm"
-    for mark in "\t,;":
-        rows = [line.split(mark) for line in lines if line]
-        if len(rows) > 1 and len(rows[0]) > 1 and {len(row) for row in rows} == {len(rows[0])}:
-            numbers = [all(map(csv_layout.is_number, row)) for row in rows]
-            if all(numbers[1:]):
+    for delimiter in "\t,;":
+        table = [line.split(delimiter) for line in lines if line]
+        if len(table) > 1 and len(table[0]) > 1 and len({len(cells) for cells in table}) == 1:
+            _, *below = table
+            if all(all(map(is_number, cells)) for cells in below):
                 return "csv"
     return None

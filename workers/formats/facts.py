@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.errors import UsageError
+from workers.formats.refusals import shown
 
-CONVERT = (
-    "Pickled content is never opened. Save plain arrays instead: numpy.save(file, array, "
-    "allow_pickle=False) for .npy, or safetensors.torch.save_file({'logits': tensor}, file)."
-)
+_MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +43,10 @@ class Facts:
 class Bounds:
     """How large a file may become when it is opened.
 
-    max_bytes : bound on the arrays in memory and on an archive's members taken together.
+    max_bytes : bound on the arrays in memory and on the total size of an archive's members.
     max_members : bound on the number of arrays in one file.
-    max_ratio : an archive that grows past `ratio_floor` bytes may grow by this factor at most.
+    max_ratio : bound on how many times its packed size an archive may unpack to, once that is more
+        than `ratio_floor` bytes.
     """
 
     max_bytes: int = 8 << 30
@@ -70,45 +69,31 @@ class Bounds:
 DEFAULT = Bounds()
 
 
-def choose(members: Sequence[Member], member: str | None) -> int:
-    """Position of the array to read: the one named, or the only one.
+def choose(members: Sequence[Member], name: str | None) -> int:
+    """Position of the array to read: the one called `name`, or the only one.
 
     Raises UsageError `member-needed` listing the arrays where none is chosen or none has that
-    name, `empty` where there is none at all.
+    name, `empty` where the file holds no array.
     """
     if not members:
         raise UsageError("The file holds no array.", code="empty")
-    if member is None and len(members) == 1:
+    if name is None and len(members) == 1:
         return 0
-    for position, one in enumerate(members):
-        if one.name == member:
+    for position, member in enumerate(members):
+        if member.name == name:
             return position
-    said = (
+    problem = (
         "The file holds several arrays; choose one with ?member=."
-        if member is None
-        else f"The file holds no array named {shown(member)}."
+        if name is None
+        else f"The file holds no array named {shown(name)}."
     )
-    listed = "; ".join(str(one) for one in members[:20])
-    more = f"; and {len(members) - 20} more" if len(members) > 20 else ""
+    listed = members[:_MOST_LISTED]
+    more = f"; and {len(members) - _MOST_LISTED} more" if len(members) > _MOST_LISTED else ""
     raise UsageError(
-        f"{said} It holds: {listed}{more}.",
+        f"{problem} It holds: {'; '.join(map(str, listed))}{more}.",
         code="member-needed",
         members=[
-            {"name": one.name, "shape": list(one.shape), "dtype": one.dtype} for one in members[:20]
+            {"name": member.name, "shape": list(member.shape), "dtype": member.dtype}
+            for member in listed
         ],
     )
-
-
-def shown(text: str, limit: int = 60) -> str:
-    """A foreign text as it may stand in a sentence: quoted, escaped and shortened."""
-    return ascii(text if len(text) <= limit else text[:limit] + "...")
-
-
-def unsupported(detail: str) -> UsageError:
-    """A file whose format is not taken."""
-    return UsageError(detail, code="unsupported-format")
-
-
-def broken(detail: str) -> UsageError:
-    """A file that is not what its format says."""
-    return UsageError(detail, code="invalid-file")

@@ -1,7 +1,7 @@
-"""JSON lines: a text a line, as a JSON string or in a field of an object, `text` unless named.
+"""JSON lines: one text a line, as a JSON string or in a field of an object, by default `text`.
 
-Read line by line, so that a file may be larger than what JSON is parsed of at once. What is no text
-is refused by the number of its line. Blank lines may end the file.
+The file is read line by line, so that it may be longer than a JSON document. A line without a text
+is refused by its number. Blank lines may end the file.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import roles
-from workers.formats.facts import DEFAULT, Bounds, Facts, shown
+from workers.formats.facts import DEFAULT, Bounds, Facts
+from workers.formats.refusals import missing, shown
+from workers.formats.tables import Want
 
 MAX_LINE = 16 << 20
 """Bound on a line in bytes."""
@@ -24,24 +24,17 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """How many texts there are, every line read."""
+    """The number of texts, every line read."""
     return Facts((sum(1 for _ in _texts(path, member, bounds)),), "str")
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The texts, for a role that takes a column. member : the field of objects, `text` if None."""
-    found = list(_texts(path, member, bounds))
-    if not roles.is_column(role):
-        raise UsageError(
-            f"Input {role!r} must be a matrix of numbers; JSON lines hold texts.",
-            code="wrong-shape",
-            role=role,
-        )
-    return roles.text(found, role)
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> list[str]:
+    """The texts. member : the field of objects, `text` if None."""
+    return list(_texts(path, member, bounds))
 
 
 def begins(first_line: str) -> bool:
-    """Whether a whole first line is of such a file."""
+    """Whether a file that begins with this line, read whole, is one of JSON lines."""
     try:
         value = json.loads(first_line)
     except (ValueError, RecursionError):
@@ -51,7 +44,7 @@ def begins(first_line: str) -> bool:
 
 def _texts(path: Path, member: str | None, bounds: Bounds) -> Iterator[str]:
     field = FIELD if member is None else member
-    total = line = row = blank = 0
+    n_bytes = line = row = blank = 0
     with path.open("rb") as file:
         while raw := file.readline(MAX_LINE + 1):
             line += 1
@@ -63,8 +56,8 @@ def _texts(path: Path, member: str | None, bounds: Bounds) -> Iterator[str]:
                 continue
             if blank:
                 _refuse(blank, "is empty; each line must hold a text")
-            total += len(raw)
-            bounds.require(total)
+            n_bytes += len(raw)
+            bounds.require(n_bytes)
             yield _text(raw, field, row, line)
             row += 1
     if not row:
@@ -73,7 +66,7 @@ def _texts(path: Path, member: str | None, bounds: Bounds) -> Iterator[str]:
 
 def _text(raw: bytes, field: str, row: int, line: int) -> str:
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_constant)
+        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         _refuse(line, "is not UTF-8")
     except json.JSONDecodeError as error:
@@ -89,7 +82,7 @@ def _text(raw: bytes, field: str, row: int, line: int) -> str:
     if not isinstance(value, str):
         _refuse(line, f"holds no text: a JSON string or an object with one as {shown(field)}")
     if not value:
-        raise roles.missing(None, row, line=line)
+        raise missing(row, line=line)
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -97,7 +90,7 @@ def _text(raw: bytes, field: str, row: int, line: int) -> str:
     return value
 
 
-def _constant(word: str) -> NoReturn:
+def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(word)
 
 

@@ -1,7 +1,7 @@
 """libsvm (SVMlight): one row a line, `label index:value index:value ...`, `#` begins a comment.
 
-A matrix role gets the sparse features, a column role the labels of the same file. Indices count
-from 1 as libsvm's do, unless some index is 0; they ascend within a row.
+A matrix is the sparse features, a column the labels of the same file. Indices count from 1 as
+libsvm's do, unless some index is 0; they ascend within a row.
 """
 
 from __future__ import annotations
@@ -14,34 +14,33 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import roles
-from workers.formats.facts import DEFAULT, Bounds, Facts, broken, shown
+from workers.formats.facts import DEFAULT, Bounds, Facts
+from workers.formats.refusals import broken, shown
+from workers.formats.tables import Table, Want
 
 _BLOCK = 16 << 20
 _MAX_INDEX = 2**31 - 1
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PAIR = re.compile(r"(\d{1,19}):(\S+)", re.ASCII)
 LINE = re.compile(r"[+-]?[\d.]\S*([ \t]+qid:\d+)?([ \t]+\d+:[+-]?[\d.]\S*)+[ \t]*(#.*)?", re.ASCII)
-"""What an ordinary line looks like."""
+"""An ordinary line, by which an undeclared file is recognised."""
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the features; the file is read whole."""
-    features, _ = _read(path, bounds)
+    features, _ = _parsed(path, bounds)
     _require_features(features)
     return Facts(features.shape, "float64", sparse=True)
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The features as `csr_array` of float64, or the labels as a column."""
-    column = roles.is_column(role)
-    features, labels = _read(path, bounds)
-    if column:
-        return roles.column(labels, role)
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The features as `csr_array` of float64, or the labels as a column of float64."""
+    features, labels = _parsed(path, bounds)
+    if want == "column":
+        return labels
     _require_features(features)
-    return roles.sparse(features, role)
+    return features
 
 
 def _require_features(features: sp.csr_array) -> None:
@@ -49,7 +48,7 @@ def _require_features(features: sp.csr_array) -> None:
         raise UsageError("The libsvm file has no index:value pair.", code="empty")
 
 
-def _read(path: Path, bounds: Bounds) -> tuple[sp.csr_array, npt.NDArray[Any]]:
+def _parsed(path: Path, bounds: Bounds) -> tuple[sp.csr_array, npt.NDArray[Any]]:
     from sklearn.datasets import load_svmlight_file
 
     _check_sizes(path, bounds)
@@ -81,7 +80,7 @@ def _check_sizes(path: Path, bounds: Bounds) -> None:
 
 
 def _explain(path: Path) -> NoReturn:
-    """Name the first line that is wrong."""
+    """Raise UsageError naming the first line that is wrong."""
     with path.open(encoding="utf-8", errors="replace") as file:
         for line, raw in enumerate(file, start=1):
             words = raw.partition("#")[0].split()
@@ -96,19 +95,19 @@ def _require_line(words: list[str], line: int) -> None:
         raise _wrong(f"has several labels, {shown(label, 40)}; one is accepted", line)
     _require_number(label, "label", line)
     last = -1
-    for at, word in enumerate(rest):
-        if at == 0 and word.startswith("qid:"):
+    for position, word in enumerate(rest):
+        if position == 0 and word.startswith("qid:"):
             continue
-        found = _PAIR.fullmatch(word)
-        if not found:
+        pair = _PAIR.fullmatch(word)
+        if not pair:
             raise _wrong(f"has {shown(word, 40)} where index:value is expected", line)
-        index = int(found[1])
+        index = int(pair[1])
         if index > _MAX_INDEX:
             raise _wrong(f"has the index {index}; at most {_MAX_INDEX} is accepted", line)
         if index <= last:
             raise _wrong(f"has index {index} after {last}; indices must ascend", line)
         last = index
-        _require_number(found[2], "value", line)
+        _require_number(pair[2], "value", line)
 
 
 def _require_number(word: str, what: str, line: int) -> None:

@@ -16,26 +16,28 @@ from typing import Any
 
 import numpy as np
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import roles
-from workers.formats.facts import CONVERT, DEFAULT, Bounds, Facts, broken, unsupported
+from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.raw import Content, Layout, LocalContent, mapped
+from workers.formats.refusals import CONVERT, broken, unsupported
+from workers.formats.tables import Table, Want, require_dtype, require_filled
 
 MAGIC = b"\x93NUMPY"
 HEAD = 1 << 16
-"""Bytes of a file that hold every header accepted here."""
+"""The first bytes of a file, as many as every accepted header fits in."""
 
 _MAX_PADDED = 10_000
 _MAX_WRITTEN = 1024
 
 
 def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
-    """Read the header at the beginning of `head`, the first bytes of a file of `length` bytes.
+    """Where the array lies, by the header that `head` begins with.
+
+    head : the first bytes of a file of `length` bytes. what : how refusals name the file.
 
     Raises UsageError: `truncated` where the file holds fewer bytes than claimed, `invalid-file` for
     a header that is broken or claims fewer, `unsupported-format` for object and structured arrays
-    and other dtypes. Any number of dimensions.
+    and other dtypes. The array may have any number of dimensions.
     """
     if length == 0:
         raise UsageError(f"{what} is empty.", code="empty")
@@ -61,10 +63,10 @@ def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
         )
     if start + size > length:
         raise _truncated(what, start + size, length)
-    shape, fortran, dtype = _read(head[8 : start + size], major, what)
+    shape, fortran, dtype = _parsed(head[8 : start + size], major, what)
     if dtype.hasobject:
         raise unsupported(f"{what} holds an object array, which is a pickle. {CONVERT}")
-    roles.require_dtype(dtype)
+    require_dtype(dtype)
     if any(n < 0 for n in shape):
         raise broken(f"{what} claims the shape {shape}; no dimension can be negative.")
     claimed = math.prod(shape) * dtype.itemsize
@@ -100,17 +102,17 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     return locate(LocalContent(path), member, bounds).facts()
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The array mapped read-only; big-endian ones are copied into native order."""
-    return roles.shaped(mapped(path, locate(LocalContent(path), member, bounds)), role)
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The array mapped read-only, as it is stored. O(1)."""
+    return mapped(path, locate(LocalContent(path), member, bounds))
 
 
 def _filled(layout: Layout) -> Layout:
-    roles.require_filled(layout.shape)
+    require_filled(layout.shape)
     return layout
 
 
-def _read(data: bytes, major: int, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _parsed(data: bytes, major: int, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     # Version 3.0 has the layout of 2.0 and differs only for field names outside Latin-1, which no
     # plain array has.
     reader = (

@@ -1,7 +1,7 @@
-"""NumPy's `.npz`: a zip of `.npy` members; SciPy's sparse matrices have this form as well.
+"""NumPy's `.npz`: a zip archive of `.npy` members, also the form of SciPy's sparse matrices.
 
-The directory is checked (number, sizes, ratio, encryption, what the members are) before anything
-is unpacked, and each member is read only as far as the directory says.
+The directory is checked (number, sizes, ratio, encryption, names) before anything is unpacked, and
+each member is read only as far as the directory says.
 """
 
 from __future__ import annotations
@@ -18,21 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import npy, roles
-from workers.formats.facts import (
-    CONVERT,
-    DEFAULT,
-    Bounds,
-    Facts,
-    Member,
-    broken,
-    choose,
-    shown,
-    unsupported,
-)
+from workers.formats import npy
+from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Layout
+from workers.formats.refusals import CONVERT, broken, shown, unsupported
+from workers.formats.tables import Table, Want, dtype_name, require_filled
 
 _HEAD = 12_000
 _BLOCK = 4 << 20
@@ -47,28 +38,28 @@ _PARTS = {
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the array chosen, or of the sparse matrix. Reads the headers only."""
+    """Facts of the chosen array, or of the sparse matrix. Reads the headers only."""
     with _archive(path, bounds) as archive:
         members = _members(archive)
         if member is None and _is_sparse(members):
             _, shape = _form(archive, members, bounds)
-            data = members[[one.name for one in members].index("data")]
-            roles.require_filled(shape)
+            data = next(member for member in members if member.name == "data")
+            require_filled(shape)
             return Facts(shape, data.dtype, sparse=True, members=members)
         chosen = members[choose(members, member)]
-        roles.require_filled(chosen.shape)
+        require_filled(chosen.shape)
         return Facts(chosen.shape, chosen.dtype, members=members)
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The array chosen, unpacked into memory, or the sparse matrix as `csr_array`."""
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The chosen array, unpacked into memory, or the sparse matrix as `csr_array`."""
     with _archive(path, bounds) as archive:
         members = _members(archive)
         if member is None and _is_sparse(members):
-            return roles.sparse(_sparse(archive, members, bounds), role)
+            return _sparse(archive, members, bounds)
         chosen = members[choose(members, member)]
-        roles.require_filled(chosen.shape)
-        return roles.shaped(_array(archive, chosen.name), role)
+        require_filled(chosen.shape)
+        return _array(archive, chosen.name)
 
 
 @contextmanager
@@ -98,7 +89,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[byte
 
 
 def _damaged() -> UsageError:
-    return broken("The .npz file is damaged or cut short: it is no whole zip archive.")
+    return broken("The .npz file is damaged or cut short: it is not a whole zip archive.")
 
 
 def _check_directory(path: Path) -> None:
@@ -142,8 +133,8 @@ def _check_members(infos: list[zipfile.ZipInfo], bounds: Bounds) -> None:
             raise unsupported(f"The archive holds the pickle {shown(name)}. {CONVERT}")
         if not name.endswith(".npy"):
             raise unsupported(
-                f"Member {shown(name)} of the archive is no .npy array; an .npz holds nothing "
-                "else, no folders and no further archives."
+                f"Member {shown(name)} of the archive is not a .npy array; an .npz holds nothing "
+                "else, neither folders nor archives."
             )
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise unsupported(
@@ -169,12 +160,12 @@ def _check_members(infos: list[zipfile.ZipInfo], bounds: Bounds) -> None:
 
 
 def _members(archive: zipfile.ZipFile) -> tuple[Member, ...]:
-    out = []
+    members = []
     for info in archive.infolist():
-        found = _header(archive, info)
+        layout = _header(archive, info)
         name = info.filename.removesuffix(".npy")
-        out.append(Member(name, found.shape, roles.dtype_name(found.dtype)))
-    return tuple(out)
+        members.append(Member(name, layout.shape, dtype_name(layout.dtype)))
+    return tuple(members)
 
 
 def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Layout:
@@ -187,26 +178,26 @@ def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Layout:
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    """A member unpacked into memory, in blocks. EOFError where it ends early."""
     info = archive.getinfo(f"{name}.npy")
-    found = _header(archive, info)
-    shape = found.shape[::-1] if found.fortran else found.shape
-    out = np.empty(shape, dtype=found.dtype)
-    if out.size:
-        view = out.reshape(-1).view(np.uint8).data
-        at = 0
+    layout = _header(archive, info)
+    array = np.empty(layout.shape[::-1] if layout.fortran else layout.shape, dtype=layout.dtype)
+    if array.size:
+        view = array.reshape(-1).view(np.uint8).data
+        n_read = 0
         with _member(archive, info) as file:
-            file.read(found.offset)
-            while at < len(view):
-                part = file.read(min(_BLOCK, len(view) - at))
-                if not part:
+            file.read(layout.offset)
+            while n_read < len(view):
+                block = file.read(min(_BLOCK, len(view) - n_read))
+                if not block:
                     raise EOFError
-                view[at : at + len(part)] = part
-                at += len(part)
-    return out.T if found.fortran else out
+                view[n_read : n_read + len(block)] = block
+                n_read += len(block)
+    return array.T if layout.fortran else array
 
 
 def _is_sparse(members: tuple[Member, ...]) -> bool:
-    names = {one.name for one in members}
+    names = {member.name for member in members}
     return {"format", "shape", "data"} <= names and any(
         set(parts) <= names for parts in (*_PARTS.values(), ("coords",))
     )
@@ -215,11 +206,11 @@ def _is_sparse(members: tuple[Member, ...]) -> bool:
 def _form(
     archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bounds
 ) -> tuple[str, tuple[int, int]]:
-    by_name = {one.name: one for one in members}
+    by_name = {member.name: member for member in members}
     if by_name["format"].shape != () or by_name["shape"].shape not in ((2,), (1,)):
         raise broken("The sparse matrix in the archive must have two dimensions and a format.")
-    said = _array(archive, "format").item()
-    form = said.decode("ascii", "replace") if isinstance(said, bytes) else str(said)
+    item = _array(archive, "format").item()
+    form = item.decode("ascii", "replace") if isinstance(item, bytes) else str(item)
     lengths = _array(archive, "shape").tolist()
     if form not in _PARTS or len(lengths) != 2 or not all(isinstance(n, int) for n in lengths):
         raise unsupported(
@@ -235,7 +226,7 @@ def _form(
 
 def _sparse(archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bounds) -> sp.csr_array:
     form, shape = _form(archive, members, bounds)
-    names = {one.name for one in members}
+    names = {member.name for member in members}
     needed = _PARTS[form]
     if form == "coo" and "coords" in names:
         needed = ("data", "coords")
@@ -251,20 +242,20 @@ def _sparse(archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bound
     try:
         if form == "coo":
             row, column = parts if len(parts) == 2 else parts[0]
-            out = sp.coo_array((data, (row, column)), shape=shape).tocsr()
+            matrix = sp.coo_array((data, (row, column)), shape=shape).tocsr()
         elif form == "dia":
-            out = sp.dia_array((data, parts[0]), shape=shape).tocsr()
+            matrix = sp.dia_array((data, parts[0]), shape=shape).tocsr()
         else:
             kind = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[form]
-            made = kind((data, parts[0], parts[1]), shape=shape)
-            made.check_format(full_check=True)
-            out = made.tocsr()
-        out.sum_duplicates()
-        out.check_format(full_check=True)
+            compressed = kind((data, parts[0], parts[1]), shape=shape)
+            compressed.check_format(full_check=True)
+            matrix = compressed.tocsr()
+        matrix.sum_duplicates()
+        matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise broken(f"The sparse matrix is not consistent: {_first(error)}.") from None
-    return out
+        raise broken(f"The sparse matrix is not consistent: {_first_line(error)}.") from None
+    return matrix
 
 
-def _first(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0][:120].rstrip(".") or type(error).__name__

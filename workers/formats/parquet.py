@@ -1,4 +1,4 @@
-"""Parquet: columns in row groups. Sizes are taken from its metadata before a page is unpacked."""
+"""Parquet: columns in row groups, measured by the metadata before a page is unpacked."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from models.data import Value
 from models.errors import UsageError
-from workers.formats import tables
-from workers.formats.facts import DEFAULT, Bounds, Facts, broken, unsupported
+from workers.formats import batches
+from workers.formats.batches import Batches
+from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.parquet_footer import values_claimed
+from workers.formats.refusals import broken, unsupported
+from workers.formats.tables import Table, Want
 
 MAGIC = b"PAR1"
 _BATCH_CELLS = 1 << 20
@@ -20,18 +22,18 @@ _BATCH_ROWS = 1 << 16
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the table; every row group is read once."""
-    with _open(path, bounds) as table:
-        return tables.facts(table, member, bounds)
+    with _open(path, bounds) as opened:
+        return batches.facts(opened, member, bounds)
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The table as `role` takes it, read batch by batch into one array."""
-    with _open(path, bounds) as table:
-        return tables.load(table, member, role, bounds)
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The columns chosen, read batch by batch into one array."""
+    with _open(path, bounds) as opened:
+        return batches.read(opened, member, want, bounds)
 
 
 @contextmanager
-def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
+def _open(path: Path, bounds: Bounds) -> Iterator[Batches]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -50,11 +52,11 @@ def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
                 actual=size,
             )
     try:
-        with pq.ParquetFile(path, memory_map=True) as found:
-            text = _texts(found.schema_arrow)
-            _check_sizes(path, found, bounds)
+        with pq.ParquetFile(path, memory_map=True) as plain:
+            text = _texts(plain.schema_arrow)
+            _check_sizes(path, plain, bounds)
         with pq.ParquetFile(path, memory_map=True, read_dictionary=text) as opened:
-            yield tables.Table(
+            yield Batches(
                 opened.schema_arrow,
                 opened.metadata.num_rows,
                 lambda columns: _batches(opened, columns),
@@ -70,7 +72,7 @@ def _open(path: Path, bounds: Bounds) -> Iterator[tables.Table]:
 
 
 def _texts(schema: Any) -> list[str]:
-    """Columns of text are read as dictionaries: a million equal words take little room so."""
+    """Columns of text, to be read as dictionaries: a million equal words then take little room."""
     import pyarrow as pa
 
     names = list(schema.names)
@@ -83,17 +85,17 @@ def _texts(schema: Any) -> list[str]:
     ]
 
 
-def _check_sizes(path: Path, found: Any, bounds: Bounds) -> None:
-    """Bound values by number, not by bytes: run lengths make bytes say little.
+def _check_sizes(path: Path, opened: Any, bounds: Bounds) -> None:
+    """Bound the number of values, not bytes: with run lengths few bytes hold many values.
 
-    A column of plain values is bounded by the number of rows, which are read in batches; one of
-    lists only by what its chunks claim.
+    A column of plain values has as many as there are rows, which are read in batches; one of lists
+    has what its chunks claim.
     """
-    n_rows, n_columns = found.metadata.num_rows, found.metadata.num_columns
+    n_rows, n_columns = opened.metadata.num_rows, opened.metadata.num_columns
     if n_rows < 0:
         raise broken("The Parquet file claims a negative number of rows.")
     bounds.require(n_rows * max(8, n_columns))
-    if any(tables.is_list(field.type) for field in found.schema_arrow):
+    if any(batches.is_list(field.type) for field in opened.schema_arrow):
         bounds.require(4 * values_claimed(_footer(path)))
 
 
@@ -109,9 +111,9 @@ def _footer(path: Path) -> bytes:
 
 
 def _batches(opened: Any, columns: list[int]) -> Iterator[Any]:
-    # The schema is made anew each time it is asked for.
-    known = opened.schema_arrow.names
-    names = [known[at] for at in columns]
+    # The property makes the schema anew each time.
+    schema_names = opened.schema_arrow.names
+    names = [schema_names[column] for column in columns]
     rows = min(_BATCH_ROWS, max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns)))
     for batch in opened.iter_batches(batch_size=rows, columns=names):
         batch.validate(full=True)

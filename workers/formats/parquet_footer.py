@@ -1,7 +1,7 @@
-"""How many values a Parquet file claims to hold, from its footer.
+"""The number of values that a Parquet file claims to hold, from its footer.
 
 The footer is Thrift in the compact protocol. It is walked here because pyarrow's own view of a
-column chunk ends the whole process where a damaged footer breaks certain invariants.
+column chunk aborts the process where a damaged footer breaks certain invariants.
 Formats: https://parquet.apache.org/docs/file-format/metadata/ (parquet.thrift),
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workers.formats.facts import broken
+from workers.formats.refusals import broken
 
 _ROW_GROUPS, _COLUMNS, _META_DATA, _NUM_VALUES = 4, 1, 3, 5
 _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY = 1, 2, 3, 6, 7, 8
@@ -36,15 +36,15 @@ def values_claimed(footer: bytes) -> int:
 
 
 def _num_values(walk: _Walk) -> int:
-    found = 0
+    n_values = 0
     for field, kind in walk.fields():
         if field == _NUM_VALUES and kind == _I64:
-            found = walk.integer()
-            if found < 0:
+            n_values = walk.integer()
+            if n_values < 0:
                 raise broken("The Parquet file claims a negative number of values.")
         else:
             walk.skip(kind)
-    return found
+    return n_values
 
 
 class _Walk:

@@ -1,7 +1,7 @@
-"""Arrays as they lie in a file, one number after the other: found, mapped, read by rows.
+"""Arrays that lie in a file as they are, one number after the other: mapped or read by rows.
 
-What a header says is checked against the length of the file, wherever that is: on the disk or in
-the object store. Nothing is read but headers.
+A header is checked against the length of its file, be that on the disk or in the object store.
+Nothing but headers is read here.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ import numpy.typing as npt
 from models.rows import ArrayRows, Rows
 from workers.formats import roles
 from workers.formats.facts import Facts, Member
+from workers.formats.tables import dtype_name
 
 HELD_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-"""A file of so many bytes is still in memory when it is read again."""
+"""A file of up to so many bytes is still in memory when it is read again."""
 
 _NEAR_BYTES = 64 << 10
 
 
 class Content(Protocol):
-    """The bytes of a file, here or far away."""
+    """The bytes of a file, local or remote."""
 
     length: int
 
@@ -37,7 +38,7 @@ class Content(Protocol):
 
 
 class LocalContent:
-    """A local file that nobody changes."""
+    """The bytes of a local file that does not change."""
 
     def __init__(self, path: Path) -> None:
         self.length = path.stat().st_size
@@ -51,7 +52,7 @@ class LocalContent:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where one array lies in a file, its header found equal to what follows.
+    """Where one array lies in a file, its header checked against the file's length.
 
     dtype : as stored; uint16 where `bfloat16`.
     offset : of its first byte.
@@ -68,16 +69,16 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of values."""
         return math.prod(self.shape)
 
     def facts(self) -> Facts:
-        dtype = "bfloat16" if self.bfloat16 else roles.dtype_name(self.dtype)
+        dtype = "bfloat16" if self.bfloat16 else dtype_name(self.dtype)
         return Facts(self.shape, dtype, members=self.members)
 
 
 def mapped(path: Path, layout: Layout) -> npt.NDArray[Any]:
-    """The array read-only, mapped into memory and not read."""
+    """The array mapped read-only; nothing is read yet."""
     order: Literal["C", "F"] = "F" if layout.fortran else "C"
     array: npt.NDArray[Any] = np.memmap(
         path, dtype=layout.dtype, mode="r", offset=layout.offset, shape=layout.shape, order=order
@@ -86,7 +87,7 @@ def mapped(path: Path, layout: Layout) -> npt.NDArray[Any]:
 
 
 def rows(path: Path, layout: Layout, role: str) -> Rows:
-    """The matrix of `role`, mapped and read by rows. UsageError where the role takes no such."""
+    """The matrix of `role`, mapped and read by rows. UsageError unless it is one of numbers."""
     roles.require_matrix(layout.shape, layout.dtype, role)
     array = ArrayRows(mapped(path, layout), bfloat16=layout.bfloat16)
     if layout.fortran or array.nbytes <= HELD_BYTES:
@@ -95,10 +96,10 @@ def rows(path: Path, layout: Layout, role: str) -> Rows:
 
 
 class MappedRows(Rows):
-    """Rows of a mapped matrix in C order that memory does not hold, so that they come from a disk.
+    """Rows of a mapped matrix in C order that is larger than memory, so that they come from a disk.
 
-    The kernel reads a scan ahead by itself. Of scattered rows it is told all before the first is
-    waited for: they come several times as fast, and little beside them is read.
+    The kernel reads ahead of a scan by itself. Scattered rows are all announced before the first
+    is waited for: they come several times as fast, and little else is read.
     """
 
     def __init__(self, array: ArrayRows, offset: int) -> None:
@@ -123,18 +124,18 @@ class MappedRows(Rows):
 
 
 def runs(rows: npt.NDArray[np.int64], near: int, longest: int) -> list[tuple[int, int]]:
-    """Cut ascending row numbers into stretches that are better read at once than row by row.
+    """Positions [begin, end) in `rows`, which ascend, of stretches that are better read at once.
 
-    near : rows that may lie unused between two of a stretch. longest : rows from a stretch's first
-    to its last, both counted; at least 1. Gives positions [begin, end) in `rows`. O(len(rows)).
+    near : unused rows that may lie between two rows of a stretch. longest : bound on the rows from
+    a stretch's first to its last, both counted; at least 1. O(len(rows)).
     """
     if not len(rows):
         return []
     edges = np.flatnonzero(np.diff(rows) > near + 1) + 1
-    out = []
+    stretches = []
     for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), len(rows)], strict=True):
         while begin < end:
             cut = begin + int(np.searchsorted(rows[begin:end], rows[begin] + longest))
-            out.append((begin, cut))
+            stretches.append((begin, cut))
             begin = cut
-    return out
+    return stretches

@@ -1,7 +1,12 @@
-"""What an input must look like by its role: a matrix of numbers, or a column."""
+"""What each role takes: the one place where a plain table becomes an input, or is refused.
+
+`value` for a table whose role is known, `facts` for one whose role is not. Every refusal names the
+role, the place (rows and columns counted from 0) and what is accepted.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +17,18 @@ import scipy.sparse as sp
 
 from models.data import Value
 from models.errors import UsageError
-from workers.formats.facts import broken, shown, unsupported
+from workers.formats.facts import Facts
+from workers.formats.refusals import broken, listed, missing, shown, subject, where
+from workers.formats.tables import (
+    Cells,
+    Columns,
+    Lists,
+    Table,
+    Want,
+    dtype_name,
+    require_filled,
+    text_array,
+)
 
 MATRIX = frozenset({"logits", "top_classes", "features", "distances", "similarity", "graph"})
 COLUMN = frozenset(
@@ -21,17 +37,17 @@ COLUMN = frozenset(
 REAL = frozenset({"targets", "timestamps"})
 """Columns of numbers that need not be integers."""
 TEXT = frozenset({"names", "feature_names", "documents"})
-"""Columns that are text: numbers in them are taken as they are written."""
+"""Columns of text: a number is taken as it is written."""
 
-_DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"})
+_NUMBERS = frozenset({int, float})
 
 
-def is_column(role: str) -> bool:
-    """Whether `role` takes a column (else a matrix). UsageError for a role that takes no file."""
+def wanted(role: str) -> Want:
+    """What `role` takes. UsageError `wrong-input` for a role that takes no file."""
     if role in COLUMN:
-        return True
+        return "column"
     if role in MATRIX:
-        return False
+        return "matrix"
     raise UsageError(
         f"Role {shown(role)} takes no array; roles that do are "
         f"{', '.join(sorted(MATRIX | COLUMN))}.",
@@ -40,56 +56,58 @@ def is_column(role: str) -> bool:
     )
 
 
-def dtype_name(dtype: np.dtype[Any]) -> str:
-    """The dtype as `Facts` names it."""
-    return "str" if dtype.kind in "US" else str(dtype)
+def value(table: Table, role: str) -> Value:
+    """The input of `role` that a table holds.
 
+    A matrix is (n_rows, n_columns) numbers in native byte order, or `csr_array`; it is copied only
+    where its bytes are in the other order or unaligned. NaN and infinity in a binary file are left
+    for the method to refuse.
 
-def require_dtype(dtype: np.dtype[Any]) -> None:
-    """Raise UsageError `unsupported-format` unless numbers of up to 64 bits, booleans or text."""
-    if dtype.kind in "US" and dtype.itemsize > 0:
-        return
-    if f"{dtype.kind}{dtype.itemsize}" not in _DTYPES or dtype.subdtype is not None:
-        raise unsupported(
-            f"An array of dtype {shown(str(dtype))} is not accepted; accepted are booleans, "
-            "integers, float16, float32, float64 and text."
-        )
+    A column is (n_rows,) int64 or `str` objects, float64 for `REAL`, a list of `str` for `TEXT`. A
+    matrix of one column is taken as that column, whole floats as integers.
 
-
-def require_filled(shape: tuple[int, ...]) -> None:
-    """Raise UsageError unless the shape is that of a column or a matrix with something in it."""
-    if len(shape) not in (1, 2):
-        raise UsageError(
-            f"The array has {len(shape)} dimensions, shape {shape}; accepted are a matrix "
-            "(n_rows, n_columns) and a column (n_rows,).",
-            code="wrong-shape",
-            shape=list(shape),
-        )
-    if shape[0] == 0:
-        raise UsageError("The array has no rows.", code="empty", shape=list(shape))
-    if len(shape) == 2 and shape[1] == 0:
-        raise UsageError("The array has no columns.", code="empty", shape=list(shape))
-
-
-def shaped(values: npt.NDArray[Any], role: str) -> Value:
-    """`values` as `role` takes it: a matrix is returned as it is, a column in its own form."""
-    return column(values, role) if is_column(role) else matrix(values, role)
-
-
-def matrix(values: npt.NDArray[Any], role: str) -> npt.NDArray[Any]:
-    """A matrix of numbers (n_rows, n_columns) in native byte order.
-
-    Not copied unless its bytes are in the other order or unaligned. Values are not looked at: a
-    NaN or an infinity in a binary file is the method's to refuse.
+    Raises UsageError `wrong-shape`, `wrong-input`, `missing-value`, `not-finite`, `ragged`,
+    `member-needed` or `empty`.
     """
-    require_matrix(values.shape, values.dtype, role)
-    if not values.dtype.isnative or not values.flags.aligned:
-        values = values.astype(values.dtype.newbyteorder("="))
-    return values
+    if wanted(role) == "matrix":
+        return _matrix(table, role)
+    match table:
+        case Columns():
+            raise _several_columns(table, role)
+        case sp.csr_array():
+            raise UsageError(
+                f"Input {role!r} must be one column of integers or text, not a sparse matrix.",
+                code="wrong-shape",
+                role=role,
+            )
+        case Cells():
+            _require_written(table, role)
+            return _text(table.texts, role) if role in TEXT else _column(table.typed(), role)
+        case Lists():
+            return _column(_column_of_list(table.value, role), role)
+        case list():
+            return _text(table, role)
+    return _column(table, role)
+
+
+def facts(table: Cells | Lists) -> Facts:
+    """Shape and dtype of a table whose role is not known yet, every value checked."""
+    if isinstance(table, Cells):
+        _require_written(table, None)
+        typed = table.typed()
+        n_rows = len(typed)
+        if typed.dtype.kind == "O":
+            return Facts((n_rows,), "str")
+        return Facts((n_rows, 1), str(typed.dtype))
+    rows = table.value
+    if isinstance(rows, list) and rows and isinstance(rows[0], list):
+        return Facts(_matrix_of_lists(rows, None).shape, "float64")
+    column = _column_of_list(rows, None)
+    return Facts(column.shape, "str" if column.dtype.kind == "O" else str(column.dtype))
 
 
 def require_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], role: str) -> None:
-    """Raise UsageError unless an array of this kind is a matrix of numbers."""
+    """Raise UsageError unless an array of this shape and dtype is a matrix of numbers."""
     if len(shape) == 1:
         raise UsageError(
             f"Input {role!r} must be a matrix (n_rows, n_columns); the array has one dimension, "
@@ -108,60 +126,83 @@ def require_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], role: str) -> N
         )
 
 
-def sparse(values: sp.csr_array, role: str) -> sp.csr_array:
-    """A sparse matrix, for a role that takes a matrix."""
-    if is_column(role):
+def _matrix(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
+    if isinstance(table, Lists):
+        return _matrix_of_lists(table.value, role)
+    if isinstance(table, list):
         raise UsageError(
-            f"Input {role!r} must be one column of integers or text, not a sparse matrix.",
+            f"Input {role!r} must be a matrix of numbers; the file holds texts.",
             code="wrong-shape",
             role=role,
         )
-    require_filled(values.shape)
-    if values.dtype.kind not in "biuf":
-        raise UsageError(
-            f"Input {role!r} must be a matrix of numbers.", code="wrong-input", role=role
-        )
-    return values
+    assert isinstance(table, np.ndarray | sp.csr_array), "a reader gave a column for a matrix"
+    require_matrix(table.shape, table.dtype, role)
+    if isinstance(table, np.ndarray) and not (table.dtype.isnative and table.flags.aligned):
+        table = table.astype(table.dtype.newbyteorder("="))
+    return table
 
 
-def column(values: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
-    """A column (n_rows,): int64, `str` objects, float64 (`REAL`), or a list of `str`.
-
-    A matrix of one column is taken as that column. Floats that are whole numbers are taken as
-    integers. Raises UsageError naming the row (counted from 0) of a value that cannot be used.
-    """
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
+def _column(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
         raise UsageError(
             f"Input {role!r} must be one column, one value per row; the array has shape "
-            f"{values.shape}.",
+            f"{array.shape}.",
             code="wrong-shape",
             role=role,
-            shape=list(values.shape),
+            shape=list(array.shape),
         )
-    require_filled(values.shape)
-    kind = values.dtype.kind
+    require_filled(array.shape)
+    kind = array.dtype.kind
     if kind in "USO":
-        return text(_strings(values), role)
+        return _text(_decoded(array), role)
     if kind == "f" and role in REAL:
-        bad = np.flatnonzero(~np.isfinite(values))
-        if bad.size:
-            raise missing(role, int(bad[0]))
-        return np.asarray(values, dtype=np.float64)
-    whole = _whole(values, role)
-    return [str(item) for item in whole.tolist()] if role in TEXT else whole
+        not_finite = np.flatnonzero(~np.isfinite(array))
+        if not_finite.size:
+            raise missing(int(not_finite[0]), role=role)
+        return np.asarray(array, dtype=np.float64)
+    integers = _integers(array, role)
+    return [str(number) for number in integers.tolist()] if role in TEXT else integers
 
 
-def text(values: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
-    """A column of text as it is: a list for names, an array of `str` objects for labels."""
-    for row, item in enumerate(values):
-        if not item:
-            raise missing(role, row)
+def _integers(array: npt.NDArray[Any], role: str) -> npt.NDArray[np.int64]:
+    if array.dtype.kind == "f":
+        nan = np.flatnonzero(np.isnan(array))
+        if nan.size:
+            raise missing(int(nan[0]), role=role)
+        wide = array.astype(np.float64)
+        strange = np.flatnonzero((wide != np.trunc(wide)) | (np.abs(wide) > 2.0**53))
+    elif array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        strange = np.flatnonzero(array > np.uint64(2**63 - 1))
+    elif array.dtype.kind in "biu":
+        strange = np.empty(0, dtype=np.int64)
+    else:
+        raise UsageError(
+            f"Input {role!r} must be integers or text; the column holds {dtype_name(array.dtype)}.",
+            code="wrong-input",
+            role=role,
+        )
+    if strange.size:
+        row = int(strange[0])
+        raise UsageError(
+            f"Input {role!r} has {array[row]!s} at row {row} (counted from 0), which is not a "
+            "64-bit integer; accepted are integers (also written as 3.0) or text.",
+            code="wrong-input",
+            role=role,
+            row=row,
+        )
+    return array.astype(np.int64)
+
+
+def _text(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
+    for row, text in enumerate(texts):
+        if not text:
+            raise missing(row, role=role)
     try:
-        "".join(values).encode()
+        "".join(texts).encode()
     except UnicodeEncodeError:
-        row = next(r for r, item in enumerate(values) if not _encodes(item))
+        row = next(row for row, text in enumerate(texts) if _has_surrogate(text))
         raise UsageError(
             f"Input {role!r} has text that is not valid Unicode (a lone surrogate) at row {row} "
             "(counted from 0).",
@@ -169,83 +210,173 @@ def text(values: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
             role=role,
             row=row,
         ) from None
-    if role in TEXT:
-        return list(values)
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    return list(texts) if role in TEXT else text_array(texts)
 
 
-def missing(role: str | None, row: int, column: int | None = None, line: int = 0) -> UsageError:
-    """A value that is not there. Rows and columns count from 0, lines from 1."""
-    what = f"Input {role!r}" if role else "The table"
-    place: dict[str, int] = {"row": row}
-    said = f"row {row}"
-    if column is not None:
-        place["column"] = column
-        said += f", column {column}"
-    said += " (counted from 0"
-    if line:
-        place["line"] = line
-        said += f"; line {line} of the file"
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _decoded(array: npt.NDArray[Any]) -> list[str]:
+    """The texts of an array of dtype U, S or O."""
+    if array.dtype.kind == "U":
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+        if array.view(np.uint32).max() > sys.maxunicode:
+            raise broken("The text of the array is not valid Unicode.")
+    items = array.tolist()
+    if array.dtype.kind != "S":
+        return [str(item) for item in items]
+    texts: list[str] = []
+    for row, item in enumerate(items):
+        try:
+            texts.append(item.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise broken(f"The text at row {row} (counted from 0) is not UTF-8.") from None
+    return texts
+
+
+def _require_written(cells: Cells, role: str | None) -> None:
+    for row, text in enumerate(cells.texts):
+        if not text.strip():
+            raise missing(row, 0, line=cells.lines[row], role=role)
+
+
+def _several_columns(columns: Columns, role: str) -> UsageError:
     return UsageError(
-        f"{what} has a missing value at {said}); every value must be there.",
-        code="missing-value",
-        **({"role": role} if role else {}),
-        **place,
+        f"Input {role!r} must be one column; the table has {len(columns.names)}: choose one with "
+        f"?member=. It has {listed(columns.names)}.",
+        code="member-needed",
+        role=role,
     )
 
 
-def _whole(values: npt.NDArray[Any], role: str) -> npt.NDArray[np.int64]:
-    if values.dtype.kind == "f":
-        bad = np.flatnonzero(np.isnan(values))
-        if bad.size:
-            raise missing(role, int(bad[0]))
-        wide = values.astype(np.float64)
-        bad = np.flatnonzero((wide != np.trunc(wide)) | (np.abs(wide) > 2.0**53))
-    elif values.dtype.kind == "u" and values.dtype.itemsize == 8:
-        bad = np.flatnonzero(values > np.uint64(2**63 - 1))
-    elif values.dtype.kind in "biu":
-        bad = np.empty(0, dtype=np.int64)
-    else:
-        raise UsageError(
-            f"Input {role!r} must be integers or text; the column holds "
-            f"{dtype_name(values.dtype)}.",
-            code="wrong-input",
-            role=role,
+def _matrix_of_lists(rows: object, role: str | None) -> npt.NDArray[np.float64]:
+    """float64 (n_rows, n_columns) of a list of rows, each a list of as many finite numbers."""
+    if not isinstance(rows, list):
+        raise _refused(f"must be a list of rows, not {_described(rows)}", role)
+    if not rows:
+        raise _refused("has no rows", role, "empty")
+    _require_rows(rows, role)
+    try:
+        matrix = np.array(rows, dtype=np.float64)
+    except OverflowError:
+        matrix = np.array([[_float(cell) for cell in cells] for cells in rows])
+    if not math.isfinite(float(np.abs(matrix).max())):
+        row, column = (int(place) for place in np.argwhere(~np.isfinite(matrix))[0])
+        raise _refused(
+            f"has a number too large for float64 at row {row}, column {column} (counted from 0); "
+            "every value must be finite",
+            role,
+            "not-finite",
+            row=row,
+            column=column,
         )
-    if bad.size:
-        row = int(bad[0])
-        raise UsageError(
-            f"Input {role!r} has {values[row]!s} at row {row} (counted from 0), which is no "
-            "integer of 64 bits; accepted are integers (also written as 3.0) or text.",
-            code="wrong-input",
-            role=role,
+    return matrix
+
+
+def _require_rows(rows: list[Any], role: str | None) -> None:
+    width = len(rows[0]) if isinstance(rows[0], list) else None
+    if width == 0:
+        raise _refused("has no columns", role, "empty")
+    for row, cells in enumerate(rows):
+        if not isinstance(cells, list):
+            raise _refused(
+                f"must be a list of rows, each a list of numbers; row {row} is {_described(cells)}",
+                role,
+                row=row,
+            )
+        if len(cells) != width:
+            raise _refused(
+                f"is ragged: row {row} (counted from 0) has {len(cells)} values, row 0 has "
+                f"{width}; all rows must be of one length",
+                role,
+                "ragged",
+                row=row,
+            )
+        if not set(map(type, cells)) <= _NUMBERS:
+            column = next(at for at, cell in enumerate(cells) if type(cell) not in _NUMBERS)
+            if cells[column] is None:
+                raise missing(row, column, role=role)
+            raise _refused(
+                f"must hold numbers only; row {row}, column {column} (counted from 0) is "
+                f"{_described(cells[column])}",
+                role,
+                row=row,
+                column=column,
+            )
+
+
+def _column_of_list(items: object, role: str | None) -> npt.NDArray[Any]:
+    """(n_rows,) int64, float64 or `str` objects of a list all of numbers or all of text."""
+    if not isinstance(items, list):
+        raise _refused(f"must be a list, not {_described(items)}", role)
+    if not items:
+        raise _refused("has no values", role, "empty")
+    types = set(map(type, items))
+    if types == {str}:
+        return text_array(items)
+    if types <= _NUMBERS:
+        return _numbers(items, role)
+    first = {str} if type(items[0]) is str else _NUMBERS
+    row = next(row for row, item in enumerate(items) if type(item) not in first)
+    if items[row] is None:
+        raise missing(row, role=role)
+    numbers = "numbers" if role in REAL else "integers"
+    mixed = "" if type(items[row]) is list else f". The values must be all {numbers} or all text"
+    raise _refused(
+        f"must be a list of {numbers} or of text; row {row} (counted from 0) is "
+        f"{_described(items[row])}{mixed}",
+        role,
+        row=row,
+    )
+
+
+def _numbers(items: list[Any], role: str | None) -> npt.NDArray[Any]:
+    """Integers stay exact: float64 only where a number is written as a float."""
+    whole = all(type(item) is int for item in items)
+    try:
+        numbers = np.array(items, dtype=np.int64 if whole else np.float64)
+    except OverflowError:
+        numbers = np.array([_float(item) for item in items])
+    too_large = whole & (np.abs(numbers.astype(np.float64)) >= 2.0**63)
+    strange = np.flatnonzero(~np.isfinite(numbers) | too_large)
+    if strange.size:
+        row = int(strange[0])
+        raise _refused(
+            f"has a number too large for 64 bits at row {row} (counted from 0)",
+            role,
+            "not-finite",
             row=row,
         )
-    return values.astype(np.int64)
+    return numbers
 
 
-def _strings(values: npt.NDArray[Any]) -> list[str]:
-    if values.dtype.kind == "U":
-        values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
-        if values.view(np.uint32).max() > sys.maxunicode:
-            raise broken("The text of the array is not valid Unicode.")
-    items = values.tolist()
-    if values.dtype.kind != "S":
-        return [str(item) for item in items]
-    out: list[str] = []
-    for row, item in enumerate(items):
-        try:
-            out.append(item.decode("utf-8"))
-        except UnicodeDecodeError:
-            raise broken(f"The text at row {row} (counted from 0) is not UTF-8.") from None
-    return out
-
-
-def _encodes(item: str) -> bool:
+def _float(number: int | float) -> float:
     try:
-        item.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _refused(what: str, role: str | None, code: str = "wrong-input", **place: int) -> UsageError:
+    return UsageError(f"{subject(role)} {what}.", code=code, **where(role, **place))
+
+
+def _described(item: object) -> str:
+    """A JSON value as it may stand in a sentence."""
+    match item:
+        case None:
+            return "null"
+        case bool():
+            return str(item).lower()
+        case str():
+            return f"the text {shown(item, 40)}"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+    return "a number"

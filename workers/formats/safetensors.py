@@ -1,8 +1,8 @@
 """safetensors: a JSON header, then plain little-endian arrays.
 
-The arrays must follow each other without holes or overlaps and fill the file, as the format has it;
-they are mapped, not read. bfloat16, which NumPy lacks, is widened to float32 exactly, or left as it
-is to who reads by rows.
+The arrays must follow each other without holes or overlaps and fill the file, as the format
+requires; they are mapped, not read. bfloat16, which NumPy lacks, is widened to float32 exactly, or
+left as it is for a reader by rows.
 Format: https://github.com/huggingface/safetensors#format.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from models.data import Value
 from models.errors import UsageError
 from models.rows import widened
-from workers.formats import roles
-from workers.formats.facts import DEFAULT, Bounds, Facts, Member, broken, choose, shown, unsupported
+from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Content, Layout, LocalContent, mapped
+from workers.formats.refusals import broken, shown, unsupported
+from workers.formats.tables import Table, Want, require_filled
 
 MAX_HEADER = 16 << 20
 _HEAD = 1 << 16
@@ -43,10 +43,10 @@ _DTYPES = {
 
 
 def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
-    """Where the array chosen lies. Reads the header only."""
+    """Where the chosen array lies. Reads the header only."""
     entries, start = _header(content, bounds)
     held = content.length - start
-    found = []
+    arrays = []
     for name, entry in entries.items():
         kind, shape, (begin, end) = _fields(name, entry)
         if end > held:
@@ -56,16 +56,16 @@ def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> La
                 f"Array {shown(name)} claims the shape {shape} of {kind} but has {end - begin} "
                 "bytes."
             )
-        found.append((begin, end, kind, Member(name, shape, _dtype(kind))))
-    _require_gapless([(begin, end) for begin, end, *_ in found], held)
-    members = tuple(one for *_, one in found)
-    begin, _, kind, chosen = found[choose(members, member)]
+        arrays.append((begin, end, kind, Member(name, shape, _dtype(kind))))
+    _require_gapless([(begin, end) for begin, end, *_ in arrays], held)
+    members = tuple(array for *_, array in arrays)
+    begin, _, kind, chosen = arrays[choose(members, member)]
     if kind not in _DTYPES:
         raise unsupported(
             f"Array {shown(chosen.name)} has dtype {shown(kind, 20)}; accepted are "
             f"{', '.join(_DTYPES)}."
         )
-    roles.require_filled(chosen.shape)
+    require_filled(chosen.shape)
     return Layout(
         chosen.shape,
         np.dtype(_DTYPES[kind]),
@@ -76,18 +76,18 @@ def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> La
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the array chosen. Reads the header only."""
+    """Facts of the chosen array. Reads the header only."""
     return locate(LocalContent(path), member, bounds).facts()
 
 
-def load(path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The array chosen, mapped read-only; bfloat16 becomes float32 in memory."""
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The chosen array, mapped read-only; bfloat16 becomes float32 in memory."""
     layout = locate(LocalContent(path), member, bounds)
     array = mapped(path, layout)
     if layout.bfloat16:
         bounds.require(4 * layout.size)
         array = widened(array)
-    return roles.shaped(array, role)
+    return array
 
 
 def _header(content: Content, bounds: Bounds) -> tuple[dict[str, Any], int]:
@@ -116,13 +116,13 @@ def _header(content: Content, bounds: Bounds) -> tuple[dict[str, Any], int]:
 
 def _parsed(data: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(data.decode())
+        header = json.loads(data.decode())
     except (ValueError, RecursionError):
         raise broken("The safetensors header is not JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(header, dict):
         raise broken("The safetensors header is not a JSON object.")
-    found.pop("__metadata__", None)
-    return found
+    header.pop("__metadata__", None)
+    return header
 
 
 def _fields(name: str, entry: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
@@ -137,7 +137,7 @@ def _fields(name: str, entry: Any) -> tuple[str, tuple[int, ...], tuple[int, int
 
 
 def _require_gapless(spans: list[tuple[int, int]], held: int) -> None:
-    """Each must begin where the one before ends, the last end where the file does."""
+    """Raise UsageError unless each span begins where the last ended, and the file ends with one."""
     ordered = sorted(spans)
     begins, ends = [begin for begin, _ in ordered], [end for _, end in ordered]
     if [*begins, held] != [0, *ends]:

@@ -25,7 +25,7 @@ def read_tree(format_id: str, path: Path) -> Tree:
     from models.tree import linkage, nested, newick, paths
 
     if format_id == "linkage":
-        from workers.formats import npy
+        from workers.formats import catalogue, npy
 
         facts = npy.inspect(path, None)
         if len(facts.shape) != 2 or facts.dtype == "str":
@@ -33,7 +33,7 @@ def read_tree(format_id: str, path: Path) -> Tree:
                 f"A linkage is a matrix of numbers with 4 columns; the array is {facts.dtype} of "
                 f"shape {facts.shape}."
             )
-        matrix = npy.load(path, None, "distances")
+        matrix = catalogue.load("npy", path, None, "distances")
         return linkage.from_scipy(Data({"linkage": matrix}).dense("linkage"))
     try:
         text = path.read_bytes().decode("utf-8-sig")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workers.artifacts.checkpoints import Checkpoints, Kept
+from workers.artifacts.checkpoints import Checkpoints, FileCheckpoint
 from workers.artifacts.results import load_arrays, save_named
 from workers.errors import StoreFull
 from workers.model import Claim, Request, now
@@ -77,7 +77,7 @@ def test_those_of_jobs_that_are_over_are_removed(store: Checkpoints, tmp_path: P
 
 def test_saving_takes_its_turn(tmp_path: Path) -> None:
     said: list[int] = []
-    kept = Kept(None, tmp_path / "checkpoints", 0.05, said.append)
+    kept = FileCheckpoint(None, tmp_path / "checkpoints", 0.05, said.append)
     assert kept.load() is None
     state: dict[str, Any] = {"step": np.arange(3)}
     kept.save(state)
@@ -87,7 +87,7 @@ def test_saving_takes_its_turn(tmp_path: Path) -> None:
     kept.save(state)
     assert said == [1]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["1"]
-    again = Kept(tmp_path / "checkpoints" / "1", tmp_path, 1.0, said.append).load()
+    again = FileCheckpoint(tmp_path / "checkpoints" / "1", tmp_path, 1.0, said.append).load()
     assert again is not None
     np.testing.assert_array_equal(again["step"], np.arange(3))
 
@@ -95,4 +95,4 @@ def test_saving_takes_its_turn(tmp_path: Path) -> None:
 def test_a_damaged_one_is_as_none(tmp_path: Path) -> None:
     path = tmp_path / "damaged"
     path.write_bytes(b"\x10" * 40)
-    assert Kept(path, tmp_path, 1.0, lambda number: None).load() is None
+    assert FileCheckpoint(path, tmp_path, 1.0, lambda number: None).load() is None

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from models.errors import UsageError
-from tests.workers.jobs_kit import dataset, end, request
+from tests.workers.artifacts.datasets_kit import dataset
+from tests.workers.jobs_kit import end, request
 from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
-from workers.stores.objects.streams import HEAD, Stored
+from workers.stores.redis.streams import HEAD, Stored
 
 
 async def stream(content: bytes, size: int) -> AsyncIterator[bytes]:

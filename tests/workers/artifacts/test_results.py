@@ -12,10 +12,12 @@ import pytest
 
 from models.errors import InvalidTree
 from models.method import Model, Predictions
+from models.metrics.nodes import report_on_nodes
 from models.preprocess.pipeline import fit
+from models.tree.build import from_partition
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.artifacts.results import Kept, Stage
+from workers.artifacts.results import FittedModel, Stage
 from workers.errors import NO_ROOM
 
 
@@ -74,7 +76,7 @@ def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
         Stage("l2h", {}, Model({"centres": np.array([1, 2], np.int32)}, {"names": ["\u00e9"]})),
     ]
     prepared = fit([{"step": "pca", "n": 2}, {"step": "l2"}], grid.T, 0)[0]
-    results.save_model(Kept(stages, ["features"], (prepared, prepared)), tmp_path)
+    results.save_model(FittedModel(stages, ["features"], (prepared, prepared)), tmp_path)
     kept = results.load_model(tmp_path / results.MODEL)
     back = kept.stages
     assert kept.inputs == ["features"]
@@ -95,7 +97,7 @@ def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
 
 def test_the_arrays_of_more_than_ten_stages_stay_apart(tmp_path: Path) -> None:
     stages = [Stage("m", {}, Model({"a": np.array([number])})) for number in range(12)]
-    results.save_model(Kept(stages, []), tmp_path)
+    results.save_model(FittedModel(stages, []), tmp_path)
     back = results.load_model(tmp_path / results.MODEL).stages
     assert [stage.model.arrays["a"].tolist() for stage in back] == [[n] for n in range(12)]
 
@@ -121,7 +123,7 @@ def test_predictions(tmp_path: Path, n_rows: int) -> None:
 WRITES = {
     "tree": lambda folder: results.save_tree(large(), folder),
     "model": lambda folder: results.save_model(
-        Kept([Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], []), folder
+        FittedModel([Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], []), folder
     ),
     "arrays": lambda folder: results.save_arrays({"a": np.zeros(9_000)}, folder),
     "predictions": lambda folder: results.save_predictions(
@@ -147,3 +149,38 @@ def test_a_full_disk_is_told_from_a_fault(tmp_path: Path, what: str) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert raised.value.errno in NO_ROOM
+
+
+#     0
+#   / | \
+#  1  2  3      points 0 1 2 in clusters 1 1 3; none in 2
+PARTITION = from_partition([0, 0, 2], 3)
+
+
+def test_a_report_on_nodes_is_written_and_read_back(tmp_path: Path) -> None:
+    features = np.array([[0.0], [4.0], [5.0]])
+    results.save_nodes(
+        report_on_nodes(PARTITION, labels=["b", "a", "b"], features=features), tmp_path
+    )
+    with pa.memory_map(str(tmp_path / results.NODES)) as file:
+        rows = pa.ipc.open_file(file).read_all().to_pylist()
+    assert [row["node"] for row in rows] == [0, 1, 2, 3]
+    assert [row["size"] for row in rows] == [3, 2, 0, 1]
+    assert [row["purity"] for row in rows] == [2 / 3, 0.5, None, 1.0]
+    assert [row["entropy"] is None for row in rows] == [False, False, True, False]
+    assert [row["n_classes"] for row in rows] == [2, 2, 0, 1]
+    assert [row["majority"] for row in rows] == ["b", "a", None, "b"]
+    assert [row["exemplars"] for row in rows] == [[1, 2, 0], [0, 1], [], [2]]
+
+
+def test_a_report_has_every_column_whatever_was_given() -> None:
+    table = results.node_table(report_on_nodes(PARTITION, labels=[7, -1, 7]))
+    assert table["majority"].to_pylist() == [7, -1, None, 7]
+    assert table["exemplars"].null_count == 4
+    table = results.node_table(report_on_nodes(PARTITION, features=np.ones((3, 1)), n_exemplars=1))
+    assert table["exemplars"].to_pylist() == [[0], [0], [], [2]]
+    for name in ("purity", "entropy", "n_classes", "majority"):
+        assert table[name].null_count == 4
+    assert table.column_names == [
+        *("node", "size", "purity", "entropy", "n_classes", "majority", "exemplars")
+    ]

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.workers.jobs_kit import dataset
+from tests.workers.artifacts.datasets_kit import dataset
+from tests.workers.stores.objects.test_blobs import blobs as blobs
 from workers.artifacts.uploads import Part, Parts, Upload
 from workers.errors import Missing
 from workers.model import new_id, now
@@ -83,11 +84,11 @@ def test_a_part_that_comes_after_the_end_leaves_nothing(blobs: Blobs) -> None:
 def test_the_first_dataset_is_the_one(blobs: Blobs) -> None:
     parts, one = Parts(blobs), upload()
     parts.create(one)
-    assert parts.made(one) is None
+    assert parts.completed(one) is None
     first, second = dataset(), dataset()
     assert parts.complete(one, first) == first
     assert parts.complete(one, second) == first
-    assert parts.made(one) == first
+    assert parts.completed(one) == first
     parts.reopen(one)
     assert parts.complete(one, second) == second
 

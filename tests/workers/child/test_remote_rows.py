@@ -22,14 +22,14 @@ from safetensors.numpy import save_file
 
 from models.errors import UsageError
 from tests.workers.conftest import BUCKET
-from tests.workers.formats.test_raw import CASES, SHAPE, put, same
+from tests.workers.formats.files_kit import MATRICES, SHAPE, same_rows, write_matrix
 from workers.child import remote_rows
 from workers.child.remote_rows import RemoteContent, RemoteRows
 from workers.errors import FatalError, StoreUnavailable
 from workers.stores.objects.blobs import Link
 from workers.stores.objects.s3 import S3Blobs
 
-REMOTE = [(layout, dtype) for layout, dtype in CASES if layout != "npy-fortran"]
+REMOTE = [(layout, dtype) for layout, dtype in MATRICES if layout != "npy-fortran"]
 SECRET = "X-Amz-Signature"
 
 
@@ -113,7 +113,7 @@ def written(
         patch.setattr(remote_rows, "STRETCH_BYTES", 4 * 5 * 8)
         for layout, dtype in REMOTE:
             key = f"{layout}/{dtype.replace('>', 'big-')}".replace("?", "bool")
-            format, expected = put(folder / "x", layout, dtype)
+            format, expected = write_matrix(folder / "x", layout, dtype)
             blobs.put_file(key, folder / "x")
             rows = remote_rows.rows(linked(blobs, key), format, None, "logits")
             assert (rows.shape, rows.dtype) == (SHAPE, expected.dtype)
@@ -131,15 +131,15 @@ def test_rows_of_every_object(
     stop = data.draw(st.integers(start, SHAPE[0] + 2))
     some = np.array(sorted(data.draw(st.sets(st.integers(0, SHAPE[0] - 1)))), dtype=np.int64)
     for rows, expected in written:
-        same(rows.read(start, stop), expected[start:stop])
-        same(rows.take(some), expected[some])
+        same_rows(rows.read(start, stop), expected[start:stop])
+        same_rows(rows.take(some), expected[some])
 
 
 @pytest.mark.parametrize("step", [1, 4, 7, 23])
 def test_a_scan_of_every_object(step: int, written: list[tuple[RemoteRows, np.ndarray]]) -> None:
     for rows, expected in written:
         parts = [rows.read(start, start + step) for start in range(0, SHAPE[0], step)]
-        same(np.concatenate(parts), expected)
+        same_rows(np.concatenate(parts), expected)
 
 
 @pytest.fixture
@@ -181,22 +181,22 @@ def test_a_scan_reads_ahead_and_each_byte_once(large: Large) -> None:
         time.sleep(0.01)
     assert sorted(asked) == [(row, row + 2) for row in range(0, 2 + 2 * remote_rows.AHEAD, 2)]
     for start in range(1, 40):
-        same(rows.read(start, start + 1), array[start : start + 1])
+        same_rows(rows.read(start, start + 1), array[start : start + 1])
     assert sorted(asked) == [(row, row + 2) for row in range(0, 40, 2)]
     assert not rows._blocks
 
 
 def test_a_read_apart_fetches_no_more_than_it_needs(large: Large) -> None:
     rows, array, asked = large(20)
-    same(rows.read(20, 21), array[20:21])
-    same(rows.read(31, 35), array[31:35])
+    same_rows(rows.read(20, 21), array[20:21])
+    same_rows(rows.read(31, 35), array[31:35])
     assert sorted(asked) == [(20, 22), (30, 32), (32, 34), (34, 36)]
 
 
 def test_memory_is_bounded_however_it_is_read(large: Large) -> None:
     rows, array, _ = large(200)
     for start in np.random.default_rng(0).integers(0, 399, size=200).tolist():
-        same(rows.read(start, start + 1), array[start : start + 1])
+        same_rows(rows.read(start, start + 1), array[start : start + 1])
         assert len(rows._blocks) <= remote_rows._KEPT
 
 
@@ -207,7 +207,7 @@ def test_rows_near_each_other_are_fetched_at_once(
     monkeypatch.setattr(rows, "_near", 1)
     monkeypatch.setattr(rows, "_longest", 6)
     some = np.array([0, 2, 3, 6, 9, 11, 12, 14, 16, 18])
-    same(rows.take(some), array[some])
+    same_rows(rows.take(some), array[some])
     # A gap of one row is read over, one of two is not; no stretch is longer than six rows.
     assert sorted(asked) == [(0, 4), (6, 7), (9, 15), (16, 19)]
 
@@ -272,10 +272,10 @@ def test_a_connection_cut_in_the_middle_of_a_body(wire: Wire, tmp_path: Path) ->
     link = linked(blobs, "x")
     rows = remote_rows.rows(link, "npy", None, "logits")
     wire.cut = [300_000, 10, 200_000, 70_000]
-    same(rows.read(0, 400), array)
+    same_rows(rows.read(0, 400), array)
     assert wire.cuts == 4
     wire.cut = [1000, 5000]
-    same(rows.take(np.arange(0, 400, 7)), array[::7])
+    same_rows(rows.take(np.arange(0, 400, 7)), array[::7])
     assert wire.cuts == 6
 
 

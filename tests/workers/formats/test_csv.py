@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workers.formats.conftest import refused, survives
-from workers.formats import csv
-from workers.formats import csv as csv_layout
+from tests.workers.formats.files_kit import put, refused, survives
+from workers.formats import catalogue, csv
 from workers.formats.facts import Bounds
 
-
-def written(path: Path, text: str | bytes) -> Path:
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
+load = partial(catalogue.load, "csv")
 
 
 @pytest.mark.parametrize(
@@ -40,9 +37,9 @@ def written(path: Path, text: str | bytes) -> Path:
     ],
 )
 def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "x", text)
+    path = put(tmp_path / "x", text)
     assert csv.inspect(path, None).shape == (2, 2)
-    value = csv.load(path, None, "features")
+    value = load(path, None, "features")
     assert isinstance(value, np.ndarray)
     assert value.dtype == np.float64
     assert value.tolist() == [[1, 2.5], [3, -400]]
@@ -76,8 +73,8 @@ def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(
     text: str, code: str, row: int | None, column: int | None, line: int, tmp_path: Path
 ) -> None:
-    path = written(tmp_path / "x", text)
-    for call, *rest in ((csv.inspect,), (csv.load, "features")):
+    path = put(tmp_path / "x", text)
+    for call, *rest in ((csv.inspect,), (load, "features")):
         error = refused(call, path, None, *rest)
         assert error.code == code
         found = [error.where.get(word) for word in ("row", "column", "line")]
@@ -88,16 +85,16 @@ def test_what_is_wrong_is_named(
 def test_cells_are_named_across_blocks(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_layout, "_BLOCK", 10_000)
+    monkeypatch.setattr(csv, "_BLOCK", 10_000)
     lines = ["a,b,c"] + [f"{row},0.25,{row}.5" for row in range(200_000)]
-    path = written(tmp_path / "x", "\n".join(lines))
-    value = csv.load(path, None, "features")
+    path = put(tmp_path / "x", "\n".join(lines))
+    value = load(path, None, "features")
     assert isinstance(value, np.ndarray)
     assert value.shape == (200_000, 3)
     np.testing.assert_array_equal(value[:, 2], np.arange(200_000) + 0.5)
     for cell, code in (("word", "wrong-input"), ("", "missing-value"), ("inf", "not-finite")):
         lines[at + 1] = f"{at},{cell},0"
-        error = refused(csv.load, written(path, "\n".join(lines)), None, "features")
+        error = refused(load, put(path, "\n".join(lines)), None, "features")
         assert error.code == code
         assert error.where == {"row": at, "column": 1, "line": at + 2}
         assert f"line {at + 2} " in error.detail
@@ -121,9 +118,9 @@ def test_cells_are_named_across_blocks(
     ],
 )
 def test_files_that_cannot_be_read(text: str | bytes, code: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "x", text)
+    path = put(tmp_path / "x", text)
     assert refused(csv.inspect, path, None).code == code
-    assert refused(csv.load, path, None, "features").code == code
+    assert refused(load, path, None, "features").code == code
 
 
 def test_one_long_line_is_refused(tmp_path: Path) -> None:
@@ -133,12 +130,12 @@ def test_one_long_line_is_refused(tmp_path: Path) -> None:
             file.write(begin)
             for _ in range(34):
                 file.write("1" * (1 << 20))
-        assert refused(csv.load, path, None, "features").code == "invalid-file"
+        assert refused(load, path, None, "features").code == "invalid-file"
 
 
 def test_a_matrix_that_would_be_too_large(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", "1,2\n" * 1000)
-    assert refused(csv.load, path, None, "features", Bounds(max_bytes=15_000)).code == "too-large"
+    path = put(tmp_path / "x", "1,2\n" * 1000)
+    assert refused(load, path, None, "features", Bounds(max_bytes=15_000)).code == "too-large"
 
 
 @pytest.mark.parametrize(
@@ -160,8 +157,8 @@ def test_a_matrix_that_would_be_too_large(tmp_path: Path) -> None:
     ],
 )
 def test_labels(text: str, expected: list[object], tmp_path: Path) -> None:
-    path = written(tmp_path / "x", text)
-    value = csv.load(path, None, "labels")
+    path = put(tmp_path / "x", text)
+    value = load(path, None, "labels")
     assert isinstance(value, np.ndarray)
     assert value.tolist() == expected
     facts = csv.inspect(path, None)
@@ -169,9 +166,9 @@ def test_labels(text: str, expected: list[object], tmp_path: Path) -> None:
     assert (facts.dtype == "str") == isinstance(expected[0], str)
 
 
-def test_names_stay_as_they_are_written(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", "007\n1.50\n<b>\n")
-    assert csv.load(path, None, "names") == ["007", "1.50", "<b>"]
+def test_names_stay_as_they_are_put(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", "007\n1.50\n<b>\n")
+    assert load(path, None, "names") == ["007", "1.50", "<b>"]
 
 
 @pytest.mark.parametrize(
@@ -193,27 +190,27 @@ def test_names_stay_as_they_are_written(tmp_path: Path) -> None:
 def test_what_is_no_label_is_named(
     text: str | bytes, code: str, row: int | None, tmp_path: Path
 ) -> None:
-    error = refused(csv.load, written(tmp_path / "x", text), None, "labels")
+    error = refused(load, put(tmp_path / "x", text), None, "labels")
     assert error.code == code
     assert error.where.get("row") == row
 
 
 def test_one_column_of_several_is_chosen_by_its_header(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", "id,class,2020\n1,rose,0.5\n2,oak,0.25\n")
-    assert csv.load(path, "class", "labels").tolist() == ["rose", "oak"]  # type: ignore[union-attr]
-    assert csv.load(path, "2020", "features").tolist() == [[0.5], [0.25]]  # type: ignore[union-attr]
+    path = put(tmp_path / "x", "id,class,2020\n1,rose,0.5\n2,oak,0.25\n")
+    assert load(path, "class", "labels").tolist() == ["rose", "oak"]  # type: ignore[union-attr]
+    assert load(path, "2020", "features").tolist() == [[0.5], [0.25]]  # type: ignore[union-attr]
     assert csv.inspect(path, "class").dtype == "str"
     assert csv.inspect(path, "id").shape == (2, 1)
-    assert refused(csv.load, path, None, "labels").code == "member-needed"
-    assert "'class'" in refused(csv.load, path, "x", "labels").detail
-    error = refused(csv.load, path, "class", "features")
+    assert refused(load, path, None, "labels").code == "member-needed"
+    assert "'class'" in refused(load, path, "x", "labels").detail
+    error = refused(load, path, "class", "features")
     assert (error.code, error.where["line"]) == ("wrong-input", 2)
 
 
 def test_one_column_of_numbers_is_a_matrix_too(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", "height\n1.5\n2.5\n")
+    path = put(tmp_path / "x", "height\n1.5\n2.5\n")
     assert csv.inspect(path, None).shape == (2, 1)
-    assert csv.load(path, None, "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
+    assert load(path, None, "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
 
 
 @settings(max_examples=60, deadline=None)
@@ -235,8 +232,8 @@ def test_what_is_written_is_read(
 ) -> None:
     path = tmp_path_factory.mktemp("csv") / "x"
     lines = [mark.join(f"c{at}" for at in range(len(rows[0])))] if header else []
-    written(path, "\n".join(lines + [mark.join(map(repr, row)) for row in rows]))
-    value = csv.load(path, None, "features")
+    put(path, "\n".join(lines + [mark.join(map(repr, row)) for row in rows]))
+    value = load(path, None, "features")
     assert isinstance(value, np.ndarray)
     assert value.tolist() == rows
 
@@ -249,8 +246,8 @@ def test_what_is_written_is_read(
 def test_any_bytes_are_taken_or_refused(
     content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = written(tmp_path_factory.mktemp("csv") / "x", content)
+    path = put(tmp_path_factory.mktemp("csv") / "x", content)
     survives(csv.inspect, path, None)
     for role in ("features", "labels", "names", "timestamps"):
-        survives(csv.load, path, None, role)
-        survives(csv.load, path, "a", role)
+        survives(load, path, None, role)
+        survives(load, path, "a", role)

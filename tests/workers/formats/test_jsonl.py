@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workers.formats.conftest import refused, survives
-from workers.formats import jsonl
+from tests.workers.formats.files_kit import put, refused, survives
+from workers.formats import catalogue, jsonl
 from workers.formats.catalogue import format_of
 from workers.formats.facts import Bounds
+
+load = partial(catalogue.load, "jsonl")
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1)
 
 
-def written(path: Path, text: str | bytes) -> Path:
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
-
-
 def test_strings_and_objects_are_texts(tmp_path: Path) -> None:
     text = '"A cat."\n{"id": 7, "text": "Ein \\u0048und\\n"}\r\n {"text":"猫"} \n\n'
-    path = written(tmp_path / "x", text)
+    path = put(tmp_path / "x", text)
     facts = jsonl.inspect(path, None)
     assert (facts.shape, facts.dtype) == ((3,), "str")
-    assert jsonl.load(path, None, "documents") == ["A cat.", "Ein Hund\n", "猫"]
-    assert jsonl.load(path, None, "labels").tolist() == ["A cat.", "Ein Hund\n", "猫"]  # type: ignore[union-attr]
+    assert load(path, None, "documents") == ["A cat.", "Ein Hund\n", "猫"]
+    assert load(path, None, "labels").tolist() == ["A cat.", "Ein Hund\n", "猫"]  # type: ignore[union-attr]
 
 
 def test_another_field_may_be_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", '{"text": "no", "body": "yes"}\n"as it is"')
-    assert jsonl.load(path, "body", "documents") == ["yes", "as it is"]
-    error = refused(jsonl.load, path, "title", "documents")
+    path = put(tmp_path / "x", '{"text": "no", "body": "yes"}\n"as it is"')
+    assert load(path, "body", "documents") == ["yes", "as it is"]
+    error = refused(load, path, "title", "documents")
     assert (error.where, "'title'" in error.detail) == ({"line": 1}, True)
 
 
@@ -44,16 +42,16 @@ def test_what_others_write_comes_back(ascii_only: bool, tmp_path: Path) -> None:
     @given(texts)
     def check(written_texts: list[str]) -> None:
         lines = [json.dumps({"text": one}, ensure_ascii=ascii_only) for one in written_texts]
-        path = written(tmp_path / "x", "\n".join(lines))
-        assert jsonl.load(path, None, "documents") == written_texts
+        path = put(tmp_path / "x", "\n".join(lines))
+        assert load(path, None, "documents") == written_texts
         assert jsonl.inspect(path, None).shape == (len(written_texts),)
 
     check()
 
 
 def test_bytes_that_mark_the_order_of_bytes_are_skipped(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", b'\xef\xbb\xbf"a"\n"b"\n')
-    assert jsonl.load(path, None, "documents") == ["a", "b"]
+    path = put(tmp_path / "x", b'\xef\xbb\xbf"a"\n"b"\n')
+    assert load(path, None, "documents") == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +75,8 @@ def test_bytes_that_mark_the_order_of_bytes_are_skipped(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_lines_are_named(bad: bytes, said: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "x", b'"first"\n' + bad + b'\n"third"\n')
-    for call in (lambda: jsonl.inspect(path, None), lambda: jsonl.load(path, None, "documents")):
+    path = put(tmp_path / "x", b'"first"\n' + bad + b'\n"third"\n')
+    for call in (lambda: jsonl.inspect(path, None), lambda: load(path, None, "documents")):
         error = refused(call)
         assert (error.code, error.where) == ("invalid-file", {"line": 2})
         assert "Line 2 of the file" in error.detail
@@ -86,17 +84,17 @@ def test_wrong_lines_are_named(bad: bytes, said: str, tmp_path: Path) -> None:
 
 
 def test_an_empty_text_is_named_by_row_and_line(tmp_path: Path) -> None:
-    error = refused(jsonl.inspect, written(tmp_path / "x", '"a"\n{"text": ""}\n'), None)
+    error = refused(jsonl.inspect, put(tmp_path / "x", '"a"\n{"text": ""}\n'), None)
     assert (error.code, error.where) == ("missing-value", {"row": 1, "line": 2})
 
 
 def test_a_file_without_texts_is_empty(tmp_path: Path) -> None:
     for content in ("", "\n \n"):
-        assert refused(jsonl.inspect, written(tmp_path / "x", content), None).code == "empty"
+        assert refused(jsonl.inspect, put(tmp_path / "x", content), None).code == "empty"
 
 
 def test_lines_and_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "x", '"a"\n"' + 100 * "b" + '"\n')
+    path = put(tmp_path / "x", '"a"\n"' + 100 * "b" + '"\n')
     assert refused(jsonl.inspect, path, None, Bounds(max_bytes=50)).code == "too-large"
     monkeypatch.setattr(jsonl, "MAX_LINE", 50)
     error = refused(jsonl.inspect, path, None)
@@ -104,7 +102,7 @@ def test_lines_and_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_texts_are_no_matrix(tmp_path: Path) -> None:
-    error = refused(jsonl.load, written(tmp_path / "x", '"a"\n'), None, "features")
+    error = refused(load, put(tmp_path / "x", '"a"\n'), None, "features")
     assert error.code == "wrong-shape"
 
 
@@ -135,6 +133,6 @@ def test_any_bytes_are_taken_or_refused(content: bytes) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        path = written(Path(folder) / "x", content)
+        path = put(Path(folder) / "x", content)
         survives(jsonl.inspect, path, None)
-        survives(jsonl.load, path, None, "documents")
+        survives(load, path, None, "documents")

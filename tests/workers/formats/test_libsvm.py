@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,29 +11,26 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workers.formats.conftest import refused, survives
-from workers.formats import libsvm
+from tests.workers.formats.files_kit import put, refused, survives
+from workers.formats import catalogue, libsvm
 from workers.formats.facts import Bounds
 
-
-def written(path: Path, text: str | bytes) -> Path:
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
+load = partial(catalogue.load, "libsvm")
 
 
 def test_features_and_labels_of_one_file(tmp_path: Path) -> None:
     text = "# made by hand\n3 1:0.5 4:-2e1\n-1\n\n+2 qid:7 2:1 # third\n"
-    path = written(tmp_path / "x", text)
+    path = put(tmp_path / "x", text)
     facts = libsvm.inspect(path, None)
     assert (facts.shape, facts.dtype, facts.sparse) == ((3, 4), "float64", True)
-    value = libsvm.load(path, None, "features")
+    value = load(path, None, "features")
     assert isinstance(value, sp.csr_array)
     assert value.toarray().tolist() == [[0.5, 0, 0, -20], [0, 0, 0, 0], [0, 1, 0, 0]]
-    assert libsvm.load(path, None, "labels").tolist() == [3, -1, 2]  # type: ignore[union-attr]
+    assert load(path, None, "labels").tolist() == [3, -1, 2]  # type: ignore[union-attr]
 
 
 def test_indices_count_from_zero_where_a_zero_is(tmp_path: Path) -> None:
-    value = libsvm.load(written(tmp_path / "x", "1 0:5 2:6\n1 1:7\n"), None, "features")
+    value = load(put(tmp_path / "x", "1 0:5 2:6\n1 1:7\n"), None, "features")
     assert isinstance(value, sp.csr_array)
     assert value.toarray().tolist() == [[5, 0, 6], [0, 7, 0]]
 
@@ -57,8 +55,8 @@ def test_indices_count_from_zero_where_a_zero_is(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_lines_are_named(bad: str, code: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "x", f"# header\n1 1:1\n{bad}\n1 2:2\n")
-    for call, *rest in ((libsvm.inspect,), (libsvm.load, "features")):
+    path = put(tmp_path / "x", f"# header\n1 1:1\n{bad}\n1 2:2\n")
+    for call, *rest in ((libsvm.inspect,), (load, "features")):
         error = refused(call, path, None, *rest)
         assert (error.code, error.where["line"]) == (code, 3)
         assert "Line 3" in error.detail
@@ -75,20 +73,20 @@ def test_wrong_lines_are_named(bad: str, code: str, tmp_path: Path) -> None:
     ],
 )
 def test_files_without_features(text: str | bytes, code: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "x", text)
-    assert refused(libsvm.load, path, None, "features").code == code
+    path = put(tmp_path / "x", text)
+    assert refused(load, path, None, "features").code == code
 
 
 def test_bounds(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", "1 1:1 2:1 3:1\n" * 1000)
+    path = put(tmp_path / "x", "1 1:1 2:1 3:1\n" * 1000)
     assert refused(libsvm.inspect, path, None, Bounds(max_bytes=60_000)).code == "too-large"
-    wide = written(path, "1 2000000000:1\n")
+    wide = put(path, "1 2000000000:1\n")
     assert refused(libsvm.inspect, wide, None, Bounds(max_bytes=1 << 30)).code == "too-large"
 
 
 def test_labels_with_fractions_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "x", "1 1:1\n2.5 1:1\n")
-    error = refused(libsvm.load, path, None, "labels")
+    path = put(tmp_path / "x", "1 1:1\n2.5 1:1\n")
+    error = refused(load, path, None, "labels")
     assert (error.code, error.where["row"]) == ("wrong-input", 1)
 
 
@@ -102,8 +100,8 @@ def test_what_is_written_is_read(seed: int, tmp_path_factory: pytest.TempPathFac
         " ".join([f"{row}", *(f"{at + 1}:{value!r}" for at, value in enumerate(cells) if value)])
         for row, cells in enumerate(matrix.tolist())
     ]
-    path = written(tmp_path_factory.mktemp("svm") / "x", "\n".join(lines))
-    value = libsvm.load(path, None, "features")
+    path = put(tmp_path_factory.mktemp("svm") / "x", "\n".join(lines))
+    value = load(path, None, "features")
     assert isinstance(value, sp.csr_array)
     np.testing.assert_array_equal(value.toarray(), matrix)
 
@@ -116,6 +114,6 @@ def test_what_is_written_is_read(seed: int, tmp_path_factory: pytest.TempPathFac
 def test_any_bytes_are_taken_or_refused(
     content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = written(tmp_path_factory.mktemp("svm") / "x", content)
+    path = put(tmp_path_factory.mktemp("svm") / "x", content)
     for role in ("features", "labels"):
-        survives(libsvm.load, path, None, role)
+        survives(load, path, None, role)

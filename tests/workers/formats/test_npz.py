@@ -8,6 +8,7 @@ import time
 import tracemalloc
 import zipfile
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workers.formats.conftest import refused, survives
-from workers.formats import npz
+from tests.workers.formats.files_kit import npy_bytes, refused, survives
+from workers.formats import catalogue, npz
 from workers.formats.facts import Bounds
 
+load = partial(catalogue.load, "npz")
+
 SPARSE = sp.csr_array(np.array([[0, 0, 3.5], [4, 0, 0], [0, 0, 0]]))
-
-
-def saved(array: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=True)
-    return file.getvalue()
 
 
 def zipped(path: Path, compression: int = zipfile.ZIP_DEFLATED, **members: bytes) -> Path:
@@ -47,7 +44,7 @@ def several(path: Path) -> Path:
 
 def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
     path = several(tmp_path / "x")
-    for call, *rest in ((npz.inspect,), (npz.load, "features")):
+    for call, *rest in ((npz.inspect,), (load, "features")):
         error = refused(call, path, None, *rest)
         assert error.code == "member-needed"
         for said in ("'X' (3, 2) float64", "'y' (3,) int64", "member="):
@@ -61,19 +58,19 @@ def test_members_are_read(tmp_path: Path) -> None:
     path = several(tmp_path / "x")
     facts = npz.inspect(path, "X")
     assert (facts.shape, facts.dtype, len(facts.members)) == ((3, 2), "float64", 3)
-    value = npz.load(path, "X", "features")
+    value = load(path, "X", "features")
     np.testing.assert_array_equal(value, np.arange(6.0).reshape(3, 2))
-    assert npz.load(path, "y", "labels").tolist() == [1, 2, 3]  # type: ignore[union-attr]
-    assert refused(npz.load, path, "cube", "features").code == "wrong-shape"
+    assert load(path, "y", "labels").tolist() == [1, 2, 3]  # type: ignore[union-attr]
+    assert refused(load, path, "cube", "features").code == "wrong-shape"
 
 
 def test_layouts(tmp_path: Path) -> None:
     array = np.arange(6, dtype="f4").reshape(3, 2)
     for other in (np.asfortranarray(array), array.astype(">f4"), array):
-        value = npz.load(zipped(tmp_path / "x", a=saved(other)), None, "features")
+        value = load(zipped(tmp_path / "x", a=npy_bytes(other)), None, "features")
         np.testing.assert_array_equal(value, array)
     text = np.array(["a", "bc", "é"])
-    assert npz.load(zipped(tmp_path / "x", a=saved(text)), None, "names") == ["a", "bc", "é"]
+    assert load(zipped(tmp_path / "x", a=npy_bytes(text)), None, "names") == ["a", "bc", "é"]
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
@@ -84,17 +81,17 @@ def test_sparse_matrices(form: str, compressed: bool, tmp_path: Path) -> None:
         sp.save_npz(path, kind.asformat(form), compressed=compressed)
         facts = npz.inspect(path, None)
         assert (facts.shape, facts.dtype, facts.sparse) == ((3, 3), "float64", True)
-        value = npz.load(path, None, "features")
+        value = load(path, None, "features")
         assert isinstance(value, sp.csr_array)
         assert value.has_canonical_format
         np.testing.assert_array_equal(value.toarray(), SPARSE.toarray())
-    assert refused(npz.load, path, None, "labels").code == "wrong-shape"
+    assert refused(load, path, None, "labels").code == "wrong-shape"
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", ">f4"])
 def test_sparse_dtypes_are_kept(dtype: str, tmp_path: Path) -> None:
     path = zipped(tmp_path / "x", **parts(data=np.array([1, 2], dtype)))
-    value = npz.load(path, None, "features")
+    value = load(path, None, "features")
     assert isinstance(value, sp.csr_array)
     assert value.dtype == np.dtype(dtype).newbyteorder("=")
 
@@ -107,7 +104,7 @@ def parts(**other: Any) -> dict[str, bytes]:
         "indices": np.array([0, 2]),
         "indptr": np.array([0, 1, 2]),
     }
-    return {name: saved(array) for name, array in (arrays | other).items()}
+    return {name: npy_bytes(array) for name, array in (arrays | other).items()}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +135,7 @@ def parts(**other: Any) -> dict[str, bytes]:
 )
 def test_hostile_sparse_matrices(other: dict[str, Any], code: str, tmp_path: Path) -> None:
     path = zipped(tmp_path / "x", **parts(**other))
-    assert refused(npz.load, path, None, "features").code == code
+    assert refused(load, path, None, "features").code == code
 
 
 def test_a_csc_of_many_claimed_rows_allocates_nothing(tmp_path: Path) -> None:
@@ -146,7 +143,7 @@ def test_a_csc_of_many_claimed_rows_allocates_nothing(tmp_path: Path) -> None:
         format=np.array(b"csc"), shape=np.array([2**40, 2]), indices=np.array([0, 2**39])
     )
     path = zipped(tmp_path / "x", **hostile)
-    assert refused(npz.load, path, None, "features").code == "too-large"
+    assert refused(load, path, None, "features").code == "too-large"
 
 
 def test_one_gigabyte_in_one_megabyte_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
@@ -162,7 +159,7 @@ def test_one_gigabyte_in_one_megabyte_is_refused_before_it_is_unpacked(tmp_path:
     assert path.stat().st_size < 1.1 * (1 << 20)
     tracemalloc.start()
     started = time.perf_counter()
-    errors = [refused(npz.inspect, path, None), refused(npz.load, path, None, "features")]
+    errors = [refused(npz.inspect, path, None), refused(load, path, None, "features")]
     took = time.perf_counter() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -196,13 +193,13 @@ def test_the_archive_of_zeros_is_a_real_one(tmp_path: Path) -> None:
 
 def test_the_sum_of_the_members_is_bounded(tmp_path: Path) -> None:
     random = np.random.default_rng(0).random(1000)
-    path = zipped(tmp_path / "x", a=saved(random), b=saved(random))
+    path = zipped(tmp_path / "x", a=npy_bytes(random), b=npy_bytes(random))
     assert npz.inspect(path, "a", Bounds(max_bytes=20_000)).shape == (1000,)
     assert refused(npz.inspect, path, "a", Bounds(max_bytes=16_000)).code == "archive-bomb"
 
 
 def test_the_number_of_members_is_bounded(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x", **{f"a{at}": saved(np.zeros(1)) for at in range(1025)})
+    path = zipped(tmp_path / "x", **{f"a{at}": npy_bytes(np.zeros(1)) for at in range(1025)})
     assert refused(npz.inspect, path, "a1").code == "archive-bomb"
 
 
@@ -216,24 +213,24 @@ def test_the_directory_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_lies_about_sizes(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x", a=saved(np.zeros((100, 4))))
+    path = zipped(tmp_path / "x", a=npy_bytes(np.zeros((100, 4))))
     content = bytearray(path.read_bytes())
     at = content.rfind(b"PK\x01\x02")
     for claimed in (10, 3327, 3329, 1 << 20):
         struct.pack_into("<I", content, at + 24, claimed)
         path.write_bytes(content)
-        error = refused(npz.load, path, None, "features")
+        error = refused(load, path, None, "features")
         assert error.code in {"truncated", "invalid-file"}
 
 
 def test_encrypted_nested_and_foreign_members(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x", a=saved(np.zeros(3)))
+    path = zipped(tmp_path / "x", a=npy_bytes(np.zeros(3)))
     content = bytearray(path.read_bytes())
     for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.rfind(mark) + at] |= 1
     path.write_bytes(content)
     assert "encrypted" in refused(npz.inspect, path, None).detail
-    inner = zipped(tmp_path / "inner", a=saved(np.zeros(3))).read_bytes()
+    inner = zipped(tmp_path / "inner", a=npy_bytes(np.zeros(3))).read_bytes()
     nested = refused(npz.inspect, zipped(tmp_path / "x", a=inner), None)
     assert nested.code == "unsupported-format"
     assert "archive" in nested.detail
@@ -241,13 +238,13 @@ def test_encrypted_nested_and_foreign_members(tmp_path: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, b"")
         assert refused(npz.inspect, path, None).code == "unsupported-format"
-    lzma = zipped(path, zipfile.ZIP_LZMA, a=saved(np.zeros(3)))
+    lzma = zipped(path, zipfile.ZIP_LZMA, a=npy_bytes(np.zeros(3)))
     assert refused(npz.inspect, lzma, None).code == "unsupported-format"
 
 
 def test_object_arrays_inside_are_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x", a=saved(np.array([{}, None])))
-    error = refused(npz.load, path, None, "labels")
+    path = zipped(tmp_path / "x", a=npy_bytes(np.array([{}, None])))
+    error = refused(load, path, None, "labels")
     assert error.code == "unsupported-format"
     assert "numpy.save" in error.detail
 
@@ -257,17 +254,17 @@ def test_a_truncated_or_empty_archive(tmp_path: Path) -> None:
     content = path.read_bytes()
     for length in range(1, len(content), 97):
         path.write_bytes(content[:length])
-        assert refused(npz.load, path, "X", "features").code == "invalid-file"
+        assert refused(load, path, "X", "features").code == "invalid-file"
     zipped(path)
     assert refused(npz.inspect, path, None).code == "empty"
 
 
 def test_damaged_data_are_found(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x", a=saved(np.random.default_rng(0).random((100, 9))))
+    path = zipped(tmp_path / "x", a=npy_bytes(np.random.default_rng(0).random((100, 9))))
     content = bytearray(path.read_bytes())
     content[3000] ^= 0xFF
     path.write_bytes(content)
-    assert refused(npz.load, path, None, "features").code == "invalid-file"
+    assert refused(load, path, None, "features").code == "invalid-file"
 
 
 def test_a_missing_file_is_not_the_users_fault(tmp_path: Path) -> None:
@@ -286,5 +283,5 @@ def test_mutated_archives_raise_only_our_errors(
     for _ in range(data.draw(st.integers(1, 6))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    for call, *rest in ((npz.inspect,), (npz.load, "features")):
+    for call, *rest in ((npz.inspect,), (load, "features")):
         survives(call, path, None, *rest)

@@ -10,52 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
-from safetensors.torch import save_file as save_torch
 
 from models.errors import UsageError
 from models.rows import ArrayRows, Rows
-from tests.workers.formats.conftest import refused, write
-from workers.formats import catalogue, npy, raw, safetensors
+from tests.workers.formats.files_kit import MATRICES, SHAPE, refused, same_rows, write, write_matrix
+from workers.formats import catalogue, raw, safetensors
 from workers.formats.raw import LocalContent, MappedRows, runs
-
-CASES = [
-    *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
-    *(("npy-fortran", dtype) for dtype in ("i8", "f2", "f4", ">f8")),
-    *(("safetensors", dtype) for dtype in ("?", "i4", "f2", "f4", "f8", "bf16")),
-    *(("unaligned", dtype) for dtype in ("f2", "f4", "f8", "bf16")),
-]
-SHAPE = (23, 5)
-
-
-def put(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
-    """Write a matrix; its format, and its rows as `Rows` gives them."""
-    values = np.random.default_rng(7).normal(size=SHAPE) * 50
-    if layout.startswith("npy"):
-        array = values.astype(dtype)
-        stored = np.asfortranarray(array) if layout == "npy-fortran" else array
-        with path.open("wb") as file:
-            np.save(file, stored)
-        return "npy", array.astype(array.dtype.newbyteorder("="))
-    if dtype == "bf16":
-        tensor = torch.from_numpy(values).to(torch.bfloat16)
-        save_torch({"x": tensor}, path)
-        array = tensor.view(torch.int16).numpy().view(np.uint16)
-    else:
-        array = values.astype(dtype)
-        save_file({"x": array}, path)
-    if layout == "unaligned":
-        # The format does not ask that data begin at a multiple of anything.
-        content = path.read_bytes()
-        size = int.from_bytes(content[:8], "little")
-        text = json.dumps(json.loads(content[8 : 8 + size])).encode()
-        text += b" " * (1 - len(text) % 2)
-        path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
-    return "safetensors", array
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +28,8 @@ def written(
 ) -> list[tuple[Rows, np.ndarray, bool]]:
     folder = tmp_path_factory.mktemp("raw")
     out: list[tuple[Rows, np.ndarray, bool]] = []
-    for at, (layout, dtype) in enumerate(CASES):
-        format, expected = put(folder / str(at), layout, dtype)
+    for at, (layout, dtype) in enumerate(MATRICES):
+        format, expected = write_matrix(folder / str(at), layout, dtype)
         rows = catalogue.rows(format, folder / str(at), None, "logits")
         assert isinstance(rows, ArrayRows)
         assert rows.array.flags.aligned == (layout != "unaligned")
@@ -76,14 +40,6 @@ def written(
         assert isinstance(large, ArrayRows if layout == "npy-fortran" else MappedRows)
         out.append((large, expected, dtype == "bf16"))
     return out
-
-
-def same(found: np.ndarray, expected: np.ndarray) -> None:
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    assert found.tobytes() == expected.tobytes()
-    assert found.flags.c_contiguous
-    assert found.flags.aligned
 
 
 def test_what_rows_say_of_themselves(written: list[tuple[Rows, np.ndarray, bool]]) -> None:
@@ -102,8 +58,8 @@ def test_rows_of_every_file(
     stop = data.draw(st.integers(start, SHAPE[0] + 2))
     some = np.array(sorted(data.draw(st.sets(st.integers(0, SHAPE[0] - 1)))), dtype=np.int64)
     for rows, expected, _ in written:
-        same(rows.read(start, stop), expected[start:stop])
-        same(rows.take(some), expected[some])
+        same_rows(rows.read(start, stop), expected[start:stop])
+        same_rows(rows.take(some), expected[some])
 
 
 @pytest.mark.parametrize("format", ["npz", "arrow-file", "arrow-stream", "parquet", "csv", "json"])
@@ -119,7 +75,7 @@ def test_other_formats_are_loaded_as_ever(format: str, tmp_path: Path) -> None:
 
 
 def test_bfloat16_is_widened_for_who_does_not_read_by_rows(tmp_path: Path) -> None:
-    _, bits = put(tmp_path / "x", "safetensors", "bf16")
+    _, bits = write_matrix(tmp_path / "x", "safetensors", "bf16")
     value = catalogue.load("safetensors", tmp_path / "x", None, "features")
     assert isinstance(value, np.ndarray)
     assert value.dtype == np.float32
@@ -139,7 +95,7 @@ def test_bfloat16_is_widened_for_who_does_not_read_by_rows(tmp_path: Path) -> No
 def test_what_is_no_matrix_is_refused_as_ever(array: np.ndarray, code: str, tmp_path: Path) -> None:
     write("npy", tmp_path / "x", array)
     error = refused(catalogue.rows, "npy", tmp_path / "x", None, "logits")
-    assert error.code == code == refused(npy.load, tmp_path / "x", None, "logits").code
+    assert error.code == code == refused(catalogue.load, "npy", tmp_path / "x", None, "logits").code
 
 
 def test_a_member_is_chosen(tmp_path: Path) -> None:
@@ -240,7 +196,7 @@ def test_a_header_is_taken_if_the_library_takes_it(
 
 
 def test_rows_of_a_file_are_mapped_not_read(tmp_path: Path) -> None:
-    put(tmp_path / "x", "npy", "f4")
+    write_matrix(tmp_path / "x", "npy", "f4")
     rows = catalogue.rows("npy", tmp_path / "x", None, "logits")
     assert isinstance(rows, ArrayRows)
     assert isinstance(rows.array.base, np.memmap)

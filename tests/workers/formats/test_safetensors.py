@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_torch
 
-from tests.workers.formats.conftest import refused, survives
-from workers.formats import safetensors
+from tests.workers.formats.files_kit import refused, survives
+from workers.formats import catalogue, safetensors
+
+load = partial(catalogue.load, "safetensors")
 
 
 def written(path: Path, header: Any, data: bytes = b"") -> Path:
@@ -36,7 +39,7 @@ def test_dtypes_are_kept_and_mapped(dtype: str, tmp_path: Path) -> None:
     save_file({"x": array}, tmp_path / "x", metadata={"by": "test"})
     facts = safetensors.inspect(tmp_path / "x", None)
     assert (facts.shape, facts.dtype) == ((3, 2), str(np.dtype(dtype)))
-    value = safetensors.load(tmp_path / "x", None, "features")
+    value = load(tmp_path / "x", None, "features")
     assert isinstance(value, np.ndarray)
     assert value.dtype == np.dtype(dtype)
     assert isinstance(value.base, np.memmap)
@@ -50,7 +53,7 @@ def test_bfloat16_becomes_float32_exactly(tmp_path: Path) -> None:
     save_torch({"logits": tensor}, tmp_path / "x")
     facts = safetensors.inspect(tmp_path / "x", None)
     assert (facts.shape, facts.dtype) == ((256, 256), "bfloat16")
-    value = safetensors.load(tmp_path / "x", "logits", "logits")
+    value = load(tmp_path / "x", "logits", "logits")
     assert isinstance(value, np.ndarray)
     assert value.dtype == np.float32
     np.testing.assert_array_equal(value.view(np.uint32), tensor.float().numpy().view(np.uint32))
@@ -66,8 +69,8 @@ def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
     error = refused(safetensors.inspect, tmp_path / "x", None)
     assert error.code == "member-needed"
     assert "'a' (2, 3) float64" in error.detail
-    assert refused(safetensors.load, tmp_path / "x", "c", "features").code == "member-needed"
-    assert safetensors.load(tmp_path / "x", "b", "labels").tolist() == [0, 1, 2, 3]  # type: ignore[union-attr]
+    assert refused(load, tmp_path / "x", "c", "features").code == "member-needed"
+    assert load(tmp_path / "x", "b", "labels").tolist() == [0, 1, 2, 3]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
 def test_hostile_headers(header: Any, data: bytes, code: str, tmp_path: Path) -> None:
     path = written(tmp_path / "x", header, data)
     assert refused(safetensors.inspect, path, None).code == code
-    assert refused(safetensors.load, path, None, "features").code == code
+    assert refused(load, path, None, "features").code == code
 
 
 @pytest.mark.parametrize(
@@ -134,4 +137,4 @@ def test_mutated_files_raise_only_our_errors(
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
-    survives(safetensors.load, path, None, "features")
+    survives(load, path, None, "features")

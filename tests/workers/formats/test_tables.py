@@ -1,355 +1,69 @@
-"""Arrow and Parquet: tables of columns, lists and text, and files that claim too much."""
+"""Plain tables: which arrays are accepted, and which cells are numbers."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.workers.formats.conftest import as_lists, as_table, refused, survives, write_arrow
-from workers.formats import catalogue
-from workers.formats.facts import Bounds
-from workers.formats.parquet_footer import values_claimed
-
-MATRIX = np.arange(12, dtype="f4").reshape(4, 3)
-
-
-def write_table(format: str, path: Path, table: pa.Table) -> None:
-    if format == "parquet":
-        pq.write_table(table, path)
-    else:
-        write_arrow(path, table, file=format == "arrow-file")
-
-
-@pytest.fixture(params=["arrow-file", "arrow-stream", "parquet"])
-def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table], Any]:
-    """Write a table in one of the three formats; gives (format, path)."""
-
-    def store(table: pa.Table) -> tuple[str, Path]:
-        write_table(request.param, tmp_path / "content", table)
-        return request.param, tmp_path / "content"
-
-    return store
-
-
-Stored = Callable[[pa.Table], tuple[str, Path]]
-
-
-@pytest.mark.parametrize("form", ["columns", "fixed", "tensor", "list", "large"])
-def test_matrices(form: str, stored: Stored) -> None:
-    if form == "columns":
-        table = as_table(MATRIX)
-    elif form == "tensor":
-        table = pa.table({"x": pa.FixedShapeTensorArray.from_numpy_ndarray(MATRIX)})
-    else:
-        kinds = {
-            "fixed": pa.list_(pa.float32(), 3),
-            "list": pa.list_(pa.float32()),
-            "large": pa.large_list(pa.float32()),
-        }
-        table = pa.table({"x": pa.array(MATRIX.tolist(), type=kinds[form])})
-    format, path = stored(table)
-    facts = catalogue.inspect(format, path, None)
-    assert (facts.shape, facts.dtype) == ((4, 3), "float32")
-    value = catalogue.load(format, path, None, "features")
-    assert isinstance(value, np.ndarray)
-    assert value.dtype == np.float32
-    np.testing.assert_array_equal(value, MATRIX)
-
-
-def test_several_batches_follow_each_other(stored: Stored) -> None:
-    for table in (as_table, as_lists):
-        parts = pa.concat_tables([table(MATRIX[:1]), table(MATRIX[1:3]), table(MATRIX[3:])])
-        format, path = stored(parts)
-        assert catalogue.inspect(format, path, None).shape == (4, 3)
-        np.testing.assert_array_equal(catalogue.load(format, path, None, "features"), MATRIX)
-
-
-def test_many_columns_take_time_in_proportion(stored: Stored) -> None:
-    """Asking for the schema once a column would take 8 s for these."""
-    format, path = stored(as_table(np.ones((2, 3000))))
-    began = time.process_time()
-    assert catalogue.inspect(format, path, None).shape == (2, 3000)
-    assert time.process_time() - began < 3
-
-
-def test_a_large_table_of_many_blocks(stored: Stored) -> None:
-    array = np.random.default_rng(0).random((30_000, 41))
-    format, path = stored(as_table(array))
-    np.testing.assert_array_equal(catalogue.load(format, path, None, "features"), array)
-
-
-@pytest.mark.parametrize("file", [True, False])
-def test_an_uncompressed_list_column_is_not_copied(file: bool, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    write_arrow(path, as_lists(np.zeros((2_000_000, 8), dtype="f4")), file=file)
-    format = "arrow-file" if file else "arrow-stream"
-    before = pa.total_allocated_bytes()
-    value = catalogue.load(format, path, None, "features")
-    assert isinstance(value, np.ndarray)
-    assert value.shape == (2_000_000, 8)
-    assert pa.total_allocated_bytes() - before < 1 << 20
-    assert not value.flags.owndata
-    assert not value.flags.writeable
-    assert value[-1].tolist() == [0] * 8
-
-
-@pytest.mark.parametrize("compression", ["lz4", "zstd"])
-def test_compressed_buffers(compression: str, tmp_path: Path) -> None:
-    array = np.random.default_rng(0).integers(0, 3, (5000, 4)).astype("f8")
-    path = tmp_path / "x"
-    for table in (as_table(array), as_lists(array)):
-        write_arrow(path, table, compression=compression)
-        np.testing.assert_array_equal(catalogue.load("arrow-file", path, None, "features"), array)
-
-
-@pytest.mark.parametrize("file", [True, False])
-def test_compressed_buffers_are_measured_before_they_are_unpacked(
-    file: bool, tmp_path: Path
-) -> None:
-    path = tmp_path / "x"
-    table = as_lists(np.zeros((1_000_000, 8)))
-    write_arrow(path, table, file=file, compression="zstd")
-    assert path.stat().st_size < 100_000
-    format = "arrow-file" if file else "arrow-stream"
-    before = pa.default_memory_pool().bytes_allocated()
-    for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
-        error = refused(call, format, path, None, *rest, bounds=Bounds(max_bytes=60_000_000))
-        assert error.code == "too-large"
-        assert error.where["bytes"] >= 64_000_000
-    assert pa.default_memory_pool().bytes_allocated() - before < 1 << 20
-    assert catalogue.inspect(format, path, None, Bounds(max_bytes=65_000_000)).shape[1] == 8
-
-
-def test_run_lengths_of_parquet_are_measured_before_they_are_unpacked(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    pq.write_table(pa.table({"x": pa.repeat(1.0, 20_000_000)}), path)
-    assert path.stat().st_size < 100_000
-    before = pa.default_memory_pool().bytes_allocated()
-    for role in ("features", "timestamps"):
-        error = refused(
-            catalogue.load, "parquet", path, None, role, bounds=Bounds(max_bytes=100_000_000)
-        )
-        assert error.code == "too-large"
-    assert pa.default_memory_pool().bytes_allocated() - before < 1 << 20
+from tests.workers.formats.files_kit import refused
+from workers.formats.tables import Cells, is_number, require_dtype, require_filled
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("texts", "kind", "expected"),
     [
-        pa.array([3, 1, 2], pa.int8()),
-        pa.array([3, 1, 2], pa.uint64()),
-        pa.array([3.0, 1.0, 2.0]),
-        pa.array([3.0, 1.0, 2.0], pa.float16()),
+        (["1", " -2 "], "i", [1, -2]),
+        (["1", "2.0"], "f", [1.0, 2.0]),
+        (["9" * 19], "f", [1e19]),
+        (["1", "inf"], "f", [1.0, np.inf]),
+        (["1", "n/a", "NA"], "f", [1.0, None, None]),
+        (["nan", "nan"], "O", ["nan", "nan"]),
+        (["na", "null"], "O", ["na", "null"]),
+        (["1", "1_0"], "O", ["1", "1_0"]),
+        (["1", "x"], "O", ["1", "x"]),
     ],
 )
-def test_labels(values: pa.Array, stored: Stored) -> None:
-    format, path = stored(pa.table({"y": values}))
-    value = catalogue.load(format, path, None, "labels")
-    assert isinstance(value, np.ndarray)
-    assert value.dtype == np.int64
-    assert value.tolist() == [3, 1, 2]
+def test_cells_are_integers_else_numbers_else_text(
+    texts: list[str], kind: str, expected: list[Any]
+) -> None:
+    typed = Cells(texts, range(len(texts))).typed()
+    assert typed.dtype.kind == kind
+    values = [None if value != value else value for value in typed.tolist()]
+    assert values == expected
+
+
+@pytest.mark.parametrize("text", ["1", " -2. ", ".5", "+1e-3", "nan", "-Inf", "\tinfinity"])
+def test_numbers(text: str) -> None:
+    assert is_number(text)
+
+
+@pytest.mark.parametrize("text", ["", "1,5", "0x10", "1_0", "٣", "na", "1 2", "e5", "1\n"])
+def test_no_numbers(text: str) -> None:
+    assert not is_number(text)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "<u8", ">f2", "f8", "U1", "S3"])
+def test_accepted_dtypes(dtype: str) -> None:
+    require_dtype(np.dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["c8", "M8[s]", "V8", "O", "f2,f2", "U0"])
+def test_other_dtypes(dtype: str) -> None:
+    assert refused(require_dtype, np.dtype(dtype)).code == "unsupported-format"
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
-)
-def test_text(kind: pa.DataType, stored: Stored) -> None:
-    words = ["rose", "<script>", "rose", "é\n'"]
-    format, path = stored(pa.table({"y": pa.array(words).cast(kind)}))
-    assert catalogue.inspect(format, path, None).shape == (4,)
-    assert catalogue.inspect(format, path, None).dtype == "str"
-    assert catalogue.load(format, path, None, "names") == words
-    labels = catalogue.load(format, path, None, "labels")
-    assert isinstance(labels, np.ndarray)
-    assert labels.tolist() == words
-    assert refused(catalogue.load, format, path, None, "features").code == "wrong-input"
-
-
-def test_one_column_of_several_is_chosen(stored: Stored) -> None:
-    format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"], "x": [[1, 2], [3, 4]]}))
-    assert catalogue.load(format, path, "y", "labels").tolist() == ["u", "v"]  # type: ignore[union-attr]
-    assert catalogue.load(format, path, "a", "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
-    assert catalogue.load(format, path, "x", "features").tolist() == [[1, 2], [3, 4]]  # type: ignore[union-attr]
-    for member in (None, "z"):
-        error = refused(catalogue.load, format, path, member, "labels")
-        assert error.code == "member-needed"
-        for name in ("'a'", "'y'", "'x'"):
-            assert name in error.detail
-    assert refused(catalogue.inspect, format, path, None).code in {"wrong-input", "member-needed"}
-
-
-def test_text_beside_numbers_is_named(stored: Stored) -> None:
-    format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"]}))
-    error = refused(catalogue.load, format, path, None, "features")
-    assert error.code == "wrong-input"
-    assert "'y'" in error.detail
-
-
-def test_missing_values_are_named(stored: Stored) -> None:
-    table = pa.table({"a": [1.5, 2.5, 3.5], "b": pa.array([1, None, 2])})
-    format, path = stored(table)
-    for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
-        error = refused(call, format, path, None, *rest)
-        assert error.code == "missing-value"
-        assert (error.where["row"], error.where["column"]) == (1, 1)
-    lists = pa.array([[1.0, 2.0], [3.0, None]], pa.list_(pa.float64(), 2))
-    format, path = stored(pa.table({"x": lists}))
-    error = refused(catalogue.load, format, path, None, "features")
-    assert (error.where["row"], error.where["column"]) == (1, 1)
-    for words in (pa.array(["u", None]), pa.array(["u", None]).dictionary_encode()):
-        format, path = stored(pa.table({"y": words}))
-        error = refused(catalogue.load, format, path, None, "labels")
-        assert (error.code, error.where["row"]) == ("missing-value", 1)
-
-
-def test_ragged_lists_are_named(stored: Stored) -> None:
-    table = pa.table({"x": [[1.0, 2.0], [3.0, 4.0], [5.0]]})
-    format, path = stored(table)
-    error = refused(catalogue.load, format, path, None, "features")
-    assert (error.code, error.where["row"]) == ("ragged", 2)
-
-
-@pytest.mark.parametrize(
-    ("table", "code"),
+    ("shape", "code"),
     [
-        (as_table(MATRIX[:0]), "empty"),
-        (pa.table({}), "empty"),
-        (pa.table({"x": pa.array([[], []], pa.list_(pa.float64()))}), "empty"),
-        (pa.table({"x": pa.array([1, 2], pa.timestamp("us"))}), "unsupported-format"),
-        (pa.table({"x": pa.array([b"a", b"b"])}), "unsupported-format"),
-        (pa.table({"x": pa.array([None, None])}), "unsupported-format"),
-        (pa.table({"x": pa.array([{"a": 1}])}), "unsupported-format"),
-        (pa.table({"x": [[[1.0]]]}), "unsupported-format"),
+        ((), "wrong-shape"),
+        ((1, 1, 1), "wrong-shape"),
+        ((0,), "empty"),
+        ((0, 3), "empty"),
+        ((3, 0), "empty"),
     ],
 )
-def test_tables_that_hold_no_matrix(table: pa.Table, code: str, stored: Stored) -> None:
-    format, path = stored(table)
-    assert refused(catalogue.load, format, path, None, "features").code == code
-    assert refused(catalogue.inspect, format, path, None).code == code
-
-
-def test_the_pandas_index_is_no_feature(stored: Stored) -> None:
-    meta = {"pandas": '{"index_columns": ["__index_level_0__"]}'}
-    table = pa.table({"a": [1.0], "__index_level_0__": [7]}).replace_schema_metadata(meta)
-    format, path = stored(table)
-    assert "index=False" in refused(catalogue.load, format, path, None, "features").detail
-
-
-@pytest.mark.parametrize("format", ["arrow-file", "parquet"])
-def test_a_truncated_file(format: str, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    write_table(format, path, as_table(MATRIX))
-    content = path.read_bytes()
-    for length in (9, 100, len(content) // 2, len(content) - 1):
-        path.write_bytes(content[:length])
-        for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
-            assert refused(call, format, path, None, *rest).code == "truncated"
-
-
-def test_a_truncated_stream(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    write_table("arrow-stream", path, as_table(MATRIX))
-    content = path.read_bytes()
-    for length in range(8, len(content) - 8, 40):
-        path.write_bytes(content[:length])
-        assert refused(catalogue.inspect, "arrow-stream", path, None).code in {
-            "invalid-file",
-            "empty",
-        }
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-@pytest.mark.parametrize("format", ["arrow-file", "arrow-stream", "parquet"])
-def test_mutated_files_raise_only_our_errors(
-    format: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("t") / "x"
-    tables = (as_table(MATRIX), as_lists(MATRIX), pa.table({"y": ["a", "bc", "a"]}))
-    kind = data.draw(st.integers(0, 2))
-    write_table(format, path, tables[kind])
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 6))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content)
-    for call, *rest in (
-        (catalogue.inspect,),
-        (catalogue.load, "labels" if kind == 2 else "logits"),
-    ):
-        survives(call, format, path, None, *rest)
-
-
-def test_lists_of_parquet_are_measured_by_their_values(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    flat = pa.repeat(1.0, 20_000_000)
-    pq.write_table(pa.table({"x": pa.FixedSizeListArray.from_arrays(flat, 10_000_000)}), path)
-    assert path.stat().st_size < 1_000_000
-    before = pa.default_memory_pool().bytes_allocated()
-    error = refused(
-        catalogue.load, "parquet", path, None, "features", bounds=Bounds(max_bytes=50_000_000)
-    )
-    assert error.code == "too-large"
-    assert pa.default_memory_pool().bytes_allocated() - before < 1 << 20
-
-
-@pytest.mark.parametrize("groups", [1, 3])
-def test_the_footer_is_walked_as_pyarrow_does(groups: int, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    nested = {"a": [1, 2, 3], "b": ["x", "y", "z"], "c": [[1.0], [2.0, 3.0], []], "d": [True] * 3}
-    table = pa.table(nested).replace_schema_metadata({"key": "value" * 100})
-    pq.write_table(table, path, row_group_size=-(-3 // groups), write_page_index=True)
-    content = path.read_bytes()
-    footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
-    metadata = pq.read_metadata(path)
-    expected = sum(
-        metadata.row_group(group).column(column).num_values
-        for group in range(metadata.num_row_groups)
-        for column in range(metadata.num_columns)
-    )
-    assert values_claimed(footer) == expected
-    for length in range(len(footer)):
-        assert refused(values_claimed, footer[:length]).code == "invalid-file"
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.binary(max_size=60))
-def test_a_footer_of_any_bytes(footer: bytes) -> None:
-    survives(values_claimed, footer)
-    survives(values_claimed, footer * 5000)
-
-
-def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
-    """Every byte of the footer set to a few values, where pyarrow's metadata view would abort."""
-    path = tmp_path / "x"
-    pq.write_table(as_lists(MATRIX), path)
-    content = path.read_bytes()
-    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    for at in range(start, len(content) - 8):
-        damaged = bytearray(content)
-        damaged[at] ^= 0x10
-        path.write_bytes(damaged)
-        survives(catalogue.load, "parquet", path, None, "features")
-
-
-def test_sizes_of_compressed_buffers_cannot_cancel_out(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    write_arrow(path, as_table(np.zeros((8000, 2))), compression="lz4")
-    content = path.read_bytes()
-    prefix = (64_000).to_bytes(8, "little")
-    assert content.count(prefix) == 2
-    for sizes in ((2**56, -(2**56)), (-2, 64_000)):
-        damaged = content
-        for size in sizes:
-            damaged = damaged.replace(prefix, size.to_bytes(8, "little", signed=True), 1)
-        path.write_bytes(damaged)
-        error = refused(catalogue.load, "arrow-file", path, None, "features")
-        assert error.code == "invalid-file"
+def test_empty_tables_and_other_dimensions(shape: tuple[int, ...], code: str) -> None:
+    error = refused(require_filled, shape)
+    assert (error.code, error.where) == (code, {"shape": list(shape)})

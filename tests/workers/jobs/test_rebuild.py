@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from models.errors import UsageError
+from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, dataset, end, everything, request, result_folder
 from workers.assembly import Assembly, assemble

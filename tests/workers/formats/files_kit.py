@@ -1,0 +1,163 @@
+"""Files of every format, written by the libraries that users write them with."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+import torch
+from safetensors.numpy import save_file
+from safetensors.torch import save_file as save_torch
+from sklearn.datasets import dump_svmlight_file
+
+from models.errors import UsageError
+
+MATRICES = [
+    *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
+    *(("npy-fortran", dtype) for dtype in ("i8", "f2", "f4", ">f8")),
+    *(("safetensors", dtype) for dtype in ("?", "i4", "f2", "f4", "f8", "bf16")),
+    *(("unaligned", dtype) for dtype in ("f2", "f4", "f8", "bf16")),
+]
+"""How a matrix that is read by rows may lie in a file, and its dtype."""
+MATRIX = np.arange(12, dtype="f4").reshape(4, 3)
+SHAPE = (23, 5)
+"""The shape of each of these."""
+
+
+def _arrow_file(path: Path, table: pa.Table, **options: Any) -> None:
+    with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as out:
+        out.write_table(table)
+
+
+def _arrow_stream(path: Path, table: pa.Table, **options: Any) -> None:
+    with pa.ipc.new_stream(path, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as out:
+        out.write_table(table)
+
+
+def as_table(array: np.ndarray) -> pa.Table:
+    """One column per column of the matrix."""
+    return pa.table({f"c{at}": column for at, column in enumerate(array.T)})
+
+
+def as_lists(array: np.ndarray) -> pa.Table:
+    """One column of lists of fixed size."""
+    flat = pa.array(array.reshape(-1))
+    return pa.table({"x": pa.FixedSizeListArray.from_arrays(flat, array.shape[1])})
+
+
+def write(format: str, path: Path, array: np.ndarray) -> None:
+    """A dense matrix in any format."""
+    match format:
+        case "npy":
+            with path.open("wb") as file:
+                np.save(file, array)
+        case "npz":
+            with path.open("wb") as file:
+                np.savez_compressed(file, array)
+        case "safetensors":
+            save_file({"x": array}, path)
+        case "arrow-stream":
+            _arrow_stream(path, as_table(array))
+        case "arrow-file":
+            _arrow_file(path, as_table(array))
+        case "parquet":
+            pq.write_table(as_table(array), path)
+        case "csv":
+            np.savetxt(path, array, delimiter=",", fmt="%.17g")
+        case "libsvm":
+            dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
+        case "json":
+            path.write_text(json.dumps(array.tolist()))
+
+
+def write_arrow(path: Path, table: pa.Table, *, file: bool = True, **options: Any) -> None:
+    (_arrow_file if file else _arrow_stream)(path, table, **options)
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    """The path, with `content` written to it."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def npy_bytes(array: Any) -> bytes:
+    """The array as a .npy file, pickled where it holds objects."""
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def write_table(format: str, path: Path, table: pa.Table) -> None:
+    """A table as Parquet or Arrow."""
+    if format == "parquet":
+        pq.write_table(table, path)
+    else:
+        write_arrow(path, table, file=format == "arrow-file")
+
+
+def dense(value: Any) -> np.ndarray:
+    return value.toarray() if isinstance(value, sp.csr_array) else value
+
+
+def refused(call: Callable[..., Any], *args: Any, **named: Any) -> UsageError:
+    """The UsageError that a call raises; its detail gives nothing away of the machine."""
+    with pytest.raises(UsageError) as caught:
+        call(*args, **named)
+    error = caught.value
+    for word in ("/tmp", "site-packages", "Traceback", "0x7f"):
+        assert word not in error.detail
+    assert error.detail.endswith(".")
+    return error
+
+
+def survives(call: Callable[..., Any], *args: Any) -> None:
+    """The call ends; what it raises, if anything, is a UsageError with a detail."""
+    detail = "taken"
+    try:
+        call(*args)
+    except UsageError as error:
+        detail = error.detail
+    assert detail
+
+
+def write_matrix(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
+    """Write a matrix as one of `MATRICES` says; its format, and its rows as `Rows` gives them."""
+    values = np.random.default_rng(7).normal(size=SHAPE) * 50
+    if layout.startswith("npy"):
+        array = values.astype(dtype)
+        stored = np.asfortranarray(array) if layout == "npy-fortran" else array
+        with path.open("wb") as file:
+            np.save(file, stored)
+        return "npy", array.astype(array.dtype.newbyteorder("="))
+    if dtype == "bf16":
+        tensor = torch.from_numpy(values).to(torch.bfloat16)
+        save_torch({"x": tensor}, path)
+        array = tensor.view(torch.int16).numpy().view(np.uint16)
+    else:
+        array = values.astype(dtype)
+        save_file({"x": array}, path)
+    if layout == "unaligned":
+        # The format does not ask that data begin at a multiple of anything.
+        content = path.read_bytes()
+        size = int.from_bytes(content[:8], "little")
+        text = json.dumps(json.loads(content[8 : 8 + size])).encode()
+        text += b" " * (1 - len(text) % 2)
+        path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    return "safetensors", array
+
+
+def same_rows(rows: np.ndarray, expected: np.ndarray) -> None:
+    """The rows equal those expected to the last bit, laid out as a method needs them."""
+    assert rows.dtype == expected.dtype
+    assert rows.shape == expected.shape
+    assert rows.tobytes() == expected.tobytes()
+    assert rows.flags.c_contiguous
+    assert rows.flags.aligned

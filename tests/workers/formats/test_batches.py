@@ -1,0 +1,216 @@
+"""Arrow and Parquet: tables of columns, lists and text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workers.formats.files_kit import (
+    MATRIX,
+    as_lists,
+    as_table,
+    refused,
+    survives,
+    write_table,
+)
+from workers.formats import catalogue
+
+
+@pytest.fixture(params=["arrow-file", "arrow-stream", "parquet"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table], Any]:
+    """Write a table in one of the three formats; gives (format, path)."""
+
+    def store(table: pa.Table) -> tuple[str, Path]:
+        write_table(request.param, tmp_path / "content", table)
+        return request.param, tmp_path / "content"
+
+    return store
+
+
+Stored = Callable[[pa.Table], tuple[str, Path]]
+
+
+@pytest.mark.parametrize("form", ["columns", "fixed", "tensor", "list", "large"])
+def test_matrices(form: str, stored: Stored) -> None:
+    if form == "columns":
+        table = as_table(MATRIX)
+    elif form == "tensor":
+        table = pa.table({"x": pa.FixedShapeTensorArray.from_numpy_ndarray(MATRIX)})
+    else:
+        kinds = {
+            "fixed": pa.list_(pa.float32(), 3),
+            "list": pa.list_(pa.float32()),
+            "large": pa.large_list(pa.float32()),
+        }
+        table = pa.table({"x": pa.array(MATRIX.tolist(), type=kinds[form])})
+    format, path = stored(table)
+    facts = catalogue.inspect(format, path, None)
+    assert (facts.shape, facts.dtype) == ((4, 3), "float32")
+    value = catalogue.load(format, path, None, "features")
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.float32
+    np.testing.assert_array_equal(value, MATRIX)
+
+
+def test_several_batches_follow_each_other(stored: Stored) -> None:
+    for table in (as_table, as_lists):
+        parts = pa.concat_tables([table(MATRIX[:1]), table(MATRIX[1:3]), table(MATRIX[3:])])
+        format, path = stored(parts)
+        assert catalogue.inspect(format, path, None).shape == (4, 3)
+        np.testing.assert_array_equal(catalogue.load(format, path, None, "features"), MATRIX)
+
+
+def test_many_columns_take_time_in_proportion(stored: Stored) -> None:
+    """Asking for the schema once a column would take 8 s for these."""
+    format, path = stored(as_table(np.ones((2, 3000))))
+    began = time.process_time()
+    assert catalogue.inspect(format, path, None).shape == (2, 3000)
+    assert time.process_time() - began < 3
+
+
+def test_a_large_table_of_many_blocks(stored: Stored) -> None:
+    array = np.random.default_rng(0).random((30_000, 41))
+    format, path = stored(as_table(array))
+    np.testing.assert_array_equal(catalogue.load(format, path, None, "features"), array)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([3, 1, 2], pa.int8()),
+        pa.array([3, 1, 2], pa.uint64()),
+        pa.array([3.0, 1.0, 2.0]),
+        pa.array([3.0, 1.0, 2.0], pa.float16()),
+    ],
+)
+def test_labels(values: pa.Array, stored: Stored) -> None:
+    format, path = stored(pa.table({"y": values}))
+    value = catalogue.load(format, path, None, "labels")
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.int64
+    assert value.tolist() == [3, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_text(kind: pa.DataType, stored: Stored) -> None:
+    words = ["rose", "<script>", "rose", "é\n'"]
+    format, path = stored(pa.table({"y": pa.array(words).cast(kind)}))
+    assert catalogue.inspect(format, path, None).shape == (4,)
+    assert catalogue.inspect(format, path, None).dtype == "str"
+    assert catalogue.load(format, path, None, "names") == words
+    labels = catalogue.load(format, path, None, "labels")
+    assert isinstance(labels, np.ndarray)
+    assert labels.tolist() == words
+    assert refused(catalogue.load, format, path, None, "features").code == "wrong-input"
+
+
+def test_one_column_of_several_is_chosen(stored: Stored) -> None:
+    format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"], "x": [[1, 2], [3, 4]]}))
+    assert catalogue.load(format, path, "y", "labels").tolist() == ["u", "v"]  # type: ignore[union-attr]
+    assert catalogue.load(format, path, "a", "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
+    assert catalogue.load(format, path, "x", "features").tolist() == [[1, 2], [3, 4]]  # type: ignore[union-attr]
+    for member in (None, "z"):
+        error = refused(catalogue.load, format, path, member, "labels")
+        assert error.code == "member-needed"
+        for name in ("'a'", "'y'", "'x'"):
+            assert name in error.detail
+    assert refused(catalogue.inspect, format, path, None).code in {"wrong-input", "member-needed"}
+
+
+def test_text_beside_numbers_is_named(stored: Stored) -> None:
+    format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"]}))
+    error = refused(catalogue.load, format, path, None, "features")
+    assert error.code == "wrong-input"
+    assert "'y'" in error.detail
+
+
+def test_missing_values_are_named(stored: Stored) -> None:
+    table = pa.table({"a": [1.5, 2.5, 3.5], "b": pa.array([1, None, 2])})
+    format, path = stored(table)
+    for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
+        error = refused(call, format, path, None, *rest)
+        assert error.code == "missing-value"
+        assert (error.where["row"], error.where["column"]) == (1, 1)
+    lists = pa.array([[1.0, 2.0], [3.0, None]], pa.list_(pa.float64(), 2))
+    format, path = stored(pa.table({"x": lists}))
+    error = refused(catalogue.load, format, path, None, "features")
+    assert (error.where["row"], error.where["column"]) == (1, 1)
+    for words in (pa.array(["u", None]), pa.array(["u", None]).dictionary_encode()):
+        format, path = stored(pa.table({"y": words}))
+        error = refused(catalogue.load, format, path, None, "labels")
+        assert (error.code, error.where["row"]) == ("missing-value", 1)
+
+
+def test_ragged_lists_are_named(stored: Stored) -> None:
+    table = pa.table({"x": [[1.0, 2.0], [3.0, 4.0], [5.0]]})
+    format, path = stored(table)
+    error = refused(catalogue.load, format, path, None, "features")
+    assert (error.code, error.where["row"]) == ("ragged", 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (as_table(MATRIX[:0]), "empty"),
+        (pa.table({}), "empty"),
+        (pa.table({"x": pa.array([[], []], pa.list_(pa.float64()))}), "empty"),
+        (pa.table({"x": pa.array([1, 2], pa.timestamp("us"))}), "unsupported-format"),
+        (pa.table({"x": pa.array([b"a", b"b"])}), "unsupported-format"),
+        (pa.table({"x": pa.array([None, None])}), "unsupported-format"),
+        (pa.table({"x": pa.array([{"a": 1}])}), "unsupported-format"),
+        (pa.table({"x": [[[1.0]]]}), "unsupported-format"),
+    ],
+)
+def test_tables_that_hold_no_matrix(table: pa.Table, code: str, stored: Stored) -> None:
+    format, path = stored(table)
+    assert refused(catalogue.load, format, path, None, "features").code == code
+    assert refused(catalogue.inspect, format, path, None).code == code
+
+
+def test_the_pandas_index_is_no_feature(stored: Stored) -> None:
+    meta = {"pandas": '{"index_columns": ["__index_level_0__"]}'}
+    table = pa.table({"a": [1.0], "__index_level_0__": [7]}).replace_schema_metadata(meta)
+    format, path = stored(table)
+    assert "index=False" in refused(catalogue.load, format, path, None, "features").detail
+
+
+@pytest.mark.parametrize("format", ["arrow-file", "parquet"])
+def test_a_truncated_file(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write_table(format, path, as_table(MATRIX))
+    content = path.read_bytes()
+    for length in (9, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
+            assert refused(call, format, path, None, *rest).code == "truncated"
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("format", ["arrow-file", "arrow-stream", "parquet"])
+def test_mutated_files_raise_only_our_errors(
+    format: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("t") / "x"
+    tables = (as_table(MATRIX), as_lists(MATRIX), pa.table({"y": ["a", "bc", "a"]}))
+    kind = data.draw(st.integers(0, 2))
+    write_table(format, path, tables[kind])
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 6))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    for call, *rest in (
+        (catalogue.inspect,),
+        (catalogue.load, "labels" if kind == 2 else "logits"),
+    ):
+        survives(call, format, path, None, *rest)

@@ -1,0 +1,206 @@
+"""What each role makes of a plain table, and how it names what is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.data import Value
+from models.errors import UsageError
+from tests.workers.formats.files_kit import refused
+from workers.formats import roles
+from workers.formats.facts import Facts
+from workers.formats.json import parse
+from workers.formats.tables import Cells, Columns, Lists
+
+
+def of_list(items: Any, role: str) -> Value:
+    return roles.value(Lists(items), role)
+
+
+def test_every_role_wants_a_matrix_or_a_column() -> None:
+    assert {roles.wanted(role) for role in roles.MATRIX} == {"matrix"}
+    assert {roles.wanted(role) for role in roles.COLUMN} == {"column"}
+    error = refused(roles.wanted, "hierarchy")
+    assert (error.code, error.where) == ("wrong-input", {"role": "hierarchy"})
+    for role in roles.MATRIX | roles.COLUMN:
+        assert role in error.detail
+
+
+def test_large_integers_stay_exact() -> None:
+    exact = 2**62 + 1
+    labels = of_list([exact], "labels")
+    assert isinstance(labels, np.ndarray)
+    assert labels.tolist() == [exact]
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "place"),
+    [
+        ([[1, 2], [3]], "ragged", {"row": 1}),
+        ([[1], [2, 3]], "ragged", {"row": 1}),
+        ([[1, 2], 3], "wrong-input", {"row": 1}),
+        ([1, 2], "wrong-input", {"row": 0}),
+        ([[1, "2"]], "wrong-input", {"row": 0, "column": 1}),
+        ([[1, 2], [3, True]], "wrong-input", {"row": 1, "column": 1}),
+        ([[1, None]], "missing-value", {"row": 0, "column": 1}),
+        ([[1, [2]]], "wrong-input", {"row": 0, "column": 1}),
+        ([[1, {}]], "wrong-input", {"row": 0, "column": 1}),
+        ([[1, float("inf")]], "not-finite", {"row": 0, "column": 1}),
+        ([[1, 2], [float("nan"), 1]], "not-finite", {"row": 1, "column": 0}),
+        ([[10**400, 2]], "not-finite", {"row": 0, "column": 0}),
+        ([], "empty", {}),
+        ([[]], "empty", {}),
+        ([[], [1]], "empty", {}),
+        ({}, "wrong-input", {}),
+        ("text", "wrong-input", {}),
+        (3, "wrong-input", {}),
+        (None, "wrong-input", {}),
+    ],
+)
+def test_what_is_no_matrix_is_named(rows: Any, code: str, place: dict[str, int]) -> None:
+    error = refused(of_list, rows, "features")
+    assert error.code == code
+    assert error.where == {"role": "features", **place}
+    for word, number in place.items():
+        assert f"{word} {number}" in error.detail
+
+
+@pytest.mark.parametrize(
+    ("items", "code", "row"),
+    [
+        ([1, "a"], "wrong-input", 1),
+        (["a", 1], "wrong-input", 1),
+        ([1, None], "missing-value", 1),
+        (["a", None], "missing-value", 1),
+        ([None], "missing-value", 0),
+        (["a", ""], "missing-value", 1),
+        ([1, 2.5], "wrong-input", 1),
+        ([1, True], "wrong-input", 1),
+        ([[1], [2]], "wrong-input", 0),
+        (["a", ["b"]], "wrong-input", 1),
+        ([1, 10**30], "not-finite", 1),
+        ([1, 10**400], "not-finite", 1),
+        ([0.5, 10**400], "not-finite", 1),
+        ([1, float("nan")], "not-finite", 1),
+        (["ok", "\ud800"], "wrong-input", 1),
+        ([], "empty", None),
+        ({"a": 1}, "wrong-input", None),
+    ],
+)
+def test_what_is_no_column_is_named(items: Any, code: str, row: int | None) -> None:
+    error = refused(of_list, items, "labels")
+    assert error.code == code
+    assert error.where.get("row") == row
+
+
+@pytest.mark.parametrize(("role", "word"), [("labels", "integers"), ("targets", "numbers")])
+def test_a_refusal_names_the_numbers_that_the_role_takes(role: str, word: str) -> None:
+    assert f"a list of {word} or of text" in refused(of_list, [True], role).detail
+
+
+def test_a_matrix_in_native_byte_order_is_not_copied() -> None:
+    matrix = np.arange(6.0).reshape(3, 2)
+    for table in (matrix, np.asfortranarray(matrix), sp.csr_array(matrix)):
+        assert roles.value(table, "features") is table
+    swapped = roles.value(matrix.astype(">f8"), "features")
+    assert isinstance(swapped, np.ndarray)
+    assert swapped.dtype.isnative
+    np.testing.assert_array_equal(swapped, matrix)
+
+
+def test_a_matrix_may_hold_what_only_its_method_refuses() -> None:
+    matrix = np.array([[np.nan, np.inf]])
+    assert roles.value(matrix, "logits") is matrix
+
+
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (np.zeros((3, 2)), "wrong-shape"),
+        (sp.csr_array(np.eye(2)), "wrong-shape"),
+        (Columns(["a", "b"]), "member-needed"),
+        (Cells(["1", " "], [1, 2]), "missing-value"),
+        (np.array([1.5]), "wrong-input"),
+        (np.array([1 + 2j]), "wrong-input"),
+    ],
+)
+def test_tables_that_are_no_column(table: Any, code: str) -> None:
+    error = refused(roles.value, table, "labels")
+    assert (error.code, error.where["role"]) == (code, "labels")
+
+
+def test_a_table_without_rows_is_empty() -> None:
+    for table, role in ((np.zeros((0, 1)), "labels"), (np.zeros((0, 1)), "features")):
+        assert refused(roles.value, table, role).code == "empty"
+
+
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (np.zeros(3), "wrong-shape"),
+        (np.zeros((2, 2, 2)), "wrong-shape"),
+        (np.array([["a"]]), "wrong-input"),
+        (sp.csr_array((0, 3)), "empty"),
+        (["a", "b"], "wrong-shape"),
+    ],
+)
+def test_tables_that_are_no_matrix(table: Any, code: str) -> None:
+    assert refused(roles.value, table, "features").code == code
+
+
+def test_the_columns_to_choose_from_are_listed() -> None:
+    detail = refused(roles.value, Columns([f"c{at}" for at in range(25)]), "labels").detail
+    assert "'c0', 'c1'" in detail
+    assert "'c19' and 5 more" in detail
+
+
+def test_cells_are_numbers_where_all_are_written_so() -> None:
+    cells = Cells(["007", "1.50"], [2, 3])
+    assert roles.value(cells, "names") == ["007", "1.50"]
+    targets = roles.value(cells, "targets")
+    assert isinstance(targets, np.ndarray)
+    assert targets.tolist() == [7.0, 1.5]
+    error = refused(roles.value, cells, "labels")
+    assert (error.code, error.where) == ("wrong-input", {"role": "labels", "row": 1})
+
+
+def test_a_missing_cell_is_named_by_its_line() -> None:
+    cells = Cells(["a\nb", "", "c"], [2, 4, 5])
+    error = refused(roles.value, cells, "labels")
+    assert error.where == {"role": "labels", "row": 1, "column": 0, "line": 4}
+    assert "line 4 of the file" in error.detail
+    error = refused(roles.facts, cells)
+    assert error.where == {"row": 1, "column": 0, "line": 4}
+    assert error.detail.startswith("The file ")
+
+
+def test_facts_of_tables_without_a_role() -> None:
+    assert roles.facts(Cells(["3", "1"], [1, 2])) == Facts((2, 1), "int64")
+    assert roles.facts(Cells(["3", "x"], [1, 2])) == Facts((2,), "str")
+    assert roles.facts(Lists([[1], [2]])) == Facts((2, 1), "float64")
+    assert roles.facts(Lists(["a"])) == Facts((1,), "str")
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(values, max_size=4), st.sampled_from(["features", "labels", "names", "tasks"]))
+def test_any_list_is_taken_or_refused(items: list[Any], role: str) -> None:
+    try:
+        taken = of_list(items, role)
+    except UsageError:
+        return
+    assert len(taken) == len(items)  # type: ignore[arg-type]
+    assert roles.value(parse(json.dumps(items).encode()), role) is not None

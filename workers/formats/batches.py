@@ -1,0 +1,279 @@
+"""Arrow record batches as plain tables: what Arrow and Parquet files share.
+
+A matrix is a table whose columns are all numbers, or one column of lists of equal length
+(`fixed_size_list`, a tensor column, `list`). A column is a table of one column, or the one that
+`member` names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import UsageError
+from workers.formats.facts import Bounds, Facts, Member, choose
+from workers.formats.refusals import broken, listed, missing, shown, unsupported
+from workers.formats.tables import Columns, Table, Want, dtype_name, require_filled
+
+_CELLS = 1 << 17
+"""Values of one block written while they are in cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """An open Arrow table.
+
+    schema : `pyarrow.Schema`. n_rows : as the file's metadata claims.
+    read : gives the record batches with only the columns at these positions.
+    """
+
+    schema: Any
+    n_rows: int
+    read: Callable[[list[int]], Iterator[Any]]
+
+
+def facts(batches: Batches, member: str | None, bounds: Bounds) -> Facts:
+    """Shape and dtype; every batch is read once and dropped, so that damage shows."""
+    chosen = _chosen(batches, member)
+    first = _plain(batches.schema.field(chosen[0]).type)
+    if len(chosen) == 1 and _is_text(first):
+        for _ in _texts(batches, chosen[0]):
+            pass
+        require_filled((batches.n_rows,))
+        return Facts((batches.n_rows,), "str")
+    width = 0
+    dtype = _dtype(batches, chosen)
+    for block in _blocks(batches, chosen, bounds):
+        width = block.shape[1]
+    require_filled((batches.n_rows,))
+    if width != 1 or is_list(first):
+        require_filled((batches.n_rows, width))
+    return Facts((batches.n_rows, width), dtype_name(dtype))
+
+
+def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Table:
+    """The columns chosen, as one array or as texts. One batch of one list column is not copied."""
+    bounds.require(8 * batches.n_rows)
+    require_filled((batches.n_rows,))
+    chosen = _chosen(batches, member)
+    if want == "column":
+        if len(chosen) != 1:
+            return Columns(batches.schema.names)
+        if _is_text(_plain(batches.schema.field(chosen[0]).type)):
+            return _all_texts(batches, chosen[0], bounds)
+    return _matrix(batches, chosen, bounds)
+
+
+def _all_texts(batches: Batches, column: int, bounds: Bounds) -> list[str]:
+    texts: list[str] = []
+    length = 0
+    for part in _texts(batches, column):
+        length += sum(map(len, part))
+        bounds.require(length)
+        texts += part
+    return texts
+
+
+def _matrix(batches: Batches, chosen: list[int], bounds: Bounds) -> npt.NDArray[Any]:
+    matrix: npt.NDArray[Any] | None = None
+    n_read = 0
+    for block in _blocks(batches, chosen, bounds):
+        if len(block) == batches.n_rows:
+            return block
+        if matrix is None:
+            bounds.require(batches.n_rows * block.shape[1] * block.dtype.itemsize)
+            matrix = np.empty((batches.n_rows, block.shape[1]), dtype=block.dtype)
+        matrix[n_read : n_read + len(block)] = block
+        n_read += len(block)
+    if matrix is None or n_read != batches.n_rows:
+        raise broken(f"The table is damaged: it claims {batches.n_rows} rows and holds {n_read}.")
+    return matrix
+
+
+def _chosen(batches: Batches, member: str | None) -> list[int]:
+    """Positions of the columns to read: the one that `member` names, or all."""
+    names = list(batches.schema.names)
+    if not names:
+        raise UsageError("The table has no columns.", code="empty")
+    if member is not None:
+        members = [
+            Member(name, (batches.n_rows,), str(batches.schema.field(position).type)[:40])
+            for position, name in enumerate(names)
+        ]
+        return [choose(members, member)]
+    index = _index_columns(batches.schema) & set(names)
+    if index and len(names) > 1:
+        raise UsageError(
+            f"The table holds the pandas index {shown(min(index))} as a column; write it with "
+            "index=False, or choose one column with ?member=.",
+            code="wrong-input",
+        )
+    return list(range(len(names)))
+
+
+def _index_columns(schema: Any) -> set[str]:
+    try:
+        names = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+        return {name for name in names if isinstance(name, str)}
+    except (KeyError, ValueError, TypeError, RecursionError):
+        return set()
+
+
+def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt.NDArray[Any]]:
+    """The rows as dense blocks (n, n_columns), in order. UsageError names a missing value."""
+    dtype = _dtype(batches, chosen)
+    width: int | None = None
+    start = 0
+    for batch in batches.read(chosen):
+        if batch.num_rows == 0:
+            continue
+        if len(chosen) == 1 and is_list(_plain(batch.schema.field(0).type)):
+            block = _of_lists(_storage(batch.column(0)), start, width)
+        else:
+            bounds.require(batch.num_rows * len(chosen) * dtype.itemsize)
+            block = dense(batch, dtype, start)
+        width = block.shape[1]
+        start += batch.num_rows
+        yield block
+
+
+def dense(batch: Any, dtype: np.dtype[Any], start: int) -> npt.NDArray[Any]:
+    """The batch as (n_rows, n_columns) of `dtype`.
+
+    start : its first row in the table. Raises UsageError naming a missing value.
+    """
+    columns: list[npt.NDArray[Any]] = []
+    for number, column in enumerate(map(_storage, batch.columns)):
+        if column.null_count:
+            raise missing(start + _first_null(column), number)
+        columns.append(column.to_numpy(zero_copy_only=False))
+    if len(columns) == 1:
+        return columns[0].astype(dtype, copy=False).reshape(-1, 1)
+    block = np.empty((batch.num_rows, len(columns)), dtype=dtype)
+    step = max(16, _CELLS // len(columns))
+    for first in range(0, batch.num_rows, step):
+        part = block[first : first + step]
+        for number, column in enumerate(columns):
+            part[:, number] = column[first : first + step]
+    return block
+
+
+def _of_lists(column: Any, start: int, width: int | None) -> npt.NDArray[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        raise missing(start + _first_null(column))
+    if pa.types.is_fixed_size_list(column.type):
+        size = int(column.type.list_size)
+    else:
+        lengths = pc.list_value_length(column).to_numpy()
+        size = int(lengths[0]) if width is None else width
+        ragged = np.flatnonzero(lengths != size)
+        if ragged.size:
+            row = int(ragged[0])
+            raise UsageError(
+                f"The table is ragged: row {start + row} (counted from 0) has {int(lengths[row])} "
+                f"values, the rows before have {size}; all rows must be of one length.",
+                code="ragged",
+                row=start + row,
+            )
+    if size == 0:
+        raise UsageError("The array has no columns.", code="empty")
+    values = column.flatten()
+    if values.null_count:
+        first = _first_null(values)
+        raise missing(start + first // size, first % size)
+    flat: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return flat.reshape(len(column), size)
+
+
+def _texts(batches: Batches, position: int) -> Iterator[list[str]]:
+    import pyarrow as pa
+
+    start = 0
+    for batch in batches.read([position]):
+        column = batch.column(0)
+        if column.null_count:
+            raise missing(start + _first_null(column))
+        start += len(column)
+        if pa.types.is_dictionary(column.type):
+            words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+            part = words[column.indices.to_numpy(zero_copy_only=False)].tolist()
+            if column.dictionary.null_count and None in part:
+                raise missing(start - len(column) + part.index(None))
+            yield part
+        else:
+            yield column.to_pylist()
+
+
+def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
+    """The one dtype of the matrix. UsageError naming a column that is not numbers."""
+    import pyarrow as pa
+
+    kinds = set()
+    for position in chosen:
+        field = batches.schema.field(position)
+        plain = _plain(field.type)
+        if is_list(plain):
+            if len(chosen) > 1:
+                raise UsageError(
+                    f"Column {shown(field.name)} holds lists and stands beside others; choose it "
+                    f"with ?member=. The table has {listed(batches.schema.names)}.",
+                    code="member-needed",
+                )
+            plain = _plain(plain.value_type)
+        numeric = pa.types.is_integer(plain) or pa.types.is_floating(plain)
+        if not numeric and not pa.types.is_boolean(plain):
+            if _is_text(plain):
+                raise UsageError(
+                    f"Column {shown(field.name)} holds text, and a matrix holds numbers; leave it "
+                    "out, or choose one column with ?member=.",
+                    code="wrong-input",
+                    column=position,
+                )
+            raise unsupported(
+                f"Column {shown(field.name)} has type {shown(str(field.type))}; accepted are "
+                "booleans, integers, floats, lists of them of one length, and text."
+            )
+        kinds.add(np.dtype(plain.to_pandas_dtype()))
+    return np.result_type(*kinds)
+
+
+def _plain(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _storage(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.storage if isinstance(column, pa.ExtensionArray) else column
+
+
+def is_list(kind: Any) -> bool:
+    """Whether each value of an Arrow type is a list of values."""
+    import pyarrow as pa
+
+    kind = _plain(kind)
+    sized = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind)
+    return bool(sized or pa.types.is_large_list(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    string = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(string or pa.types.is_string_view(kind))
+
+
+def _first_null(column: Any) -> int:
+    return int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
