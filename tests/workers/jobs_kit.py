@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly
 from workers.model import Claim, End, Request, new_id, now, sibling
 from workers.settings import WorkerSettings
@@ -36,25 +35,6 @@ def request(tenant: str = "ada", **changed: Any) -> Request:
         "created_at": now(),
     }
     return Request(**given | changed)
-
-
-def dataset(dataset_id: str | None = None, **changed: Any) -> Dataset:
-    given: dict[str, Any] = {
-        "id": dataset_id or new_id("ds"),
-        "tenant": "ada",
-        "name": "train",
-        "role": "features",
-        "status": "ready",
-        "format": "npy",
-        "member": None,
-        "shape": (3, 2),
-        "dtype": "float32",
-        "bytes": 6,
-        "sha256": "0" * 64,
-        "created_at": now(),
-        "problem": None,
-    }
-    return Dataset(**given | changed)
 
 
 def end(claim: Claim, status: str = "succeeded", **changed: Any) -> End:

@@ -168,23 +168,25 @@ def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> di
     predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:
         first = method(request.method)
-        needed = [*first.needed(predicting=True), *(set(first.one_of) & set(values))]
-        if done.prepared and done.prepared[0].reads_documents:
-            needed = [DOCUMENTS if role == ROLE else role for role in needed]
-        results.save_model(results.FittedModel(done.stages, needed, done.prepared), spec.folder)
-    result: dict[str, Any] = {
+        roles = [*first.needed(predicting=True), *(set(first.one_of) & set(given))]
+        preparation = result.preparation
+        model = results.FittedModel(
+            result.stages, preparation.roles_given(roles), preparation.pipelines
+        )
+        results.save_model(model, spec.folder)
+    curves = curves_of(result)
+    return {
         "model": sibling(request.id, "md") if predicts else None,
         "metrics": result.metrics,
         **({"curves": curves} if curves else {}),
     }
 
 
-def _kept(spec: Spec, board: Board | None) -> FileCheckpoint | None:
-    if board is None or spec.checkpoint_s is None:
+def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint | None:
+    if coordinator is None or spec.checkpoint_s is None:
         return None
-    return FileCheckpoint(
-        spec.checkpoint, spec.folder.parent / FOLDER, spec.checkpoint_s, board.keep
-    )
+    folder = spec.folder.parent / FOLDER
+    return FileCheckpoint(spec.checkpoint, folder, spec.checkpoint_s, coordinator.keep)
 
 
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from workers.stores.redis.streams import HEAD, Stored
 
 from models.errors import UsageError
 from tests.workers.artifacts.datasets_kit import dataset
@@ -16,7 +17,6 @@ from tests.workers.jobs_kit import end, request
 from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
-from workers.stores.redis.streams import HEAD, Stored
 
 
 async def stream(content: bytes, size: int) -> AsyncIterator[bytes]:

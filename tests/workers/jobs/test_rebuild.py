@@ -12,7 +12,7 @@ import pytest
 from models.errors import UsageError
 from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.conftest import Server
-from tests.workers.jobs_kit import Sent, dataset, end, everything, request, result_folder
+from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly, assemble
 from workers.errors import StoreUnavailable
 from workers.model import new_id, sibling
