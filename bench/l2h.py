@@ -19,10 +19,10 @@ import psutil
 from scipy.special import softmax
 
 from bench import OUT, Size, real_data, synthetic
-from bench.baselines import Merges, as_printed, exact, hoisted, trimmed
+from bench.baselines import as_printed, exact, hoisted, trimmed
 from bench.measure import Measured, measured
 from bench.report import Report
-from models.arrays import Array
+from models.arrays import Array, Int
 from models.data import Data
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
@@ -65,7 +65,7 @@ class Rival:
     """A baseline: its name in the tables, its code, how often it is run at most."""
 
     name: str
-    run: Callable[[Array], Merges]
+    run: Callable[[Array], Int]
     runs: int
 
 
@@ -74,7 +74,7 @@ class Outcome:
     """What was measured on one array; `rivals` in the order of the case."""
 
     read: Measured[int]
-    rivals: dict[str, Measured[Merges]]
+    rivals: dict[str, Measured[Int]]
     one: Measured[Tree]
     two: Measured[Tree]
 
@@ -175,7 +175,7 @@ def fit(logits: Array, threads: int) -> Tree:
     return used.fit(Data({"logits": logits}), used.Params(), threads=threads).tree
 
 
-def merges_of(tree: Tree) -> Merges:
+def merges_of(tree: Tree) -> Int:
     """(K - 1, 2) SciPy ids that each merge of a tree of `fit` joins, the lower one first."""
     n_classes = tree.n_leaves
     ids = np.where(tree.n_children > 0, n_classes - 1 + tree.height.astype(np.int64), 0)
@@ -228,9 +228,9 @@ def _compare(report: Report, name: str, path: Path, case: Case, comparable: bool
     """
     logits = np.load(path, mmap_mode="r")
     read = measured(lambda: read_once(logits), RUNS)
-    rivals: dict[str, Measured[Merges]] = {}
+    rivals: dict[str, Measured[Int]] = {}
 
-    def row(what: str, got: Measured[Any], merges: Merges | None = None) -> None:
+    def row(what: str, got: Measured[Any], merges: Int | None = None) -> None:
         hoisted_one = rivals.get("hoisted")
         same = None
         if rivals and merges is not None and comparable:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.cli import _parser
+from app.cli import parser
 from app.settings import Settings
 from workers.broker import QUEUES
 from workers.settings import WorkerSettings
@@ -54,7 +54,7 @@ def test_every_service_there_is(compose: dict[str, Any]) -> None:
 def test_commands_are_those_of_the_command_line(compose: dict[str, Any], name: str) -> None:
     program, *arguments = services(compose)[name]["command"]
     assert program == "umbel"
-    parsed = vars(_parser().parse_args(arguments))
+    parsed = vars(parser().parse_args(arguments))
     if name == "api":
         assert (parsed["host"], parsed["port"]) == ("0.0.0.0", 8000)
         assert services(compose)[name]["ports"] == ["127.0.0.1:8000:8000"]

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from workers.stores.redis.streams import HEAD, Stored
 
 from models.errors import UsageError
 from tests.workers.artifacts.datasets_kit import dataset
@@ -17,6 +16,7 @@ from tests.workers.jobs_kit import end, request
 from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
+from workers.stores.objects.streams import HEAD, Stored
 
 
 async def stream(content: bytes, size: int) -> AsyncIterator[bytes]:
