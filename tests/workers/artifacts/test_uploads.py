@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.workers.artifacts.datasets_kit import dataset
-from tests.workers.stores.objects.test_blobs import blobs as blobs
 from workers.artifacts.uploads import Part, Parts, Upload
 from workers.errors import Missing
 from workers.model import new_id, now
