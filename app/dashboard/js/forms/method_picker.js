@@ -1,0 +1,182 @@
+// The choice of a method: all methods by family, searched by their names and descriptions.
+
+import { button, field } from "../ui/controls.js";
+import { el, focusFirst, replace } from "../ui/dom.js";
+import { capitalized, plural } from "../ui/format.js";
+
+/** @import { Method } from "../net/answers.js" */
+
+/** @type {Record<string, [title: string, explanation: string]>} */
+const FAMILIES = {
+  logits: ["From logits", "Class scores of a classifier become a hierarchy of its classes."],
+  features: ["Hierarchies from features", "Points become a tree."],
+  partitions: [
+    "Flat clusters",
+    "A partition, as a tree of depth one; most give logits, so that a hierarchy can follow.",
+  ],
+  sphere: [
+    "Clusters of directions",
+    "Embeddings and texts whose rows have length 1: mixtures on the sphere, with likelihoods of new rows.",
+  ],
+  hyperbolic: ["Hyperbolic space", "Trees by gradient steps in the Poincaré ball."],
+  margins: ["Large margins", "Clusters that linear classifiers separate well."],
+  tasks: [
+    "Tasks that learn from each other",
+    "Regressors or classifiers of several tasks, and a tree of the tasks.",
+  ],
+  online: ["Streams", "Points that come one after the other."],
+  metric: ["Metric learning", "Representations with a hierarchy in them."],
+};
+const ORDER = Object.keys(FAMILIES);
+
+/**
+ * The picker. Once a method is chosen, the list folds into it and "Change" opens it again; `choose` sets
+ * the method.
+ *
+ * @param {Method[]} list
+ * @param {{ onchoose: (method: Method) => unknown }} handlers
+ */
+export function methodPicker(list, { onchoose }) {
+  const search = el("input", {
+    type: "search",
+    placeholder: "k-means, spectral, streams…",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  const status = el("p", { class: "visually-hidden", role: "status" });
+  const shelf = el("div", { class: "stack" });
+  const finder = field("Search the methods", search);
+  const whole = el("div", { class: "stack" }, finder, status, shelf);
+  const chosen = el("div", { class: "chosen-method", hidden: true });
+  const element = el("div", { class: "method-picker" }, chosen, whole);
+
+  const draw = () => {
+    const fits = list.filter((method) => isAbout(method, search.value));
+    const families = [...new Set(fits.map((method) => method.family))].sort(
+      (a, b) => rank(a) - rank(b) || a.localeCompare(b),
+    );
+    replace(status, `${plural(fits.length, "method")} found.`);
+    replace(
+      shelf,
+      fits.length === 0 && el("p", { class: "quiet" }, "No method fits. Try another word."),
+      families.map((family) => {
+        const [title, explanation] = FAMILIES[family] ?? [capitalized(family), ""];
+        return el(
+          "section",
+          { class: "family" },
+          el(
+            "h3",
+            {},
+            title,
+            explanation && el("span", { class: "field-hint" }, ` ${explanation}`),
+          ),
+          el(
+            "ul",
+            { class: "method-cards" },
+            fits.filter((method) => method.family === family).map(card),
+          ),
+        );
+      }),
+    );
+  };
+  /** @param {Method} method */
+  const card = (method) =>
+    el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", class: "method-card", onclick: () => choose(method, { focus: true }) },
+        summary(method),
+      ),
+    );
+  /**
+   * @param {Method} method
+   * @param {{ focus?: boolean }} [options]
+   */
+  const choose = (method, { focus = false } = {}) => {
+    const change = button("Change", {
+      kind: "small",
+      "aria-label": `Change the method, now ${method.title}`,
+      onclick: () => {
+        chosen.hidden = true;
+        whole.hidden = false;
+        draw();
+        search.focus();
+      },
+    });
+    replace(chosen, el("div", { class: "method-card is-chosen" }, summary(method)), change);
+    chosen.hidden = false;
+    whole.hidden = true;
+    onchoose(method);
+    if (focus) change.focus();
+  };
+  search.addEventListener("input", draw);
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      focusFirst(shelf, "button");
+    }
+  });
+  draw();
+  return Object.assign(element, { choose });
+}
+
+/**
+ * Whether all words of a query occur in what is known of a method.
+ *
+ * @param {Method} method
+ * @param {string} query
+ */
+export function isAbout(method, query) {
+  const { id, title, description, family, paper, inputs } = method;
+  const text = [id, title, description, family, paper.title, ...Object.keys(inputs)]
+    .join(" ")
+    .toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+/** @param {string} family */
+const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
+
+/**
+ * The description without the name that stands above it, and without where the code is.
+ *
+ * @param {Pick<Method, "title" | "description">} method
+ */
+export function shortDescription({ title, description }) {
+  const plain = description.replaceAll(/ \(`[^`]*`\)/g, "").replaceAll("`", "");
+  const colon = plain.indexOf(": ");
+  const beginsWithName =
+    colon > 0 &&
+    colon < Math.max(50, title.length + 1) &&
+    plain.toLowerCase().startsWith(title.toLowerCase().slice(0, 4));
+  return beginsWithName ? capitalized(plain.slice(colon + 2)) : plain;
+}
+
+/** @param {Method} method */
+function summary(method) {
+  const { title, id, one_of: oneOf, inputs, predicts, queue, paper } = method;
+  const takes = oneOf.length
+    ? oneOf.join(" or ")
+    : Object.keys(inputs)
+        .filter((role) => inputs[role].required)
+        .join(", ");
+  return el(
+    "span",
+    { class: "method-about" },
+    el("span", { class: "method-title" }, title, " ", el("code", {}, id)),
+    el("span", { class: "method-text" }, shortDescription(method)),
+    el(
+      "span",
+      { class: "method-tags" },
+      el("span", { class: "chip plain" }, takes),
+      predicts && el("span", { class: "chip plain" }, "places new points"),
+      queue === "gpu" && el("span", { class: "chip plain" }, "GPU"),
+      el("span", { class: "quiet" }, `${paper.title}, ${paper.year}`),
+    ),
+  );
+}

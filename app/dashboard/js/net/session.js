@@ -1,0 +1,79 @@
+// The key of this session, and the header that carries it.
+
+/** @import { Problem } from "./problem.js" */
+/** @typedef {(problem: Problem) => Promise<string | null>} KeyPrompt */
+
+const STORED = "umbel.key";
+
+/** @type {string | null} */
+let inMemory = null;
+/** @type {KeyPrompt | null} */
+let prompt = null;
+/** @type {Promise<string | null> | null} */
+let pending = null;
+
+export const key = {
+  get() {
+    try {
+      return sessionStorage.getItem(STORED) ?? inMemory;
+    } catch {
+      return inMemory;
+    }
+  },
+  /** @param {string} value */
+  set(value) {
+    inMemory = value;
+    try {
+      sessionStorage.setItem(STORED, value);
+    } catch {
+      // Kept in memory alone, then: it lasts until the page is loaded again.
+    }
+    dispatchEvent(new CustomEvent("keychange"));
+  },
+  forget() {
+    inMemory = null;
+    try {
+      sessionStorage.removeItem(STORED);
+    } catch {
+      // Nothing was stored.
+    }
+    dispatchEvent(new CustomEvent("keychange"));
+  },
+  /**
+   * How the user is asked for a key; it resolves to the key, or to null.
+   *
+   * @param {KeyPrompt} show
+   */
+  setPrompt(show) {
+    prompt = show;
+  },
+};
+
+/**
+ * Ask the user for a key, once for all calls that wait; whether there is now another one than `sent`.
+ *
+ * @param {Problem} problem why one is needed
+ * @param {string | null} sent the key that was refused
+ */
+export async function renewKey(problem, sent) {
+  if (!prompt) return false;
+  if (key.get() !== sent) return true; // Another call has got one meanwhile.
+  pending ??= prompt(problem).finally(() => {
+    pending = null;
+  });
+  const entered = await pending;
+  if (!entered) return false;
+  if (key.get() !== entered) key.set(entered);
+  return true;
+}
+
+/**
+ * The header with the key, for paths that need one: the page's own files do not.
+ *
+ * @param {string} path
+ * @returns {Record<string, string>}
+ */
+export function authorization(path) {
+  const current = key.get();
+  return current && /^\/?v1\//.test(path) ? { Authorization: `Bearer ${current}` } : {};
+}

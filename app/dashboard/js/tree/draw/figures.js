@@ -1,0 +1,158 @@
+// A view as a file: the picture with a title and a legend, written as SVG or PNG.
+
+import { legendEntries } from "./colouring.js";
+import { LAYERS, paint, Picture } from "./picture.js";
+import { line, width } from "./text.js";
+
+/** @import { Entries } from "./colouring.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Item, TextItem } from "./picture.js" */
+/** @import { Scenery } from "./scenery.js" */
+
+/** @typedef {{ text: string, colour: string, wide: number }} Key an entry and its width, px */
+
+/** @type {Record<string, string>} */
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const INVALID = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+/** @param {string} text */
+const escaped = (text) =>
+  String(text)
+    .replace(INVALID, "\ufffd")
+    .replace(/[&<>"]/g, (character) => ESCAPES[character]);
+/** @param {number} value */
+const n = (value) => String(Math.round(value * 100) / 100);
+
+/**
+ * A picture as an SVG document.
+ *
+ * @param {Picture} picture
+ * @param {{ family: string, paper: string, title: string }} options
+ */
+export function svgOf(picture, { family, paper, title }) {
+  const { width: w, height: h } = picture;
+  const parts = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${n(w)}" height="${n(h)}" viewBox="0 0 ${n(w)} ${n(h)}" font-family="${escaped(family)}">`,
+    `<title>${escaped(title)}</title>`,
+    `<rect width="${n(w)}" height="${n(h)}" fill="${paper}"/>`,
+  ];
+  for (const name of LAYERS) {
+    const items = picture.layers[name];
+    if (!items.length) continue;
+    parts.push(`<g class="${name}" stroke-linejoin="round">`, ...items.map(element), "</g>");
+  }
+  parts.push("</svg>");
+  return `${parts.join("\n")}\n`;
+}
+
+/** @param {Item} item */
+function element(item) {
+  if (item.kind === "text") return textElement(item);
+  const alpha = item.alpha === 1 ? "" : ` opacity="${n(item.alpha)}"`;
+  if (item.kind === "fill") {
+    return `<path fill="${item.colour}"${alpha} d="${item.path.written()}"/>`;
+  }
+  const dash = item.dash ? ` stroke-dasharray="${item.dash.join(" ")}"` : "";
+  return `<path fill="none" stroke="${item.colour}" stroke-width="${n(item.width)}"${dash}${alpha} d="${item.path.written()}"/>`;
+}
+
+/** @param {TextItem} options */
+function textElement({ x, y, text, size, colour, align, turn, weight, halo, whole }) {
+  const base = 0.35 * size;
+  const anchor = align === "left" ? "" : ` text-anchor="${align === "right" ? "end" : "middle"}"`;
+  const heavy = weight === 400 ? "" : ` font-weight="${weight}"`;
+  const around = halo
+    ? ` stroke="${halo}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"`
+    : "";
+  const hint = whole && whole !== text ? `<title>${escaped(whole)}</title>` : "";
+  const place = turn
+    ? `transform="translate(${n(x)} ${n(y)}) rotate(${n((turn * 180) / Math.PI)})" y="${n(base)}"`
+    : `x="${n(x)}" y="${n(y + base)}"`;
+  return `<text ${place} font-size="${n(size)}" fill="${colour}"${anchor}${heavy}${around}>${escaped(text)}${hint}</text>`;
+}
+
+/**
+ * The figure as a PNG, `times` as fine as the screen's unit.
+ *
+ * @param {Picture} picture
+ * @param {{ family: string, paper: string, times: number }} options
+ */
+export async function pngOf(picture, { family, paper, times }) {
+  const canvas = new OffscreenCanvas(
+    Math.round(picture.width * times),
+    Math.round(picture.height * times),
+  );
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("no canvas of this size");
+  context.fillStyle = paper;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.setTransform(times, 0, 0, times, 0, 0);
+  paint(context, picture, family);
+  return canvas.convertToBlob({ type: "image/png" });
+}
+
+/**
+ * The view with a title above it and the legend below.
+ *
+ * @param {Scenery} view
+ * @param {{ title: string, legend: boolean, theme?: Theme }} options
+ */
+export function figure(view, { title, legend, theme = view.theme }) {
+  const inside = view.picture(theme);
+  const above = title ? 40 : 0;
+  const rows = legend ? legendRows(legendEntries(view, theme), inside.width, theme) : [];
+  const below = rows.length ? rows.length * 22 + 18 : 0;
+  const whole = new Picture(inside.width, inside.height + above + below);
+  for (const layer of LAYERS) {
+    whole.layers[layer] = inside.layers[layer].map((item) =>
+      item.kind === "text"
+        ? { ...item, y: item.y + above }
+        : { ...item, path: item.path.lowered(above) },
+    );
+  }
+  if (title) {
+    whole.text("texts", inside.width / 2, 22, line(title), {
+      size: 17,
+      colour: theme.text,
+      align: "center",
+      weight: 600,
+    });
+  }
+  rows.forEach(({ keys, wide }, at) => {
+    const y = inside.height + above + 14 + at * 22;
+    let x = (inside.width - wide) / 2;
+    for (const key of keys) {
+      whole.fill("front", key.colour).box(x, y - 6, 12, 12);
+      whole.text("texts", x + 18, y, key.text, { size: 12, colour: theme.text });
+      x += key.wide;
+    }
+  });
+  return whole;
+}
+
+/**
+ * The legend in rows of `room` px at the most.
+ *
+ * @param {Entries} entries
+ * @param {number} room
+ * @param {Theme} theme
+ */
+function legendRows({ list, others, cycles }, room, theme) {
+  const all = list.map(({ text, colour }) => ({ text: line(text).slice(0, 60), colour }));
+  if (others > 0) {
+    all.push({
+      text: cycles ? `and ${others} smaller` : `${others} others`,
+      colour: cycles ? theme.paper : theme.other,
+    });
+  }
+  /** @type {{ wide: number, keys: Key[] }[]} */
+  const rows = [];
+  for (const { text, colour } of all) {
+    const wide = 18 + width(text, 12, theme.family) + 22;
+    const last = rows.at(-1);
+    if (last && last.wide + wide <= room - 24) {
+      last.keys.push({ text, colour, wide });
+      last.wide += wide;
+    } else rows.push({ wide, keys: [{ text, colour, wide }] });
+  }
+  return rows;
+}

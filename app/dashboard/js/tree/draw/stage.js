@@ -1,0 +1,241 @@
+// The canvases: the picture, and the highlights over it. Draws crisp where the machine keeps up; where
+// it does not, the last crisp picture is moved while a gesture lasts and drawn anew at rest.
+
+import { home, relative } from "./camera.js";
+import { paint } from "./picture.js";
+import { place as placed } from "./place.js";
+
+/** @import { Picture } from "./picture.js" */
+/** @import { Camera, Frame, Place } from "./place.js" */
+
+/**
+ * @typedef {{
+ *   compose: (camera: Camera) => Picture,
+ *   over: (context: CanvasRenderingContext2D, place: Place) => void,
+ *   family: () => string,
+ *   frame: () => Frame,
+ *   onrest: () => unknown,
+ *   onresize: () => unknown,
+ * }} StageSource `compose` draws the picture, `over` what is over it
+ */
+
+/** Frames slower than this while moving: from then on only the last picture is moved. */
+const SLOW_MS = 26;
+const REST_MS = 110;
+/** How often a picture that is moved is drawn anew at the most. */
+const REFRESH_MS = 180;
+const MOST_PIXELS = 9e6;
+
+/** @param {string} name class */
+function newCanvas(name) {
+  const canvas = document.createElement("canvas");
+  canvas.className = name;
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}
+
+/** @param {HTMLCanvasElement} canvas */
+export function contextOf(canvas) {
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("this browser has no canvas");
+  return context;
+}
+
+export class Stage {
+  base = newCanvas("tree-base");
+  over = newCanvas("tree-over");
+  context = contextOf(this.base);
+  overContext = contextOf(this.over);
+  /** @type {Camera} */
+  camera = home();
+  /** @type {Camera | null} The camera of the picture on the canvas. */
+  drawn = null;
+  drawnAt = 0;
+  /** @type {Picture | null} */
+  picture = null;
+  slow = false;
+  late = 0; // Slow frames, one after the other.
+  before = 0; // When the last frame was.
+  busy = false;
+  stopped = false;
+  width = 0;
+  height = 0;
+  ratio = 1;
+  moved = "";
+  asked = 0; // Of requestAnimationFrame.
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  resting;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {StageSource} source
+   */
+  constructor(root, source) {
+    this.root = root;
+    this.source = source;
+    root.prepend(this.base, this.over);
+    this.sizes = new ResizeObserver(() => this.#resized());
+    this.sizes.observe(root);
+    this.#measure();
+  }
+
+  stop() {
+    this.stopped = true;
+    this.sizes.disconnect();
+    cancelAnimationFrame(this.asked);
+    clearTimeout(this.resting);
+    for (const canvas of [this.base, this.over]) canvas.width = canvas.height = 0;
+  }
+
+  /** Whether the window has another size. */
+  #measure() {
+    const { clientWidth: width, clientHeight: height } = this.root;
+    const ratio = Math.min(
+      globalThis.devicePixelRatio || 1,
+      Math.sqrt(MOST_PIXELS / Math.max(1, width * height)),
+      3,
+    );
+    const same = width === this.width && height === this.height && ratio === this.ratio;
+    if (same || !width || !height) return false;
+    Object.assign(this, { width, height, ratio });
+    for (const canvas of [this.base, this.over]) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    this.drawn = null;
+    return true;
+  }
+
+  #resized() {
+    if (this.stopped || !this.#measure()) return;
+    this.source.onresize();
+  }
+
+  /** Draw now, crisp. */
+  draw(now = performance.now()) {
+    if (this.stopped || !this.width) return;
+    this.show(this.source.compose(this.camera));
+    this.drawn = { ...this.camera };
+    this.drawnAt = now;
+    this.overlay();
+  }
+
+  /**
+   * Show a picture on the way to another one: nothing is highlighted.
+   *
+   * @param {Picture} picture
+   */
+  pass(picture) {
+    clear(this.overContext);
+    this.show(picture);
+  }
+
+  /**
+   * Put a picture on the canvas.
+   *
+   * @param {Picture} picture
+   */
+  show(picture) {
+    this.picture = picture;
+    this.#moveCanvas(null);
+    const { context, ratio } = this;
+    clear(context);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint(context, picture, this.source.family());
+  }
+
+  /** Draw the highlights alone. */
+  overlay() {
+    const { overContext: context, ratio } = this;
+    clear(context);
+    if (!this.picture?.place) return;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.source.over(context, placed(this.source.frame(), this.camera));
+  }
+
+  /**
+   * Move the camera: a frame soon, and a crisp one when it has come to rest.
+   *
+   * @param {Camera} camera
+   */
+  move(camera) {
+    this.camera = camera;
+    this.busy = true;
+    if (!this.asked) this.asked = requestAnimationFrame((now) => this.#frame(now));
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.#rest(), REST_MS);
+  }
+
+  /** @param {number} now */
+  #frame(now) {
+    this.asked = 0;
+    if (this.stopped) return;
+    this.#judge(now);
+    if (this.slow && this.drawn && !this.#isWorn(this.drawn, now)) this.#moveCanvas(this.drawn);
+    else this.draw(now);
+  }
+
+  /**
+   * Whether the picture that is moved shows too little by now: stretched, or shifted far.
+   *
+   * @param {Camera} drawn
+   * @param {number} now
+   */
+  #isWorn(drawn, now) {
+    if (now - this.drawnAt < REFRESH_MS) return false;
+    const [sx, sy, tx, ty] = relative(this.source.frame(), drawn, this.camera);
+    const stretch = Math.max(sx, sy, 1 / sx, 1 / sy);
+    const shift = Math.max(
+      Math.abs(tx + ((sx - 1) * this.width) / 2) / this.width,
+      Math.abs(ty + ((sy - 1) * this.height) / 2) / this.height,
+    );
+    return stretch > 1.8 || shift > 0.3;
+  }
+
+  /**
+   * Judge whether the machine keeps up, by the time from frame to frame while something moves.
+   *
+   * @param {number} now
+   */
+  #judge(now) {
+    const since = now - this.before;
+    this.before = now;
+    if (since > 250) {
+      this.late = 0;
+      return;
+    }
+    this.late = since > SLOW_MS ? this.late + 1 : 0;
+    if (this.late >= 2) this.slow = true;
+  }
+
+  #rest() {
+    if (this.stopped) return;
+    const began = performance.now();
+    this.draw();
+    // Quick again, e.g. nearer and with less to draw: the next gesture tries it crisp.
+    const spent = performance.now() - began;
+    if (this.slow && spent < 7) this.slow = false;
+    this.busy = false;
+    this.source.onrest();
+  }
+
+  /** @param {Camera | null} from the camera of the picture on the canvas; null: as it is now */
+  #moveCanvas(from) {
+    let text = "";
+    if (from) {
+      const [sx, sy, tx, ty] = relative(this.source.frame(), from, this.camera);
+      text = `matrix(${sx}, 0, 0, ${sy}, ${tx}, ${ty})`;
+    }
+    if (text === this.moved) return;
+    this.moved = text;
+    for (const canvas of [this.base, this.over]) {
+      canvas.style.setProperty("transform", text || "none");
+    }
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context */
+function clear(context) {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+}

@@ -1,0 +1,82 @@
+// Text from users in a drawing: one clean line, measured, shortened between what readers see as
+// letters, its direction kept to itself.
+
+const LONGEST = 300;
+const KEPT = 8000;
+// eslint-disable-next-line no-control-regex -- control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]+/g;
+// Marks that turn the direction of what follows them.
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * One line without control characters, at most a few hundred letters of it.
+ *
+ * @param {string} text
+ */
+export function line(text) {
+  const start = String(text).slice(0, LONGEST).replace(TURNING, "").replace(CONTROL, " ").trim();
+  // Half a surrogate pair at the cut is no letter.
+  return /[\ud800-\udbff]$/.test(start) ? start.slice(0, -1) : start;
+}
+
+/**
+ * `text` among other words: a right-to-left name does not turn what stands beside it.
+ *
+ * @param {string} text
+ */
+export const isolated = (text) => `\u2068${text}\u2069`;
+
+let pen = null;
+let letters = null;
+const widths = new Map();
+
+function context() {
+  pen ??= new OffscreenCanvas(1, 1).getContext("2d");
+  return pen;
+}
+
+/**
+ * Width in px at `size` px; `weight` as in CSS. Kept, for a drawing asks again and again.
+ *
+ * @param {string} text
+ * @param {number} size
+ * @param {string} family
+ * @param {number} [weight]
+ */
+export function width(text, size, family, weight = 400) {
+  const name = `${weight} ${family} ${text}`;
+  let unit = widths.get(name);
+  if (unit === undefined) {
+    if (widths.size > KEPT) widths.clear();
+    const pencil = context();
+    pencil.font = `${weight} 20px ${family}`;
+    unit = pencil.measureText(text).width / 20;
+    widths.set(name, unit);
+  }
+  return unit * size;
+}
+
+/**
+ * `text` cut to `room` px with an ellipsis; "" where not even a letter fits.
+ *
+ * @param {string} text
+ * @param {number} size
+ * @param {number} room
+ * @param {string} family
+ * @param {number} [weight]
+ */
+export function clip(text, size, room, family, weight = 400) {
+  const whole = line(text);
+  if (width(whole, size, family, weight) <= room) return whole;
+  letters ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  const parts = Array.from(letters.segment(whole), (part) => part.segment);
+  let low = 0;
+  let high = parts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    const start = parts.slice(0, middle).join("").trimEnd();
+    if (width(`${start}…`, size, family, weight) <= room) low = middle;
+    else high = middle - 1;
+  }
+  return low > 0 ? `${parts.slice(0, low).join("").trimEnd()}…` : "";
+}

@@ -1,0 +1,128 @@
+// Which colour each shown node has: by the clusters of a cut, by the categories of a labels dataset,
+// or none. Made for one scene and one theme; indices into a short list of colours.
+
+import { INNER } from "../model/scene.js";
+import { NONE } from "../model/store.js";
+import { legible, mix } from "./palettes.js";
+
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Theme } from "./palettes.js" */
+
+const FADED = 0.82;
+const STEPS = 5;
+
+/**
+ * @typedef {{
+ *   by: "none" | "cut" | "labels",
+ *   cycles?: boolean,
+ *   category?: (row: number) => number,
+ *   share?: (row: number) => number,
+ *   alone?: number | null,
+ * }} Colouring `cycles`: whether the palette begins again past its end; `category`: an index or -1, with
+ *   its `share` of the points below, 0 to 1; `alone`: the one category that is to be seen
+ *
+ * @typedef {{ branch: Uint16Array, band: Uint16Array, colours: string[], soft: string[], text: string[] }}
+ *   Shades colours by row, as indices into `colours`: `branch` of the line above a node, `band` of the
+ *   ring, wedges and labels; `soft` and `text` are the same colours for areas and for texts
+ * @typedef {Shades & { by: Colouring["by"], banded: boolean }} Tint
+ */
+
+/**
+ * The colours of a scene.
+ *
+ * @param {Drawn} scene
+ * @param {Theme} theme
+ * @param {Colouring} colouring
+ * @returns {Tint}
+ */
+export function tint(
+  scene,
+  theme,
+  { by, cycles = false, category = () => NONE, share = () => 1, alone = null },
+) {
+  const { n, kind } = scene;
+  /** @type {string[]} */
+  const list = [];
+  /** @type {Map<string, number>} */
+  const place = new Map();
+  /** @param {string} colour */
+  const put = (colour) => {
+    let at = place.get(colour);
+    if (at === undefined) {
+      at = list.length;
+      list.push(colour);
+      place.set(colour, at);
+    }
+    return at;
+  };
+  const ink = put(theme.ink);
+  const faded = mix(theme.ink, theme.paper, 0.7);
+  const branch = new Uint16Array(n).fill(ink);
+  const band = new Uint16Array(n).fill(ink);
+  if (by !== "none") {
+    const of = shades(theme, cycles, put);
+    for (let i = 0; i < n; i += 1) {
+      const index = category(i);
+      const sure = kind[i] === INNER ? 1 : share(i);
+      const away = alone !== null && index !== alone;
+      if (index === NONE) {
+        branch[i] = away ? put(faded) : ink;
+        band[i] = away ? put(mix(theme.other, theme.paper, FADED)) : put(theme.other);
+        continue;
+      }
+      branch[i] = of(index, sure, away);
+      band[i] = branch[i];
+    }
+  }
+  return {
+    by,
+    branch,
+    band,
+    colours: list,
+    soft: list.map((colour) => mix(colour, theme.paper, 0.62)),
+    text: list.map((colour, at) =>
+      at === ink || by === "none" ? theme.text : legible(colour, theme),
+    ),
+    banded: by === "labels",
+  };
+}
+
+/**
+ * Colour of a category, greyed where not all below agree, faded where another one is singled out.
+ *
+ * @param {Theme} theme
+ * @param {boolean} cycles
+ * @param {(colour: string) => number} put
+ */
+function shades(theme, cycles, put) {
+  /** @type {Map<number, number>} */
+  const known = new Map();
+  /** @type {(category: number, sure: number, away: boolean) => number} */
+  return (category, sure, away) => {
+    const step = Math.round(STEPS * (1 - sure));
+    const name = (category * (STEPS + 1) + step) * 2 + Number(away);
+    let index = known.get(name);
+    if (index === undefined) {
+      let colour = colourOf(theme, category, cycles);
+      if (step) colour = mix(colour, theme.other, step / STEPS);
+      if (away) colour = mix(colour, theme.paper, FADED);
+      index = put(colour);
+      known.set(name, index);
+    }
+    return index;
+  };
+}
+
+/**
+ * A category's colour. Past the palette's end labels share a grey, clusters begin again.
+ *
+ * @param {Theme} theme
+ * @param {number} category
+ * @param {boolean} cycles
+ */
+export function colourOf(theme, category, cycles) {
+  const { series, other } = theme;
+  if (category < 0) return other;
+  if (category < series.length) return series[category];
+  return cycles ? series[category % series.length] : other;
+}

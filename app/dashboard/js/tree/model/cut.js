@@ -1,0 +1,236 @@
+// Cuts of a tree that is loaded whole, as the service makes them (its `tree/cut.py`), so that a slider
+// needs no answer; and the cluster of each shown node.
+
+import { NONE } from "./store.js";
+
+/** @import { Clusters, Level } from "../../net/answers.js" */
+/** @import { Drawn } from "./scene.js" */
+/** @import { Store } from "./store.js" */
+
+/**
+ * Where a tree is cut: into so many clusters, or at a height.
+ *
+ * @typedef {{ k: number, height?: undefined } | { height: number, k?: undefined }} Cut
+ *
+ * @typedef {{
+ *   node: number,
+ *   size: number,
+ *   name: string | null,
+ *   category: number,
+ * }} Cluster `node` by id; `category`: its place in the drawing order
+ *
+ * @typedef {Pick<Clusters,
+ *   "n_clusters" | "heights" | "smallest" | "median" | "largest" | "warnings"> & {
+ *   cut: Cut,
+ *   clusters: Cluster[],
+ * }} CutClusters the clusters of a cut, the largest first
+ *
+ * @typedef {ReturnType<typeof cutter>} Cutter
+ */
+
+/**
+ * The columns that every cut of a complete store needs. O(n log n), once.
+ *
+ * @param {Store} store
+ */
+export function cutter(store) {
+  const { n, parent, id, height, leaves } = store;
+  // Where heights may fall from child to parent, a node counts as high as the highest below it.
+  const greatest = new Float64Array(n).fill(-Infinity);
+  const children = new Int32Array(n);
+  // Slots of several views come in any order.
+  const order = preorder(store);
+  for (let at = order.length - 1; at >= 0; at -= 1) {
+    const slot = order[at];
+    greatest[slot] = Math.max(greatest[slot], height[slot]);
+    const up = parent[slot];
+    if (up === NONE) continue;
+    greatest[up] = Math.max(greatest[up], greatest[slot]);
+    children[up] += 1;
+  }
+  const inner = order.filter((slot) => children[slot] > 0);
+  inner.sort((a, b) => greatest[b] - greatest[a] || id[a] - id[b]);
+  const counts = new Float64Array(inner.length + 1);
+  counts[0] = 1;
+  inner.forEach((slot, at) => (counts[at + 1] = counts[at] + children[slot] - 1));
+  const nLeaves = leaves[order[0]];
+  return { store, order, greatest, inner, counts, nLeaves };
+}
+
+/** @param {Store} store */
+function preorder(store) {
+  const order = [];
+  const stack = [store.slot(0)];
+  while (stack.length) {
+    const slot = stack.pop() ?? NONE;
+    order.push(slot);
+    const kids = store.kids[slot];
+    if (kids) for (let at = kids.length - 1; at >= 0; at -= 1) stack.push(kids[at]);
+  }
+  return order;
+}
+
+/**
+ * The clusters of a cut, in the form of the service's answer.
+ *
+ * @param {Cutter} columns
+ * @param {Cut} cut
+ */
+export function cutHere(columns, cut) {
+  const { store, order, greatest, inner, counts, nLeaves } = columns;
+  let steps;
+  /** @type {string[]} */
+  const warnings = [];
+  if (cut.k !== undefined) {
+    const k = Math.min(cut.k, nLeaves);
+    let within = 0;
+    for (let at = 0; at < counts.length && counts[at] <= k; at += 1) within = at;
+    steps = within;
+    while (steps > 0 && counts[steps - 1] === counts[within]) steps -= 1;
+    if (counts[steps] !== k) {
+      warnings.push(
+        `No cut has exactly ${k} clusters: this one has ${counts[steps]}, the next ${counts[within + 1]}.`,
+      );
+    }
+  } else {
+    steps = 0;
+    while (steps < inner.length && greatest[inner[steps]] > cut.height) steps += 1;
+  }
+  const opened = new Uint8Array(store.n);
+  for (let at = 0; at < steps; at += 1) opened[inner[at]] = 1;
+  /** @type {Cluster[]} */
+  const clusters = [];
+  for (const slot of order) {
+    const up = store.parent[slot];
+    if (opened[slot] || (up !== NONE && !opened[up])) continue;
+    clusters.push({
+      node: store.id[slot],
+      size: store.size[slot],
+      name: store.name[slot],
+      category: clusters.length,
+    });
+  }
+  const sizes = clusters.map((cluster) => cluster.size).sort((a, b) => a - b);
+  const from = steps < inner.length ? greatest[inner[steps]] : store.low;
+  const below = steps > 0 ? greatest[inner[steps - 1]] : null;
+  clusters.sort((a, b) => b.size - a.size || a.node - b.node);
+  return {
+    cut,
+    n_clusters: clusters.length,
+    heights: below !== null && from >= below ? null : { from, below },
+    smallest: sizes[0],
+    median: (sizes[(sizes.length - 1) >> 1] + sizes[sizes.length >> 1]) / 2,
+    largest: sizes[sizes.length - 1],
+    clusters,
+    warnings,
+  };
+}
+
+/**
+ * A height that makes this cut, in the middle of those that do; null where none does.
+ *
+ * @param {CutClusters | null} answer
+ */
+export function heightOf(answer) {
+  if (!answer) return null;
+  if (answer.cut.height !== undefined) return answer.cut.height;
+  const { heights } = answer;
+  if (!heights || heights.below === null || heights.below === undefined) return null;
+  const from = heights.from ?? 0;
+  return from + (heights.below - from) / 2;
+}
+
+/**
+ * Category of each row of a scene, by the cluster that it lies in; -1 above the cut.
+ *
+ * @param {Drawn} scene
+ * @param {Store} store
+ * @param {Map<number, number>} byNode
+ */
+export function categories(scene, store, byNode) {
+  const result = new Int32Array(scene.n).fill(NONE);
+  // A cut may lie above the part that is shown.
+  let above = NONE;
+  for (
+    let slot = store.parent[scene.slot[0]];
+    slot !== NONE && above === NONE;
+    slot = store.parent[slot]
+  ) {
+    above = byNode.get(store.id[slot]) ?? NONE;
+  }
+  for (let i = 0; i < scene.n; i += 1) {
+    const up = scene.parent[i];
+    const inherited = up < 0 ? above : result[up];
+    result[i] = inherited === NONE ? (byNode.get(scene.id[i]) ?? NONE) : inherited;
+  }
+  return result;
+}
+
+/**
+ * "k:7" or "height:2.5" as a cut; null for anything else.
+ *
+ * @param {string | null | undefined} text
+ * @returns {Cut | null}
+ */
+export function cutOf(text) {
+  const [by, value] = (text ?? "").split(":");
+  const number = Number(value);
+  if (value === undefined || value === "" || !Number.isFinite(number)) return null;
+  if (by === "k" && Number.isInteger(number) && number >= 1) return { k: number };
+  if (by === "height") return { height: number };
+  return null;
+}
+
+/**
+ * A cut as "k:7" or "height:2.5".
+ *
+ * @param {Cut | null} cut
+ */
+export const cutText = (cut) =>
+  cut === null ? null : cut.k === undefined ? `height:${cut.height}` : `k:${cut.k}`;
+
+/**
+ * `color_by` for the clusters of a cut.
+ *
+ * @param {Cut} cut
+ */
+export const cutColour = (cut) =>
+  cut.k === undefined ? `height:${cut.height}` : `cluster:${cut.k}`;
+
+/**
+ * How many clusters a position of a slider means; by factors where there are many leaves, since 2 and 3
+ * clusters differ more than 900 and 901.
+ *
+ * @param {number} at 0 to 1
+ * @param {number} leaves
+ */
+export const clustersAt = (at, leaves) =>
+  Math.round(leaves <= 40 ? 1 + at * (leaves - 1) : leaves ** at);
+
+/**
+ * The position of so many clusters, 0 to 1.
+ *
+ * @param {number} k
+ * @param {number} leaves
+ */
+export function sliderPosition(k, leaves) {
+  if (leaves <= 1) return 0;
+  return leaves <= 40 ? (k - 1) / (leaves - 1) : Math.log(k) / Math.log(leaves);
+}
+
+/**
+ * The suggestion to begin with: one of a criterion on the data before those of the heights, and none
+ * with more clusters than colours can tell apart where there is another.
+ *
+ * @param {Level[]} levels
+ */
+export function firstLevel(levels) {
+  const order = ["support", "modularity", "silhouette", "gap"];
+  /** @param {Level} level */
+  const isMany = (level) => Number(level.k > 20);
+  /** @param {Level} level */
+  const rank = (level) => order.indexOf(level.criterion);
+  return levels
+    .filter((level) => level.k > 1)
+    .sort((a, b) => isMany(a) - isMany(b) || rank(a) - rank(b) || b.score - a.score)[0];
+}

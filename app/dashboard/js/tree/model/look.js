@@ -1,0 +1,122 @@
+// What a view of a tree shows and how, and the address that describes it: a link opens the same view.
+
+import { cutOf, cutText } from "./cut.js";
+import { SCALES } from "./scene.js";
+
+/** @import { Cut } from "./cut.js" */
+/** @import { Scale } from "./scene.js" */
+
+/** @typedef {"circular" | "rectangular" | "icicle"} Shape */
+
+/** @type {readonly Shape[]} */
+export const SHAPES = ["circular", "rectangular", "icicle"];
+
+/** @type {readonly [value: string, label: string][]} */
+export const PALETTES = [
+  ["okabe-ito", "Okabe-Ito, 20 colours"],
+  ["tol-muted", "Tol muted, 9"],
+  ["tol-bright", "Tol bright, 6"],
+  ["grey", "Greys, for print"],
+];
+
+/** @typedef {[k: number, kd: number, x: number, y: number]} PortableCamera see `portable` */
+
+/**
+ * @typedef {{
+ *   shape: Shape,
+ *   scale: Scale,
+ *   palette: string,
+ *   root: number,
+ *   folded: Set<number>,
+ *   color: string,
+ *   cut: Cut | null,
+ *   alone: number | null,
+ *   node: number | null,
+ *   camera: PortableCamera | null,
+ *   labels: boolean,
+ * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none" or a dataset's id; `cut`: null
+ *   for the first suggestion; `alone`: the one category that is coloured
+ */
+
+const NODE = /^\d{1,10}$/;
+const MOST_FOLDED = 500;
+
+/**
+ * The look that an address describes; anything that is not understood is as by default.
+ *
+ * @param {Record<string, string>} params
+ * @returns {Look}
+ */
+export function readLook(params) {
+  return {
+    shape: choice(SHAPES, params.layout, "circular"),
+    scale: choice(SCALES, params.heights, "auto"),
+    palette: choice(
+      PALETTES.map(([value]) => value),
+      params.palette,
+      "okabe-ito",
+    ),
+    root: nodeId(params.root) ?? 0,
+    folded: new Set(
+      (params.folded ?? "")
+        .split(".")
+        .filter((text) => NODE.test(text))
+        .slice(0, MOST_FOLDED)
+        .map(Number),
+    ),
+    color: /^(none|ds_[a-z0-9]{8,40})$/.test(params.color ?? "") ? params.color : "cut",
+    cut: cutOf(params.cut),
+    alone: nodeId(params.only),
+    node: nodeId(params.node),
+    camera: cameraIn(params.zoom),
+    labels: params.labels !== "0",
+  };
+}
+
+/**
+ * @template {string} T
+ * @param {readonly T[]} choices
+ * @param {string | undefined} text
+ * @param {T} otherwise
+ */
+const choice = (choices, text, otherwise) => choices.find((value) => value === text) ?? otherwise;
+
+/** @param {string | undefined} text */
+const nodeId = (text) => (text !== undefined && NODE.test(text) ? Number(text) : null);
+
+/**
+ * @param {string | undefined} text
+ * @returns {PortableCamera | null}
+ */
+function cameraIn(text) {
+  const numbers = (text ?? "").split(",").map(Number);
+  const [k, kd, x, y] = numbers;
+  return numbers.length === 4 && numbers.every(Number.isFinite) && k > 0 && kd > 0
+    ? [k, kd, x, y]
+    : null;
+}
+
+/**
+ * The parameters of the address that describe a look; null for what is as by default.
+ *
+ * @param {Look} look
+ */
+export function writeLook(look) {
+  return {
+    layout: look.shape === "circular" ? null : look.shape,
+    heights: look.scale === "auto" ? null : look.scale,
+    palette: look.palette === "okabe-ito" ? null : look.palette,
+    root: look.root || null,
+    folded: [...look.folded].slice(0, MOST_FOLDED).join("."),
+    color: look.color === "cut" ? null : look.color,
+    cut: cutText(look.cut),
+    only: look.alone === null ? null : String(look.alone),
+    node: look.node === null ? null : String(look.node),
+    zoom: look.camera && !isHome(look.camera) ? look.camera.join(",") : null,
+    labels: look.labels ? null : "0",
+  };
+}
+
+/** @param {PortableCamera} camera */
+const isHome = ([k, kd, x, y]) =>
+  k === 1 && kd === 1 && Math.abs(x - 0.5) < 1e-4 && Math.abs(y - 0.5) < 1e-4;

@@ -1,0 +1,334 @@
+// Where the tree is cut into clusters: a slider over their number or over heights, the cuts that the
+// service suggests, and the sizes of the clusters.
+
+import { aborted, hasStatus } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { el, replace, svg, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
+import { count, number, plural } from "../../ui/format.js";
+import { menu } from "../../ui/menus.js";
+import { colourOf } from "../draw/tint.js";
+import {
+  clustersAt,
+  cutHere,
+  cutter,
+  cutText,
+  firstLevel,
+  heightOf,
+  sliderPosition,
+} from "../model/cut.js";
+
+/** @import { Level } from "../../net/answers.js" */
+/** @import { TreeView } from "../draw/view.js" */
+/** @import { Cut, CutClusters, Cutter } from "../model/cut.js" */
+
+/** @typedef {"k" | "height"} Way */
+
+const STEPS = 1000;
+const WAIT_MS = 90;
+const BARS = 60;
+const FORMS = [
+  ["CSV", "csv"],
+  ["NumPy (npy)", "npy"],
+  ["JSON", "json"],
+  ["Arrow", "arrow"],
+];
+/** @type {Record<string, string>} */
+const CRITERIA = {
+  gap: "the heights leave a gap here",
+  silhouette: "clusters are compact and apart",
+  modularity: "most confusions lie within",
+  support: "clusters come back when resampled",
+};
+/** @type {readonly Way[]} */
+const WAYS = ["k", "height"];
+
+/**
+ * The panel: `start` once the first view is shown, `choose` another cut, `draw` it in other colours.
+ *
+ * @param {TreeView} view
+ * @param {{ onproblem: (error: unknown) => unknown }} handlers
+ */
+export function cutPanel(view, { onproblem }) {
+  const { source, look, signal } = view;
+  const sliderId = unique("cut");
+  /** @type {Way} */
+  let way = look.cut?.height === undefined ? "k" : "height";
+  /** @type {Level[]} */
+  let levels = [];
+  /** @type {Cutter | null} For cuts of our own; null where the service makes them. */
+  let local = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** @type {AbortController | null} */
+  let request = null;
+
+  const slider = el("input", {
+    type: "range",
+    id: sliderId,
+    min: 0,
+    max: STEPS,
+    step: 1,
+    value: 0,
+    class: "cut-slider",
+    oninput: () => chooseSlider(),
+  });
+  const typed = el("input", {
+    type: "number",
+    class: "cut-number",
+    "aria-label": "Number of clusters",
+    min: 1,
+    step: 1,
+    onchange: () => chooseTyped(),
+  });
+  const marks = el("div", { class: "cut-marks", role: "group", "aria-label": "Suggested cuts" });
+  const summary = el("p", { class: "cut-said", role: "status" });
+  const bars = el("div", { class: "cut-bars" });
+  const warnings = el("p", { class: "quiet" });
+  const segments = WAYS.map((value) =>
+    el(
+      "button",
+      { type: "button", class: "segment", onclick: () => cutBy(value) },
+      value === "k" ? "Clusters" : "Height",
+    ),
+  );
+  const downloads = menu(
+    "Assignments",
+    () => FORMS.map(([label, suffix]) => ({ label, onselect: () => save(suffix) })),
+    { kind: "small", iconName: "download" },
+  );
+  const element = el(
+    "section",
+    { class: "card tree-panel", "aria-labelledby": `${sliderId}-title` },
+    el(
+      "header",
+      { class: "row apart" },
+      el("h2", { id: `${sliderId}-title` }, "Cut"),
+      el("div", { class: "segments", role: "group", "aria-label": "Cut by" }, segments),
+    ),
+    el(
+      "div",
+      { class: "cut-line" },
+      el("label", { for: sliderId, class: "visually-hidden" }, "Where the tree is cut"),
+      slider,
+      typed,
+    ),
+    marks,
+    summary,
+    bars,
+    warnings,
+    el("div", { class: "row" }, downloads),
+  );
+
+  // --- positions of the slider -------------------------------------------------------------------
+
+  const leaves = () => view.total.leaves;
+  const lowest = () => view.store.low;
+  const highest = () => view.total.height;
+  /** @param {number} at */
+  const heightAt = (at) =>
+    // Heights stand as in the picture: the root at the left, as with one cluster.
+    view.wholeAxis?.of(at / STEPS) ?? highest() - (at / STEPS) * (highest() - lowest());
+  /** @param {number} height */
+  const positionOf = (height) =>
+    (view.wholeAxis?.at(height) ?? (highest() - height) / (highest() - lowest() || 1)) * STEPS;
+
+  /** @param {Way} value */
+  const setWay = (value) => {
+    way = value;
+    segments.forEach((segment, at) =>
+      segment.setAttribute("aria-pressed", String(WAYS[at] === way)),
+    );
+  };
+  setWay(way);
+
+  const placeSlider = () => {
+    const { cut } = look;
+    if (!cut) return;
+    const isCount = cut.k !== undefined;
+    const at = isCount ? STEPS * sliderPosition(cut.k, leaves()) : positionOf(cut.height);
+    slider.value = String(Math.round(at));
+    slider.setAttribute(
+      "aria-valuetext",
+      isCount ? plural(cut.k, "cluster") : `height ${number(cut.height)}`,
+    );
+    typed.value = isCount ? String(cut.k) : String(Number(cut.height.toPrecision(5)));
+    typed.step = isCount ? "1" : "any";
+    typed.setAttribute("aria-label", isCount ? "Number of clusters" : "Height of the cut");
+  };
+  /**
+   * @param {number} k
+   * @returns {Cut}
+   */
+  const ofCount = (k) => ({ k: Math.max(1, Math.min(leaves(), Math.round(k))) });
+
+  const chooseSlider = () => {
+    const at = Number(slider.value);
+    const cut = way === "k" ? ofCount(clustersAt(at / STEPS, leaves())) : { height: heightAt(at) };
+    choose(cut, { moved: true });
+  };
+  const chooseTyped = () => {
+    const value = Number(typed.value);
+    if (typed.value === "" || !Number.isFinite(value)) placeSlider();
+    else choose(way === "k" ? ofCount(value) : { height: value });
+  };
+  /** @param {Way} value */
+  const cutBy = (value) => {
+    if (value === way) return;
+    const height = heightOf(view.cut);
+    const n = view.cut?.n_clusters ?? 2;
+    setWay(value);
+    choose(value === "k" ? { k: n } : { height: height ?? (n <= 1 ? highest() : lowest()) });
+  };
+
+  // --- the cut -----------------------------------------------------------------------------------
+
+  /**
+   * @param {Cut} cut
+   * @param {{ moved?: boolean }} [options] `moved`: by the slider, which may move on
+   */
+  const choose = (cut, { moved = false } = {}) => {
+    const isSame = cutText(cut) === cutText(look.cut);
+    if (isSame && view.cut) {
+      placeSlider();
+      return;
+    }
+    if (look.cut && look.color === "cut" && !isSame) look.alone = null;
+    look.cut = cut;
+    const chosen = cut.k === undefined ? "height" : "k";
+    if (chosen !== way) setWay(chosen);
+    placeSlider();
+    view.emit("look");
+    if (local) {
+      show(cutHere(local, cut));
+      return;
+    }
+    clearTimeout(timer);
+    timer = setTimeout(() => load(cut), moved ? WAIT_MS : 0);
+  };
+
+  /** @param {Cut} cut */
+  const load = async (cut) => {
+    request?.abort();
+    request = new AbortController();
+    const either = AbortSignal.any([request.signal, signal]);
+    try {
+      show({ ...(await source.cut(cut, either)), cut });
+      await view.deepenCut(either);
+    } catch (error) {
+      if (!aborted(error)) onproblem(error);
+    }
+  };
+
+  /** @param {CutClusters} cut */
+  const show = (cut) => {
+    view.setCut(cut);
+    draw();
+  };
+
+  const start = async () => {
+    local = view.store.complete ? cutter(view.store) : null;
+    typed.max = String(leaves());
+    if (look.cut) choose({ ...look.cut });
+    try {
+      levels = (await source.levels()).levels;
+    } catch (error) {
+      if (aborted(error)) return;
+      if (!hasStatus(error, 404)) onproblem(error);
+    }
+    drawMarks();
+    if (!look.cut) {
+      const k = firstLevel(levels)?.k ?? fallback();
+      // A cut that nobody has chosen is not part of the address.
+      view.suggestedCut = cutText({ k });
+      choose({ k });
+    }
+  };
+
+  /** Where nothing is suggested: a few clusters, and not the whole as the only one. */
+  const fallback = () => {
+    const few = Math.min(leaves(), 12, Math.max(2, Math.round(Math.sqrt(leaves() / 2))));
+    const isWhole = local && cutHere(local, { k: few }).n_clusters === 1;
+    return (isWhole && local?.counts.find((clusters) => clusters > 1)) || few;
+  };
+
+  const drawMarks = () => {
+    replace(
+      marks,
+      levels.map((level) =>
+        button(`${count(level.k)} · ${level.criterion}`, {
+          kind: "ghost small cut-mark",
+          title: `${CRITERIA[level.criterion] ?? level.criterion}: ${number(level.score)}`,
+          onclick: () => choose({ k: level.k }),
+        }),
+      ),
+    );
+    marks.hidden = levels.length === 0;
+  };
+
+  /** @param {string} suffix */
+  const save = (suffix) => {
+    const name = `${view.fileName()}-${(cutText(look.cut) ?? "leaves").replace(":", "-")}.${suffix}`;
+    return download(source.assignmentsPath(look.cut, suffix), name, { signal });
+  };
+
+  const draw = () => {
+    const { cut } = view;
+    if (!cut) return;
+    placeSlider();
+    const { n_clusters: n, smallest, median, largest } = cut;
+    replace(
+      summary,
+      el("strong", {}, plural(n, "cluster")),
+      n > 1 &&
+        ` of ${count(smallest)} to ${count(largest)} points, half of them up to ${count(Math.round(median))}`,
+    );
+    replace(warnings, cut.warnings.join(" "));
+    warnings.hidden = !cut.warnings.length;
+    drawBars(cut);
+    [...marks.children].forEach((mark, at) =>
+      mark.setAttribute("aria-pressed", String(levels[at]?.k === look.cut?.k)),
+    );
+  };
+
+  /** @param {CutClusters} cut */
+  const drawBars = (cut) => {
+    const list = cut.clusters.slice(0, BARS);
+    const most = Math.max(1, ...list.map((cluster) => cluster.size));
+    const wide = 300 / Math.max(12, list.length);
+    const boxes = list.map((cluster, at) => {
+      const tall = Math.max(1.5, (44 * cluster.size) / most);
+      return svg("rect", {
+        x: (at * wide + 0.5).toFixed(2),
+        y: (46 - tall).toFixed(2),
+        width: Math.max(0.8, wide - 1).toFixed(2),
+        height: tall.toFixed(2),
+        rx: Math.min(1.5, wide / 4).toFixed(2),
+        fill: colourOf(view.theme, cluster.category, true),
+      });
+    });
+    const more = cut.n_clusters - list.length;
+    const label = `Sizes of the ${plural(list.length, "largest cluster", "largest clusters")}, from ${count(most)} points`;
+    const picture = svg(
+      "svg",
+      { viewBox: "0 0 300 47", role: "img", "aria-label": label, preserveAspectRatio: "none" },
+      boxes,
+    );
+    picture.addEventListener("pointermove", (event) => {
+      const at = Math.floor(((event.offsetX / picture.clientWidth) * 300) / wide);
+      view.mark(list[at] ? [list[at].node] : null);
+    });
+    picture.addEventListener("pointerleave", () => view.mark(null));
+    replace(
+      bars,
+      picture,
+      more > 0 && el("span", { class: "quiet" }, `and ${count(more)} smaller`),
+    );
+  };
+  view.on("painted", draw);
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    request?.abort();
+  });
+  return Object.assign(element, { start, draw, choose });
+}

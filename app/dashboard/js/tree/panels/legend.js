@@ -1,0 +1,69 @@
+// What the colours mean. A click leaves one category in colour, another click all of them.
+
+import { button } from "../../ui/controls.js";
+import { bdi, el, replace } from "../../ui/dom.js";
+import { count } from "../../ui/format.js";
+import { legendEntries } from "../draw/colouring.js";
+
+/** @import { TreeView } from "../draw/view.js" */
+
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+/** @param {number} size */
+const sizeText = (size) => (size < 100_000 ? count(size) : short.format(size));
+
+/**
+ * The legend; `draw` shows it as it is now.
+ *
+ * @param {TreeView} view
+ * @param {{
+ *   onalone: (category: number | null) => unknown,
+ *   onpoint: (node: number | null) => unknown,
+ * }} handlers
+ */
+export function legend(view, { onalone, onpoint }) {
+  const keys = el("ul", { class: "tree-legend" });
+  const note = el("p", { class: "quiet" });
+  const element = el("div", { class: "tree-legend-place" }, keys, note);
+  const draw = () => {
+    const { list, others, cycles } = legendEntries(view);
+    const { alone } = view.look;
+    const isListed = list.some((entry) => entry.category === alone);
+    replace(
+      keys,
+      list.map(({ category, text, size, colour, node }) =>
+        el(
+          "li",
+          {},
+          el(
+            "button",
+            {
+              type: "button",
+              class: "tree-key",
+              "aria-pressed": String(alone === category),
+              title: "Colour this one alone",
+              onclick: () => onalone(alone === category ? null : category),
+              onpointerenter: () => onpoint(node ?? null),
+              onpointerleave: () => onpoint(null),
+            },
+            el("span", { class: "tree-swatch", style: { background: colour } }),
+            bdi(text, { class: "tree-key-text" }),
+            el("span", { class: "tree-key-size" }, sizeText(size)),
+          ),
+        ),
+      ),
+    );
+    replace(
+      note,
+      others > 0 &&
+        (cycles
+          ? `and ${count(others)} smaller clusters; colours repeat after ${view.theme.series.length}.`
+          : `${count(others)} more categories share a grey.`),
+      alone !== null &&
+        isListed &&
+        button("Colour all again", { kind: "ghost small", onclick: () => onalone(null) }),
+    );
+    note.hidden = !note.childNodes.length;
+    element.hidden = list.length === 0;
+  };
+  return Object.assign(element, { draw });
+}

@@ -1,0 +1,308 @@
+// One node: its facts, its children, the labels and the points under it.
+
+import { connection } from "../../net/connection.js";
+import { aborted, hasStatus, isAway, problemOf } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
+import { count, number, plural } from "../../ui/format.js";
+import { problemBox, waiting } from "../../ui/notices.js";
+import { byLabels, colourOfLabel } from "../draw/colouring.js";
+import { nodePoints } from "./node_points.js";
+import {
+  fact,
+  isFeatures,
+  isPlain,
+  plainText,
+  valueList,
+  withInterval,
+  words,
+} from "./node_values.js";
+
+/** @import { NodeDetails, NodeLabels } from "../../net/answers.js" */
+/** @import { Selection, TreeView } from "../draw/view.js" */
+
+/**
+ * @typedef {{ label: string, onclick: () => unknown }} NodeAction
+ * @typedef {{ id: number, name: string | null }} NamedNode
+ */
+
+/** The fields of every node; what a method adds is shown besides. */
+const KNOWN = new Set([
+  "id",
+  "parent",
+  "name",
+  "height",
+  "size",
+  "n_leaves",
+  "depth",
+  "path",
+  "children",
+  "parent_node",
+  "ancestors",
+  "child_nodes",
+  "labels",
+]);
+const CHILDREN = 12;
+const BARS = 8;
+
+/**
+ * Whether `name` is an end of the interval of another value.
+ *
+ * @param {NodeDetails} node
+ * @param {string} name
+ */
+const endsInterval = (node, name) =>
+  ["_low", "_high"].some((end) => name.endsWith(end) && name.slice(0, -end.length) in node);
+
+/**
+ * The panel: `show` another node, or `again` the one that is selected.
+ *
+ * @param {TreeView} view
+ * @param {{
+ *   actions: (node: NodeDetails) => NodeAction[],
+ *   onchoose: (id: number, path: number[]) => unknown,
+ * }} handlers
+ */
+export function nodePanel(view, { actions, onchoose }) {
+  const { source, signal } = view;
+  const title = unique("node");
+  const body = el("div", { class: "stack" });
+  const element = el(
+    "section",
+    { class: "card tree-panel tree-node", "aria-labelledby": title },
+    el("h2", { id: title }, "Node"),
+    body,
+  );
+  /** @type {string | null} */
+  let shown = null;
+  /** @type {AbortController | null} */
+  let request = null;
+
+  const labels = () => (byLabels(view.look) ? view.look.color : null);
+
+  const hint = () =>
+    replace(
+      body,
+      el(
+        "p",
+        { class: "quiet" },
+        "Click a node to see what lies under it; click twice to show its part alone or to open what is folded.",
+      ),
+    );
+
+  /**
+   * @param {number | null} id
+   * @param {{ anew?: boolean }} [options] `anew`: even where the node is shown already
+   */
+  const show = async (id, { anew = false } = {}) => {
+    const name = `${id} ${labels()}`;
+    if (name === shown && !anew) return;
+    shown = name;
+    request?.abort();
+    if (id === null || id < 0) {
+      shown = null;
+      hint();
+      return;
+    }
+    const current = new AbortController();
+    request = current;
+    const late = setTimeout(() => current === request && replace(body, waiting()), 200);
+    try {
+      const node = await source.node(id, labels());
+      if (current !== request || signal.aborted) return;
+      draw(node);
+    } catch (error) {
+      if (current !== request || aborted(error)) return;
+      shown = null;
+      const retry = hasStatus(error, 404) ? undefined : () => show(id, { anew: true });
+      // The page reports above that the service is away; this comes by itself when it is back.
+      if (isAway(error)) {
+        replace(body, el("p", { class: "quiet", role: "status" }, "Waiting for the service…"));
+      } else replace(body, problemBox(problemOf(error), { level: "h3", retry }));
+    } finally {
+      clearTimeout(late);
+    }
+  };
+
+  /** @param {NodeDetails} node */
+  const draw = (node) => {
+    const isLeaf = node.n_leaves === 1 && !node.children.length;
+    const total = view.total.size;
+    const added = Object.entries(node).filter(([name]) => !KNOWN.has(name));
+    replace(
+      body,
+      el(
+        "h3",
+        { class: "node-name" },
+        node.name ? bdi(node.name) : node.parent === null ? "Root" : `Node ${node.id}`,
+      ),
+      node.ancestors.length > 0 && way(node),
+      el(
+        "div",
+        { class: "row" },
+        actions(node).map(({ label, onclick }) => button(label, { kind: "small", onclick })),
+      ),
+      el(
+        "dl",
+        { class: "facts node-facts" },
+        fact("Points", [
+          count(node.size),
+          total > node.size &&
+            node.parent !== null &&
+            el("span", { class: "quiet" }, ` · ${number((100 * node.size) / total)} % of all`),
+        ]),
+        !isLeaf && fact("Leaves", count(node.n_leaves)),
+        fact("Height", number(node.height)),
+        fact("Depth", count(node.depth)),
+        fact("Id", el("code", {}, String(node.id))),
+        added.map(
+          ([name, value]) =>
+            isPlain(value) &&
+            !endsInterval(node, name) &&
+            fact(
+              words(name),
+              `${name}_low` in node
+                ? withInterval(value, node[`${name}_low`], node[`${name}_high`])
+                : plainText(value),
+            ),
+        ),
+      ),
+      node.labels && labelShares(node.labels),
+      added.map(
+        ([name, value]) =>
+          !isPlain(value) &&
+          el("section", { class: "node-extra" }, el("h3", {}, words(name)), valueList(value)),
+      ),
+      Object.values(node).some(isFeatures) && featuresFile(),
+      node.child_nodes.length > 0 && childrenOf(node),
+      nodePoints(view, node, labels()),
+    );
+  };
+
+  const featuresFile = () =>
+    button("Features of all nodes", {
+      kind: "small",
+      iconName: "download",
+      "aria-label": "Features of all nodes as CSV",
+      onclick: () => download(source.featuresPath, `${view.fileName()}-features.csv`, { signal }),
+    });
+
+  /** @param {NodeDetails} node */
+  const way = (node) =>
+    el(
+      "p",
+      { class: "node-way quiet" },
+      node.ancestors.length > 4 && "… › ",
+      node.ancestors
+        .slice(-4)
+        .map((ancestor, at) => [
+          at > 0 && " › ",
+          link(ancestor, node.path.slice(0, node.path.indexOf(ancestor.id) + 1)),
+        ]),
+    );
+
+  /**
+   * @param {NamedNode} target
+   * @param {number[]} path ids from the root to the target
+   */
+  const link = (target, path) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "linklike",
+        onclick: () => onchoose(target.id, path),
+        onpointerenter: () => view.mark([target.id]),
+        onpointerleave: () => view.mark(null),
+      },
+      target.name ? bdi(target.name) : target.id === 0 ? "root" : `node ${target.id}`,
+    );
+
+  /** @param {NodeLabels} shares */
+  const labelShares = (shares) =>
+    el(
+      "section",
+      {},
+      el("h3", {}, "Labels"),
+      el(
+        "p",
+        { class: "quiet" },
+        shares.n === 0
+          ? "No point under this node has a label."
+          : [
+              `Purity ${number(shares.purity)}, entropy ${number(shares.entropy)}; ${plural(shares.n_labels, "label")} `,
+              shares.per === "leaf" ? "of its leaves" : "of its points",
+            ],
+      ),
+      el(
+        "ul",
+        { class: "node-bars" },
+        shares.mix.slice(0, BARS).map((share) =>
+          el(
+            "li",
+            {},
+            bdi(share.label ?? "no label", { class: "node-bar-name" }),
+            el(
+              "span",
+              { class: "node-bar" },
+              el("span", {
+                style: {
+                  width: `${Math.max(1, 100 * share.share)}%`,
+                  background: colourOfLabel(view, share.label),
+                },
+              }),
+            ),
+            el("span", { class: "numeric" }, count(share.count)),
+          ),
+        ),
+      ),
+      shares.n_labels > BARS &&
+        el("p", { class: "quiet" }, `and ${count(shares.n_labels - BARS)} more`),
+    );
+
+  /** @param {NodeDetails} node */
+  const childrenOf = (node) => {
+    const list = el("ul", { class: "node-children" });
+    const hidden = node.children.length - node.child_nodes.length;
+    /**
+     * @param {number} most
+     * @returns {HTMLElement}
+     */
+    const fill = (most) =>
+      replace(
+        list,
+        node.child_nodes
+          .slice(0, most)
+          .map((child) =>
+            el(
+              "li",
+              {},
+              link(child, [...node.path, child.id]),
+              el("span", { class: "quiet" }, ` ${plural(child.size, "point")}`),
+            ),
+          ),
+        node.child_nodes.length > most &&
+          el("li", {}, button("Show more", { kind: "ghost small", onclick: () => fill(Infinity) })),
+        hidden > 0 &&
+          most === Infinity &&
+          el("li", { class: "quiet" }, `and ${count(hidden)} smaller`),
+      );
+    fill(CHILDREN);
+    return el("section", {}, el("h3", {}, plural(node.children.length, "child", "children")), list);
+  };
+
+  const again = () => {
+    if (view.look.node !== null) show(view.look.node);
+  };
+  /** @param {Selection} selection */
+  const follow = ({ id }) => show(id);
+  view.on("select", follow);
+  hint();
+  const unwatch = connection.watch((away) => !away && shown === null && again());
+  signal.addEventListener("abort", () => {
+    request?.abort();
+    unwatch();
+  });
+  return Object.assign(element, { show, again });
+}

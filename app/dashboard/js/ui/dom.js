@@ -1,0 +1,152 @@
+// The page's building blocks. Everything is made of elements and text nodes: nothing that a user
+// or the service writes is ever read as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const AS_PROPERTY = new Set(["value", "checked", "selected", "indeterminate", "textContent"]);
+const SAFE_ADDRESS = /^(#|\.|\/(?!\/)|blob:|data:image\/|[a-z0-9_-]+(\/|$|\?|\.))/i;
+
+/**
+ * What an element can hold. Lists may hold lists.
+ *
+ * @typedef {Node | string | number | null | undefined | false | Children} Child
+ * @typedef {{ readonly length: number, readonly [at: number]: Child }} Children
+ */
+
+/**
+ * @template {Element} E
+ * @typedef {{
+ *   class?: string | null,
+ *   dataset?: Record<string, string>,
+ *   style?: Record<string, string | number>,
+ *   onclick?: (event: MouseEvent & { currentTarget: E }) => unknown,
+ *   onchange?: (event: Event & { currentTarget: E }) => unknown,
+ *   oninput?: (event: Event & { currentTarget: E }) => unknown,
+ *   onsubmit?: (event: SubmitEvent & { currentTarget: E }) => unknown,
+ *   onclose?: (event: Event & { currentTarget: E }) => unknown,
+ *   onpointerenter?: (event: PointerEvent & { currentTarget: E }) => unknown,
+ *   onpointerleave?: (event: PointerEvent & { currentTarget: E }) => unknown,
+ *   [name: string]: string | number | boolean | object | null | undefined,
+ * }} Attributes
+ */
+
+/**
+ * An element. `attributes`: `class`, `dataset` {}, `style` {} (properties, custom ones too),
+ * `onclick` and the like as functions, any attribute; true writes it empty, false and null leave it
+ * out. `children`: nodes, texts, numbers, lists of those; null and false are left out.
+ *
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes<HTMLElementTagNameMap[K]>} [attributes]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/**
+ * The same for SVG.
+ *
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes<SVGElementTagNameMap[K]>} [attributes]
+ * @param {...Child} children
+ * @returns {SVGElementTagNameMap[K]}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/**
+ * @template {HTMLElement | SVGElement} E
+ * @param {E} element
+ * @param {object} attributes
+ * @param {Child[]} children
+ */
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "dataset") Object.assign(element.dataset, value);
+    else if (name === "style") setStyle(element, value);
+    else if (AS_PROPERTY.has(name)) Object.assign(element, { [name]: value });
+    else if (name === "href" || name === "src") setAddress(element, name, String(value));
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, ...children);
+  return element;
+}
+
+/**
+ * @param {HTMLElement | SVGElement} element
+ * @param {Record<string, string | number>} properties
+ */
+function setStyle(element, properties) {
+  for (const [name, value] of Object.entries(properties)) {
+    element.style.setProperty(name, String(value));
+  }
+}
+
+/**
+ * @param {Element} element
+ * @param {"href" | "src"} name
+ * @param {string} address
+ */
+function setAddress(element, name, address) {
+  if (!SAFE_ADDRESS.test(address)) throw new Error(`not an address of this page: ${address}`);
+  element.setAttribute(name, address);
+}
+
+/**
+ * Append nodes, texts, numbers and lists of those; the element.
+ *
+ * @template {Element} E
+ * @param {E} element
+ * @param {...Child} children
+ */
+export function append(element, ...children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(element, ...child);
+    else element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return element;
+}
+
+/**
+ * Take everything out, then append; the element.
+ *
+ * @template {Element} E
+ * @param {E} element
+ * @param {...Child} children
+ */
+export function replace(element, ...children) {
+  element.replaceChildren();
+  return append(element, ...children);
+}
+
+/**
+ * A text from a user, kept from turning the direction of what stands around it.
+ *
+ * @param {string | number} text
+ * @param {Attributes<HTMLElement>} [attributes]
+ */
+export const bdi = (text, attributes = {}) => el("bdi", { dir: "auto", ...attributes }, text);
+
+let serial = 0;
+
+/** An id that nothing else on the page has. */
+export const unique = (prefix = "id") => `${prefix}-${(serial += 1)}`;
+
+/**
+ * Give the focus to the first element in `root` that matches; whether there was one.
+ *
+ * @param {ParentNode | null | undefined} root
+ * @param {string} selector
+ */
+export function focusFirst(root, selector) {
+  /** @type {HTMLElement | null | undefined} */
+  const element = root?.querySelector(selector);
+  element?.focus();
+  return Boolean(element);
+}
