@@ -1,8 +1,8 @@
 """What `ghhc` takes on many points: seconds of each stage, seconds of 1,000 steps, memory.
 
-The points of whole fits lie in a mapped file. A step must not hang on the number of points and must
-grow with the number of nodes no faster than they do: steps are measured alone for that, by CPU time
-of one thread, which a busy machine changes least.
+The points of whole fits lie in a mapped file. The time of a step must not depend on the number of
+points and must grow with the number of nodes no faster than they do: so steps are also measured
+alone, by CPU time of one thread, which a busy machine changes least.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ def _steps(report: Report, case: Case) -> float:
         import torch
 
         from models.methods.hyperbolic.ball.descent import Descent
-        from models.methods.hyperbolic.ball.fit import effort_of
+        from models.methods.hyperbolic.ball.parameters import training_of
         from models.methods.hyperbolic.ball.pools import Pool
-        from models.methods.hyperbolic.ball.training import steps
-        from models.methods.hyperbolic.ball.triples import Sampled
+        from models.methods.hyperbolic.ball.training import take_steps
+        from models.methods.hyperbolic.ball.triples import PoolTriples
 
         torch.set_num_threads(1)
         rng = np.random.default_rng(0)
@@ -125,16 +125,16 @@ def _steps(report: Report, case: Case) -> float:
         points = _at_norm(rng.standard_normal((case.n_points, case.n_features)), 0.9)
         near = rng.integers(case.n_points, size=(case.n_points, 5), dtype=np.int32)
         pool = Pool(torch.from_numpy(points), near, np.arange(case.n_points))
-        effort = effort_of(GHHCParams())
+        effort = training_of(GHHCParams())
         mover = Descent(torch.from_numpy(nodes), "sgd", effort.learning_rate, effort.max_norm)
         no_others: Any = None
-        leaves = Sampled(no_others, pool, effort.batch_size, REPEATS, 0, 1)
+        triples = PoolTriples(no_others, pool, effort.batch_size, REPEATS, 0, 1)
         least = np.inf
         with torch.no_grad():
             for number in range(REPEATS):
-                leaves.begin(number, silent)
+                triples.begin_round(number, silent)
                 before = time.process_time()
-                steps(leaves, mover, effort, case.n_steps, [0, number], lambda step: None)
+                take_steps(triples, mover, effort, case.n_steps, [0, number], lambda step: None)
                 least = min(least, (time.process_time() - before) / case.n_steps)
         return float(least)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.conftest import Working
 from tests.app.routes.test_predictions import fit, predict
-from tests.models.methods.hyperbolic.test_ghhc_glove import N_TOPICS, PER_TOPIC, QUICK, planted
+from tests.models.methods.hyperbolic.documents_kit import N_TOPICS, PER_TOPIC, QUICK, planted
 
 LINES = {"Content-Type": "application/x-ndjson"}
 PARAMS = {**QUICK, "max_iter": 0, "n_passes": 10}

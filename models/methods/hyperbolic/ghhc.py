@@ -1,39 +1,39 @@
 """gHHC: a hierarchy as points of the Poincaré ball, moved by gradient steps.
 
-The nodes of a tree are points of the ball, those near its centre high in the tree; points of the
-data lie further out. Every point and node has as its parent the nearest node that lies nearer to
-the centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the
-points (`.seeding`), the best of `n_init` draws; then they are moved on triples of a point, one of
-its neighbours and another point, so that the first two come together deeper in the tree than with
-the third (`.losses`), in turn with steps that draw nodes to their parents and apart in norm. The
-tree is judged after every 100 steps, without labels (`.judging`), and the best one serves. Leaves
-hold the points that selected one node; what the tree's columns say is in `.extraction`.
+The nodes of a tree are points of the ball, those near its centre high in the tree; the points of
+the data lie further out. The parent of a point or node is the nearest node that lies nearer to the
+centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the points, the best of
+`n_init` draws (`ball.seeding`). They are then moved on triples of a point, one of its neighbours
+and another point, so that the first two meet deeper in the tree than with the third
+(`ball.losses`); in between, other steps draw nodes to their parents and apart in norm. The cost of
+the tree is measured after every 100 steps, without labels (`ball.tree_cost`), and the best tree is
+the result. A leaf holds the points that selected one node; `ball.extraction` describes the tree's
+columns.
 
 With the input `base` nodes start where an earlier job's ended, in the same ball. Several processes
-may take each step together (`processes`; `.ranks`), each for a part of its triples, and come to the
-same nodes but for rounding. A fit that diverges is stopped: its best nodes serve, with a warning,
-or where 'keep' is "last" it fails.
+may take each step together (`processes`), each for a part of its triples, and arrive at the same
+nodes up to rounding (`ball.process_group`). A fit that diverges is stopped: its best nodes are the
+result, with a warning, or it fails where 'keep' is "last".
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
-Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. Not from there: nodes
-start at midpoints ('placement': "order" as there), several draws of them (`n_init`: 1), the best
-tree is kept ('keep': "last"), a temperature below 1, means over a batch for sums, longer steps
-(`learning_rate` 0.01), norms apart without the factor of distance, by 1 ('structure': "distance",
-`gamma` not said), which make trees of lower cost on most sets. The authors' program: 'loss':
-"softplus", 'margin' 0.25, 'structure': "norms", 'mask': "nearest", 'max_norm' 0.8, 'placement':
-"order", 'seeding': "random", `structure_every` 250 and 25 steps then.
+Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. Defaults that depart
+from it, since they make trees of lower cost on most sets: nodes start at midpoints ('placement':
+"order" in the paper), from several draws (`n_init`: 1), the best tree is kept ('keep': "last"), the
+temperature is below 1, objectives are means over a batch instead of sums, steps are longer
+(`learning_rate` 0.01), and norms are kept apart by 1 without the factor of distance ('structure':
+"distance", `gamma` not stated). The authors' program: 'loss': "softplus", 'margin' 0.25,
+'structure': "norms", 'mask': "nearest", 'max_norm' 0.8, 'placement': "order", 'seeding': "random",
+`structure_every` 250 with 25 steps each time.
 
 Cost: O(B M D) a step for B = `batch_size` and M = `n_internal`, whatever the number of points N;
 the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000
-nodes); neighbours as `models.graphs.neighbours` for at most 131,072 points at a time, by an
-approximate index for more than 10,000 (`.pools`). Memory: those points in float32 four times, about
-100 B M values, and M^2 bytes for the seeds' tree; the rest is read by rows. `python -m bench
-hyperbolic` measures both.
+nodes); neighbours as in `models.graphs.neighbours`, for at most 131,072 points at a time and by an
+approximate index for more than 10,000 (`ball.pools`). Memory: those points in float32 four times,
+about 100 B M values, and M^2 bytes for the tree over the seeds; the rest is read by rows.
+`python -m bench hyperbolic` measures both.
 """
 
 from __future__ import annotations
-
-from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -43,148 +43,70 @@ from models.data import Data, Earlier
 from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.parameters import Params, Seed
+from models.methods.hyperbolic.ball.effort import GHHCEffort
+from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
+from models.parameters import Seed
 from models.tree.tree import Tree
 
 
-class GHHCParams(Params):
-    n_internal: int = Field(
-        64,
-        ge=3,
-        le=200_000,
-        description=(
-            "Number of nodes of the tree that are moved, seeds included; those that no point needs "
-            "are left out of it."
-        ),
-    )
-    scaling: Literal["unit", "largest", "none"] = Field(
-        "unit",
-        description=(
-            "How features become points of the ball, about their mean: 'unit' each at norm "
-            "'point_norm', so that directions count; 'largest' all divided by one number, the "
-            "farthest at 'point_norm'; 'none' they are such points, of norm below 1."
-        ),
-    )
-    point_norm: float = Field(
-        0.9, ge=0.01, le=0.99999, description="Norm of points, for 'unit' and 'largest'."
-    )
-    max_norm: float = Field(
-        0.95, ge=0.01, le=0.99999, description="Largest norm of a node; beyond it is cut to that."
-    )
-    seeding: Literal["k-means", "k-means++", "afk-mc2", "random", "points"] = Field(
-        "k-means",
-        description=(
-            "What nodes start from: half of them are seeds, which the others join by average "
-            "linkage. Seeds are the centres of 'k-means', or points: drawn far apart as k-means "
-            "begins ('k-means++', or 'afk-mc2' without looking at all points), or at 'random'. "
-            "'points': all nodes are random points."
-        ),
-    )
-    placement: Literal["midpoint", "order"] = Field(
-        "midpoint",
-        description=(
-            "Where nodes start: at the hyperbolic 'midpoint' of the points under them, or by the "
-            "'order' of merges, the j-th of S seeds at norm log(S - j) / log S."
-        ),
-    )
-    n_init: int = Field(
-        8, ge=1, le=1000, description="Draws of seeds; the one that makes the best tree serves."
-    )
-    n_neighbors: int = Field(
-        5, ge=1, le=1000, description="Nearest neighbours that a point forms triples with."
-    )
-    batch_size: int = Field(100, ge=1, le=100_000, description="Triples of a step.")
-    max_iter: int = Field(5000, ge=0, le=10_000_000, description="Steps on triples.")
-    learning_rate: float = Field(0.05, gt=0, le=1e6, description="Step length.")
-    optimizer: Literal["sgd", "adam"] = Field(
-        "sgd", description="Riemannian gradient descent, or Riemannian Adam."
-    )
-    loss: Literal["sigmoid", "softplus"] = Field(
-        "sigmoid", description="What the scores of triples go through."
-    )
-    temperature: float = Field(
-        0.1,
-        ge=1e-3,
-        le=1e3,
-        description="What dissimilarities are divided by where ancestors are likely or not.",
-    )
-    noise: float = Field(
-        1.0, ge=0, le=100, description="Gumbel noise there, in temperatures; 0 for none."
-    )
-    mask: Literal["likeliest", "nearest"] = Field(
-        "nearest",
-        description=(
-            "Which node two points have for ancestor that the third may not share: the "
-            "'likeliest' with the noise, or the 'nearest' without."
-        ),
-    )
-    margin: float = Field(
-        0.0, ge=0, le=100, description="Margin between norms in all dissimilarities of triples."
-    )
-    structure: Literal["distance", "norms"] = Field(
-        "norms",
-        description=(
-            "What steps on nodes and their parents lower: the 'distance' weighted by how much the "
-            "norms break the margin 'gamma', or that of the 'norms' alone."
-        ),
-    )
-    gamma: float = Field(1.0, ge=0, le=100, description="Margin between norms in those steps.")
-    structure_every: int = Field(
-        1,
-        ge=0,
-        le=1_000_000,
-        description="Steps on triples to one on nodes and their parents; 0 for none of those.",
-    )
-    keep: Literal["best", "last"] = Field(
-        "best", description="Which nodes serve: those that made the 'best' tree, or the 'last'."
-    )
-    device: Literal["cpu", "cuda"] = Field(
-        "cpu", description="Where it is computed: on the processor, or on a GPU."
-    )
+class GHHCParams(BallParams):
     processes: int = Field(
         1,
         ge=1,
         le=64,
         description=(
-            "Processes that take each step together, all for a part of its triples: the result is "
-            "the same but for rounding. With 'cuda' each has a GPU of its own; else they share the "
-            "threads that a job has."
+            "Number of processes that take each step together, each for a part of its triples; "
+            "the result is the same up to rounding. With 'cuda' each has a GPU of its own; "
+            "otherwise they share the threads of the job."
         ),
     )
     seed: Seed = 0
 
 
+def effort_of(params: GHHCParams) -> GHHCEffort:
+    """The fit that parameters ask for, as plain values."""
+    return GHHCEffort(
+        scaling=params.scaling,
+        point_norm=params.point_norm,
+        n_neighbors=params.n_neighbors,
+        device=params.device,
+        n_processes=params.processes,
+        seeding=seeding_of(params),
+        training=training_of(params),
+    )
+
+
 class GHHC(Method[GHHCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "ghhc"
-    title: ClassVar = "gHHC"
-    family: ClassVar = "hyperbolic"
-    paper: ClassVar = Paper(
+    id = "ghhc"
+    title = "gHHC"
+    family = "hyperbolic"
+    paper = Paper(
         "Gradient-based Hierarchical Clustering using Continuous Representations of Trees in "
         "Hyperbolic Space",
         2019,
         "KDD",
     )
-    Params: ClassVar = GHHCParams
-    inputs: ClassVar = {
+    Params = GHHCParams
+    inputs = {
         "features": Input(by_rows=True, description="One row per point."),
         "base": Input(
             required=False,
             description=(
-                "An earlier job of this method: nodes start where its ended, and features are "
-                "scaled as there. The tree is over the points of this job."
+                "An earlier job of this method: nodes start where its nodes ended, and features "
+                "are scaled as there. The tree is over the points of this job."
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Lower 'n_internal', 'batch_size' or 'processes'."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_internal": 9, "max_iter": 100, "n_init": 2}
+    outputs = ("tree", "model")
+    advice = "Lower 'n_internal', 'batch_size' or 'processes'."
+    resumes = True
+    example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
         from models.methods.hyperbolic.ball.pools import bytes_held
-        from models.methods.hyperbolic.ball.process_group import BYTES
+        from models.methods.hyperbolic.ball.process_group import PROCESS_BYTES
         from models.methods.hyperbolic.ball.seeding import n_seeds
 
         if len(shapes.get("features", ())) != 2:
@@ -193,10 +115,10 @@ class GHHC(Method[GHHCParams]):
         n_nodes, seeds = params.n_internal, n_seeds(params.n_internal)
         steps = 4 * 100 * min(params.batch_size, 100_000) * n_nodes + 64 * n_nodes * n_features
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
-        on_device = 0 if params.device == "cuda" else steps
-        others = BYTES * (params.processes - 1)
+        on_processor = 0 if params.device == "cuda" else steps
+        followers = PROCESS_BYTES * (params.processes - 1)
         pool = bytes_held(n_points, n_features, params.n_neighbors)
-        return pool + max(on_device + others, seeding) + 40 * n_points
+        return pool + max(on_processor + followers, seeding) + 40 * n_points
 
     def _check(self, data: Data, params: GHHCParams) -> None:
         require(params.device)
@@ -211,13 +133,13 @@ class GHHC(Method[GHHCParams]):
     def _fit(self, data: Data, params: GHHCParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.methods.hyperbolic.ball.fit import fitted
+        from models.methods.hyperbolic.ball.fit import fit
 
         with threadpool_limits(run.threads), computing(run.threads):
-            return fitted(data, params, run)
+            return fit(data.rows("features"), data.earlier(), effort_of(params), run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the parent by eq. 4; of a node the probability of the leaves under it."""
+        """The leaf of the parent by eq. 4; a node has the probability of the leaves under it."""
         from models.methods.hyperbolic.ball.placing import place
 
         return place(model, tree, data.rows("features"))
@@ -244,7 +166,8 @@ def _check_processes(params: GHHCParams) -> None:
             )
 
 
-_AS_BEFORE = ("n_internal", "scaling", "point_norm")
+_UNCHANGED = ("n_internal", "scaling", "point_norm")
+"""Parameters that must be those of the job in `base`."""
 
 
 def _check_base(earlier: Earlier, data: Data, params: GHHCParams) -> None:
@@ -254,7 +177,7 @@ def _check_base(earlier: Earlier, data: Data, params: GHHCParams) -> None:
         )
     require_width(data.rows("features"), earlier.state["nodes"].shape[1])
     before = GHHCParams.model_validate(earlier.params)
-    for name in _AS_BEFORE:
+    for name in _UNCHANGED:
         if getattr(before, name) != getattr(params, name):
             raise UsageError(
                 f"Parameter {name!r} is {getattr(params, name)!r}; the job in 'base' had "

@@ -1,28 +1,27 @@
 """gHHC with GloVe: vectors of words and a tree over the words, learned together.
 
 GloVe finds vectors whose products are the logarithms of how often words occur near each other
-(`words.vectors`). About their mean and scaled they are points of the Poincaré ball; nodes of
-a tree start among them as for `ghhc`. Then nodes move by the tree's loss (eq. 15 and 17), and words
-by it and by GloVe's loss at once (eq. 21), contexts and biases by GloVe's alone
-(`words.words_torch`). Each word is a leaf; words that select one node are side by side below it.
-From documents, co-occurrences are counted first, two words d apart, `window` at most, counting
-1 / d (`models.text`). The model has the vectors: `words`, the points of the ball, `contexts`,
-`bias`, `context_bias`, in the order of the words, and `embedding`, the nodes.
+(`words.vectors`). About their mean and scaled, they are points of the Poincaré ball; nodes of a
+tree start among them as in `ghhc`. Then nodes move by the tree's losses (eq. 15 and 17), words by
+eq. 15 and by GloVe's loss at once (eq. 21), contexts and biases by GloVe's alone
+(`words.words_torch`). Each word is a leaf; words that selected one node are side by side below it.
+Documents are first turned into counts of co-occurrences: two words d apart, `window` at most, count
+1 / d (`models.documents`). The model holds the vectors, in the order of the words: `words`, the
+points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nodes.
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
 Continuous Representations of Trees in Hyperbolic Space" (2019), §5; Pennington, Socher and Manning,
-"GloVe: Global Vectors for Word Representation" (2014). Not from there: what `models.methods.
-hyperbolic.ghhc` names, vectors learned alone first, and `problem_weight`.
+"GloVe: Global Vectors for Word Representation" (2014). Not from there: what
+`models.methods.hyperbolic.ghhc` names, vectors that are learned alone first, and `problem_weight`.
 
-Cost: O(P D) each of `n_passes` for P pairs of words that occur; O(V D + B M D) a step for V words,
-B = `batch_size`, M = `n_internal`; neighbours of words after every 1,000 steps; documents of T
-words O(T `window`). Memory: 90 bytes a pair, about 130 V D bytes, and the documents.
+Cost: O(P D) for each of `n_passes` over P pairs of words that occur; O(V D + B M D) a step for V
+words, B = `batch_size`, M = `n_internal`; neighbours of words after every 1,000 steps; for
+documents of T words O(T `window`). Memory: 90 bytes a pair, about 130 V D bytes, and the documents.
 """
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import scipy.sparse as sp
 from pydantic import Field
@@ -32,50 +31,56 @@ from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.hyperbolic.ghhc import GHHCParams
-from models.parameters import Params
+from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
+from models.methods.hyperbolic.words.effort import GloveEffort
+from models.parameters import Params, Seed
+from models.progress import subprogress
 from models.tree.tree import Tree
 
 _PAIR_BYTES = 90
-"""What a pair of words that occurs takes while pairs are put in order, and what is kept of it."""
+"""Memory of a pair of words that occurs, while pairs are put in order and after."""
 
 
-def _as_ghhc(name: str) -> Any:
-    """A parameter that is the same there."""
-    return copy(GHHCParams.model_fields[name])
+class WordParams(Params):
+    """What words are, and how their vectors are learned."""
 
-
-class GHHCGloveParams(Params):
     min_count: int = Field(
         5,
         ge=1,
         le=1_000_000_000,
-        description="How often a word of the documents must occur to be one.",
+        description="Words of the documents that occur less often are left out.",
     )
     max_words: int = Field(
         10_000,
         ge=2,
         le=1_000_000,
-        description="Most words of the documents; the most frequent ones are kept.",
+        description="Largest number of words of the documents; the most frequent are kept.",
     )
     window: int = Field(
         10,
         ge=1,
         le=1000,
-        description="How far apart words of a document may be to occur together, in words.",
+        description=(
+            "Largest distance, in words, at which two words of a document occur together."
+        ),
     )
-    n_dimensions: int = Field(50, ge=2, le=1000, description="Dimensions of vectors and ball.")
+    n_dimensions: int = Field(
+        50, ge=2, le=1000, description="Dimensions of the vectors and of the ball."
+    )
     x_max: float = Field(
-        100.0, gt=0, le=1e12, description="Count from which on a pair of words has full weight."
+        100.0, gt=0, le=1e12, description="Count from which a pair of words has full weight."
     )
     exponent: float = Field(
-        0.75, ge=0, le=10, description="Below 'x_max' it has (count / x_max) to this power."
+        0.75,
+        ge=0,
+        le=10,
+        description="A pair with a lower count has the weight (count / x_max) to this power.",
     )
     n_passes: int = Field(
         50,
         ge=1,
         le=100_000,
-        description="Passes over all pairs in which vectors are learned without the tree.",
+        description="Number of passes over all pairs that learn vectors without the tree.",
     )
     vector_learning_rate: float = Field(
         0.05, gt=0, le=100, description="Step length of AdaGrad in those passes."
@@ -84,97 +89,109 @@ class GHHCGloveParams(Params):
         0.001,
         ge=0,
         le=1e3,
-        description="Step length of words, contexts and biases along with the tree; 0: they stay.",
+        description=(
+            "Step length of words, contexts and biases along with the tree; 0 leaves them as they "
+            "are."
+        ),
     )
     problem_weight: float = Field(
         1.0,
         ge=0,
         le=1e12,
-        description="What GloVe's loss, a mean over pairs, is multiplied by beside the tree's.",
+        description="Factor of GloVe's loss, a mean over pairs, beside the tree's loss.",
     )
-    n_internal: int = _as_ghhc("n_internal")
+
+
+class GHHCGloveParams(BallParams, WordParams):
     scaling: Literal["largest", "unit"] = Field(
         "unit",
         description=(
-            "How vectors become points of the ball, about their mean: 'largest' all divided by one "
-            "number, the farthest at 'point_norm', which changes no product; 'unit' each at "
-            "'point_norm', so that the rest of the fit must make up for it."
+            "How vectors become points of the ball, about their mean: 'largest' divides all by one "
+            "number, which puts the farthest at 'point_norm' and changes no product; 'unit' puts "
+            "each at 'point_norm', so that the rest of the fit must make up for it."
         ),
     )
     point_norm: float = Field(
-        0.9, ge=0.01, le=0.99999, description="Norm that the farthest or all words start at."
+        0.9,
+        ge=0.01,
+        le=0.99999,
+        description="Norm at the start of the farthest word, or of all words.",
     )
     max_norm: float = Field(
         0.95,
         ge=0.01,
         le=0.99999,
-        description="Largest norm of a node or word; beyond it is cut to that.",
+        description=(
+            "Largest norm of a node or word; a node or word beyond it is brought back to it."
+        ),
     )
-    seeding: Literal["k-means", "k-means++", "afk-mc2", "random", "points"] = _as_ghhc("seeding")
-    placement: Literal["midpoint", "order"] = _as_ghhc("placement")
-    n_init: int = _as_ghhc("n_init")
-    n_neighbors: int = _as_ghhc("n_neighbors")
-    batch_size: int = _as_ghhc("batch_size")
-    max_iter: int = _as_ghhc("max_iter")
-    learning_rate: float = _as_ghhc("learning_rate")
-    optimizer: Literal["sgd", "adam"] = _as_ghhc("optimizer")
-    loss: Literal["sigmoid", "softplus"] = _as_ghhc("loss")
-    temperature: float = _as_ghhc("temperature")
-    noise: float = _as_ghhc("noise")
-    mask: Literal["likeliest", "nearest"] = _as_ghhc("mask")
-    margin: float = _as_ghhc("margin")
-    structure: Literal["distance", "norms"] = _as_ghhc("structure")
-    gamma: float = _as_ghhc("gamma")
-    structure_every: int = _as_ghhc("structure_every")
-    keep: Literal["best", "last"] = _as_ghhc("keep")
-    device: Literal["cpu", "cuda"] = _as_ghhc("device")
-    seed: int = _as_ghhc("seed")
+    seed: Seed = 0
+
+
+def effort_of(params: GHHCGloveParams) -> GloveEffort:
+    """The fit that parameters ask for, as plain values."""
+    return GloveEffort(
+        x_max=params.x_max,
+        exponent=params.exponent,
+        n_dimensions=params.n_dimensions,
+        n_passes=params.n_passes,
+        vector_learning_rate=params.vector_learning_rate,
+        word_learning_rate=params.word_learning_rate,
+        problem_weight=params.problem_weight,
+        scaling=params.scaling,
+        point_norm=params.point_norm,
+        n_neighbors=params.n_neighbors,
+        device=params.device,
+        seeding=seeding_of(params),
+        training=training_of(params),
+    )
 
 
 class GHHCGlove(Method[GHHCGloveParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "ghhc-glove"
-    title: ClassVar = "gHHC with GloVe"
-    family: ClassVar = "hyperbolic"
-    paper: ClassVar = Paper(
+    id = "ghhc-glove"
+    title = "gHHC with GloVe"
+    family = "hyperbolic"
+    paper = Paper(
         "Gradient-based Hierarchical Clustering using Continuous Representations of Trees in "
         "Hyperbolic Space",
         2019,
         "KDD",
     )
-    Params: ClassVar = GHHCGloveParams
-    inputs: ClassVar = {
+    Params = GHHCGloveParams
+    inputs = {
         "graph": Input(
             required=False,
             sparse=True,
             description=(
                 "Counts of words that occur together: a square symmetric matrix, dense or sparse, "
-                "a row and a column for each word. Of new rows: of each how often it occurs with "
-                "each of these words."
+                "with a row and a column for each word. A new row counts how often a new word "
+                "occurs with each of these words."
             ),
         ),
         "documents": Input(
             required=False,
             description=(
-                "Texts of which words and counts are taken; of new ones, each is placed by its "
-                "words."
+                "Texts that words and counts are taken from; a new text is placed by its words."
             ),
         ),
         "names": Input(
             required=False,
             fit_only=True,
-            description="With 'graph' the words, one for each row; documents have their own.",
+            description=(
+                "The words, one for each row of 'graph'; words of documents are their own names."
+            ),
         ),
     }
-    one_of: ClassVar = ("graph", "documents")
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = (
+    one_of = ("graph", "documents")
+    outputs = ("tree", "model")
+    advice = (
         "Keep fewer words (for documents 'max_words', 'min_count', 'window'), or lower "
         "'n_dimensions', 'n_internal' or 'batch_size'."
     )
-    resumes: ClassVar = True
-    example: ClassVar = {
+    resumes = True
+    example = {
         "n_internal": 9,
         "n_dimensions": 10,
         "n_passes": 20,
@@ -198,9 +215,9 @@ class GHHCGlove(Method[GHHCGloveParams]):
             n_words = min(n_words, 200 * shapes["documents"][0])
         n_nodes, seeds = params.n_internal, n_seeds(params.n_internal)
         steps = 4 * 100 * min(params.batch_size, 100_000) * n_nodes
-        on_device = 0 if params.device == "cuda" else steps
+        on_processor = 0 if params.device == "cuda" else steps
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
-        return 130 * n_words * params.n_dimensions + max(on_device, seeding) + stored
+        return 130 * n_words * params.n_dimensions + max(on_processor, seeding) + stored
 
     def _check(self, data: Data, params: GHHCGloveParams) -> None:
         require(params.device)
@@ -220,13 +237,20 @@ class GHHCGlove(Method[GHHCGloveParams]):
     def _fit(self, data: Data, params: GHHCGloveParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.methods.hyperbolic.words.fit import fitted, read
+        from models.methods.hyperbolic.words.documents import count_words
+        from models.methods.hyperbolic.words.fit import fit
         from models.methods.hyperbolic.words.pairs import checked
 
         facts: dict[str, Any] = {}
         warnings: tuple[str, ...] = ()
         if "documents" in data:
-            names, counts, warnings = read(_documents(data), params, run)
+            names, counts, warnings = count_words(
+                _documents(data),
+                params.min_count,
+                params.max_words,
+                params.window,
+                subprogress(run.progress, 0.0, 0.06),
+            )
             _require_words(len(names), params, "documents", "word(s) that occur near another")
             facts["vocabulary"] = names
         else:
@@ -234,10 +258,10 @@ class GHHCGlove(Method[GHHCGloveParams]):
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
         self.check_size({"pairs": (counts.nnz,)}, params, memory.available())
         with threadpool_limits(run.threads), computing(run.threads):
-            return fitted(counts, names, params, run, facts, warnings)
+            return fit(counts, names, effort_of(params), run, facts, warnings)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the word that explains counts best, or is nearest to a document's words."""
+        """The leaf of the word that explains counts best, or is nearest to a document's words."""
         from models.methods.hyperbolic.words.placing import place, place_documents
 
         if "graph" in data:
@@ -249,17 +273,18 @@ class GHHCGlove(Method[GHHCGloveParams]):
                 code="wrong-input",
                 role="documents",
             )
-        return place_documents(model, tree, _counted(_documents(data), model))
+        return place_documents(model, tree, _word_counts(_documents(data), model))
 
 
 def _documents(data: Data) -> list[str]:
-    found = data.names("documents")
-    if not found:
+    documents = data.names("documents")
+    if not documents:
         raise UsageError("Input 'documents' has no documents.", code="empty", role="documents")
-    return found
+    return documents
 
 
-def _counted(documents: list[str], model: Model) -> sp.csr_array:
+def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
+    """(n_documents, V) how often each word of the model occurs in each document."""
     from models.documents.counts import of_documents
     from models.documents.vocabulary import numbered
 

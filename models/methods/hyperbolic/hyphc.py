@@ -1,15 +1,15 @@
 """HypHC: leaves moved in the Poincaré ball so that their tree has a low cost of Dasgupta.
 
-Every point is a leaf in the ball. How deep two leaves part is the distance from the origin to their
-lowest common ancestor, the point of the geodesic between them nearest to it
-(`leaves.ancestors`). Of three leaves the two that part deepest are merged first, which
-Dasgupta's cost asks for their similarities; with a softmax over the three depths that cost has
-gradients (`.objective`), which leaves are moved along on triples drawn at random (`.triples`,
-`.training`). The tree is decoded from the leaves greedily: the deepest pair merges first
-(`.decoding`). It is decoded and its discrete cost measured after every round of steps; the best
-tree of `n_init` runs serves.
+Every point is a leaf in the ball. The depth at which two leaves part is the distance from the
+origin to their lowest common ancestor, the point nearest to it on the geodesic between them
+(`leaves.ancestors`). Of three leaves, the two with the deepest ancestor merge first; Dasgupta's
+cost asks for the most similar two. With a softmax over the three depths that cost has gradients
+(`leaves.objective`), and leaves move along these on triples drawn at random (`leaves.triples`,
+`leaves.training`). The tree is decoded from the leaves greedily: the pair with the deepest ancestor
+merges first (`leaves.decoding`). After every round of steps it is decoded and its discrete cost
+measured; the result is the best tree of `n_init` runs.
 
-The height of a node is how far, along the radius, it lies above the leaves.
+The height of a node is its distance, along the radius, above the leaves.
 
 Source: Chami, Gu, Chatziafratis and Ré, "From Trees to Continuous Embeddings and Back: Hyperbolic
 Hierarchical Clustering" (2020). Not from there: the radius that all leaves share grows on a
@@ -19,14 +19,15 @@ point most similar to them.
 
 Cost: O(B (D + d)) a step for B = `batch_size` and d = `dimension`, and O(N d) for N points;
 O(N log N + N D) after every round of max(10, N / 50) steps, for 'cosine'. Memory: the features
-twice, about 40 B (D + 8) bytes and 100 N d; a matrix of similarities is read in place, and never
-made.
+twice, about 40 B (D + 8) bytes and 100 N d; a matrix of similarities is read in place and never
+copied.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from models.checks import require_points, require_squares
@@ -34,116 +35,141 @@ from models.data import Data, require_finite
 from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.parameters import Params, Seed
+from models.methods.hyperbolic.leaves.effort import LeafEffort, steps_of_round, triples_of_step
+from models.parameters import Device, Params, Seed
 from models.tree.tree import Tree
-
-
-def triples_of_step(batch_size: int | None, n_points: int) -> int:
-    """The batch size as given, or what comes with so many points: fewer leave steps to chance."""
-    return max(1024, min(4 * n_points, 65_536)) if batch_size is None else batch_size
 
 
 class HypHCParams(Params):
     affinity: Literal["cosine", "rbf"] = Field(
         "cosine",
         description=(
-            "Similarity of the features' rows: 'cosine' is (1 + cos) / 2, 'rbf' exp(-gamma d^2). "
-            "With the input 'similarity' it has no meaning."
+            "Similarity of rows of features: 'cosine' is (1 + cos) / 2, 'rbf' exp(-gamma d^2). "
+            "Applies to the input 'features' only."
         ),
     )
     gamma: float | None = Field(
         None,
         gt=0,
         le=1e12,
-        description="Of 'rbf'; default: 1 / (2 s^2), s^2 the mean of d^2 over all pairs.",
+        description=(
+            "Gamma of 'rbf'; default: 1 / (2 s^2), with s^2 the mean of d^2 over all pairs."
+        ),
     )
     dimension: int = Field(
         2,
         ge=2,
         le=64,
-        description="Dimensions of the ball; with 2, decoding is fastest and trees can be drawn.",
+        description=(
+            "Dimensions of the ball; with 2, decoding is fastest and the ball can be drawn."
+        ),
     )
     n_init: int = Field(
-        8, ge=1, le=1000, description="Number of runs from random leaves; the best tree serves."
+        8,
+        ge=1,
+        le=1000,
+        description="Number of runs from random leaves; the best tree is the result.",
     )
-    max_iter: int = Field(1500, ge=0, le=10_000_000, description="Most steps of a run.")
+    max_iter: int = Field(
+        1500, ge=0, le=10_000_000, description="Largest number of steps of a run."
+    )
     patience: int = Field(
         75,
         ge=1,
         le=1_000_000,
         description=(
             "A run ends after so many rounds without a better tree. A round is 10 steps, for more "
-            "than 500 points one for each 50 of them, and at most 'max_iter' / 20."
+            "than 500 points one step for each 50 of them, and at most 'max_iter' / 20."
         ),
     )
     batch_size: int | None = Field(
         None,
         ge=1,
         le=1_000_000,
-        description="Triples of a step; default: four for each point, 1,024 to 65,536.",
+        description=(
+            "Number of triples in a step; default: four for each point, between 1,024 and 65,536."
+        ),
     )
     learning_rate: float = Field(
-        0.2, gt=0, le=1e3, description="Length of a step, in the ball's own distance."
+        0.2, gt=0, le=1e3, description="Length of a step, in the distance of the ball."
     )
     temperature: float = Field(
         0.05,
         ge=1e-4,
         le=1e3,
-        description="What depths are divided by where it is decided which two of three part last.",
+        description="Divisor of depths in the choice of the two of three leaves that merge first.",
     )
     final_temperature: float = Field(
-        0.05, ge=1e-4, le=1e3, description="What it has come to at the end, each step by a factor."
+        0.05,
+        ge=1e-4,
+        le=1e3,
+        description="Temperature at the end; it changes by the same factor in each step.",
     )
     max_norm: float = Field(
         0.999,
         ge=0.1,
         le=0.999999,
-        description="Norm that leaves have in the ball at the end; higher, the more points.",
+        description="Norm of the leaves at the end; higher for more points.",
     )
-    device: Literal["cpu", "cuda"] = Field(
-        "cpu", description="Where it is computed: on the processor, or on a GPU."
-    )
+    device: Device = "cpu"
     seed: Seed = 0
+
+
+def effort_of(params: HypHCParams, n_points: int) -> LeafEffort:
+    """How the leaves of so many points are moved, as plain values."""
+    return LeafEffort(
+        dimension=params.dimension,
+        n_init=params.n_init,
+        max_iter=params.max_iter,
+        round_size=steps_of_round(params.max_iter, n_points),
+        patience=params.patience,
+        batch_size=triples_of_step(params.batch_size, n_points),
+        learning_rate=params.learning_rate,
+        temperature=params.temperature,
+        final_temperature=params.final_temperature,
+        max_norm=params.max_norm,
+        device=params.device,
+    )
 
 
 class HypHC(Method[HypHCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hyphc"
-    title: ClassVar = "HypHC"
-    family: ClassVar = "hyperbolic"
-    paper: ClassVar = Paper(
+    id = "hyphc"
+    title = "HypHC"
+    family = "hyperbolic"
+    paper = Paper(
         "From Trees to Continuous Embeddings and Back: Hyperbolic Hierarchical Clustering",
         2020,
         "NeurIPS",
     )
-    Params: ClassVar = HypHCParams
-    inputs: ClassVar = {
+    Params = HypHCParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "similarity": Input(
             required=False,
             description=(
-                "Square symmetric matrix of similarities between points; of new points one row "
-                "each, a column for each point of the fit."
+                "Square symmetric matrix of similarities between points. A new point has one row, "
+                "with a column for each point of the fit."
             ),
         ),
         "names": Input(required=False, description="One name per point."),
     }
-    one_of: ClassVar = ("features", "similarity")
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Lower 'batch_size', or give 'features' in place of a matrix."
-    resumes: ClassVar = True
-    example: ClassVar = {"max_iter": 100, "n_init": 2, "batch_size": 256}
+    one_of = ("features", "similarity")
+    outputs = ("tree", "model")
+    advice = "Lower 'batch_size', or give 'features' instead of a matrix."
+    resumes = True
+    example = {"max_iter": 100, "n_init": 2, "batch_size": 256}
 
     def _memory(self, shapes: Shapes, params: HypHCParams) -> int:
         role = next((role for role in self.one_of if role in shapes), None)
         if role is None or len(shapes[role]) != 2:
             return 0
         n_points, n_columns = shapes[role]
-        wide = 8 if role == "similarity" else 8 + n_columns
+        width = 8 if role == "similarity" else 8 + n_columns
         held = 0 if role == "similarity" else 20 * n_points * n_columns
         batch = triples_of_step(params.batch_size, n_points)
-        steps = 0 if params.device == "cuda" else 40 * batch * wide
+        steps = 0 if params.device == "cuda" else 40 * batch * width
         return held + steps + n_points * (100 * params.dimension + 400)
 
     def _check(self, data: Data, params: HypHCParams) -> None:
@@ -151,8 +177,8 @@ class HypHC(Method[HypHCParams]):
         role = next(role for role in self.one_of if role in data)
         values = require_points(data, role)
         if role == "similarity":
-            for parameter, usual in (("affinity", "cosine"), ("gamma", None)):
-                if getattr(params, parameter) != usual:
+            for parameter, default in (("affinity", "cosine"), ("gamma", None)):
+                if getattr(params, parameter) != default:
                     raise UsageError(
                         f"Parameter {parameter!r} applies to the input 'features'; leave it out "
                         "when 'similarity' is given.",
@@ -183,13 +209,30 @@ class HypHC(Method[HypHCParams]):
     def _fit(self, data: Data, params: HypHCParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.methods.hyperbolic.leaves.fit import fitted
+        from models.methods.hyperbolic.leaves.fit import fit
+        from models.methods.hyperbolic.leaves.similarity import (
+            FeatureSimilarity,
+            MatrixSimilarity,
+            Similarity,
+        )
 
         with threadpool_limits(run.threads), computing(run.threads):
-            return fitted(data, params, run)
+            run.progress(0.02, "preparing similarities")
+            similarity: Similarity
+            if "features" in data:
+                features = np.asarray(data.dense("features"))
+                similarity = FeatureSimilarity(
+                    features, params.affinity, params.gamma, params.device
+                )
+            else:
+                matrix = np.asarray(data.dense("similarity"))
+                similarity = MatrixSimilarity(matrix, params.device)
+            n_points = len(similarity.order)
+            names = data.leaf_names(n_points, "point")
+            return fit(similarity, names, effort_of(params, n_points), run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the most similar point; of a node the probability of the leaves under it."""
+        """The leaf of the most similar point; a node has the probability of the leaves under it."""
         from models.methods.hyperbolic.leaves.placing import place
 
         return place(model, tree, data)

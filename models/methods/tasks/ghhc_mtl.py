@@ -3,38 +3,39 @@
 A task is a point of the Poincaré ball: its weights, intercept included, less those of one regressor
 of all rows (`regression.points`). Tasks and the nodes of a tree over them are moved together by
 the sum of the tasks' losses and gHHC's losses of triples of tasks, which draw a task to the nodes
-it has in common with others like it (`regression.joint`). Features and numbers to predict are
-scaled by their mean and deviation over all rows first. Leaves of the tree are the tasks.
+it has in common with similar tasks (`regression.joint`). Features and numbers to predict are
+first scaled by their mean and deviation over all rows. The leaves of the tree are the tasks.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
 `explained_variance`, 1 less the mean squared error over the variance of the targets, or
-`classification_accuracy` and `held_out_log_likelihood`. Of the rows fitted to the names end in
-`_fitted`.
+`classification_accuracy` and `held_out_log_likelihood`. Metrics of the rows fitted to have names
+that end in `_fitted`.
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
 Continuous Representations of Trees in Hyperbolic Space" (2019), §5, eq. 21. Not from there: tasks
 start at ridge (logistic) regressors about that of all rows, which is the centre of the ball; each
-step looks at all rows, or 16,384, rather than at one of each task of a triple; `sharing` weighs the
+step looks at all rows, or 16,384, instead of one for each task of a triple; `sharing` weighs the
 tree's losses, and it and the number of steps are chosen on folds of rows; tasks move by Riemannian
-Adam; and what `ghhc` has that the paper has not.
+Adam; and the departures of `ghhc`.
 
 Cost: O(B M Q + N Q) a step for B = `batch_size`, M = `n_internal` and Q = D + 1 columns, times the
-number of classes where they are more than two; in all `max_iter` (3 `n_folds` + 1) steps at most,
+number of classes if they are more than two; `max_iter` (3 `n_folds` + 1) steps at most in total,
 a few milliseconds each. Memory: five copies of the features in double precision and about 100 B M
 values.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from models.data import Data
 from models.device import computing
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.tasks.regression.effort import GHHCMTLEffort, JointEffort
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
-from models.methods.tasks.regression.serving import place
+from models.methods.tasks.regression.result import place
 from models.methods.tasks.regression.table import check
 from models.tree.tree import Tree
 
@@ -48,59 +49,83 @@ class GHHCMTLParams(TaskParams):
         ge=1e-3,
         le=1e6,
         description=(
-            "How much the tree's losses count against the rows' negative log-likelihood per task: "
-            "the larger, the more alike are tasks under one node. None: 10, 30 or 100, and the "
-            "number of steps up to 'max_iter', by the loss on folds of rows."
+            "Weight of the tree's losses against the rows' negative log-likelihood per task: the "
+            "larger, the more alike are tasks under one node. None: 10, 30 or 100, chosen with the "
+            "number of steps up to 'max_iter' by the loss on folds of rows."
         ),
     )
-    n_folds: int = Field(3, ge=2, le=20, description="Folds of rows to choose by.")
+    n_folds: int = Field(3, ge=2, le=20, description="Number of folds of rows to choose by.")
     n_internal: int | None = Field(
         None,
         ge=3,
         le=200_000,
         description=(
-            "Number of nodes of the tree that are moved; those that no task needs are left out of "
-            "it. None: half as many as there are tasks and one, at most 500."
+            "Number of nodes that are moved. The tree leaves out those that no task needs. None: "
+            "one more than half the number of tasks, at most 500."
         ),
     )
     n_init: int = Field(
         8,
         ge=0,
         le=1000,
-        description="Draws of new nodes for the tree, once tasks are where they stay.",
+        description="Number of new draws of nodes for the tree, after the tasks have stopped.",
     )
-    max_iter: int = Field(200, ge=0, le=1_000_000, description="Steps, at most.")
-    batch_size: int = Field(100, ge=1, le=100_000, description="Triples of a step.")
+    max_iter: int = Field(200, ge=0, le=1_000_000, description="Largest number of steps.")
+    batch_size: int = Field(100, ge=1, le=100_000, description="Number of triples in a step.")
     learning_rate: float = Field(0.01, gt=0, le=1e6, description="Step length.")
     n_neighbors: int = Field(
         3, ge=1, le=1000, description="Nearest tasks that a task forms triples with."
     )
     point_norm: float = Field(
-        0.7, ge=0.01, le=0.99, description="Norm of the point of the farthest task at the start."
+        0.7, ge=0.01, le=0.99, description="Norm at the start of the point of the farthest task."
     )
     max_norm: float = Field(
-        0.95, ge=0.01, le=0.99999, description="Largest norm of a point; beyond it is cut to that."
+        0.95,
+        ge=0.01,
+        le=0.99999,
+        description="Largest norm of a point; a point beyond it is brought back to it.",
+    )
+
+
+def effort_of(params: GHHCMTLParams) -> GHHCMTLEffort:
+    """The fit that parameters ask for, as plain values."""
+    joint = JointEffort(
+        n_internal=params.n_internal,
+        n_init=params.n_init,
+        point_norm=params.point_norm,
+        max_norm=params.max_norm,
+        max_iter=params.max_iter,
+        batch_size=params.batch_size,
+        learning_rate=params.learning_rate,
+        n_neighbors=params.n_neighbors,
+    )
+    return GHHCMTLEffort(
+        problem=params.problem,
+        held_out=params.held_out,
+        n_folds=params.n_folds,
+        sharing=params.sharing,
+        joint=joint,
     )
 
 
 class GHHCMTL(Method[GHHCMTLParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "ghhc-mtl"
-    title: ClassVar = "Multi-task gHHC"
-    family: ClassVar = "tasks"
-    paper: ClassVar = Paper(
+    id = "ghhc-mtl"
+    title = "Multi-task gHHC"
+    family = "tasks"
+    paper = Paper(
         "Gradient-based Hierarchical Clustering using Continuous Representations of Trees in "
         "Hyperbolic Space",
         2019,
         "KDD, section 5",
     )
-    Params: ClassVar = GHHCMTLParams
-    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Use a sample of the rows, or fewer features (`preprocess`)."
-    resumes: ClassVar = True
-    example: ClassVar = {"sharing": 10.0, "max_iter": 50, "n_init": 2}
+    Params = GHHCMTLParams
+    inputs = INPUTS
+    outputs = ("tree", "model")
+    advice = "Use a sample of the rows, or fewer features (`preprocess`)."
+    resumes = True
+    example = {"sharing": 10.0, "max_iter": 50, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCMTLParams) -> int:
         return bytes_of_table(shapes)
@@ -111,11 +136,11 @@ class GHHCMTL(Method[GHHCMTLParams]):
     def _fit(self, data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.methods.tasks.regression.fit import fitted
+        from models.methods.tasks.regression.fit import fit
 
         with threadpool_limits(run.threads), computing(run.threads):
-            return fitted(data, params, run)
+            return fit(data, effort_of(params), run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf of each row's task, and what its regressor says of the row."""
+        """The leaf of each row's task, and the prediction of its regressor."""
         return place(model, tree, data)

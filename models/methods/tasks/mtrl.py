@@ -1,10 +1,10 @@
 """Multi-task relationship learning: regressors of tasks with the covariance of tasks.
 
-Weights and covariance in turn, each in closed form (`regression.relationship`), from unrelated
-tasks. What the weights weigh, `penalty`, and how much tasks share, `sharing`, are given or chosen
-by the error on folds of rows. Features and targets are scaled by their mean and deviation over all
-rows first. The tree is by average linkage over 1 less the correlation of tasks: its leaves are the
-tasks.
+Weights and covariance are solved for in turn, each in closed form (`regression.relationship`), from
+unrelated tasks. `penalty`, the cost of weights, and `sharing`, how much tasks share, are given or
+chosen by the error on folds of rows. Features and targets are first scaled by their mean and
+deviation over all rows. The tree is by average linkage over 1 less the correlation of tasks: its
+leaves are the tasks.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
 `explained_variance`, 1 less the mean squared error over the variance of the targets.
@@ -20,30 +20,28 @@ five copies of the features in double precision and 8 T (D^2 + 4 T) bytes.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
 from models.data import Data
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import linear, relationship
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
-from models.methods.tasks.regression.linear import Scaling
-from models.methods.tasks.regression.relationship import Moments
-from models.methods.tasks.regression.serving import linked, place, served
+from models.methods.tasks.regression.linear import Standardization
+from models.methods.tasks.regression.relationship import TaskMoments
+from models.methods.tasks.regression.result import average_linkage, place, result
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import Table, check, table_of
 from models.progress import Progress, subprogress
 from models.tree.tree import Tree
 
 MOST_TASKS = 2_000
-"""Covariances of which are taken apart in a few seconds."""
+"""Most tasks; the eigenvectors of their covariance take a few seconds."""
 
 MOST_VALUES = 1 << 27
-"""Of the tasks' covariances of features (1 GiB)."""
+"""Most values of the tasks' covariances of features (1 GiB)."""
 
 PENALTIES = (1e-3, 1e-2, 1e-1)
 SHARINGS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
@@ -55,8 +53,8 @@ class MTRLParams(TaskParams):
         ge=1e-9,
         le=1e9,
         description=(
-            "What half the squared weights of scaled features are multiplied by. None: the one of "
-            "least error on folds, of 0.001, 0.01 and 0.1."
+            "Factor of half the squared weights of scaled features. None: the one of least error "
+            "on folds, of 0.001, 0.01 and 0.1."
         ),
     )
     sharing: float | None = Field(
@@ -64,31 +62,39 @@ class MTRLParams(TaskParams):
         ge=1e-9,
         le=1e9,
         description=(
-            "What weights that are not as the tasks' covariance has them cost. None: the one of "
-            "least error on folds, of six from 0.001 to 1."
+            "Cost of weights that depart from the tasks' covariance. None: the one of least error "
+            "on folds, of six from 0.001 to 1."
         ),
     )
-    n_folds: int = Field(5, ge=2, le=100, description="Folds of rows to choose by.")
-    max_iter: int = Field(100, ge=1, le=10_000, description="Most turns of weights and covariance.")
+    n_folds: int = Field(5, ge=2, le=100, description="Number of folds of rows to choose by.")
+    max_iter: int = Field(
+        100,
+        ge=1,
+        le=10_000,
+        description="Largest number of iterations, each of weights and covariance.",
+    )
     tol: float = Field(
-        1e-5, ge=0, le=1, description="They end when a turn lowers the objective by this share."
+        1e-5,
+        ge=0,
+        le=1,
+        description="Iterations end when one lowers the objective by this share or less.",
     )
 
 
 class MTRL(Method[MTRLParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "mtrl"
-    title: ClassVar = "Multi-task relationship learning"
-    family: ClassVar = "tasks"
-    paper: ClassVar = Paper(
+    id = "mtrl"
+    title = "Multi-task relationship learning"
+    family = "tasks"
+    paper = Paper(
         "A Convex Formulation for Learning Task Relationships in Multi-Task Learning", 2010, "UAI"
     )
-    Params: ClassVar = MTRLParams
-    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
-    example: ClassVar = {"penalty": 0.01, "n_folds": 2}
+    Params = MTRLParams
+    inputs = INPUTS
+    outputs = ("tree", "model")
+    advice = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
+    example = {"penalty": 0.01, "n_folds": 2}
 
     def _memory(self, shapes: Shapes, params: MTRLParams) -> int:
         return bytes_of_table(shapes)
@@ -99,9 +105,9 @@ class MTRL(Method[MTRLParams]):
         n_tasks = len(np.unique(np.asarray(data.values["tasks"])))
         if n_tasks > MOST_TASKS or n_tasks * n_features**2 > MOST_VALUES:
             raise UsageError(
-                f"Method 'mtrl' takes at most {MOST_TASKS:,} tasks, and as many as times the "
-                f"square of their features is {MOST_VALUES:,}; there are {n_tasks:,} tasks with "
-                f"{n_features:,} features. {self.advice}",
+                f"Method 'mtrl' takes at most {MOST_TASKS:,} tasks, and at most {MOST_VALUES:,} "
+                "for their number times the square of the number of features; there are "
+                f"{n_tasks:,} tasks with {n_features:,} features. {self.advice}",
                 code="too-large",
                 role="tasks",
             )
@@ -111,14 +117,14 @@ class MTRL(Method[MTRLParams]):
         table = table_of(data, "regression")
         out = held_out(table, params.held_out, run.rng)
         fitted = table.part(~out)
-        scaling = Scaling.of(fitted)
+        scaling = Standardization.of(fitted)
         columns, targets = scaling.columns(fitted), scaling.targets(fitted)
         fold = folds(fitted, params.n_folds, run.rng)
-        penalty, sharing = _chosen(
+        penalty, sharing = _choose(
             columns, targets, fitted, fold, params, subprogress(run.progress, 0.05, 0.8)
         )
-        moments = Moments.of(columns[:, :-1], targets, fitted.start)
-        found = relationship.related(
+        moments = TaskMoments.of(columns[:, :-1], targets, fitted.start)
+        learned = relationship.relate(
             moments,
             penalty,
             sharing,
@@ -127,15 +133,15 @@ class MTRL(Method[MTRLParams]):
             subprogress(run.progress, 0.8, 0.9),
         )
         run.progress(0.9, "building the tree")
-        notes = []
-        if not found.ended:
-            notes.append(
-                f"Weights and covariance were still moving after {params.max_iter} turns; raise "
-                "'max_iter'."
+        warnings = []
+        if not learned.converged:
+            warnings.append(
+                f"Weights and covariance were still changing after {params.max_iter} iterations; "
+                "raise 'max_iter'."
             )
-        return served(
-            linked(1.0 - relationship.correlation(found.covariance), table),
-            found.with_intercepts(moments),
+        return result(
+            average_linkage(1.0 - relationship.correlation(learned.covariance), table),
+            learned.with_intercepts(moments),
             scaling,
             table,
             fitted,
@@ -144,19 +150,19 @@ class MTRL(Method[MTRLParams]):
             {
                 "penalty": penalty,
                 "sharing": sharing,
-                "objective": found.objectives[-1],
-                "n_iter": len(found.objectives) / 2,
+                "objective": learned.objectives[-1],
+                "n_iter": len(learned.objectives) / 2,
             },
-            notes,
-            arrays={"covariance": found.covariance},
+            warnings,
+            arrays={"covariance": learned.covariance},
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf of each row's task, and what its regressor says of the row."""
+        """The leaf of each row's task, and the prediction of its regressor."""
         return place(model, tree, data)
 
 
-def _chosen(
+def _choose(
     columns: Float,
     targets: Float,
     table: Table,
@@ -164,7 +170,7 @@ def _chosen(
     params: MTRLParams,
     progress: Progress,
 ) -> tuple[float, float]:
-    """The penalty and sharing of least squared error on folds."""
+    """The penalty and the sharing of least squared error on folds."""
     penalties = PENALTIES if params.penalty is None else (params.penalty,)
     sharings = SHARINGS if params.sharing is None else (params.sharing,)
     errors = np.zeros((len(penalties), len(sharings)))
@@ -175,15 +181,19 @@ def _chosen(
         if not out.any():
             continue
         part = table.part(~out)
-        moments = Moments.of(columns[~out, :-1], targets[~out], part.start)
-        for at, to in np.ndindex(errors.shape):
-            done = (number + (at * len(sharings) + to) / errors.size) / params.n_folds
-            within = subprogress(progress, done, done)
-            found = relationship.related(
-                moments, penalties[at], sharings[to], params.max_iter, 10 * params.tol, within
+        moments = TaskMoments.of(columns[~out, :-1], targets[~out], part.start)
+        for row, column in np.ndindex(errors.shape):
+            done = (number + (row * len(sharings) + column) / errors.size) / params.n_folds
+            learned = relationship.relate(
+                moments,
+                penalties[row],
+                sharings[column],
+                params.max_iter,
+                10 * params.tol,
+                subprogress(progress, done, done),
             )
-            weights = found.with_intercepts(moments)
+            weights = learned.with_intercepts(moments)
             scores = linear.scores(columns[out], table.task[out], weights)
-            errors[at, to] += linear.loss(scores, targets[out], "regression").sum()
-    at, to = np.unravel_index(errors.argmin(), errors.shape)
-    return penalties[int(at)], sharings[int(to)]
+            errors[row, column] += linear.loss(scores, targets[out], "regression").sum()
+    row, column = np.unravel_index(errors.argmin(), errors.shape)
+    return penalties[int(row)], sharings[int(column)]

@@ -1,14 +1,14 @@
 """Single-task learning: a regressor or classifier for each task, from its own rows alone.
 
-Ridge regression with a free intercept, or logistic regression, the penalty given or chosen by rows
-left out (`regression.single`). Features and targets are scaled by their mean and deviation over
-all rows first. The tree is by average linkage over the regressors, intercepts included, in those
+Ridge regression with a free intercept, or logistic regression, the penalty given or chosen on rows
+left out (`regression.single`). Features and targets are first scaled by their mean and deviation
+over all rows. The tree is by average linkage over the regressors, intercepts included, in those
 scales: its leaves are the tasks. It is the baseline of `mtrl` and `ghhc-mtl`.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
 `explained_variance`, 1 less the mean squared error over the variance of the targets, or
-`classification_accuracy` and `held_out_log_likelihood`. Of the rows fitted to the names end in
-`_fitted`.
+`classification_accuracy` and `held_out_log_likelihood`. Metrics of the rows fitted to have names
+that end in `_fitted`.
 
 Source: Zhang and Yeung, "A Convex Formulation for Learning Task Relationships in Multi-Task
 Learning" (2010), §4; Monath et al., "Gradient-based Hierarchical Clustering using Continuous
@@ -21,17 +21,17 @@ double precision and 12 T^2 bytes.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from models.data import Data
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import single
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
-from models.methods.tasks.regression.linear import Scaling
-from models.methods.tasks.regression.serving import apart, linked, place, served
+from models.methods.tasks.regression.linear import Standardization
+from models.methods.tasks.regression.result import average_linkage, place, result, weight_distances
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import check, table_of
 from models.progress import subprogress
@@ -47,8 +47,8 @@ class STLParams(TaskParams):
         ge=1e-6,
         le=1e9,
         description=(
-            "What the squared weights of scaled features are multiplied by. None: the one, of 13 "
-            "from 0.01 to 10,000, with the least error on rows left out."
+            "Factor of the squared weights of scaled features. None: the one of least error on "
+            "rows left out, of 13 from 0.01 to 10,000."
         ),
     )
     tuning: Literal["each", "together"] = Field(
@@ -58,26 +58,29 @@ class STLParams(TaskParams):
         5,
         ge=2,
         le=100,
-        description="Folds that a penalty is chosen by for classes; numbers are left out singly.",
+        description=(
+            "Number of folds to choose a penalty on, for classes; for numbers rows are left out "
+            "one by one."
+        ),
     )
 
 
 class STL(Method[STLParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "stl"
-    title: ClassVar = "Single-task learning"
-    family: ClassVar = "tasks"
-    paper: ClassVar = Paper(
+    id = "stl"
+    title = "Single-task learning"
+    family = "tasks"
+    paper = Paper(
         "A Convex Formulation for Learning Task Relationships in Multi-Task Learning",
         2010,
         "UAI, section 4, the baseline",
     )
-    Params: ClassVar = STLParams
-    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Use a sample of the rows, or fewer features (`preprocess`)."
-    example: ClassVar = {}
+    Params = STLParams
+    inputs = INPUTS
+    outputs = ("tree", "model")
+    advice = "Use a sample of the rows, or fewer features (`preprocess`)."
+    example = {}
 
     def _memory(self, shapes: Shapes, params: STLParams) -> int:
         return bytes_of_table(shapes)
@@ -90,28 +93,30 @@ class STL(Method[STLParams]):
         table = table_of(data, params.problem)
         out = held_out(table, params.held_out, run.rng)
         fitted = table.part(~out)
-        scaling = Scaling.of(fitted)
+        scaling = Standardization.of(fitted)
         columns, targets = scaling.columns(fitted), scaling.targets(fitted)
-        within = subprogress(run.progress, 0.05, 0.9)
+        progress = subprogress(run.progress, 0.05, 0.9)
         if params.problem == "regression":
-            found = single.ridges(
-                columns, targets, fitted.start, params.penalty, params.tuning, within
+            separate = single.ridges(
+                columns, targets, fitted.start, params.penalty, params.tuning, progress
             )
         else:
             fold = folds(fitted, params.n_folds, run.rng)
-            found = single.logistics(columns, fitted, params.penalty, params.tuning, fold, within)
+            separate = single.logistics(
+                columns, fitted, params.penalty, params.tuning, fold, progress
+            )
         run.progress(0.9, "building the tree")
-        return served(
-            linked(apart(found.weights), table),
-            found.weights,
+        return result(
+            average_linkage(weight_distances(separate.weights), table),
+            separate.weights,
             scaling,
             table,
             fitted,
             table.part(out),
             params.problem,
-            {"mean_log10_penalty": float(np.log10(found.penalty).mean())},
+            {"mean_log10_penalty": float(np.log10(separate.penalty).mean())},
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf of each row's task, and what its regressor says of the row."""
+        """The leaf of each row's task, and the prediction of its regressor."""
         return place(model, tree, data)

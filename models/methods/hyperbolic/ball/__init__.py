@@ -1,0 +1,13 @@
+"""Nodes of a tree as points of the Poincaré ball. Start at `fit`, which calls the rest in order.
+
+- `parameters`, `effort`: a method's fields, and the plain values that they come to
+- `scaling`, `pools`: features as points of the ball, and their neighbours
+- `seeding`: where nodes start
+- `triples`, `losses`, `ranking_torch`, `noise`: what a step lowers
+- `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints
+- `tree_cost`: the cost that rounds are compared by
+- `all_reduce`, `process_group`, `follower_process`: several processes for each step
+- `decoding`, `extraction`, `point_leaves`: from nodes to a tree
+- `placing`: new points in the tree
+- `fit`
+"""

@@ -1,9 +1,8 @@
-"""Processes that take each step together, every one for its part of the batch.
+"""What the processes of a fit do together: sum gradients, each process for its part of the batch.
 
-Gradients are added up by torch's all-reduce, so that a step is that of the whole batch: the nodes
-are the same in all processes, and but for rounding the same for any number of them. One tensor of
-parameters is all there is to average, so `DistributedDataParallel`, which cuts many into buckets,
-would do nothing besides.
+Torch's all-reduce adds the gradients up, so that a step is that of the whole batch: all processes
+have the same nodes, and up to rounding the same for any number of processes. There is one tensor of
+parameters, so `DistributedDataParallel`, which cuts many into buckets, would add nothing.
 
 Cost: an all-reduce of M D values for each gradient of M nodes.
 """
@@ -25,96 +24,100 @@ if TYPE_CHECKING:
     from models.methods.hyperbolic.ball.pools import Pool
 
 _WORTH_THREADS = 1 << 17
-_LATE = timedelta(hours=2)
-"""How long a process waits for the others' part of a step; one that has died is noticed at once."""
+_TIMEOUT = timedelta(hours=2)
+"""How long a process waits for the others' part of a step; a dead one is noticed at once."""
 
 
-class Team:
-    """This process alone.
+class AllReduce:
+    """The only process of a fit: sums are what it has itself.
 
-    rank : the number of this process of `size`; the first one decides, judges and keeps.
+    rank : the number of this process, below `size`. The first one, 0, draws pools, measures costs
+    and saves checkpoints.
     """
 
     rank: int = 0
     size: int = 1
 
     def part(self, n: int) -> slice:
-        """What is this process's of n in a row; never empty where there are at least `size`."""
+        """This process's part of `n` things in a row; never empty for `n` of at least `size`."""
         return slice(n * self.rank // self.size, n * (self.rank + 1) // self.size)
 
-    def add_up(self, tensor: Tensor) -> None:
-        """Put in its place the sum of all processes'."""
+    def sum(self, tensor: Tensor) -> None:
+        """Replace the tensor, in place, by the sum over all processes."""
 
-    def give(self, pool: Pool, number: int) -> None:
-        """Triples are drawn from this pool from the next round on."""
+    def publish(self, pool: Pool, number: int) -> None:
+        """Make the pool of that number the one that triples come from in the next rounds."""
 
-    def begin(self, number: int, n_steps: int, mover: Descent) -> None:
-        """All begin a round of so many steps, from the nodes of the first."""
+    def begin_round(self, number: int, n_steps: int, mover: Descent) -> None:
+        """Begin a round of `n_steps` steps in all processes, from the nodes of the first."""
 
     @contextmanager
-    def at_work(self, n_values: int) -> Iterator[None]:
-        """While steps on matrices of so many values are taken: with this process's threads, or one
-        where more only wait for each other."""
+    def threads_for(self, n_values: int) -> Iterator[None]:
+        """Steps on matrices of `n_values` values within: on this process's threads, or on one where
+        several would only wait for each other."""
         import torch
 
         before = torch.get_num_threads()
-        torch.set_num_threads(1 if n_values < _WORTH_THREADS else self._n_threads(before))
+        torch.set_num_threads(1 if n_values < _WORTH_THREADS else self._thread_count(before))
         try:
             yield
         finally:
             torch.set_num_threads(before)
 
-    def _n_threads(self, given: int) -> int:
-        return given
+    def _thread_count(self, current: int) -> int:
+        return current
 
 
-ALONE = Team()
+SINGLE = AllReduce()
 
 
-class Together(Team):
-    """One of several, in torch's default group.
+class DistributedAllReduce(AllReduce):
+    """One of several processes, in torch's default group.
 
-    threads : of this process while steps are taken.
+    threads : of this process, while it takes steps.
     """
 
     def __init__(self, rank: int, size: int, threads: int) -> None:
         self.rank, self.size, self._threads = rank, size, threads
 
-    def add_up(self, tensor: Tensor) -> None:
+    def sum(self, tensor: Tensor) -> None:
         import torch.distributed as dist
 
         dist.all_reduce(tensor)
 
-    def begin(self, number: int, n_steps: int, mover: Descent) -> None:
+    def begin_round(self, number: int, n_steps: int, mover: Descent) -> None:
         import torch.distributed as dist
 
         for tensor in mover.tensors():
             dist.broadcast(tensor, 0)
 
-    def _n_threads(self, given: int) -> int:
+    def _thread_count(self, current: int) -> int:
         return self._threads
 
 
-def meet(folder: Path, rank: int, size: int, device: str) -> None:
-    """Join the group of all processes."""
+def join_group(folder: Path, rank: int, size: int, device: str) -> None:
+    """Enter torch's process group, which forms when all `size` processes have called this.
+
+    folder : where the processes find each other, the same for all.
+    """
     import torch
     import torch.distributed as dist
 
-    store = dist.FileStore(str(folder / "meeting"), size)  # type: ignore[attr-defined]
-    with _by_loopback():
+    store = dist.FileStore(str(folder / "rendezvous"), size)  # type: ignore[attr-defined]
+    with _loopback_only():
         dist.init_process_group(
             "nccl" if device == "cuda" else "gloo",
             store=store,
             rank=rank,
             world_size=size,
-            timeout=_LATE,
+            timeout=_TIMEOUT,
             device_id=torch.device("cuda", rank) if device == "cuda" else None,
         )
 
 
 @contextmanager
-def _by_loopback() -> Iterator[None]:
-    """All are on this machine: no other one need reach them."""
+def _loopback_only() -> Iterator[None]:
+    """Sockets on the loopback interface within: all processes are on this machine."""
     names = [name for _, name in socket.if_nameindex() if name.startswith("lo")]
     before = {name: os.environ.get(name) for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")}
     for name in before if names else ():

@@ -1,10 +1,10 @@
 """From points of the ball to a tree of them: every node and every leaf selects its parent.
 
-    eq. 4   parent of c: the p of least d_cp(c, p); for a node only such as come before it by norm,
+    eq. 4   parent of c: the p of least d_cp(c, p); for a node only among those before it by norm,
             and by number where norms are equal, so that there is one root and no cycle
     eq. 5   P(p | c) ~ exp(-d_cp(c, p)) over the same p
 
-Leaves may choose any node. All in float64, where the tensors lie.
+A leaf may choose any node. All is computed in float64, on the device of the tensors.
 
 d(c, p) = 2 log(sqrt(u) + sqrt(1 + u)) with u = |c - p|^2 / ((1 - |c|^2) (1 - |p|^2)).
 
@@ -33,38 +33,39 @@ BLOCK = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class LikelyParents:
     """The likeliest parents of each child, best first.
 
-    parent : (n, k) numbers, -1 where there are fewer. log_probability : (n, k) by eq. 5, -inf
-    there; of the root, which has no parent, 0 for its first.
+    parent : (n, k) numbers of nodes, -1 where there are fewer. log_probability : (n, k) by eq. 5,
+        -inf where there are fewer; the root, which has no parent, has 0 in the first column.
     """
 
     parent: Int
     log_probability: Float
 
 
-def ranked(nodes: Tensor) -> Tensor:
-    """(M,) the nodes in order of norm, those of one norm by number: parents come first."""
+def norm_order(nodes: Tensor) -> Tensor:
+    """(M,) the numbers of the nodes in order of norm, those of one norm by number: parents come
+    before their children."""
     wide = nodes.double()
     return (wide * wide).sum(dim=1).argsort(stable=True)
 
 
-def choices(leaves: Tensor, nodes: Tensor, k: int = 1) -> Chosen:
-    """The `k` likeliest parents of each leaf (n, D): the first is that of eq. 4."""
+def choices(leaves: Tensor, nodes: Tensor, k: int = 1) -> LikelyParents:
+    """The `k` likeliest parents of each leaf (n, D); the first is that of eq. 4."""
     wide = nodes.double()
-    out = _nothing(len(leaves), k)
+    out = _no_parents(len(leaves), k)
     for block in row_blocks(len(leaves), len(nodes), BLOCK):
         _choose(log_weights(leaves[block].double(), wide), out, block)
     return out
 
 
-def parents(nodes: Tensor, k: int = 1) -> Chosen:
-    """The `k` likeliest parents of each node, nodes (M, D) in order of `ranked`."""
+def parents(nodes: Tensor, k: int = 1) -> LikelyParents:
+    """The `k` likeliest parents of each node, given in `norm_order`, (M, D)."""
     import torch
 
     wide = nodes.double()
-    out = _nothing(len(nodes), k)
+    out = _no_parents(len(nodes), k)
     for block in row_blocks(len(nodes), len(nodes), BLOCK):
         weight = log_weights(wide[block], wide[: block.stop])
         child = torch.arange(block.start, block.stop, device=nodes.device)[:, None]
@@ -76,10 +77,10 @@ def parents(nodes: Tensor, k: int = 1) -> Chosen:
 
 
 def parents_of(children: Tensor, places: Tensor, nodes: Tensor, place: Tensor) -> Tensor:
-    """(n,) the parent by eq. 4 of some of the nodes, given by their numbers; -1 for the root.
+    """(n,) the parents by eq. 4 of some nodes, -1 for the root. O(n M D).
 
-    children : (n,) numbers. places : (n,) theirs in order of `ranked`. place : (M,) every node's.
-    O(n M D).
+    children : (n,) numbers of nodes. places : (n,) their places in `norm_order`. place : (M,) the
+    places of all nodes.
     """
     import torch
 
@@ -97,31 +98,32 @@ def log_weights(children: Tensor, nodes: Tensor) -> Tensor:
     import torch
 
     squares = (children * children).sum(dim=1, keepdim=True)
-    theirs = (nodes * nodes).sum(dim=1)
-    apart = torch.addmm(theirs, children, nodes.T, alpha=-2.0).add_(squares).clamp_(min=0.0)
+    node_squares = (nodes * nodes).sum(dim=1)
+    apart = torch.addmm(node_squares, children, nodes.T, alpha=-2.0).add_(squares).clamp_(min=0.0)
     apart.div_(poincare.gap(children)).div_(poincare.gap(nodes)[:, 0])
     weight = apart.sqrt().add_(apart.add_(1.0).sqrt_()).log_().mul_(-2.0)
-    if float(theirs.max()) > float(squares.min()):
+    if float(node_squares.max()) > float(squares.min()):
         over = poincare.hyperbolic_norm(nodes)[:, 0] - poincare.hyperbolic_norm(children)
         weight.mul_(over.clamp_(min=0.0).add_(1.0))
     return weight
 
 
-def _nothing(n: int, k: int) -> Chosen:
-    return Chosen(np.full((n, k), -1), np.full((n, k), -np.inf))
+def _no_parents(n: int, k: int) -> LikelyParents:
+    return LikelyParents(np.full((n, k), -1), np.full((n, k), -np.inf))
 
 
-def _choose(weight: Tensor, out: Chosen, block: slice) -> None:
-    """The heaviest of each row and their probabilities, into the block of `out`."""
+def _choose(weight: Tensor, out: LikelyParents, block: slice) -> None:
+    """Write the nodes of largest weight, and their probabilities, into a block of rows of `out`."""
     import torch
 
     k = min(out.parent.shape[1], weight.shape[1])
     if k == 1:
-        heavy, best = weight.max(dim=1, keepdim=True)
+        largest, best = weight.max(dim=1, keepdim=True)
     else:
-        heavy, best = weight.topk(k, dim=1)
-    total = weight.sub_(heavy[:, :1]).exp_().sum(dim=1, keepdim=True).log_()
-    told = heavy - heavy[:, :1] - total
-    there = torch.isfinite(heavy)
-    out.parent[block, :k] = torch.where(there, best, -1).cpu().numpy()
-    out.log_probability[block, :k] = torch.where(there, told, float("-inf")).cpu().numpy()
+        largest, best = weight.topk(k, dim=1)
+    total = weight.sub_(largest[:, :1]).exp_().sum(dim=1, keepdim=True).log_()
+    log_probability = largest - largest[:, :1] - total
+    exists = torch.isfinite(largest)
+    log_probability = torch.where(exists, log_probability, float("-inf"))
+    out.parent[block, :k] = torch.where(exists, best, -1).cpu().numpy()
+    out.log_probability[block, :k] = log_probability.cpu().numpy()

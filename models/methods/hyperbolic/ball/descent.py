@@ -1,33 +1,32 @@
 """Steps on the Poincaré ball: Riemannian gradient descent, and Adam.
 
     'sgd'   z <- R_z(-learning_rate (1 - |z|^2)^2 / 4 grad)                            eq. 18 to 20
-    'adam'  the same of the mean m of Riemannian gradients g over the root of the mean v of their
-            squared lengths, one number a point: m <- b1 m + (1 - b1) g,
-            v <- b2 v + (1 - b2) |g|_z^2, both freed of their start
+    'adam'  the same step along the mean m of Riemannian gradients g, over the root of the mean v of
+            their squared lengths, one number per point: m <- b1 m + (1 - b1) g,
+            v <- b2 v + (1 - b2) |g|_z^2, both corrected for their start at 0
 
-R is the retraction z + g, brought back to norm `max_norm` where it leads further out. The print of
-eq. 19 takes eps from every coordinate there; meant is the point of norm 1 - eps on its ray.
+R is the retraction z + g, brought back to norm `max_norm` if it leads further out. Eq. 19 as
+printed takes eps from every coordinate there; the point of norm 1 - eps on the same ray is meant.
 
 Source: Monath et al. (2019), §4.1; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods"
-(2019), algorithm 1, without carrying m along the geodesic: to first order it stays as it is.
+(2019), algorithm 1, without carrying m along the geodesic: to first order it does not change.
 
-Cost: O(M D) a step; 'adam' keeps as many values again, and M.
+Cost: O(M D) a step; 'adam' stores M D + M values more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from models.methods.hyperbolic.ball.effort import Optimizer
 from models.numerics import poincare
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Kind = Literal["sgd", "adam"]
 
 _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 
@@ -35,10 +34,12 @@ _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 class Descent:
     """Moves points (M, D), in place.
 
-    n_steps : how many were taken.
+    n_steps : number of steps so far.
     """
 
-    def __init__(self, points: Tensor, kind: Kind, learning_rate: float, max_norm: float) -> None:
+    def __init__(
+        self, points: Tensor, kind: Optimizer, learning_rate: float, max_norm: float
+    ) -> None:
         import torch
 
         self.points, self._kind = points, kind
@@ -68,8 +69,9 @@ class Descent:
             self.points.copy_(moved)
 
     def tensors(self) -> list[Tensor]:
-        """The points and all that a step changes besides."""
-        return [one for one in (self.points, self._first, self._second) if one.numel()]
+        """The points, and what else a step changes."""
+        state = (self.points, self._first, self._second)
+        return [tensor for tensor in state if tensor.numel()]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs, besides the points."""

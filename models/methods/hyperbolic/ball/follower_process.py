@@ -1,9 +1,11 @@
-"""What the other processes of a fit do: the steps that the first one (`.ranks`) tells them to take.
+"""What a follower does: it takes the steps that the first process (`process_group`) sends it.
 
-Points are mapped from the files that it wrote, so they are in memory once; what is to be done comes
-line by line by stdin, gradients go through `.team`.
+`python -m` runs this module, with the follower's setting as its only argument, in JSON. Points are
+mapped from files of the first process, so they are in memory once; orders come line by line by
+stdin, and gradients go through `all_reduce`.
 
-None outlives the first: the kernel kills it with that (Linux), and it ends itself where stdin does.
+No follower outlives the first process: the kernel kills it with that one (Linux), and it exits when
+stdin closes.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.arrays import Arrays
-from models.methods.hyperbolic.ball.all_reduce import Team, Together, meet
+from models.methods.hyperbolic.ball.all_reduce import AllReduce, DistributedAllReduce, join_group
 from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.losses import Objective
-from models.methods.hyperbolic.ball.triples import batch_rng, triples
+from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
+from models.methods.hyperbolic.ball.triples import batch_rng, draw_triples
 from models.progress import Progress
 
 if TYPE_CHECKING:
@@ -39,18 +41,20 @@ FAILED, NO_MEMORY, NO_GPU_MEMORY = 1, 12, 13
 _PR_SET_PDEATHSIG = 1
 
 
-class Mapped:
-    """Leaves of the other processes: the points of the pools that the first one gives."""
+class MappedTriples:
+    """A follower's `TripleSource`: triples of the pools that the first process published."""
 
     learned: Sequence[Tensor] = ()
 
-    def __init__(self, folder: Path, batch_size: int, seed: int, team: Team, device: str) -> None:
+    def __init__(
+        self, folder: Path, batch_size: int, seed: int, all_reduce: AllReduce, device: str
+    ) -> None:
         self._folder, self._batch_size, self._seed = folder, batch_size, seed
-        self._team, self._device = team, device
+        self._all_reduce, self._device = all_reduce, device
         self._pool = -1
 
     def open(self, pool: int, number: int) -> None:
-        """The pool and the round of these numbers."""
+        """Draw from the pool of number `pool` in the round of number `number`."""
         import torch
 
         if pool != self._pool:
@@ -65,99 +69,103 @@ class Mapped:
     def draw(self) -> Tensor:
         import torch
 
-        numbers = triples(self._near, self._batch_size, self._rng)
-        numbers = numbers[:, self._team.part(self._batch_size)]
+        numbers = draw_triples(self._near, self._batch_size, self._rng)
+        numbers = numbers[:, self._all_reduce.part(self._batch_size)]
         if self._device == "cpu":
             return torch.from_numpy(np.asarray(self._points[numbers]))
         return self._on_device[torch.from_numpy(numbers).to(self._device)]
 
-    def begin(self, number: int, progress: Progress) -> None:
-        """`open` does it."""
+    def begin_round(self, number: int, progress: Progress) -> None:
+        """Nothing: `open` begins a round."""
 
-    def problem(self) -> None:
-        """There is none."""
+    def own_loss(self) -> None:
+        """None: points do not move."""
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
-        """Nothing is."""
+        """Nothing: points do not move."""
 
     def keep(self) -> None:
-        """They do not change."""
+        """Nothing: points do not move."""
 
     def arrays(self) -> Arrays:
         return {}
 
     def restore(self, arrays: Arrays) -> None:
-        """All that matters comes with `open`."""
+        """Nothing: `open` has all that is needed."""
 
 
 def main() -> None:
-    """`sys.argv[1]` is what `Ranks` tells it, lines of stdin what it is to do."""
-    told = json.loads(sys.argv[1])
-    _die_with(told["parent"])
-    lines = _lines()
+    """Follow until stdin closes; the exit code says what went wrong."""
+    setting = json.loads(sys.argv[1])
+    _die_with(setting["parent"])
+    messages = _messages()
     try:
-        _work(told, lines)
+        _follow(setting, messages)
     except BaseException as error:
-        # Where the fit has ended, that is all there is to say.
-        if os.getppid() == told["parent"]:
+        # If the fit has ended, that is the cause, and nobody reads a traceback.
+        if os.getppid() == setting["parent"]:
             traceback.print_exc()
             sys.stderr.flush()
-        os._exit(_code(error))
+        os._exit(_exit_code(error))
     os._exit(0)
 
 
-def _work(told: dict[str, Any], lines: SimpleQueue[dict[str, Any]]) -> None:
+def _follow(setting: dict[str, Any], messages: SimpleQueue[dict[str, Any]]) -> None:
     import torch
     import torch.distributed
 
-    from models.methods.hyperbolic.ball.training import Effort, steps
+    from models.methods.hyperbolic.ball.training import take_steps
 
-    rank, size, folder = told["rank"], told["size"], Path(told["folder"])
-    device = told["device"]
+    rank, size, folder = setting["rank"], setting["size"], Path(setting["folder"])
+    device = setting["device"]
     if device == "cuda":
         torch.cuda.set_device(rank)
-    team = Together(rank, size, told["threads"])
+    all_reduce = DistributedAllReduce(rank, size, setting["threads"])
     (folder / f"ready-{rank}").touch()
-    task = lines.get()
-    effort = Effort(**{**task["effort"], "objective": Objective(**task["effort"]["objective"])})
-    of_triples, of_noise = task["seeds"]
-    torch.set_num_threads(told["threads"])
+    task = messages.get()
+    objective = BallObjective(**task["effort"]["objective"])
+    effort = BallEffort(**{**task["effort"], "objective": objective})
+    triple_seed, noise_seed = task["seeds"]
+    torch.set_num_threads(setting["threads"])
     with torch.no_grad():
-        meet(folder, rank, size, device)
+        join_group(folder, rank, size, device)
         nodes = torch.zeros(task["shape"], dtype=torch.float32, device=device)
         mover = Descent(nodes, effort.optimizer, effort.learning_rate, effort.max_norm)
-        leaves = Mapped(folder, effort.batch_size, of_triples, team, device)
+        triples = MappedTriples(folder, effort.batch_size, triple_seed, all_reduce, device)
         while True:
-            asked = lines.get()
-            number = asked["number"]
-            leaves.open(asked["pool"], number)
-            mover.n_steps = asked["before"]
-            team.begin(number, asked["n_steps"], mover)
-            steps(leaves, mover, effort, asked["n_steps"], [of_noise, number], _silent, team)
+            order = messages.get()
+            number, n_steps = order["number"], order["n_steps"]
+            triples.open(order["pool"], number)
+            mover.n_steps = order["before"]
+            all_reduce.begin_round(number, n_steps, mover)
+            take_steps(
+                triples, mover, effort, n_steps, [noise_seed, number], _no_report, all_reduce
+            )
 
 
 def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when `parent` dies; exit if it is dead already."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:
         os._exit(FAILED)
 
 
-def _lines() -> SimpleQueue[dict[str, Any]]:
-    """What comes by stdin; the process ends where that does."""
-    found: SimpleQueue[dict[str, Any]] = SimpleQueue()
+def _messages() -> SimpleQueue[dict[str, Any]]:
+    """The lines of stdin, parsed, as they come; the process exits when stdin closes."""
+    messages: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def read() -> None:
         with contextlib.suppress(Exception):
             for line in sys.stdin.buffer:
-                found.put(json.loads(line))
+                messages.put(json.loads(line))
         os._exit(0)
 
-    threading.Thread(target=read, name="lifeline", daemon=True).start()
-    return found
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    return messages
 
 
-def _code(error: BaseException) -> int:
+def _exit_code(error: BaseException) -> int:
     import torch
 
     if isinstance(error, MemoryError):
@@ -165,5 +173,9 @@ def _code(error: BaseException) -> int:
     return NO_GPU_MEMORY if isinstance(error, torch.OutOfMemoryError) else FAILED
 
 
-def _silent(step: int) -> None:
-    """The first process tells."""
+def _no_report(step: int) -> None:
+    """The first process reports progress."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,13 @@
-"""Gumbel noise that hangs on its triple and its node alone.
+"""Gumbel noise that depends on its triple and its node alone.
 
 Every triple and every node has a key of 32 random bits; the noise of a pair is a hash of the sum of
-both. So it is the same on any device, for any part of a batch that is looked at, in any order.
+both keys. So it is the same on any device, for any part of a batch, in any order.
 
 Source: the hash is `lowbias32` of Chris Wellons, "Prospecting for Hash Functions" (2018); every bit
-of its result hangs on every bit of what it is given.
+of its result depends on every bit of its argument.
 
-Cost: O(n M) for n triples and M nodes, less than half of what torch's own generator takes on a
-processor for more than a few hundred nodes.
+Cost: O(n M) for n triples and M nodes, on a processor less than half the time of torch's own
+generator for more than a few hundred nodes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _FIRST, _SECOND = 0x7FEB352D, 0x846CA68B - (1 << 32)
 _TINY = 1e-30
 
 
-class Noise:
-    """Of one batch of B triples.
+class GumbelNoise:
+    """The noise of a batch of B triples.
 
     triples : (2, B) int32 keys, for scores of pairs and of all three. nodes : (M,) int32 keys.
     """
@@ -33,38 +33,38 @@ class Noise:
     def __init__(self, triples: Tensor, nodes: Tensor) -> None:
         self._triples, self._nodes = triples, nodes
 
-    def part(self, part: slice) -> Noise:
-        """Of some of the triples."""
-        return Noise(self._triples[:, part], self._nodes)
+    def part(self, part: slice) -> GumbelNoise:
+        """The noise of some of the triples."""
+        return GumbelNoise(self._triples[:, part], self._nodes)
 
     def gumbel(self, which: int) -> Tensor:
-        """(B, M) float32; `which`: 0 for scores of pairs, 1 for those of all three."""
+        """(B, M) float32 values. which : 0 for scores of pairs, 1 for those of all three."""
         import torch
 
         bits = self._triples[which, :, None] + self._nodes
         shifted = torch.empty_like(bits)
         for shift, factor in ((16, _FIRST), (15, _SECOND), (16, 1)):
             torch.bitwise_right_shift(bits, shift, out=shifted)
-            # The shift keeps the sign; these are the bits that it is meant to bring.
+            # The shift extends the sign bit; this makes it a logical shift.
             shifted.bitwise_and_((1 << (32 - shift)) - 1)
             bits.bitwise_xor_(shifted)
             if factor != 1:
                 bits.mul_(factor)
         torch.bitwise_right_shift(bits, 8, out=shifted).bitwise_and_((1 << 24) - 1)
-        even = shifted.to(torch.float32).mul_(2.0**-24).clamp_(min=_TINY)
-        return even.log_().neg_().log_().neg_()
+        uniform = shifted.to(torch.float32).mul_(2.0**-24).clamp_(min=_TINY)
+        return uniform.log_().neg_().log_().neg_()
 
 
-class Noises:
+class NoiseStream:
     """The noise of one batch after the other."""
 
     def __init__(self, rng: np.random.Generator, n_nodes: int, device: torch.device) -> None:
         self._rng, self._device = rng, device
         self._nodes = self._keys(n_nodes)
 
-    def next(self, n_triples: int) -> Noise:
-        """Of the next batch."""
-        return Noise(self._keys(2, n_triples), self._nodes)
+    def next(self, n_triples: int) -> GumbelNoise:
+        """The noise of the next batch."""
+        return GumbelNoise(self._keys(2, n_triples), self._nodes)
 
     def _keys(self, *shape: int) -> Tensor:
         import torch

@@ -1,12 +1,15 @@
-"""New points in a tree of the ball: at the node that eq. 4 gives, of those that points selected.
+"""New points in a tree of the ball: each at the node that eq. 4 gives, among those with points.
 
-The probability of a leaf is eq. 5 over the leaves, that of a node on the path the sum of those
-under it.
+The probability of a leaf is eq. 5 over the leaves, that of a node on the path the sum over the
+leaves under it.
 
 Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L leaves, and O(n) for each node, by blocks.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,20 +17,23 @@ from models.arrays import Float, Int, row_blocks
 from models.checks import require_usable, require_width
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
-from models.methods.hyperbolic.ball.extraction import Extracted
-from models.methods.hyperbolic.ball.scaling import Scaling, from_model
+from models.methods.hyperbolic.ball.extraction import BallTree
+from models.methods.hyperbolic.ball.scaling import BallScaling, from_model
 from models.rows import Rows
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 
-def model_of(found: Extracted, scaling: Scaling) -> Model:
-    """embedding : (S, D) point of the ball of each of the first S nodes of the tree.
-    leaf_of_node : (S,) where points are that select it, -1 where none did."""
+def model_of(ball_tree: BallTree, scaling: BallScaling) -> Model:
+    """The model that `place` uses.
+
+    Its arrays: `embedding`, (S, D), the points of the ball that the first S nodes of the tree are;
+    `leaf_of_node`, (S,), the leaf of points that select the node, -1 where none did; the scaling's.
+    """
     return Model(
         arrays={
-            "embedding": found.nodes,
-            "leaf_of_node": found.leaf_of_node.astype(np.int32),
+            "embedding": ball_tree.nodes,
+            "leaf_of_node": ball_tree.leaf_of_node.astype(np.int32),
             **scaling.arrays(),
         },
         facts=scaling.facts(),
@@ -35,8 +41,11 @@ def model_of(found: Extracted, scaling: Scaling) -> Model:
 
 
 def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
-    """Leaf and path of each row. UsageError for another number of columns, values that are not
-    finite, and rows outside the ball where the scaling is 'none'."""
+    """The leaf and the path of each row.
+
+    UsageError for another number of columns, values that are not finite, and rows outside the ball
+    where the scaling is 'none'.
+    """
     import torch
 
     scaling = from_model(model.arrays, model.facts)
@@ -53,19 +62,18 @@ def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
         points = torch.from_numpy(scaling.apply(values, block.start))
         weight = decoding.log_weights(points.double(), nodes.double())
         share = weight.softmax(dim=1).numpy()
-        parts.append(along(tree, leaves, leaves[weight.argmax(dim=1).numpy()], share))
-    leaf, length, node, probability = (
-        np.concatenate([part[number] for part in parts]) if parts else np.empty(0, dtype=np.int64)
-        for number in range(4)
-    )
-    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    return Predictions(leaf, start, node, probability.astype(np.float64))
+        parts.append(block_paths(tree, leaves, leaves[weight.argmax(dim=1).numpy()], share))
+    return predictions_of(parts)
 
 
-def along(tree: Tree, leaves: Int, leaf: Int, share: Float) -> tuple[Int, Int, Int, Float]:
-    """Of some rows: leaf, length of the path, its nodes and their probabilities.
+BlockPaths: TypeAlias = tuple[Int, Int, Int, Float]
+"""Rows of a block: leaf and length of path of each, then the paths' nodes and probabilities."""
 
-    share : (n, L) probability of each of the `leaves`.
+
+def block_paths(tree: Tree, leaves: Int, leaf: Int, share: Float) -> BlockPaths:
+    """The paths of some rows to their leaf, with the probability of each node on them.
+
+    leaf : (n,) of each row. share : (n, L) probability of each of the `leaves`.
     """
     mass = np.zeros((tree.n_nodes, len(leaf)))
     mass[leaves] = share.T
@@ -75,3 +83,15 @@ def along(tree: Tree, leaves: Int, leaf: Int, share: Float) -> tuple[Int, Int, I
     start, nodes = paths(tree, leaf)
     length = np.diff(start)
     return leaf, length, nodes, mass[nodes, np.repeat(np.arange(len(leaf)), length)]
+
+
+def predictions_of(blocks: Sequence[BlockPaths]) -> Predictions:
+    """The rows of all blocks, one after the other; none for no block."""
+    leaf, length, node, probability = (
+        np.concatenate([block[number] for block in blocks])
+        if blocks
+        else np.empty(0, dtype=np.int64)
+        for number in range(4)
+    )
+    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    return Predictions(leaf, start, node, probability.astype(np.float64))

@@ -1,9 +1,10 @@
-"""Points of the ball in pools: all of them, or so many that memory holds, with their neighbours.
+"""Points of the ball in pools: all of them, or as many as memory holds, with their neighbours.
 
-Where not all points fit a pool, of `MOST_POINTS` points and `MOST_VALUES` values, each is made of
-stretches from random places of the file, read in order, and neighbours are sought within it: no
-index ever holds more. Up to 10,000 points are all compared; past that the index is Faiss'
-`IndexIVFFlat`, which finds at least 98% of a sample's neighbours or says how many.
+A pool has at most `MOST_POINTS` points and `MOST_VALUES` values. If not all points fit, a pool is
+made of stretches from random places of the file, read in order, and neighbours are sought within
+it, so that no index ever holds more. Up to 10,000 points all pairs are compared; beyond that the
+index is Faiss' `IndexIVFFlat`, which finds at least 98% of a sample's neighbours or reports how
+many it finds.
 
 Cost: O(P D) a pool besides its neighbours (`models.graphs.neighbours`); memory for the P points
 in float32 three times over, and 24 bytes for each neighbour.
@@ -15,13 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import Int, Single, row_blocks
+from models.arrays import Int, Int32, Single, row_blocks
 from models.checks import distinct
 from models.data import require_finite
 from models.graphs.neighbours import nearest
-from models.methods.hyperbolic.ball.scaling import Scaling
+from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.progress import Progress, subprogress
 from models.rows import Rows
 
@@ -41,16 +41,16 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Points of which triples are drawn.
+    """Points that triples are drawn from.
 
-    points : (P, D) float32, on the device. near : (P, k) int32, the neighbours of each, which are
-    at other places; k may be less than was asked for, and 0 where all points are at one place.
-    first : numbers in the pool of the U distinct points, ascending.
+    points : (P, D) float32, on the device. near : (P, k) the neighbours of each, which lie at other
+        places; k may be less than was asked for, and is 0 where all points lie at one place.
+    first : (U,) the first point of each of the U places, ascending.
     recall : share of a sample's neighbours that an approximate index found, None for all pairs.
     """
 
     points: Tensor
-    near: npt.NDArray[np.int32]
+    near: Int32
     first: Int
     recall: float | None = None
 
@@ -60,12 +60,12 @@ class Pool:
 
 
 class Pools:
-    """The pools of some rows.
+    """The pools that rows of features are read in, `size` points each.
 
-    is_whole : whether there is one pool, of all points.
+    is_whole : whether one pool holds all points.
     """
 
-    def __init__(self, rows: Rows, scaling: Scaling, n_neighbors: int, device: str) -> None:
+    def __init__(self, rows: Rows, scaling: BallScaling, n_neighbors: int, device: str) -> None:
         self._rows, self._scaling = rows, scaling
         self._n_neighbors, self._device = n_neighbors, device
         self.n_points, self.n_features = rows.shape
@@ -73,7 +73,7 @@ class Pools:
         self.is_whole = self.size == self.n_points
 
     def draw(self, rng: np.random.Generator, threads: int, progress: Progress) -> Pool:
-        """A pool; the only one where `is_whole`."""
+        """A pool of random points; the only one if `is_whole`."""
         import torch
 
         points = self._read(rng, subprogress(progress, 0.0, 0.2))
@@ -81,40 +81,41 @@ class Pools:
         n_near = min(self._n_neighbors, len(first) - 1)
         near, recall = np.empty((len(points), 0), dtype=np.int32), None
         if n_near:
-            found = nearest(
+            neighbours = nearest(
                 points[first], n_near, "euclidean", threads, subprogress(progress, 0.2, 1.0)
             )
-            near, recall = first[found.index].astype(np.int32)[place], found.recall
+            near = first[neighbours.index].astype(np.int32)[place]
+            recall = neighbours.recall
         return Pool(torch.from_numpy(points).to(self._device), near, first, recall)
 
     def _read(self, rng: np.random.Generator, progress: Progress) -> Single:
-        """(size, D) points, those of a stretch side by side; a few less where the last stretch of
-        the file, which is shorter, is among them."""
+        """(size, D) points, those of a stretch side by side; a few fewer if the last stretch of the
+        file, which is shorter, is among them."""
         out = np.empty((self.size, self.n_features), dtype=np.float32)
         length = self.n_points if self.is_whole else -(-self.size // _STRETCHES)
         starts = np.arange(0, self.n_points, length)
         if not self.is_whole:
             starts = np.sort(rng.choice(starts, -(-self.size // length), replace=False))
-        at = 0
+        n_read = 0
         for start in starts.tolist():
             stop = min(start + length, self.n_points)
             for block in row_blocks(stop - start, self.n_features, _BLOCK):
-                progress(at / self.size, "reading points")
+                progress(n_read / self.size, "reading points")
                 first_row = start + block.start
                 values = self._rows.values(first_row, start + block.stop)
                 require_finite(values, "features", first_row=first_row)
-                made = self._scaling.apply(values, first_row)[: self.size - at]
-                out[at : at + len(made)] = made
-                at += len(made)
-        return out[:at]
+                points = self._scaling.apply(values, first_row)[: self.size - n_read]
+                out[n_read : n_read + len(points)] = points
+                n_read += len(points)
+        return out[:n_read]
 
 
 def most_points(n_points: int, n_features: int) -> int:
-    """Points of a pool."""
+    """Number of points in a pool."""
     return min(n_points, MOST_POINTS, max(1, MOST_VALUES // max(1, n_features)))
 
 
 def bytes_held(n_points: int, n_features: int, n_neighbors: int) -> int:
-    """About what a pool takes on the processor while it is made."""
+    """Estimated memory of a pool on the processor while it is made."""
     size = most_points(n_points, n_features)
     return size * (16 * n_features + 40 * n_neighbors) + 40 * _BLOCK

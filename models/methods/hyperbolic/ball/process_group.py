@@ -1,16 +1,17 @@
-"""The other processes of a fit (`.following`): started, given their rounds, ended with it.
+"""The other processes of a fit (`follower_process`): started, sent their rounds, and ended.
 
-Each is a fresh interpreter: the process of a job was forked and has threads by now, so it can fork
-no more, and a GPU outlives no fork. Points lie in a file that all map, so they are in memory once;
-what is to be done comes line by line through a pipe, and gradients go through torch's all-reduce
-(gloo on processors, by the loopback interface; NCCL on GPUs, one for each process). The first
-process is the fit itself: it alone judges, draws pools, tells progress and keeps checkpoints.
+Each is a fresh interpreter: the process of a job was itself forked and has threads by now, so it
+cannot fork again, and a GPU does not survive a fork. All processes map the file that the points lie
+in, so these are in memory once. Orders go line by line through a pipe, and gradients through
+torch's all-reduce (gloo on processors, by the loopback interface; NCCL on GPUs, one for each
+process). The first process is the fit itself: it alone measures costs, draws pools, reports
+progress and saves checkpoints.
 
-None outlives the fit: they stay in its process group, the kernel kills them with it (Linux), and
-they end themselves where the pipe does. One that dies ends the fit: killed, by an OSError (EIO),
-which may pass; out of memory, as the fit itself would.
+No process outlives the fit: all stay in its process group, the kernel kills them with it (Linux),
+and they exit when the pipe closes. If one dies, the fit ends: with an OSError (EIO), which counts
+as passing, if it was killed; with the fit's own error if it ran out of memory.
 
-Cost: about two seconds to start, `BYTES` of memory each.
+Cost: about two seconds to start, `PROCESS_BYTES` of memory each.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.methods.hyperbolic.ball import follower_process
-from models.methods.hyperbolic.ball.all_reduce import Together, meet
+from models.methods.hyperbolic.ball.all_reduce import DistributedAllReduce, join_group
 from models.methods.hyperbolic.ball.descent import Descent
+from models.methods.hyperbolic.ball.effort import BallEffort
 from models.methods.hyperbolic.ball.follower_process import NO_GPU_MEMORY, NO_MEMORY
 from models.progress import Progress
 
@@ -44,36 +46,36 @@ if TYPE_CHECKING:
 
     from models.device import Device
     from models.methods.hyperbolic.ball.pools import Pool
-    from models.methods.hyperbolic.ball.training import Effort
 
-BYTES = 300 << 20
-"""What a process takes besides its part of a step."""
+PROCESS_BYTES = 300 << 20
+"""Memory of a process besides its part of a step."""
 
 _START_S = 120.0
-_LOOK_EVERY_S = 0.02
+_POLL_S = 0.02
+_EXIT_S = 2.0
 
 
-class Ranks(Together):
-    """The first process, and those that it starts. To be used in a `with` statement.
+class ProcessGroup(DistributedAllReduce):
+    """The first process, with the followers that it starts. To be used in a `with` statement.
 
-    threads : of all of them together.
+    threads : of all processes together.
     """
 
     def __init__(self, size: int, threads: int, device: Device) -> None:
         super().__init__(0, size, max(1, threads // size))
         self._device: Device = device
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._followers: list[subprocess.Popen[bytes]] = []
         self._folder = Path()
         self._pool = -1
         self._joined = False
 
-    def __enter__(self) -> Ranks:
-        self._folder = Path(tempfile.mkdtemp(prefix="ranks-"))
+    def __enter__(self) -> ProcessGroup:
+        self._folder = Path(tempfile.mkdtemp(prefix="process-group-"))
         try:
             for rank in range(1, self.size):
-                self._processes.append(self._started(rank))
+                self._followers.append(self._start_follower(rank))
         except BaseException:
-            self._end()
+            self._stop()
             raise
         return self
 
@@ -85,59 +87,65 @@ class Ranks(Together):
     ) -> None:
         try:
             if isinstance(error, (RuntimeError, OSError)):
-                self._blame(error)
+                self._raise_cause(error)
         finally:
-            self._end()
+            self._stop()
 
-    def join(
-        self, effort: Effort, points: Tensor, n_nodes: int, seeds: Sequence[int], progress: Progress
+    def start(
+        self,
+        effort: BallEffort,
+        points: Tensor,
+        n_nodes: int,
+        seeds: Sequence[int],
+        progress: Progress,
     ) -> None:
-        """Wait for the others and tell them what is moved.
+        """Wait until all followers run, and send them their task.
 
         points : those of a pool. seeds : of triples, and of noise and children.
+        RuntimeError if a follower exits, OSError (EIO) if one does not start in time.
         """
-        until = time.monotonic() + _START_S
+        deadline = time.monotonic() + _START_S
         while not all((self._folder / f"ready-{rank}").exists() for rank in range(1, self.size)):
             progress(0.0, "starting processes", f"{self.size} processes")
-            if any(process.poll() is not None for process in self._processes):
+            if any(process.poll() is not None for process in self._followers):
                 raise RuntimeError("a process of the fit ended before its first step")
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise OSError(errno.EIO, "a process of the fit does not start")
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_S)
         task = {
             "effort": asdict(effort),
             "shape": [n_nodes, points.shape[1]],
             "seeds": [int(seed) for seed in seeds],
         }
-        self._say(task)
-        meet(self._folder, 0, self.size, self._device)
+        self._send(task)
+        join_group(self._folder, 0, self.size, self._device)
         self._joined = True
 
-    def give(self, pool: Pool, number: int) -> None:
+    def publish(self, pool: Pool, number: int) -> None:
         if number == self._pool:
             return
         np.save(self._folder / f"points-{number}.npy", pool.points.cpu().numpy())
         np.save(self._folder / f"near-{number}.npy", pool.near)
-        # Whoever maps the one before keeps it.
+        # A follower that maps the pool before keeps its data after the file is gone.
         for name in ("points", "near"):
             (self._folder / f"{name}-{self._pool}.npy").unlink(missing_ok=True)
         self._pool = number
 
-    def begin(self, number: int, n_steps: int, mover: Descent) -> None:
-        self._say(
+    def begin_round(self, number: int, n_steps: int, mover: Descent) -> None:
+        self._send(
             {"number": number, "n_steps": n_steps, "pool": self._pool, "before": mover.n_steps}
         )
-        super().begin(number, n_steps, mover)
+        super().begin_round(number, n_steps, mover)
 
-    def _say(self, told: dict[str, Any]) -> None:
-        line = json.dumps(told).encode() + b"\n"
-        for process in self._processes:
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message).encode() + b"\n"
+        for process in self._followers:
             assert process.stdin is not None
             process.stdin.write(line)
             process.stdin.flush()
 
-    def _started(self, rank: int) -> subprocess.Popen[bytes]:
-        told = {
+    def _start_follower(self, rank: int) -> subprocess.Popen[bytes]:
+        setting = {
             "rank": rank,
             "size": self.size,
             "parent": os.getpid(),
@@ -145,9 +153,8 @@ class Ranks(Together):
             "device": self._device,
             "threads": self._threads,
         }
-        command = f"from {follower_process.__name__} import main; main()"
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", command, json.dumps(told)],
+            [sys.executable, "-P", "-m", follower_process.__name__, json.dumps(setting)],
             stdin=subprocess.PIPE,
             # Threads that spin while they wait would take the cores from the other processes.
             env={
@@ -157,15 +164,16 @@ class Ranks(Together):
             },
         )
 
-    def _blame(self, error: Exception) -> None:
-        """Raise what ended one of the others, where that is why this one cannot go on."""
+    def _raise_cause(self, error: Exception) -> None:
+        """Raise what ended a follower, if that is why this process cannot go on."""
         import torch
 
-        until = time.monotonic() + 2.0
+        deadline = time.monotonic() + _EXIT_S
         codes: list[int] = []
-        while not codes and time.monotonic() < until:
-            codes = [code for one in self._processes if (code := one.poll()) is not None]
-            time.sleep(_LOOK_EVERY_S)
+        while not codes and time.monotonic() < deadline:
+            polled = [process.poll() for process in self._followers]
+            codes = [code for code in polled if code is not None]
+            time.sleep(_POLL_S)
         if any(code < 0 for code in codes):
             name = signal.Signals(-min(codes)).name
             raise OSError(errno.EIO, f"a process of the fit was killed by {name}") from error
@@ -174,12 +182,12 @@ class Ranks(Together):
         if NO_GPU_MEMORY in codes:
             raise torch.OutOfMemoryError("in another process of the fit") from error
 
-    def _end(self) -> None:
+    def _stop(self) -> None:
         import torch.distributed as dist
 
-        for process in self._processes:
+        for process in self._followers:
             process.kill()
-        for process in self._processes:
+        for process in self._followers:
             process.wait()
             assert process.stdin is not None
             with contextlib.suppress(OSError):

@@ -1,21 +1,21 @@
 """The ranking objective (eq. 15) with its gradient written out, a few triples at a time.
 
-Torch's own gradient makes some fifty matrices of (3 B, M) and reads them back from memory; here a
+Torch's own gradient would make some fifty matrices of (3 B, M) and read them back from memory; a
 few triples at a time stay in a core's cache. With u = |x - z|^2 / (g h), g = 1 - |x|^2,
 h = 1 - |z|^2, and G = dL / d d_cp:
 
     d d / d u       1 / sqrt(u (1 + u))
-    d u / d z       2 (z - x) / (g h) + 2 u z / h, and so for x
-    of d_cp         as well d f d|z| / dz where f = 1 + max(|z| - |x| + margin, 0) is above 1,
+    d u / d z       2 (z - x) / (g h) + 2 u z / h, and likewise for x
+    d_cp            adds d f d|z| / dz where f = 1 + max(|z| - |x| + margin, 0) is above 1,
                     d|z| / dz = 2 z / (|z| h), 0 at the origin
-    in a score y    of s(d_i more) etc., more = p - q: G_i = s' more, and s' d_i to more
+    a score y       of s(d_i more) etc., more = p - q: G_i = s' more, and s' d_i to more
     more            to the scores of p by softmax: p (v - p.v), to those of q: -q (v - q.v)
     scores          -1 / temperature to the greatest of the two or three d_cp
 
-Source: the definition is in `ball.losses`.
+Source: `ball.losses` has the definition and its source.
 
 Cost: O(B M (D + 40)), 11 to 20 us a node for 96 triples of 128 dimensions from 1,000 to 50,000
-nodes; memory some fifteen matrices of `CHUNK` values, or (3 `FEWEST`, M), on a processor, of
+nodes; memory some fifteen matrices of `CHUNK` values, or of (3 `FEWEST`, M), on a processor, and of
 (3 B, M) on a GPU.
 """
 
@@ -30,59 +30,63 @@ from torch import Tensor
 from models.numerics import poincare
 
 if TYPE_CHECKING:
-    from models.methods.hyperbolic.ball.losses import Objective
-    from models.methods.hyperbolic.ball.noise import Noise
+    from models.methods.hyperbolic.ball.effort import BallObjective
+    from models.methods.hyperbolic.ball.noise import GumbelNoise
 
 CHUNK = 1 << 18
 """Values of a matrix on a processor, ..."""
 
 FEWEST = 16
-"""... unless so many triples have more: for each chunk the nodes' gradient (M, D) is gone over."""
+"""... and at least so many triples: each chunk passes once over the nodes' gradient (M, D)."""
 
 _LN_2 = 0.6931471805599453
 _TINY = 1e-30
 
 
-class Ranking(torch.autograd.Function):
-    """Mean over triples (3, B, D), nodes (M, D); gradients for both."""
+class RankingLoss(torch.autograd.Function):
+    """The mean of eq. 15 over triples (3, B, D) with nodes (M, D); gradients in both."""
 
     @staticmethod
     def forward(
-        ctx: Any, triples: Tensor, nodes: Tensor, objective: Objective, noise: Noise | None
+        ctx: Any,
+        triples: Tensor,
+        nodes: Tensor,
+        objective: BallObjective,
+        noise: GumbelNoise | None,
     ) -> Tensor:
         n_triples = triples.shape[1]
         step = n_triples
         if nodes.device.type == "cpu":
             step = max(FEWEST, CHUNK // (3 * len(nodes)))
         side = _Nodes(nodes)
-        of_triples = torch.empty_like(triples)
+        triples_gradient = torch.empty_like(triples)
         total = nodes.new_zeros((), dtype=torch.float64)
         for start in range(0, n_triples, step):
             part = slice(start, start + step)
-            drawn = None if noise is None else noise.part(part)
-            value, slope = _part(triples[:, part], side, objective, drawn)
+            part_noise = None if noise is None else noise.part(part)
+            value, gradient = _part(triples[:, part], side, objective, part_noise)
             total += value
-            of_triples[:, part] = slope
-        ctx.save_for_backward(of_triples / n_triples, side.gradient() / n_triples)
+            triples_gradient[:, part] = gradient
+        ctx.save_for_backward(triples_gradient / n_triples, side.gradient() / n_triples)
         return (total / n_triples).to(nodes.dtype)
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> Any:
-        of_triples, of_nodes = ctx.saved_tensors
-        return outer[0] * of_triples, outer[0] * of_nodes, None, None
+        triples_gradient, nodes_gradient = ctx.saved_tensors
+        return outer[0] * triples_gradient, outer[0] * nodes_gradient, None, None
 
 
 class _Side:
-    """Points (n, D): |x|^2, 1 / (1 - |x|^2) and, where asked for, the hyperbolic norm."""
+    """Points (n, D) with |x|^2, 1 / (1 - |x|^2) and, computed on demand, the hyperbolic norm."""
 
     def __init__(self, points: Tensor) -> None:
         self.points = points
-        self.squares, self.far = _measured(points)
+        self.squares, self.far = _squares_and_inverse_gaps(points)
 
     @cached_property
     def norm(self) -> Tensor:
-        found: Tensor = poincare.hyperbolic_norm(self.points)
-        return found
+        norm: Tensor = poincare.hyperbolic_norm(self.points)
+        return norm
 
     def norm_slope(self) -> Tensor:
         """(n, D) d|x| / dx of the hyperbolic norm, 0 at the origin."""
@@ -91,7 +95,7 @@ class _Side:
 
 
 class _Nodes(_Side):
-    """What each chunk needs of the nodes, and what it adds to their gradient."""
+    """The nodes, and the sums over chunks that their gradient is made of."""
 
     def __init__(self, nodes: Tensor) -> None:
         super().__init__(nodes)
@@ -103,11 +107,11 @@ class _Nodes(_Side):
         self.of_norm: Tensor | None = None
 
     def gradient(self) -> Tensor:
-        found = 2 * (self.own * self.points - self.others)
-        return found if self.of_norm is None else found + self.of_norm * self.norm_slope()
+        gradient = 2 * (self.own * self.points - self.others)
+        return gradient if self.of_norm is None else gradient + self.of_norm * self.norm_slope()
 
 
-def _measured(points: Tensor) -> tuple[Tensor, Tensor]:
+def _squares_and_inverse_gaps(points: Tensor) -> tuple[Tensor, Tensor]:
     """(n, 1) |x|^2 and 1 / (1 - |x|^2), as `poincare.gap` has it."""
     wide = points.double()
     squares = (wide * wide).sum(dim=1, keepdim=True)
@@ -116,7 +120,7 @@ def _measured(points: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _part(
-    triples: Tensor, side: _Nodes, objective: Objective, noise: Noise | None
+    triples: Tensor, side: _Nodes, objective: BallObjective, noise: GumbelNoise | None
 ) -> tuple[Tensor, Tensor]:
     """The sum of eq. 15 over some triples (3, b, D) and its gradient in them."""
     rows = _Side(triples.reshape(-1, triples.shape[2]))
@@ -131,7 +135,7 @@ def _part(
     if objective.margin or side.furthest > float(rows.squares.min()):
         over = (side.norm.T - rows.norm).add_(objective.margin).clamp_(min=0)
         slope.mul_(1 + over)
-    value, g = _of_dissimilarities(
+    value, g = _sum_and_slope(
         (apart if over is None else apart * (1 + over)).view(3, -1, len(side.points)),
         objective,
         noise,
@@ -152,10 +156,10 @@ def _part(
     return value, gradient.view_as(triples)
 
 
-def _of_dissimilarities(
-    apart: Tensor, objective: Objective, noise: Noise | None
+def _sum_and_slope(
+    apart: Tensor, objective: BallObjective, noise: GumbelNoise | None
 ) -> tuple[Tensor, Tensor]:
-    """The sum of eq. 15, of d_cp (3, b, M), and its gradient in them."""
+    """The sum of eq. 15 over dissimilarities d_cp (3, b, M), and its gradient in them."""
     to_i, to_j, to_k = apart
     nearer = to_i >= to_j
     pair = torch.maximum(to_i, to_j)
@@ -177,7 +181,7 @@ def _of_dissimilarities(
     to_more = weighted[0].add_(weighted[1]).sub_(weighted[2])
     g = slope.mul_(more)
     g[2].neg_()
-    # Of the scores, through softmax, to the dissimilarities.
+    # From the scores, through softmax, to the dissimilarities.
     of_p = p.mul_(to_more - (p * to_more).sum(dim=1, keepdim=True))
     of_q = q.mul_((q * to_more).sum(dim=1, keepdim=True) - to_more)
     of_q.div_(-objective.temperature)
@@ -190,8 +194,8 @@ def _of_dissimilarities(
     return value, g
 
 
-def _score(y: Tensor, objective: Objective) -> tuple[Tensor, Tensor]:
-    """Sum of s(y) - s(0), and s'(y); y is used up."""
+def _score(y: Tensor, objective: BallObjective) -> tuple[Tensor, Tensor]:
+    """The sum of s(y) - s(0), and s'(y); overwrites y."""
     if objective.form == "softplus":
         value = torch.nn.functional.softplus(y).sum(dtype=torch.float64)
         return value.sub_(_LN_2 * y.numel()), y.sigmoid_()

@@ -2,22 +2,23 @@
 
 Seeds are drawn from the distinct points: 'random' evenly; 'k-means++' and 'afk-mc2' as k-means
 draws its centres, far from each other, the latter by short Markov chains that never look at all
-points. With 'k-means' they are the centres that k-means comes to from there. Average linkage
+points. With 'k-means' they are the centres that k-means arrives at from there. Average linkage
 (fastcluster) joins the S seeds in S - 1 merges. With 'points' all nodes are random points, and
 nothing joins them.
 
 Placement of a node in the ball:
 - 'order'     in the direction of the mean of its seeds, the j-th merge at norm
               log(S - j) / log S, the seeds at 1; all times `point_norm`. The last is the origin.
-- 'midpoint'  at the Einstein midpoint of the points under it, a point being under the seed next to
-              it: with Klein coordinates k = 2 x / (1 + |x|^2) and weights g = 1 / sqrt(1 - |k|^2)
-              the midpoint is sum g k / sum g, and z = k / (1 + sqrt(1 - |k|^2)). So close points
-              have a node far out, scattered ones a node near the origin.
+- 'midpoint'  at the Einstein midpoint of the points under it, where each point is under the seed
+              nearest to it: with Klein coordinates k = 2 x / (1 + |x|^2) and weights
+              g = 1 / sqrt(1 - |k|^2) the midpoint is sum g k / sum g, and
+              z = k / (1 + sqrt(1 - |k|^2)). So the node of points close together lies far out,
+              that of scattered points near the origin.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §4.2 for 'order', whose print counts merges from j = 1 with N
-for S; Bachem et al., "Fast and Provably Good Seedings for k-Means" (2016), algorithm 2, for
-'afk-mc2'; Ungar, "A Gyrovector Space Approach to Hyperbolic Geometry" (2009), for the midpoint.
+Trees in Hyperbolic Space" (2019), §4.2 for 'order', which is printed with merges counted from
+j = 1 and N for S; Bachem et al., "Fast and Provably Good Seedings for k-Means" (2016), algorithm 2,
+for 'afk-mc2'; Ungar, "A Gyrovector Space Approach to Hyperbolic Geometry" (2009), for the midpoint.
 
 Cost for P points: O(P S D), for 'k-means' up to 20 times, for 'afk-mc2' O(P D + S^2 D); O(S^2 D)
 time and 4 S^2 bytes for the merges; 'midpoint' O(P S D).
@@ -25,15 +26,11 @@ time and 4 S^2 bytes for the merges; 'midpoint' O(P S D).
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from models.arrays import Float, Int, Single, row_blocks
+from models.methods.hyperbolic.ball.effort import SeedingEffort
 from models.progress import Progress
-
-Drawn = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
-Placement = Literal["order", "midpoint"]
 
 CHAIN = 200
 """Steps of a chain of 'afk-mc2'."""
@@ -42,60 +39,61 @@ MOST_MOVES = 20
 """Iterations of k-means."""
 
 _MOST_PER_SEED = 32
-"""Points looked at for each node, and at least `_LEAST_SEEN`, where there are more."""
-_LEAST_SEEN = 1 << 14
+"""Points of the sample that seeds are drawn from, for each node; at least `_LEAST_SAMPLE`."""
+_LEAST_SAMPLE = 1 << 14
 
 
 def n_seeds(n_nodes: int) -> int:
-    """Seeds of so many nodes: S, which S - 1 merges join. Where that leaves one over, it is another
-    seed, which no merge joins."""
+    """The number S of seeds that S - 1 merges join. An even number of nodes leaves one over: it is
+    another seed, which no merge joins."""
     return (n_nodes + 1) // 2
 
 
-def seeded(
+def start_nodes(
     points: Single,
     first: Int,
     n_nodes: int,
-    drawn: Drawn,
-    placement: Placement,
-    point_norm: float,
-    max_norm: float,
+    effort: SeedingEffort,
     rng: np.random.Generator,
     progress: Progress,
 ) -> Single:
-    """(n_nodes, D) nodes, none of norm over `max_norm`.
+    """(n_nodes, D) nodes of one draw, none of norm over `effort.max_norm`.
 
     points : (P, D). first : one number for each distinct point, of which there are at least
         `n_seeds(n_nodes)`, or `n_nodes` for 'points'.
+    n_nodes : in place of `effort.n_nodes`, which may be more than there are points for.
     """
-    n_seen = max(_LEAST_SEEN, _MOST_PER_SEED * n_nodes)
-    seen = first
-    if len(first) > n_seen:
-        seen = np.sort(rng.choice(first, n_seen, replace=False))
-    some = points[seen].astype(np.float64)
-    if drawn == "points":
-        return _within(some[rng.choice(len(some), n_nodes, replace=False)], max_norm)
+    n_sample = max(_LEAST_SAMPLE, _MOST_PER_SEED * n_nodes)
+    sample = first
+    if len(first) > n_sample:
+        sample = np.sort(rng.choice(first, n_sample, replace=False))
+    candidates = points[sample].astype(np.float64)
+    if effort.draw == "points":
+        drawn = rng.choice(len(candidates), n_nodes, replace=False)
+        return _within(candidates[drawn], effort.max_norm)
     n_joined = n_seeds(n_nodes)
     n_drawn = n_nodes - (n_joined - 1)
     progress(0.0, "drawing seeds")
-    if drawn == "random":
-        number = rng.choice(len(some), n_drawn, replace=False)
-    elif drawn == "afk-mc2":
-        number = _by_chains(some, n_drawn, rng)
+    if effort.draw == "random":
+        number = rng.choice(len(candidates), n_drawn, replace=False)
+    elif effort.draw == "afk-mc2":
+        number = _draw_by_chains(candidates, n_drawn, rng)
     else:
-        number = _far_apart(some, n_drawn, rng)
-    seeds = some[number] if drawn != "k-means" else _moved(some, some[number])
+        number = _draw_far_apart(candidates, n_drawn, rng)
+    seeds = candidates[number]
+    if effort.draw == "k-means":
+        seeds = _kmeans_centres(candidates, seeds)
     progress(0.5, "joining seeds")
-    merges = joined(seeds[:n_joined])
-    if placement == "order":
-        nodes = by_order(seeds, merges) * point_norm
+    merges = seed_merges(seeds[:n_joined])
+    if effort.placement == "order":
+        nodes = by_order(seeds, merges) * effort.point_norm
     else:
-        nodes = by_midpoint(some, seeds, merges)
+        nodes = by_midpoint(candidates, seeds, merges)
     progress(1.0, "joining seeds")
-    return _within(nodes, max_norm)
+    return _within(nodes, effort.max_norm)
 
 
-def joined(seeds: Float) -> Int:
+def seed_merges(seeds: Float) -> Int:
     """(S - 1, 2) merges of the seeds by average linkage, in SciPy's numbering."""
     import fastcluster
 
@@ -105,7 +103,8 @@ def joined(seeds: Float) -> Int:
 
 
 def by_order(seeds: Float, merges: Int) -> Float:
-    """(n_seeds + S - 1, D) 'order' for points of norm 1: seeds first, merge j at row n_seeds + j.
+    """(n_seeds + S - 1, D) nodes placed by 'order', for points of norm 1: seeds first, merge j at
+    row n_seeds + j.
 
     merges : of the first S seeds.
     """
@@ -119,29 +118,29 @@ def by_order(seeds: Float, merges: Int) -> Float:
 
 
 def by_midpoint(points: Float, seeds: Float, merges: Int) -> Float:
-    """As `by_order`, 'midpoint' of points (P, D) of the ball."""
+    """Nodes as of `by_order`, each at the 'midpoint' of its points; points (P, D) of the ball."""
     squares = np.einsum("pd,pd->p", points, points)[:, None]
     weight = ((1 + squares) / (1 - squares))[:, 0]
     klein = 2 * points / (1 + squares)
     nearest = np.empty(len(points), dtype=np.int64)
-    theirs = np.einsum("sd,sd->s", seeds, seeds)
+    seed_squares = np.einsum("sd,sd->s", seeds, seeds)
     for block in row_blocks(len(points), len(seeds), 1 << 21):
-        nearest[block] = (theirs - 2 * points[block] @ seeds.T).argmin(axis=1)
-    # Rounding may leave a seed without points: it has a little of itself.
+        nearest[block] = (seed_squares - 2 * points[block] @ seeds.T).argmin(axis=1)
+    # Rounding may leave a seed without points: it counts itself, with a small weight.
     total = np.full(len(seeds), 1e-9)
-    sums = total[:, None] * 2 * seeds / (1 + theirs[:, None])
+    sums = total[:, None] * 2 * seeds / (1 + seed_squares[:, None])
     np.add.at(total, nearest, weight)
     for block in row_blocks(len(points), points.shape[1], 1 << 21):
         np.add.at(sums, nearest[block], weight[block, None] * klein[block])
     sums, total = _sums(sums, total, merges)
     middle = sums / total[:, None]
     inside = np.clip(1 - np.einsum("md,md->m", middle, middle), 0.0, None)[:, None]
-    found: Float = middle / (1 + np.sqrt(inside))
-    return found
+    midpoints: Float = middle / (1 + np.sqrt(inside))
+    return midpoints
 
 
 def _sums(values: Float, weights: Float, merges: Int) -> tuple[Float, Float]:
-    """Sums of (n, D) values and (n,) weights, and under them those of each merge of the first."""
+    """Values (n, D) and weights (n,), and below them the sums of each merge of the first rows."""
     n, n_joined = len(values), len(merges) + 1
     total = np.concatenate([values, np.empty((len(merges), values.shape[1]))])
     weight = np.concatenate([weights, np.empty(len(merges))])
@@ -163,20 +162,20 @@ def _within(nodes: Float, max_norm: float) -> Single:
     return np.where(length > max_norm, _directions(nodes) * max_norm, nodes).astype(np.float32)
 
 
-def _far_apart(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
-    """Numbers of so many points by k-means++."""
+def _draw_far_apart(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
+    """(n_drawn,) numbers of different points, drawn by k-means++."""
     from sklearn.cluster import kmeans_plusplus
 
     seed = int(rng.integers(2**31))
     _, number = kmeans_plusplus(points, n_drawn, random_state=seed)
     chosen = np.unique(number)
-    # Of points that rounding takes for one it may draw the same again.
+    # It may draw a point again where rounding takes several points for one.
     others = np.setdiff1d(np.arange(len(points)), chosen)
     return np.concatenate([chosen, rng.permutation(others)[: n_drawn - len(chosen)]])
 
 
-def _moved(points: Float, seeds: Float) -> Float:
-    """Where Lloyd's iterations lead from there."""
+def _kmeans_centres(points: Float, seeds: Float) -> Float:
+    """(S, D) centres that Lloyd's iterations arrive at from the seeds."""
     import warnings
 
     from sklearn import config_context
@@ -185,13 +184,13 @@ def _moved(points: Float, seeds: Float) -> Float:
 
     with config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(len(seeds), init=seeds, n_init=1, max_iter=MOST_MOVES).fit(points)
-    return np.asarray(found.cluster_centers_, dtype=np.float64)
+        kmeans = KMeans(len(seeds), init=seeds, n_init=1, max_iter=MOST_MOVES).fit(points)
+    return np.asarray(kmeans.cluster_centers_, dtype=np.float64)
 
 
-def _by_chains(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
-    """As `_far_apart` by AFK-MC^2: a chain of points drawn near to and far from the first one, each
-    accepted for its distance to the seeds there are."""
+def _draw_by_chains(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
+    """Numbers as of `_draw_far_apart`, by AFK-MC^2: each seed is the end of a chain of points,
+    proposed by their distance to the first seed and accepted by that to all seeds so far."""
     n_points = len(points)
     number = np.empty(n_drawn, dtype=np.int64)
     number[0] = rng.integers(n_points)
@@ -200,22 +199,22 @@ def _by_chains(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
     far = np.maximum(squares + squares[number[0]] - 2 * points @ points[number[0]], 0.0)
     proposal = 0.5 * far / far.sum() + 0.5 / n_points
     until = np.cumsum(proposal)
-    for made in range(1, n_drawn):
+    for n_seeded in range(1, n_drawn):
         chain = np.minimum(np.searchsorted(until, rng.random(CHAIN) * until[-1]), n_points - 1)
-        chosen = number[:made]
+        chosen = number[:n_seeded]
         apart = squares[chain][:, None] + squares[chosen] - 2 * points[chain] @ points[chosen].T
         least = np.maximum(apart.min(axis=1), 0.0)
         least[np.isin(chain, chosen)] = 0.0
-        lucky = rng.random(CHAIN)
+        threshold = rng.random(CHAIN)
         at = 0
         for step in range(1, CHAIN):
-            ours = least[at] * proposal[chain[step]]
-            if least[step] * proposal[chain[at]] > lucky[step] * ours or (
+            current = least[at] * proposal[chain[step]]
+            if least[step] * proposal[chain[at]] > threshold[step] * current or (
                 least[at] == 0 and least[step] > 0
             ):
                 at = step
-        number[made] = chain[at]
+        number[n_seeded] = chain[at]
         if least[at] == 0:
-            # A chain of seeds only: any other point.
-            number[made] = rng.choice(np.setdiff1d(np.arange(n_points), chosen))
+            # All points of the chain are seeds: take any other point.
+            number[n_seeded] = rng.choice(np.setdiff1d(np.arange(n_points), chosen))
     return number

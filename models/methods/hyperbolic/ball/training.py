@@ -1,41 +1,42 @@
-"""Nodes moved by gradient steps in rounds, and the best round kept.
+"""Nodes moved by gradient steps in rounds, and the nodes of the best round.
 
-A step of the ranking objective (eq. 15) on a batch of triples, then, every `structure_every` steps,
-one of the child-parent objective (eq. 17) on a batch of nodes, each with the parent it selects by
-then (eq. 4). After each round the tree is judged (`ball.tree_cost`); the nodes of the
-best judgement are the result ('best'), or those of the last round.
+A step lowers the ranking objective (eq. 15) on a batch of triples. After every `structure_every`
+such steps another lowers the child-parent objective (eq. 17) on a batch of nodes, each with the
+parent that it then selects (eq. 4). After each round the tree's cost is measured
+(`ball.tree_cost`); the result is the nodes of least cost ('best') or those of the last round.
 
-A fit that diverges is ended: after a round in which something is not finite, or after the third in
-a row that is judged `WORSE` times as bad as the best, or that has thrown all nodes to the edge.
+A fit that diverges ends early: after a round in which a number is not finite, or after the third
+round in a row whose cost is `WORSE` times the least, or which has left all nodes at the edge.
 
-All randomness of a round comes from its number, so a fit that goes on from a checkpoint, made after
-a round, ends as it would have. Steps may be taken by several processes (`ball.all_reduce`).
+All randomness of a round comes from its number, so a fit that continues from a checkpoint, taken
+after a round, ends as it would have. Steps may be shared by several processes (`ball.all_reduce`).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.3 and §4.
 
-Cost: O(B M D) a step for batches of B and M nodes, whatever the number of points; a judgement as
-many as a few dozen steps, and O(M^2 D).
+Cost: O(B M D) a step for batches of B and M nodes, whatever the number of points; a measurement of
+the cost takes as long as a few dozen steps, and O(M^2 D).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.arrays import Arrays
 from models.method import Checkpoint
-from models.methods.hyperbolic.ball import decoding, descent, losses
-from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
+from models.methods.hyperbolic.ball import decoding, losses
+from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
+from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
 from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.losses import Objective
-from models.methods.hyperbolic.ball.noise import Noises
-from models.methods.hyperbolic.ball.tree_cost import Judge
-from models.methods.hyperbolic.ball.triples import Leaves
-from models.progress import Progress
+from models.methods.hyperbolic.ball.effort import BallEffort
+from models.methods.hyperbolic.ball.noise import NoiseStream
+from models.methods.hyperbolic.ball.tree_cost import TreeCost
+from models.methods.hyperbolic.ball.triples import TripleSource
+from models.progress import Progress, held_progress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,36 +48,14 @@ _BAD_ROUNDS = 3
 _EDGE = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How nodes are moved.
-
-    max_iter : steps of the ranking objective, in rounds of `round_size`.
-    structure_every : so many of them to one of the child-parent objective; 0 for none.
-    """
-
-    max_iter: int
-    round_size: int
-    batch_size: int
-    learning_rate: float
-    optimizer: descent.Kind
-    max_norm: float
-    structure_every: int
-    keep: Literal["best", "last"]
-    objective: Objective
-
-    @property
-    def n_rounds(self) -> int:
-        return -(-self.max_iter // self.round_size)
-
-
 @dataclass(slots=True)
-class Trained:
+class TrainedNodes:
     """Nodes (M, D) and how they came about.
 
-    best_step : after how many steps they were so. objectives : the mean of eq. 15 over each round,
-    by steps done. costs : what the tree was judged after so many steps. diverged : why and when
-    the fit ended early, else empty. n_bad : rounds up to now that looked like that.
+    best_step : the number of steps after which the nodes were these.
+    objectives : (steps so far, mean of eq. 15 over the round). costs : (steps so far, tree's cost).
+    diverged : why and when the fit ended early, else empty.
+    n_bad : how many of the last rounds in a row looked as if it diverged.
     """
 
     nodes: Tensor
@@ -92,156 +71,160 @@ class Trained:
 
 
 def train(
-    leaves: Leaves,
+    triples: TripleSource,
     nodes: Tensor,
-    judge: Judge,
-    effort: Effort,
+    tree_cost: TreeCost,
+    effort: BallEffort,
     seed: int,
     checkpoint: Checkpoint,
     progress: Progress,
-    team: Team = ALONE,
-) -> Trained:
-    """nodes : (M, D) float32 to start from; not changed. seed : of noise and of children. team :
-    who takes steps along with this process; leaves give it its part of each batch."""
+    all_reduce: AllReduce = SINGLE,
+) -> TrainedNodes:
+    """The nodes after all rounds, or those of the best one.
+
+    nodes : (M, D) float32 to start from; not changed. seed : of noise and of children.
+    all_reduce : the processes that share each step; `triples` draws this one's part of a batch.
+    """
     moving = nodes.clone()
     mover = Descent(moving, effort.optimizer, effort.learning_rate, effort.max_norm)
-    state = Trained(nodes.clone(), costs=[(0, judge.cost(nodes))])
-    first = _resumed(checkpoint.load(), state, moving, mover, leaves)
-    began_at_edge = _at_edge(nodes, effort)
-    for number in range(first, effort.n_rounds):
+    state = TrainedNodes(nodes.clone(), costs=[(0, tree_cost.of(nodes))])
+    first_round = _resume(checkpoint.load(), state, moving, mover, triples)
+    started_at_edge = _at_edge(nodes, effort)
+    whole, within = held_progress(progress)
+    for number in range(first_round, effort.n_rounds):
         begin = number * effort.round_size
         end = min(begin + effort.round_size, effort.max_iter)
-        within = _Told(progress, state, begin, effort)
-        within(0)
-        leaves.begin(number, within.still)
-        team.begin(number, end - begin, mover)
-        objective = steps(leaves, mover, effort, end - begin, [seed, number], within, team)
+        report = _step_report(whole, state, begin, effort)
+        report(0)
+        triples.begin_round(number, within)
+        all_reduce.begin_round(number, end - begin, mover)
+        objective = take_steps(
+            triples, mover, effort, end - begin, [seed, number], report, all_reduce
+        )
         if objective is None:
             state.diverged = f"after {begin:,} to {end:,} steps numbers were no longer finite"
             break
         state.objectives.append((end, objective))
-        cost = judge.cost(moving)
+        cost = tree_cost.of(moving)
         state.costs.append((end, cost))
         if cost < state.best_cost or effort.keep == "last":
             state.nodes.copy_(moving)
             state.best_step = end
-            leaves.keep()
-        at_edge = not began_at_edge and _at_edge(moving, effort)
-        least, step = min((one, step) for step, one in state.costs)
-        state.n_bad = state.n_bad + 1 if at_edge or cost > WORSE * least else 0
+            triples.keep()
+        at_edge = not started_at_edge and _at_edge(moving, effort)
+        least_cost, least_step = min((value, step) for step, value in state.costs)
+        state.n_bad = state.n_bad + 1 if at_edge or cost > WORSE * least_cost else 0
         if state.n_bad == _BAD_ROUNDS:
             state.diverged = (
                 f"after {end:,} steps all nodes lay at the edge of the ball"
                 if at_edge
-                else f"after {end:,} steps the tree was judged {cost:.3g}, after {step:,} steps "
-                f"{least:.3g}"
+                else f"after {end:,} steps the tree's cost was {cost:.3g}, after {least_step:,} "
+                f"steps {least_cost:.3g}"
             )
             break
-        checkpoint.save(_packed(state, moving, mover, leaves, number + 1))
+        checkpoint.save(_packed(state, moving, mover, triples, number + 1))
     return state
 
 
-def steps(
-    leaves: Leaves,
+def take_steps(
+    triples: TripleSource,
     mover: Descent,
-    effort: Effort,
+    effort: BallEffort,
     n_steps: int,
     seed: list[int],
-    progress: Callable[[int], None],
-    team: Team = ALONE,
+    report: Callable[[int], None],
+    all_reduce: AllReduce = SINGLE,
 ) -> float | None:
-    """The mean objective of so many steps; None where one is not finite.
+    """The mean objective over `n_steps` steps; None where a number is not finite.
 
-    progress : called with the number of steps taken, now and then.
+    report : called with the number of steps taken, every ten steps.
     """
     import torch
 
     moving = mover.points
     rng = np.random.default_rng(seed)
-    noises = Noises(rng, len(moving), moving.device)
+    noise_stream = NoiseStream(rng, len(moving), moving.device)
     total = moving.new_zeros((), dtype=torch.float64)
-    with team.at_work(3 * effort.batch_size * len(moving) // team.size):
+    with all_reduce.threads_for(3 * effort.batch_size * len(moving) // all_reduce.size):
         for step in range(n_steps):
             with torch.enable_grad():
-                at = moving.detach().requires_grad_()
-                drawn = leaves.draw()
-                n_drawn = drawn.shape[1]
-                n_all = n_drawn if team.size == 1 else effort.batch_size
-                noise = noises.next(n_all).part(team.part(n_all))
-                loss = losses.ranking(drawn, at, effort.objective, noise)
-                problem = leaves.problem()
-                whole = loss if problem is None else loss + problem
-                gradient, *along = torch.autograd.grad(whole, [at, *leaves.learned])
+                nodes = moving.detach().requires_grad_()
+                batch = triples.draw()
+                n_drawn = batch.shape[1]
+                n_all = n_drawn if all_reduce.size == 1 else effort.batch_size
+                noise = noise_stream.next(n_all).part(all_reduce.part(n_all))
+                loss = losses.ranking(batch, nodes, effort.objective, noise)
+                own_loss = triples.own_loss()
+                whole_loss = loss if own_loss is None else loss + own_loss
+                gradient, *own = torch.autograd.grad(whole_loss, [nodes, *triples.learned])
             total += loss.detach().double() * (n_drawn / n_all)
-            if team.size > 1:
+            if all_reduce.size > 1:
                 gradient *= n_drawn / n_all
-                team.add_up(gradient)
+                all_reduce.sum(gradient)
             mover.step(gradient)
-            if along:
-                leaves.learn(along)
+            if own:
+                triples.learn(own)
             if effort.structure_every and step % effort.structure_every == 0:
-                _structure_step(mover, effort, rng, team)
+                _structure_step(mover, effort, rng, all_reduce)
             if step % 10 == 0:
-                progress(step)
-        team.add_up(total)
+                report(step)
+        all_reduce.sum(total)
     mean = float(total) / n_steps
     return mean if np.isfinite(mean) and bool(torch.isfinite(moving).all()) else None
 
 
-def _structure_step(mover: Descent, effort: Effort, rng: np.random.Generator, team: Team) -> None:
+def _structure_step(
+    mover: Descent, effort: BallEffort, rng: np.random.Generator, all_reduce: AllReduce
+) -> None:
+    """One step down eq. 17, on some nodes with the parents that they select."""
     import torch
 
     moving = mover.points
     n_nodes = len(moving)
-    order = decoding.ranked(moving)
+    order = decoding.norm_order(moving)
     place = torch.empty_like(order)
     place[order] = torch.arange(n_nodes, device=order.device)
     children = order
     if effort.batch_size < n_nodes:
-        chosen = rng.integers(n_nodes, size=effort.batch_size)
-        children = torch.from_numpy(chosen).to(order.device)
-    children = children[team.part(len(children))]
+        drawn = rng.integers(n_nodes, size=effort.batch_size)
+        children = torch.from_numpy(drawn).to(order.device)
+    children = children[all_reduce.part(len(children))]
     parent = decoding.parents_of(children, place[children], moving, place)
     children, parent = children[parent >= 0], parent[parent >= 0]
     n_children = moving.new_full((1,), float(len(children)))
     gradient = torch.zeros_like(moving)
     if len(children):
         _, gradient = losses.child_parent(moving, children, parent, effort.objective)
-    if team.size > 1:
+    if all_reduce.size > 1:
         summed = torch.cat([(gradient * n_children).view(-1), n_children])
-        team.add_up(summed)
+        all_reduce.sum(summed)
         n_children = summed[-1:]
         gradient = (summed[:-1] / n_children.clamp(min=1.0)).view_as(moving)
     if float(n_children):
         mover.step(gradient)
 
 
-class _Told:
-    """Reports where a round is: called with its steps so far."""
+def _step_report(
+    progress: Progress, state: TrainedNodes, begin: int, effort: BallEffort
+) -> Callable[[int], None]:
+    """Reports the progress of a round, to be called with the number of its steps so far."""
+    objective = f", objective {state.objectives[-1][1]:.4g}" if state.objectives else ""
+    measured = f"{objective}, cost {state.costs[-1][1]:.4g}, best {state.best_cost:.4g}"
 
-    def __init__(self, progress: Progress, state: Trained, begin: int, effort: Effort) -> None:
-        objective = f", objective {state.objectives[-1][1]:.4g}" if state.objectives else ""
-        cost = f", cost {state.costs[-1][1]:.4g}, best {state.best_cost:.4g}"
-        self._progress, self._said = progress, objective + cost
-        self._begin, self._n_steps = begin, effort.max_iter
+    def report(step: int) -> None:
+        message = f"step {begin + step:,} of {effort.max_iter:,}{measured}"
+        progress((begin + step) / effort.max_iter, "moving nodes", message)
 
-    def __call__(self, step: int) -> None:
-        done = self._begin + step
-        said = f"step {done:,} of {self._n_steps:,}{self._said}"
-        self._progress(done / self._n_steps, "moving nodes", said)
-
-    def still(self, fraction: float, stage: str, message: str = "") -> None:
-        """Progress of what comes before its first step."""
-        self._progress(self._begin / self._n_steps, stage, message)
+    return report
 
 
-def _at_edge(nodes: Tensor, effort: Effort) -> bool:
-    """Whether no node is nearer to the centre than the outermost may be."""
+def _at_edge(nodes: Tensor, effort: BallEffort) -> bool:
+    """Whether all nodes lie as far out as a node may."""
     return bool((nodes.norm(dim=1) > (1 - _EDGE) * effort.max_norm).all())
 
 
 def _packed(
-    state: Trained, moving: Tensor, mover: Descent, leaves: Leaves, n_rounds: int
+    state: TrainedNodes, moving: Tensor, mover: Descent, triples: TripleSource, n_rounds: int
 ) -> Arrays:
     return {
         "moving": moving.cpu().numpy(),
@@ -251,35 +234,28 @@ def _packed(
         "n_rounds": np.array(n_rounds),
         "objectives": np.array(state.objectives, dtype=np.float64),
         "costs": np.array(state.costs, dtype=np.float64),
-        **{f"mover.{name}": array for name, array in mover.arrays().items()},
-        **{f"leaves.{name}": array for name, array in leaves.arrays().items()},
+        **prefixed(mover.arrays(), "mover."),
+        **prefixed(triples.arrays(), "leaves."),
     }
 
 
-def _resumed(
-    kept: Arrays | None,
-    state: Trained,
+def _resume(
+    saved: Arrays | None,
+    state: TrainedNodes,
     moving: Tensor,
     mover: Descent,
-    leaves: Leaves,
+    triples: TripleSource,
 ) -> int:
-    """Go on from a checkpoint, if there is one; the number of the next round."""
+    """Restore a checkpoint, if there is one; the number of the next round."""
     import torch
 
-    if kept is None:
+    if saved is None:
         return 0
-    moving.copy_(torch.from_numpy(kept["moving"].copy()))
-    state.nodes.copy_(torch.from_numpy(kept["nodes"].copy()))
-    state.best_step, state.n_bad = int(kept["best_step"]), int(kept["n_bad"])
-    state.objectives = [(int(step), float(value)) for step, value in kept["objectives"]]
-    state.costs = [(int(step), float(value)) for step, value in kept["costs"]]
-    mover.restore(_part(kept, "mover."))
-    leaves.restore(_part(kept, "leaves."))
-    return int(kept["n_rounds"])
-
-
-def _part(kept: Arrays, prefix: str) -> Arrays:
-    """The arrays of that prefix, without it."""
-    return {
-        name.removeprefix(prefix): array for name, array in kept.items() if name.startswith(prefix)
-    }
+    moving.copy_(torch.from_numpy(saved["moving"].copy()))
+    state.nodes.copy_(torch.from_numpy(saved["nodes"].copy()))
+    state.best_step, state.n_bad = int(saved["best_step"]), int(saved["n_bad"])
+    state.objectives = [(int(step), float(value)) for step, value in saved["objectives"]]
+    state.costs = [(int(step), float(value)) for step, value in saved["costs"]]
+    mover.restore(unprefixed(saved, "mover."))
+    triples.restore(unprefixed(saved, "leaves."))
+    return int(saved["n_rounds"])

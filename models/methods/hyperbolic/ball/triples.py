@@ -1,7 +1,7 @@
-"""Triples of leaves to learn from: one, one of its nearest neighbours, and another at random.
+"""Triples of points to learn from: a point, one of its nearest neighbours, and another at random.
 
-What is learned from is behind `Leaves`: points that stay where they are (`Sampled`), or such as are
-learned together with the tree, by a loss of their own (eq. 21).
+`TripleSource` is what training draws them from: points that stay where they are (`PoolTriples`), or
+points that are learned together with the tree, by a loss of their own (eq. 21).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §4.2 and §5.
@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import Arrays, Int
-from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
+from models.arrays import Arrays, Int, Int32
+from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.pools import Pool, Pools
 from models.progress import Progress
 
@@ -26,46 +25,46 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Leaves(Protocol):
-    """What triples are drawn from.
+class TripleSource(Protocol):
+    """Points, fixed or learned, that triples are drawn from.
 
-    learned : tensors that are learned along with the nodes; none where leaves are given.
+    learned : tensors that are learned along with the nodes; none where points are fixed.
     """
 
     learned: Sequence[Tensor]
 
-    def begin(self, number: int, progress: Progress) -> None:
-        """Before each round; what follows is the same for the same number."""
+    def begin_round(self, number: int, progress: Progress) -> None:
+        """Called before each round; all draws of a round come from its number."""
         ...
 
     def draw(self) -> Tensor:
         """(3, B, D) points of the ball: i, one like it, another. With a gradient where learned."""
         ...
 
-    def problem(self) -> Tensor | None:
-        """The leaves' own loss on the batch drawn last, C_problem of eq. 21; None for none."""
+    def own_loss(self) -> Tensor | None:
+        """The points' own loss on the batch drawn last, C_problem of eq. 21; None for none."""
         ...
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
-        """A step of what is `learned`, down its gradients."""
+        """Move what is `learned` one step down its gradients."""
         ...
 
     def keep(self) -> None:
-        """The nodes are the best so far: what is learned by now belongs to them."""
+        """Called when the nodes are the best so far: what is learned by now belongs to them."""
         ...
 
     def arrays(self) -> Arrays:
-        """What `restore` needs to go on after a round, for checkpoints."""
+        """What `restore` needs to continue after a round, for checkpoints."""
         ...
 
     def restore(self, arrays: Arrays) -> None: ...
 
 
-class Sampled:
-    """Given points, from one pool after the other.
+class PoolTriples:
+    """Triples of fixed points, from one pool after the other.
 
-    pool : the first one. rounds_each : how many rounds a pool serves. team : who takes steps along;
-    of each batch only this process's part is drawn.
+    pool : the first one. rounds_each : for how many rounds a pool is used.
+    all_reduce : the processes that share a step; of each batch only this one's part is drawn.
     """
 
     learned: Sequence[Tensor] = ()
@@ -78,65 +77,64 @@ class Sampled:
         rounds_each: int,
         seed: int,
         threads: int,
-        team: Team = ALONE,
+        all_reduce: AllReduce = SINGLE,
     ) -> None:
-        self._pools, self._pool, self._at = pools, pool, 0
+        self._pools, self._pool, self._pool_number = pools, pool, 0
         self._batch_size, self._rounds_each = batch_size, rounds_each
-        self._seed, self._threads, self._team = seed, threads, team
+        self._seed, self._threads, self._all_reduce = seed, threads, all_reduce
         self._rng = np.random.default_rng(seed)
 
-    def begin(self, number: int, progress: Progress) -> None:
+    def begin_round(self, number: int, progress: Progress) -> None:
         wanted = number // self._rounds_each
-        if wanted != self._at and not self._pools.is_whole:
+        if wanted != self._pool_number and not self._pools.is_whole:
             self._pool = self._pools.draw(pool_rng(self._seed, wanted), self._threads, progress)
-        self._at = wanted
-        self._team.give(self._pool, wanted)
+        self._pool_number = wanted
+        self._all_reduce.publish(self._pool, wanted)
         self._rng = batch_rng(self._seed, number)
 
     def draw(self) -> Tensor:
         import torch
 
-        numbers = triples(self._pool.near, self._batch_size, self._rng)
-        numbers = numbers[:, self._team.part(self._batch_size)]
-        at = torch.from_numpy(numbers).to(self._pool.points.device)
-        return self._pool.points[at]
+        numbers = draw_triples(self._pool.near, self._batch_size, self._rng)
+        numbers = numbers[:, self._all_reduce.part(self._batch_size)]
+        return self._pool.points[torch.from_numpy(numbers).to(self._pool.points.device)]
 
-    def problem(self) -> Tensor | None:
+    def own_loss(self) -> Tensor | None:
         return None
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
-        """Nothing is."""
+        """Nothing: points do not move."""
 
     def keep(self) -> None:
-        """They do not change."""
+        """Nothing: points do not move."""
 
     def arrays(self) -> Arrays:
         return {}
 
     def restore(self, arrays: Arrays) -> None:
-        """All that matters comes with `begin`."""
+        """Nothing: `begin_round` has all that is needed."""
 
 
 def pool_rng(seed: int, number: int) -> np.random.Generator:
-    """What draws the pool of that number."""
+    """The generator that draws the pool of that number."""
     return np.random.default_rng([seed, 0, number])
 
 
 def batch_rng(seed: int, number: int) -> np.random.Generator:
-    """What draws the triples of the round of that number."""
+    """The generator that draws the triples of the round of that number."""
     return np.random.default_rng([seed, 1, number])
 
 
-def triples(near: npt.NDArray[np.int32], n: int, rng: np.random.Generator) -> Int:
-    """(3, n) numbers of three points each, all different: any, a neighbour of it, any other.
+def draw_triples(near: Int32, n: int, rng: np.random.Generator) -> Int:
+    """(3, n) numbers of three different points each: any, a neighbour of it, any other.
 
-    near : (P, k) neighbours, P > 2.
+    near : (P, k) neighbours of each point, P > 2.
     """
     n_points, n_near = near.shape
-    one = rng.integers(n_points, size=n)
-    other = near[one, rng.integers(n_near, size=n)].astype(np.int64)
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    first = rng.integers(n_points, size=n)
+    second = near[first, rng.integers(n_near, size=n)].astype(np.int64)
+    low, high = np.minimum(first, second), np.maximum(first, second)
     third = rng.integers(n_points - 2, size=n)
     third += third >= low
     third += third >= high
-    return np.stack([one, other, third])
+    return np.stack([first, second, third])

@@ -1,0 +1,10 @@
+"""Leaves of a tree as points of the Poincaré ball. Start at `fit`.
+
+- `effort`: the plain values that the parameters come to
+- `similarity`: of points, from features or a matrix
+- `ancestors`, `triples`, `objective`: the relaxed cost that steps lower
+- `training`, `tree_cost`: runs of steps, and the cost that their trees are compared by
+- `decoding`: from leaves to a tree
+- `placing`: new points in the tree
+- `fit`
+"""

@@ -1,13 +1,13 @@
-"""Lowest common ancestors in the Poincaré ball: how deep two leaves part.
+"""Lowest common ancestors in the Poincaré ball: the depth at which two leaves part.
 
-The ancestor of x and y is the point of the geodesic between them that is nearest to the origin, its
-depth the distance from there. With r_x, r_y the points' distances to the origin, d that between
-them and t the angle at the origin, it is the foot of the altitude of that triangle,
+The ancestor of x and y is the point nearest to the origin on the geodesic between them; its depth
+is its distance from the origin. With r_x, r_y the distances of the points to the origin, d that
+between them and t the angle at the origin, it is the foot of the altitude of that triangle,
 
     sinh h = sinh r_x sinh r_y sin t / sinh d,
 
-where both angles at x and y are acute, else the point that is nearer to the origin. Where all
-leaves lie on one sphere of radius r it is the middle of the geodesic, and
+if both angles at x and y are acute, else the point that is nearer to the origin. If all leaves lie
+on one sphere of radius r it is the middle of the geodesic, and
 
     tanh h = tanh r cos(t / 2).
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 def depth(x: Tensor, y: Tensor) -> Tensor:
-    """(...) distance from the origin to the ancestor of x and y (..., D), anywhere in the ball."""
+    """(...) depth of the ancestor of points x and y (..., D), anywhere in the ball."""
     import torch
 
-    near, far = (poincare.hyperbolic_norm(one)[..., 0] for one in (x, y))
+    near, far = (poincare.hyperbolic_norm(point)[..., 0] for point in (x, y))
     apart = poincare.distance(x, y)
     product = (x * y).sum(dim=-1)
     lengths = (x * x).sum(dim=-1) * (y * y).sum(dim=-1)
-    # |x| |y| sin t over |x| |y|, of what is left of x beside y.
+    # The sine of t, from the part of x that is orthogonal to y.
     sine = ((lengths - product * product).clamp(min=0) / lengths.clamp(min=1e-300)).sqrt()
     foot = torch.asinh(near.sinh() * far.sinh() * sine / apart.sinh().clamp(min=1e-300))
     acute_x = apart.cosh() * near.cosh() >= far.cosh()
@@ -57,15 +57,15 @@ class Sphere:
 
     @property
     def norm(self) -> float:
-        """How far from the centre they lie on paper."""
+        """Their Euclidean norm."""
         return math.tanh(self.radius / 2)
 
     def depths(self, quarter: Tensor) -> tuple[Tensor, Tensor]:
-        """Depth of the ancestor of two directions u and v, and its slope along |u - v|^2 / 4.
+        """The depth of the ancestor of two directions u and v, and its slope along |u - v|^2 / 4.
 
-        quarter : (...) |u - v|^2 / 4 = sin^2(t / 2). With c = cos(t / 2), 1 - tanh(r) c is summed
-        of parts that do not cancel. The slope at opposite directions, where it is infinite though
-        steps along the sphere are not, is cut.
+        quarter : (...) |u - v|^2 / 4 = sin^2(t / 2). With c = cos(t / 2), 1 - tanh(r) c is a sum of
+        parts that do not cancel. The slope is bounded near opposite directions, where it is
+        infinite although steps along the sphere are not.
         """
         top, rest = math.tanh(self.radius), 2 / (math.exp(2 * self.radius) + 1)
         cosine = (1 - quarter).clamp(min=1e-12).sqrt()

@@ -1,7 +1,7 @@
 """New points in a tree over points: each at the leaf of the point most similar to it.
 
-The probability of a leaf is a softmax of similarities over `temperature`, after they were divided
-by the largest magnitude of a given matrix; that of a node the sum over the leaves under it. The
+The probability of a leaf is a softmax of similarities over `temperature`, those of a given matrix
+divided by its largest magnitude first; that of a node is the sum over the leaves under it. The
 paper places no new points.
 
 Cost: O(n N D) by one matrix product; the `CLOSE` nearest of each are measured again in float64.
@@ -19,6 +19,7 @@ from models.checks import require_row_squares, require_width
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Model, Predictions
+from models.methods.hyperbolic.ball.placing import BlockPaths, predictions_of
 from models.methods.hyperbolic.leaves.similarity import of_squares, rows_of
 from models.metrics.lca_order import LeafOrder
 from models.tree.tree import Tree
@@ -28,41 +29,40 @@ CLOSE = 8
 
 
 def place(model: Model, tree: Tree, data: Data) -> Predictions:
-    """Leaf and path of each row. UsageError for the wrong input, another number of columns, values
-    that are not finite, and rows of zeros where the cosine is taken."""
-    given = model.facts["affinity"] == "given"
-    role = "similarity" if given else "features"
+    """The leaf and the path of each row.
+
+    UsageError for the wrong input, another number of columns, values that are not finite, and rows
+    of zeros if similarities are cosines.
+    """
+    is_matrix = model.facts["affinity"] == "given"
+    role = "similarity" if is_matrix else "features"
     if role not in data:
         raise UsageError(
-            f"The model was fitted on the input {role!r}; new points are given so too.",
+            f"The model was fitted on the input {role!r}; new points must be of that role too.",
             code="wrong-input",
             role=role,
         )
     values = data.dense(role)
-    require_width(values, tree.n_points if given else model.arrays["points"].shape[1], role)
+    require_width(values, tree.n_points if is_matrix else model.arrays["points"].shape[1], role)
     require_finite(values, role)
-    if not given:
+    if not is_matrix:
         require_row_squares(values, max(1, len(values)))
         values = rows_of(values, model.facts["affinity"], model.arrays["center"])
     order = LeafOrder.of(tree)
-    # Points by the place of their leaf, one each.
-    at = np.argsort(order.start[tree.leaf_of_point])
+    # Points in order of their leaves, one each.
+    by_leaf = np.argsort(order.start[tree.leaf_of_point])
     parts = []
     for block in row_blocks(len(values), tree.n_points, 1 << 21):
-        if given:
+        if is_matrix:
             similar = values[block].astype(np.float64)
             best = similar.argmax(axis=1)
             similar /= model.facts["scale"]
         else:
             similar, best = _similarities(values[block], model.arrays["points"], model.facts)
         leaf = tree.leaf_of_point[best].astype(np.int64)
-        parts.append(_along(tree, order, leaf, similar[:, at] / model.facts["temperature"]))
-    leaf, length, node, probability = (
-        np.concatenate([part[number] for part in parts]) if parts else np.empty(0, dtype=np.int64)
-        for number in range(4)
-    )
-    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    return Predictions(leaf, start, node, probability.astype(np.float64))
+        weight = similar[:, by_leaf] / model.facts["temperature"]
+        parts.append(_block_paths(tree, order, leaf, weight))
+    return predictions_of(parts)
 
 
 def _similarities(rows: Array, points: Array, facts: Mapping[str, Any]) -> tuple[Float, Int]:
@@ -83,10 +83,11 @@ def _similarities(rows: Array, points: Array, facts: Mapping[str, Any]) -> tuple
     return of_squares(squares, facts["affinity"], facts["gamma"]), best
 
 
-def _along(tree: Tree, order: LeafOrder, leaf: Int, weight: Float) -> tuple[Int, Int, Int, Float]:
-    """Of some rows: leaf, length of the path, its nodes and their probabilities.
+def _block_paths(tree: Tree, order: LeafOrder, leaf: Int, weight: Float) -> BlockPaths:
+    """The paths of some rows to their leaf, with the probability of each node on them.
 
-    weight : (n, n_leaves) log of the leaves' shares but for a factor, leaves from left to right.
+    leaf : (n,) of each row. weight : (n, n_leaves) logarithms of the leaves' shares up to a
+    constant, leaves from left to right.
     """
     share = np.exp(weight - weight.max(axis=1, keepdims=True))
     below = np.zeros((len(leaf), tree.n_leaves + 1))

@@ -1,12 +1,12 @@
 """Similarities of points: computed from features on demand, or read from a given matrix.
 
     'cosine'     (1 + x.y) / 2 = 1 - |x - y|^2 / 4 of rows of length one
-    'rbf'        exp(-gamma |x - y|^2); gamma is 1 over twice the mean of |x - y|^2 over all pairs
-                 if it is not given
+    'rbf'        exp(-gamma |x - y|^2); the default of gamma is 1 over twice the mean of |x - y|^2
+                 over all pairs
 
-Both are functions of squared distances, so near points keep their digits in float32. Points are
-brought into an order of their values (`canonical`), in which everything is computed: a tree does
-not hang on the order of rows.
+Both are functions of squared distances, so near points keep their digits in float32. Everything is
+computed with points in an order of their values (`canonical`), so that a tree does not depend on
+the order of rows.
 
 Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020) ('cosine').
 
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 
 Affinity = Literal["cosine", "rbf"]
 
-
 TILE = 1024
 
 
 class Similarity(Protocol):
-    """Of every pair of points, in canonical order.
+    """The similarity of every pair of points, in canonical order.
 
     order : (n_points,) row of each point in the input.
     """
@@ -50,7 +49,7 @@ class Similarity(Protocol):
         ...
 
 
-class OfFeatures:
+class FeatureSimilarity:
     """Similarities of rows of features.
 
     points : (n_points, D) float32: of length one ('cosine'), or about their mean ('rbf').
@@ -59,23 +58,23 @@ class OfFeatures:
     def __init__(
         self, features: Array, affinity: Affinity, gamma: float | None, device: str = "cpu"
     ) -> None:
-        """UsageError naming a row of zeros, for 'cosine'."""
+        """Raises UsageError naming a row of zeros, for 'cosine'."""
         import torch
 
         self.affinity = affinity
         self.order = canonical(features)
         self.center = np.zeros(features.shape[1])
         if affinity == "rbf":
-            # In canonical order, for the last digit.
+            # In canonical order, so that the last digit does not depend on that of the input.
             for block in row_blocks(len(features), features.shape[1], 1 << 20):
                 self.center += features[self.order[block]].sum(axis=0, dtype=np.float64)
             self.center /= len(features)
-        # In their own order first: an error names the row.
+        # In the order of the input first: an error names the row.
         self.points: Single = rows_of(features, affinity, self.center)[self.order]
-        self.gamma = gamma if gamma is not None else self._usual()
+        self.gamma = gamma if gamma is not None else self._default_gamma()
         self._tensor = torch.from_numpy(self.points).to(device)
 
-    def _usual(self) -> float:
+    def _default_gamma(self) -> float:
         if self.affinity == "cosine":
             return 0.0
         spread = 0.0
@@ -89,7 +88,7 @@ class OfFeatures:
 
         first, second, third = (self._tensor[row] for row in triples)
         pairs = ((first, second), (first, third), (second, third))
-        squares = torch.stack([(one - other).square_().sum(dim=1) for one, other in pairs])
+        squares = torch.stack([(left - right).square_().sum(dim=1) for left, right in pairs])
         squares = squares.double()
         if self.affinity == "cosine":
             return squares.mul_(-0.25).add_(1)
@@ -106,8 +105,8 @@ class OfFeatures:
         return of_squares(squares, self.affinity, self.gamma)
 
 
-class OfMatrix:
-    """Similarities given as a square matrix, symmetric but for rounding: both halves' mean."""
+class MatrixSimilarity:
+    """Similarities given as a square matrix, symmetric up to rounding: the mean of both halves."""
 
     def __init__(self, matrix: Array, device: str = "cpu") -> None:
         self.order = canonical(matrix, square=True)
@@ -118,23 +117,24 @@ class OfMatrix:
         import torch
 
         i, j, k = triples.cpu().numpy()
-        found = self.at(np.concatenate([i, i, j]), np.concatenate([j, k, k]))
-        return torch.from_numpy(found.reshape(3, -1)).to(self._device)
+        values = self.at(np.concatenate([i, i, j]), np.concatenate([j, k, k]))
+        return torch.from_numpy(values.reshape(3, -1)).to(self._device)
 
     def at(self, first: Int, second: Int) -> Float:
-        one, other = self.order[first], self.order[second]
-        upper = self.matrix[one, other].astype(np.float64)
-        mean: Float = (upper + self.matrix[other, one].astype(np.float64)) / 2
+        row, column = self.order[first], self.order[second]
+        upper = self.matrix[row, column].astype(np.float64)
+        mean: Float = (upper + self.matrix[column, row].astype(np.float64)) / 2
         return mean
 
 
 def of_squares(squares: Float, affinity: Affinity, gamma: float) -> Float:
-    """Similarities at squared distances."""
+    """The similarities that squared distances come to."""
     return 1 - squares / 4 if affinity == "cosine" else np.exp(-gamma * squares)
 
 
 def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
-    """(n, D) float32 rows as `OfFeatures.points`. UsageError naming a row of zeros for 'cosine'."""
+    """(n, D) rows in the form of `FeatureSimilarity.points`. UsageError naming a row of zeros, for
+    'cosine'."""
     if affinity == "cosine":
         return flat(features, "cosine").astype(np.float32, copy=False)
     out = np.empty(features.shape, dtype=np.float32)
@@ -144,10 +144,10 @@ def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
 
 
 def canonical(values: Array, square: bool = False) -> Int:
-    """(n,) rows in an order that hangs on their values alone, whatever the order of rows.
+    """(n,) rows in an order that depends on their values alone. O(size).
 
-    By a 64-bit sum of each row's bits, in which the columns count alike where they are the points
-    again (`square`). Equal rows stay in order. O(size).
+    The order is that of a 64-bit hash of each row's bits, in which all columns count alike if they
+    are the points again (`square`). Equal rows stay in order.
     """
     n_rows, n_columns = values.shape
     n_factors = 1 if square else n_columns
@@ -164,8 +164,10 @@ def canonical(values: Array, square: bool = False) -> Int:
 
 
 def require_symmetric(matrix: Array) -> None:
-    """UsageError unless the matrix is square and symmetric but for rounding (the square root of its
-    type's precision times the largest magnitude). O(N^2), by tiles."""
+    """UsageError unless the matrix is square and symmetric up to rounding. O(N^2), by tiles.
+
+    Rounding may come to the square root of the type's precision times the largest magnitude.
+    """
     n_points, n_columns = matrix.shape
     if n_points != n_columns:
         raise UsageError(
@@ -183,7 +185,7 @@ def require_symmetric(matrix: Array) -> None:
             lower = matrix[west : west + TILE, top : top + TILE].astype(np.float64).T
             apart = np.abs(upper - lower) > slack
             if apart.any():
-                i, j = (int(one) for one in np.argwhere(apart)[0])
+                i, j = (int(index) for index in np.argwhere(apart)[0])
                 raise UsageError(
                     f"Input 'similarity' has the value {upper[i, j]:g} at row {top + i}, column "
                     f"{west + j}: the value across the diagonal is {lower[i, j]:g}; the matrix "
@@ -196,7 +198,7 @@ def require_symmetric(matrix: Array) -> None:
 
 
 def facts_of(similarity: Similarity) -> Mapping[str, Any]:
-    """What a model says of how its similarities come about."""
-    if isinstance(similarity, OfFeatures):
+    """The facts of a model that say how similarities are computed."""
+    if isinstance(similarity, FeatureSimilarity):
         return {"affinity": similarity.affinity, "gamma": similarity.gamma}
     return {"affinity": "given"}

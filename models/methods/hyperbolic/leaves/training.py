@@ -1,28 +1,29 @@
 """Leaves moved by gradient steps on triples, in rounds, and the best tree kept.
 
-All leaves lie on one sphere about the origin, as the paper's program has them, and start at random
-directions. Its radius grows from `START` to that of `max_norm` over the first `GROWING` of the
-steps, each by the same factor, while the temperature falls: on a small sphere depths hardly differ,
-so that leaves are sorted coarsely first, and on a large one they part as in a tree. (The paper's
-program learns the radius, from such a start.)
+All leaves lie on one sphere about the origin, as in the paper's program, and start in random
+directions. The sphere's radius grows from `START` to that of `max_norm` over the first `GROWING` of
+the steps, by the same factor each step, while the temperature falls: on a small sphere depths
+hardly differ, so that leaves are sorted coarsely at first; on a large one they part as in a tree.
+(The paper's program learns the radius, from such a start.)
 
-A step is Riemannian Adam along the sphere, in lengths as they are there: the mean of gradients over
-the root of the mean of their squared lengths, one number a leaf, then back onto the sphere; the
-mean is carried along by taking off what no longer lies along it. No step turns by more than
-`MOST_TURN`, which a small sphere would else allow.
+A step is Riemannian Adam along the sphere, in its own lengths: the mean of gradients over the root
+of the mean of their squared lengths, one number per leaf, then back onto the sphere; the mean is
+projected onto the new tangent space. No step turns a leaf by more than `MOST_TURN`, which a small
+sphere would otherwise allow.
 
-After each round the leaves are decoded (`leaves.decoding`) and the tree is judged
-(`leaves.tree_cost`). A run ends when `patience` rounds in a row made no better tree than its
-best; the best tree of `n_init` runs serves.
+After each round the leaves are decoded (`leaves.decoding`) and the cost of the tree is measured
+(`leaves.tree_cost`). A run ends when `patience` rounds in a row made no better tree than its best;
+the result is the best tree of `n_init` runs.
 
-All randomness of a round comes from the numbers of its run and its own, so a fit that goes on from
-a checkpoint, made after a round, ends as it would have.
+All randomness of a round comes from the number of its run and its own, so a fit that continues from
+a checkpoint, taken after a round, ends as it would have.
 
 Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020), and its
 program; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods" (2019), algorithm 1.
 
 Cost: O(B (D + d)) a step for B triples of points with D features and leaves in d dimensions,
-whatever the number of points, and O(N d) for the leaves; a round as `decoding` and `judging`.
+whatever the number of points, and O(N d) for the leaves; a round also costs as much as `decoding`
+and `tree_cost`.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from models.arrays import Arrays, Float
 from models.method import Run
-from models.methods.hyperbolic.leaves.ancestors import Sphere
-from models.methods.hyperbolic.leaves.decoding import Decoded, decode
-from models.methods.hyperbolic.leaves.objective import drawn, relaxed
+from models.methods.hyperbolic.leaves.decoding import DecodedTree, decode
+from models.methods.hyperbolic.leaves.effort import LeafEffort
+from models.methods.hyperbolic.leaves.objective import relaxed_cost
 from models.methods.hyperbolic.leaves.similarity import Similarity
-from models.methods.hyperbolic.leaves.tree_cost import Judge
-from models.progress import Progress
+from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
+from models.methods.hyperbolic.leaves.triples import draw_triples
+from models.progress import Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
@@ -51,53 +52,20 @@ if TYPE_CHECKING:
 
 Curve = list[tuple[int, float]]
 
-START = 0.1
-"""Radius that the sphere begins with."""
-GROWING = 0.7
 MOST_TURN = 0.02
-"""Largest angle of a step of length one."""
+"""Largest angle of a step of length one, in radians."""
+
 _FIRST, _SECOND = 0.9, 0.99
 _LEAST = 1e-200
-"""Added to roots: gradients may be as small as they like."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How leaves are moved; as the parameters of the method."""
-
-    dimension: int
-    n_init: int
-    max_iter: int
-    round_size: int
-    patience: int
-    batch_size: int
-    learning_rate: float
-    temperature: float
-    final_temperature: float
-    max_norm: float
-    device: str = "cpu"
-
-    @property
-    def n_rounds(self) -> int:
-        return -(-self.max_iter // self.round_size)
-
-    def sphere(self, step: int) -> Sphere:
-        """Where leaves lie at so many steps."""
-        largest = 2 * math.atanh(self.max_norm)
-        start = min(START, largest)
-        grown = min(1.0, step / (GROWING * self.max_iter))
-        return Sphere(start * (largest / start) ** grown)
-
-    def heat(self, step: int) -> float:
-        ratio = self.final_temperature / self.temperature
-        return float(self.temperature * ratio ** (step / self.max_iter))
+"""Added to roots; so small since gradients may be as small as they like."""
 
 
 @dataclass(slots=True)
-class Kept:
-    """The best of all runs so far: directions (n_points, dimension), and where it was.
+class BestLeaves:
+    """The best leaves so far, of one run or of all: (n_points, dimension) directions.
 
-    objectives, costs : of its run, by steps done.
+    cost, run, step : of their tree, and where it came up.
+    objectives, costs : of their run, by steps so far.
     """
 
     directions: Float
@@ -108,13 +76,13 @@ class Kept:
     costs: Curve = field(default_factory=list)
 
 
-class Moving:
-    """The leaves of one run on their way.
+class LeafRun:
+    """One run: its leaves, and the state of the optimizer.
 
-    seed, number : of the fit and of the run.
+    seed : of the fit. number : of the run.
     """
 
-    def __init__(self, n_points: int, effort: Effort, seed: int, number: int) -> None:
+    def __init__(self, n_points: int, effort: LeafEffort, seed: int, number: int) -> None:
         import torch
 
         rng = np.random.default_rng([seed, number])
@@ -131,7 +99,7 @@ class Moving:
         return min(self.n_rounds * self._effort.round_size, self._effort.max_iter)
 
     def round(self, similarity: Similarity, progress: Progress) -> float:
-        """One round of steps; their mean objective."""
+        """Take one round of steps; their mean objective."""
         import torch
 
         effort, begin = self._effort, self.n_steps
@@ -141,12 +109,16 @@ class Moving:
         total = self.directions.new_zeros(())
         for step in range(begin, end):
             progress(step / effort.max_iter, "moving leaves")
-            triples = drawn(
+            triples = draw_triples(
                 len(self.directions), effort.batch_size, step * effort.batch_size, generator
             )
             sphere = effort.sphere(step)
-            value, gradient = relaxed(
-                self.directions, triples, similarity.of(triples), sphere, effort.heat(step)
+            value, gradient = relaxed_cost(
+                self.directions,
+                triples,
+                similarity.of(triples),
+                sphere,
+                effort.temperature_at(step),
             )
             total += value
             turn = min(MOST_TURN, effort.learning_rate / math.sinh(sphere.radius))
@@ -155,18 +127,19 @@ class Moving:
         return float(total) / (end - begin)
 
     def _step(self, gradient: Tensor, number: int, angle: float) -> None:
-        """angle : that a step of length one turns by."""
-        at = self.directions
-        gradient -= (gradient * at).sum(dim=1, keepdim=True) * at
+        """One step of Adam. number : from 1. angle : by which a step of length one turns."""
+        leaves = self.directions
+        gradient -= (gradient * leaves).sum(dim=1, keepdim=True) * leaves
         squared = (gradient * gradient).sum(dim=1, keepdim=True)
         self._mean.lerp_(gradient, 1 - _FIRST)
         self._square.lerp_(squared, 1 - _SECOND)
         root = (self._square / (1 - _SECOND**number)).sqrt_().add_(_LEAST)
-        at -= angle / (1 - _FIRST**number) * self._mean / root
-        at /= at.norm(dim=1, keepdim=True)
-        self._mean -= (self._mean * at).sum(dim=1, keepdim=True) * at
+        leaves -= angle / (1 - _FIRST**number) * self._mean / root
+        leaves /= leaves.norm(dim=1, keepdim=True)
+        self._mean -= (self._mean * leaves).sum(dim=1, keepdim=True) * leaves
 
-    def arrays(self) -> dict[str, npt.NDArray[np.float64]]:
+    def arrays(self) -> dict[str, Float]:
+        """What `restored` needs, for checkpoints."""
         return {
             "moving.directions": self.directions.cpu().numpy().copy(),
             "moving.mean": self._mean.cpu().numpy().copy(),
@@ -175,106 +148,112 @@ class Moving:
         }
 
     @classmethod
-    def restored(cls, kept: Arrays, effort: Effort, seed: int) -> Moving:
+    def restored(cls, saved: Arrays, effort: LeafEffort, seed: int) -> LeafRun:
+        """The run that a checkpoint describes."""
         import torch
 
-        number, n_rounds = (int(one) for one in kept["moving.at"])
-        moving = cls(len(kept["moving.directions"]), effort, seed, number)
-        for name in ("directions", "mean", "square"):
-            own = moving.directions if name == "directions" else getattr(moving, f"_{name}")
-            own.copy_(torch.from_numpy(np.array(kept[f"moving.{name}"])))
-        moving.n_rounds = n_rounds
-        return moving
+        number, n_rounds = (int(value) for value in saved["moving.at"])
+        leaf_run = cls(len(saved["moving.directions"]), effort, seed, number)
+        tensors = {
+            "directions": leaf_run.directions,
+            "mean": leaf_run._mean,
+            "square": leaf_run._square,
+        }
+        for name, tensor in tensors.items():
+            tensor.copy_(torch.from_numpy(np.array(saved[f"moving.{name}"])))
+        leaf_run.n_rounds = n_rounds
+        return leaf_run
 
 
-def train(similarity: Similarity, judge: Judge, effort: Effort, seed: int, run: Run) -> Kept:
-    """The best leaves of all runs, in canonical order. Within `labelling.device.computing`."""
+def train(
+    similarity: Similarity, tree_cost: DasguptaCost, effort: LeafEffort, seed: int, run: Run
+) -> BestLeaves:
+    """The best leaves of all runs, in canonical order. Within `models.device.computing`."""
     n_points = len(similarity.order)
-    moving = Moving(n_points, effort, seed, 0)
-    kept = Kept(moving.directions.cpu().numpy().copy())
+    leaf_run = LeafRun(n_points, effort, seed, 0)
+    best = BestLeaves(leaf_run.directions.cpu().numpy().copy())
     if n_points < 3 or not effort.max_iter:
-        kept.cost = judge.cost(tree_of(decode(kept.directions, run.threads)))
-        return kept
-    own = Kept(kept.directions)
-    before = run.checkpoint.load()
-    if before is not None:
-        moving = Moving.restored(before, effort, seed)
-        kept, own = _unpacked(before, "kept."), _unpacked(before, "own.")
-    while moving.number < effort.n_init:
-        idle = 0 if not own.costs else (moving.n_steps - own.step) // effort.round_size
-        if moving.n_rounds == effort.n_rounds or (own.costs and idle >= effort.patience):
-            moving = Moving(n_points, effort, seed, moving.number + 1)
-            own = Kept(kept.directions, run=moving.number)
+        best.cost = tree_cost.of(tree_of(decode(best.directions, run.threads)))
+        return best
+    own = BestLeaves(best.directions)
+    saved = run.checkpoint.load()
+    if saved is not None:
+        leaf_run = LeafRun.restored(saved, effort, seed)
+        best, own = _unpacked(saved, "kept."), _unpacked(saved, "own.")
+    while leaf_run.number < effort.n_init:
+        n_idle = 0 if not own.costs else (leaf_run.n_steps - own.step) // effort.round_size
+        if leaf_run.n_rounds == effort.n_rounds or (own.costs and n_idle >= effort.patience):
+            leaf_run = LeafRun(n_points, effort, seed, leaf_run.number + 1)
+            own = BestLeaves(best.directions, run=leaf_run.number)
             continue
-        told = _Told(run.progress, kept, own, moving, effort)
-        objective = moving.round(similarity, told)
-        own.objectives.append((moving.n_steps, objective))
-        directions = moving.directions.cpu().numpy()
-        cost = judge.cost(tree_of(decode(directions, run.threads)))
-        own.costs.append((moving.n_steps, cost))
+        objective = leaf_run.round(similarity, _round_progress(run.progress, best, own, effort))
+        own.objectives.append((leaf_run.n_steps, objective))
+        directions = leaf_run.directions.cpu().numpy()
+        cost = tree_cost.of(tree_of(decode(directions, run.threads)))
+        own.costs.append((leaf_run.n_steps, cost))
         if cost < own.cost:
-            own.cost, own.step = cost, moving.n_steps
-            if cost < kept.cost:
-                kept.directions = directions.copy()
-                kept.cost, kept.run, kept.step = cost, own.run, own.step
-        if kept.run == own.run:
-            kept.objectives, kept.costs = list(own.objectives), list(own.costs)
-        run.checkpoint.save({**moving.arrays(), **_packed(kept, "kept."), **_packed(own, "own.")})
-    return kept
+            own.cost, own.step = cost, leaf_run.n_steps
+            if cost < best.cost:
+                best.directions = directions.copy()
+                best.cost, best.run, best.step = cost, own.run, own.step
+        if best.run == own.run:
+            best.objectives, best.costs = list(own.objectives), list(own.costs)
+        run.checkpoint.save({**leaf_run.arrays(), **_packed(best, "kept."), **_packed(own, "own.")})
+    return best
 
 
-def tree_of(found: Decoded) -> Tree:
-    """The tree of such merges, at heights in their order."""
-    heights = np.arange(1.0, len(found.merges) + 1)
-    return from_merges(found.merges[:, 0], found.merges[:, 1], heights)
+def tree_of(decoded: DecodedTree) -> Tree:
+    """The tree of these merges, with the number of each merge for height."""
+    heights = np.arange(1.0, len(decoded.merges) + 1)
+    return from_merges(decoded.merges[:, 0], decoded.merges[:, 1], heights)
 
 
-class _Told:
-    """Progress of a round within all runs, with what they have come to."""
-
-    def __init__(
-        self, progress: Progress, kept: Kept, own: Kept, moving: Moving, effort: Effort
-    ) -> None:
-        self._progress, self._effort, self._number = progress, effort, moving.number
-        self._said = ""
-        if own.costs:
-            self._said = (
-                f", objective {own.objectives[-1][1]:.5g}, cost {own.costs[-1][1]:.6g}, best "
-                f"{kept.cost:.6g}"
-            )
-
-    def __call__(self, fraction: float, stage: str, message: str = "") -> None:
-        effort = self._effort
-        step = round(fraction * effort.max_iter)
-        run = f"run {self._number + 1} of {effort.n_init}, " if effort.n_init > 1 else ""
-        self._progress(
-            0.1 + 0.85 * (self._number + fraction) / effort.n_init,
-            stage,
-            f"{run}step {step:,} of {effort.max_iter:,}{self._said}",
+def _round_progress(
+    progress: Progress, best: BestLeaves, own: BestLeaves, effort: LeafEffort
+) -> Progress:
+    """The progress of a round, from that of its run: with what all runs have come to."""
+    number = own.run
+    within = subprogress(progress, 0.1, 0.95)
+    prefix = f"run {number + 1} of {effort.n_init}, " if effort.n_init > 1 else ""
+    measured = ""
+    if own.costs:
+        measured = (
+            f", objective {own.objectives[-1][1]:.5g}, cost {own.costs[-1][1]:.6g}, best "
+            f"{best.cost:.6g}"
         )
+
+    def report(fraction: float, stage: str, message: str = "") -> None:
+        step = round(fraction * effort.max_iter)
+        within(
+            (number + fraction) / effort.n_init,
+            stage,
+            f"{prefix}step {step:,} of {effort.max_iter:,}{measured}",
+        )
+
+    return report
 
 
 _CURVES = ("objectives", "costs")
 
 
-def _packed(kept: Kept, prefix: str) -> dict[str, npt.NDArray[np.float64]]:
+def _packed(best: BestLeaves, prefix: str) -> dict[str, Float]:
     return {
-        prefix + one.name: np.array(getattr(kept, one.name), dtype=np.float64)
-        for one in fields(Kept)
+        prefix + entry.name: np.array(getattr(best, entry.name), dtype=np.float64)
+        for entry in fields(BestLeaves)
     }
 
 
-def _unpacked(arrays: Arrays, prefix: str) -> Kept:
-    told = {one.name: np.array(arrays[prefix + one.name]) for one in fields(Kept)}
+def _unpacked(saved: Arrays, prefix: str) -> BestLeaves:
+    values = {entry.name: np.array(saved[prefix + entry.name]) for entry in fields(BestLeaves)}
     curves = {
-        name: [(int(step), float(value)) for step, value in told[name].reshape(-1, 2)]
+        name: [(int(step), float(value)) for step, value in values[name].reshape(-1, 2)]
         for name in _CURVES
     }
-    return Kept(
-        told["directions"],
-        float(told["cost"]),
-        int(told["run"]),
-        int(told["step"]),
+    return BestLeaves(
+        values["directions"],
+        float(values["cost"]),
+        int(values["run"]),
+        int(values["step"]),
         curves["objectives"],
         curves["costs"],
     )

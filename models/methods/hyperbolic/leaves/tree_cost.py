@@ -1,6 +1,6 @@
-"""Dasgupta's cost of a tree: which of the trees decoded on the way serves.
+"""Dasgupta's cost of a tree, by which the best of the decoded trees is chosen.
 
-Exact for the cosine of features, by sums over subtrees (`models.metrics.costs`), and for all
+Exact for cosines of features, by sums over subtrees (`models.metrics.costs`), and for all
 similarities up to `EXACT_POINTS` points; else from a sample of pairs, the same each time.
 
 Source: Dasgupta, "A cost function for similarity-based hierarchical clustering" (2016), which
@@ -15,21 +15,23 @@ from typing import TypeGuard
 
 import numpy as np
 
-from models.methods.hyperbolic.leaves.similarity import OfFeatures, Similarity
+from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity, Similarity
 from models.metrics.costs import PASSES, SUMS, dasgupta_cost
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine
 from models.tree.tree import Tree
 
 EXACT_POINTS = 1_500
+"""Points up to which all pairs are summed."""
+
 PAIRS = 1 << 18
 """Pairs of a sample."""
 
 
-class Judge:
-    """Looks at the same pairs each time.
+class DasguptaCost:
+    """The cost of trees over the same points, from the same pairs each time.
 
-    rng : draws them, where there are too many. exact : whether all are looked at.
+    rng : draws the pairs where there are too many. exact : whether all pairs count.
     """
 
     def __init__(self, similarity: Similarity, rng: np.random.Generator) -> None:
@@ -51,8 +53,8 @@ class Judge:
         self._first, self._second = first, second
         self._weight = similarity.at(first, second) * self._scale
 
-    def cost(self, tree: Tree) -> float:
-        """Of a tree over the points in canonical order."""
+    def of(self, tree: Tree) -> float:
+        """The cost of a tree over the points in canonical order."""
         order = PointOrder.of(tree, LeafOrder.of(tree))
         if self._cosine is not None:
             value = dasgupta_cost(tree, self._cosine, points=order, exact_points=0).value
@@ -60,23 +62,23 @@ class Judge:
             return value
         place = np.empty(tree.n_points, dtype=np.int64)
         place[order.order] = np.arange(tree.n_points)
-        one, other = place[self._first], place[self._second]
-        meet = order.topmost(np.minimum(one, other), np.maximum(one, other))
-        return float(self._weight @ tree.size[meet])
+        first, second = place[self._first], place[self._second]
+        ancestor = order.topmost(np.minimum(first, second), np.maximum(first, second))
+        return float(self._weight @ tree.size[ancestor])
 
     @property
     def warnings(self) -> tuple[str, ...]:
         if self.exact:
             return ()
         return (
-            f"Trees were judged by Dasgupta's cost over a sample of {PAIRS:,} pairs; "
-            "'dasgupta_cost' is its estimate.",
+            f"Trees were compared by Dasgupta's cost over a sample of {PAIRS:,} pairs; "
+            "'dasgupta_cost' is an estimate.",
         )
 
 
-def _sums_over_subtrees(similarity: Similarity) -> TypeGuard[OfFeatures]:
-    """Whether the cosines' exact cost takes few passes over the features."""
-    if not isinstance(similarity, OfFeatures) or similarity.affinity != "cosine":
+def _sums_over_subtrees(similarity: Similarity) -> TypeGuard[FeatureSimilarity]:
+    """Whether the exact cost, of cosines, takes few passes over the features."""
+    if not isinstance(similarity, FeatureSimilarity) or similarity.affinity != "cosine":
         return False
     n_points, n_columns = similarity.points.shape
     return bool(2 * n_points * n_columns <= PASSES * SUMS // 2)

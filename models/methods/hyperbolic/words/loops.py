@@ -1,37 +1,36 @@
-"""One pass over pairs of words, compiled."""
+"""The compiled pass of AdaGrad over pairs of words."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
-import numpy.typing as npt
+
+from models.arrays import Array
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
 def sweep(
-    pairs: npt.NDArray[Any],
-    row: npt.NDArray[Any],
-    column: npt.NDArray[Any],
-    log_count: npt.NDArray[Any],
-    weight: npt.NDArray[Any],
-    words: npt.NDArray[Any],
-    contexts: npt.NDArray[Any],
-    of_words: npt.NDArray[Any],
-    of_contexts: npt.NDArray[Any],
+    pairs: Array,
+    row: Array,
+    column: Array,
+    log_count: Array,
+    weight: Array,
+    words: Array,
+    contexts: Array,
+    word_squares: Array,
+    context_squares: Array,
     learning_rate: float,
 ) -> float:
-    """AdaGrad on the pairs of those numbers in order; the sum of their f r^2 as each was met.
+    """The sum of f r^2 over some pairs, each before its step of AdaGrad. O(P D).
 
-    words, contexts : (V, D + 1) vectors, the bias last, changed in place. of_words, of_contexts :
-    (V, D + 1) sums of squares of gradients, too. O(P D).
+    pairs : numbers of pairs, in order. words, contexts : (V, D + 1) vectors, the bias last, changed
+    in place. word_squares, context_squares : (V, D + 1) sums of squares of gradients, changed too.
     """
     n = words.shape[1] - 1
     total = 0.0
     for number in pairs:
         i, j = row[number], column[number]
         w, c = words[i], contexts[j]
-        gw, gc = of_words[i], of_contexts[j]
+        gw, gc = word_squares[i], context_squares[j]
         dot = 0.0
         for d in range(n):
             dot += w[d] * c[d]

@@ -1,16 +1,16 @@
 """New rows in a tree over words: counts at the word that explains them best, documents at the word
-nearest to the mean of their own.
+nearest to the mean of their words.
 
-Counts tell how often a word that is new occurs near each known one. Word u explains row x by how
-far its products are from the row's logarithms, for the best bias:
+Counts say how often a new word occurs near each known one. How well word u explains row x is how
+near its products are to the row's logarithms, for the best bias:
 
     L_u(x) = min over b of sum over j with x_j > 0 of f(x_j) (w_u.c_j + a_j + b - log x_j)^2
 
-P(u | x) ~ exp(-L_u / (2 v)), v the mean of f r^2 that the fit came to. A row that the fit was given
-is known by a sum of its bits, and comes to its word for certain.
+P(u | x) ~ exp(-L_u / (2 v)), v the mean of f r^2 at the end of the fit. A row of the fit itself is
+recognised by a digest of its bits, and is placed at its word with certainty.
 
 A document is the mean of the points of its words, each as often as it occurs; P(u | x) is eq. 5
-over the words as nodes of the ball. A node has the sum of the words under it.
+with the words as nodes of the ball. A node has the sum of the words under it.
 
 Source: the loss of Pennington, Socher and Manning, "GloVe: Global Vectors for Word Representation"
 (2014), eq. 8, taken as the logarithm of a normal density; Monath et al. (2019), eq. 5.
@@ -30,13 +30,13 @@ from models.data import require_finite
 from models.errors import UsageError
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
-from models.methods.hyperbolic.ball.placing import along
+from models.methods.hyperbolic.ball.placing import block_paths, predictions_of
 from models.methods.hyperbolic.words.pairs import weights
 from models.tree.tree import Tree
 
 
 def place(model: Model, tree: Tree, counts: Matrix, role: str) -> Predictions:
-    """counts : (n_rows, V) of words.
+    """The leaf and the path of each row of counts, (n_rows, V).
 
     UsageError for another number of columns, values that are negative or not finite, and a row
     without any count above 0.
@@ -45,27 +45,31 @@ def place(model: Model, tree: Tree, counts: Matrix, role: str) -> Predictions:
     words, contexts = arrays["words"].astype(np.float64), arrays["contexts"].astype(np.float64)
     rows = _checked(counts, len(words), role)
     variance = max(float(model.facts["glove_loss"]), 1e-12)
-    word_of = {one: word for word, one in reversed(list(enumerate(arrays["digest"].tolist())))}
+    known_digests = arrays["digest"].tolist()
+    word_of = {digest: word for word, digest in reversed(list(enumerate(known_digests)))}
 
     def scores(block: slice) -> Float:
-        lost = np.empty((block.stop - block.start, len(words)))
+        losses = np.empty((block.stop - block.start, len(words)))
         for at, row in enumerate(range(block.start, block.stop)):
             part = slice(rows.indptr[row], rows.indptr[row + 1])
             near, count = rows.indices[part], rows.data[part]
-            told = words @ contexts[near].T + arrays["context_bias"][near]
+            expected = words @ contexts[near].T + arrays["context_bias"][near]
             weight = weights(count, model.facts["x_max"], model.facts["exponent"])
-            lost[at] = unexplained(told, np.log(count), weight)
+            losses[at] = unexplained(expected, np.log(count), weight)
         for at, digest in enumerate(digests(rows[block]).tolist()):
             if digest in word_of:
-                lost[at] = np.inf
-                lost[at, word_of[digest]] = 0.0
-        return lost / (-2 * variance)
+                losses[at] = np.inf
+                losses[at, word_of[digest]] = 0.0
+        return losses / (-2 * variance)
 
-    return _placed(tree, rows.shape[0], scores)
+    return _place_by_scores(tree, rows.shape[0], scores)
 
 
 def place_documents(model: Model, tree: Tree, counts: sp.csr_array) -> Predictions:
-    """counts : (n_documents, V) of words in documents. UsageError for one without any."""
+    """The leaf and the path of each document. UsageError for a document without a known word.
+
+    counts : (n_documents, V) how often each word occurs in each document.
+    """
     import torch
 
     words = model.arrays["words"].astype(np.float64)
@@ -74,14 +78,17 @@ def place_documents(model: Model, tree: Tree, counts: sp.csr_array) -> Predictio
     nodes = torch.from_numpy(words)
 
     def scores(block: slice) -> Float:
-        found: Float = decoding.log_weights(torch.from_numpy(mean[block]), nodes).numpy()
-        return found
+        log_share: Float = decoding.log_weights(torch.from_numpy(mean[block]), nodes).numpy()
+        return log_share
 
-    return _placed(tree, rows.shape[0], scores)
+    return _place_by_scores(tree, rows.shape[0], scores)
 
 
-def _placed(tree: Tree, n_rows: int, scores: Callable[[slice], Float]) -> Predictions:
-    """scores : of some rows (n, V), the logarithm of each word's share."""
+def _place_by_scores(tree: Tree, n_rows: int, scores: Callable[[slice], Float]) -> Predictions:
+    """The leaf of the word of largest share, and its path.
+
+    scores : gives for a block of rows (n, V) the logarithms of the words' shares, up to a constant.
+    """
     leaves = tree.leaf_of_point.astype(np.int64)
     parts = []
     for block in row_blocks(n_rows, 2 * tree.n_nodes, 1 << 21):
@@ -89,31 +96,30 @@ def _placed(tree: Tree, n_rows: int, scores: Callable[[slice], Float]) -> Predic
         best = share.argmax(axis=1)
         share = np.exp(share - share.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
-        parts.append(along(tree, leaves, leaves[best], share))
-    leaf, length, node, probability = (
-        np.concatenate([part[number] for part in parts]) for number in range(4)
-    )
-    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    return Predictions(leaf, start, node, probability)
+        parts.append(block_paths(tree, leaves, leaves[best], share))
+    return predictions_of(parts)
 
 
-def unexplained(told: Float, log_count: Float, weight: Float) -> Float:
-    """(V,) L_u of one row. told : (V, n) w_u.c_j + a_j of its n counts."""
-    rest = told - log_count
-    rest -= (rest @ weight / weight.sum())[:, None]
-    found: Float = (rest * rest) @ weight
-    return found
+def unexplained(expected: Float, log_count: Float, weight: Float) -> Float:
+    """(V,) L_u of one row with n counts above 0. expected : (V, n) w_u.c_j + a_j."""
+    residual = expected - log_count
+    residual -= (residual @ weight / weight.sum())[:, None]
+    loss: Float = (residual * residual) @ weight
+    return loss
 
 
 def digests(rows: sp.csr_array) -> Int:
-    """(n,) a number of 64 bits for each row of counts, without zeros, of its columns and bits."""
+    """(n,) a hash of 64 bits of each row of counts, from its columns and the bits of its values.
+
+    rows : without stored zeros.
+    """
     odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
     bits = rows.data.view(np.uint64)
     bits = (bits ^ (bits >> np.uint64(32))) * odd[rows.indices]
     ends = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(bits)])
     total = ends[rows.indptr[1:]] - ends[rows.indptr[:-1]]
-    found: Int = total.view(np.int64)
-    return found
+    digest: Int = total.view(np.int64)
+    return digest
 
 
 def _checked(counts: Matrix, n_words: int, role: str) -> sp.csr_array:
@@ -141,8 +147,8 @@ def _checked(counts: Matrix, n_words: int, role: str) -> sp.csr_array:
     empty = np.flatnonzero(np.diff(rows.indptr) == 0)
     if empty.size:
         raise UsageError(
-            f"Input {role!r} has nothing of the model's words in row {empty[0]} (counted from 0), "
-            "so that it has no place among them.",
+            f"Input {role!r} has none of the model's words in row {empty[0]} (counted from 0), so "
+            "the row has no place in the tree.",
             code="wrong-input",
             role=role,
             row=int(empty[0]),

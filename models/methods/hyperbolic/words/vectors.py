@@ -2,15 +2,15 @@
 
     J = sum over pairs with X_ij > 0 of f(X_ij) (w_i.c_j + b_i + a_j - log X_ij)^2
 
-w, b are vectors and biases of words, c, a those of their contexts. AdaGrad, one pair after the
-other, in an order drawn for each pass; the step takes half the gradient, and sums of squares start
-at 1, both as the authors' program does.
+w, b are vectors and biases of words; c, a those of their contexts. AdaGrad takes one pair after the
+other, in an order drawn for each pass; a step takes half the gradient, and sums of squares start at
+1, both as in the authors' program.
 
-Moving a part of the vectors into others changes no product, and so not J: for any m and s > 0
+Two changes of the vectors leave every product, and so J, as it is: for any m and s > 0
 
     w -> (w - m) / s,  c -> s c,  a -> a + c.m
 
-so that words may be brought into the Poincaré ball as they are (`placed`).
+so words can be moved into the Poincaré ball without loss (`into_ball`).
 
 Source: Pennington, Socher and Manning, "GloVe: Global Vectors for Word Representation" (2014),
 eq. 8, §4.2.
@@ -21,27 +21,26 @@ Cost: O(P D) a pass over P pairs of V words; memory 32 V D bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from models.arrays import Arrays, Float
 from models.errors import UsageError
 from models.method import Checkpoint
-from models.methods.hyperbolic.words.pairs import Pairs
+from models.methods.hyperbolic.words.effort import WordScaling
+from models.methods.hyperbolic.words.pairs import WordPairs
 from models.progress import Progress
 
-Scaling = Literal["largest", "unit"]
-
 _AT_ONCE = 1 << 20
-"""Pairs between two reports."""
+"""Pairs between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
-    """words, contexts : (V, D) w and c. bias, context_bias : (V,) b and a.
+class WordVectors:
+    """Vectors and biases of V words and of their contexts.
 
-    losses : the mean of f r^2 over the pairs of each pass, as they were met.
+    words, contexts : (V, D) w and c. bias, context_bias : (V,) b and a.
+    losses : the mean of f r^2 over the pairs of each pass, each before its step.
     """
 
     words: Float
@@ -51,49 +50,52 @@ class Vectors:
     losses: list[float] = field(default_factory=list)
 
 
-def loss(pairs: Pairs, vectors: Vectors, block: int = 1 << 18) -> float:
-    """J over the number of pairs."""
+def loss(pairs: WordPairs, vectors: WordVectors, block: int = 1 << 18) -> float:
+    """J divided by the number of pairs."""
     total = 0.0
     for start in range(0, pairs.n_pairs, block):
         part = slice(start, start + block)
         i, j = pairs.row[part], pairs.column[part]
-        found = np.einsum("pd,pd->p", vectors.words[i], vectors.contexts[j])
-        found += vectors.bias[i] + vectors.context_bias[j] - pairs.log_count[part]
-        total += float(pairs.weight[part] @ (found * found))
+        residual = np.einsum("pd,pd->p", vectors.words[i], vectors.contexts[j])
+        residual += vectors.bias[i] + vectors.context_bias[j] - pairs.log_count[part]
+        total += float(pairs.weight[part] @ (residual * residual))
     return total / pairs.n_pairs
 
 
-def learned(
-    pairs: Pairs,
+def learn_vectors(
+    pairs: WordPairs,
     n_dimensions: int,
     n_passes: int,
     learning_rate: float,
     seed: int,
     checkpoint: Checkpoint,
     progress: Progress,
-) -> Vectors:
-    """Vectors after so many passes, each drawn by its number: a fit that goes on from a checkpoint
-    ends as it would have. UsageError where they grow past all bounds."""
+) -> WordVectors:
+    """Vectors after `n_passes` passes.
+
+    The order of a pass comes from its number, so a fit that continues from a checkpoint ends as it
+    would have. UsageError if the vectors diverge.
+    """
     from models.methods.hyperbolic.words.loops import sweep
 
     rng = np.random.default_rng([seed, 0])
     shape = (pairs.n_words, n_dimensions + 1)
     words, contexts = (rng.uniform(-0.5, 0.5, size=shape) / n_dimensions for _ in range(2))
-    of_words, of_contexts = np.ones(shape), np.ones(shape)
+    word_squares, context_squares = np.ones(shape), np.ones(shape)
     losses: list[float] = []
-    kept = checkpoint.load()
-    if kept is not None:
-        words, contexts = kept["words"].copy(), kept["contexts"].copy()
-        of_words, of_contexts = kept["of_words"].copy(), kept["of_contexts"].copy()
-        losses = kept["losses"].tolist()
+    saved = checkpoint.load()
+    if saved is not None:
+        words, contexts = saved["words"].copy(), saved["contexts"].copy()
+        word_squares, context_squares = saved["of_words"].copy(), saved["of_contexts"].copy()
+        losses = saved["losses"].tolist()
     for number in range(len(losses), n_passes):
-        said = f"pass {number + 1:,} of {n_passes:,}"
-        said += f", loss {losses[-1]:.4g}" if losses else ""
+        message = f"pass {number + 1:,} of {n_passes:,}"
+        message += f", loss {losses[-1]:.4g}" if losses else ""
         order = np.random.default_rng([seed, 1, number]).permutation(pairs.n_pairs)
         total = 0.0
         for start in range(0, pairs.n_pairs, _AT_ONCE):
             done = (number + start / pairs.n_pairs) / n_passes
-            progress(done, "learning vectors", said)
+            progress(done, "learning vectors", message)
             total += sweep(
                 order[start : start + _AT_ONCE],
                 pairs.row,
@@ -102,8 +104,8 @@ def learned(
                 pairs.weight,
                 words,
                 contexts,
-                of_words,
-                of_contexts,
+                word_squares,
+                context_squares,
                 learning_rate,
             )
         losses.append(total / pairs.n_pairs)
@@ -113,37 +115,43 @@ def learned(
                 code="diverged",
                 parameter="vector_learning_rate",
             )
-        checkpoint.save(_packed(words, contexts, of_words, of_contexts, losses))
-    return Vectors(words[:, :-1], contexts[:, :-1], words[:, -1], contexts[:, -1], losses)
+        checkpoint.save(_packed(words, contexts, word_squares, context_squares, losses))
+    return WordVectors(words[:, :-1], contexts[:, :-1], words[:, -1], contexts[:, -1], losses)
 
 
 def _packed(
-    words: Float, contexts: Float, of_words: Float, of_contexts: Float, losses: list[float]
+    words: Float,
+    contexts: Float,
+    word_squares: Float,
+    context_squares: Float,
+    losses: list[float],
 ) -> Arrays:
     return {
         "words": words,
         "contexts": contexts,
-        "of_words": of_words,
-        "of_contexts": of_contexts,
+        "of_words": word_squares,
+        "of_contexts": context_squares,
         "losses": np.array(losses),
     }
 
 
-def placed(vectors: Vectors, scaling: Scaling, point_norm: float) -> Vectors:
-    """Words about their mean as points of the ball: 'largest' all divided by one number, the
-    farthest at norm `point_norm`, which changes no product; 'unit' each at that norm."""
+def into_ball(vectors: WordVectors, scaling: WordScaling, point_norm: float) -> WordVectors:
+    """The vectors with words about their mean as points of the ball.
+
+    scaling : 'largest' divides all by one number, which puts the farthest at norm `point_norm` and
+        changes no product; 'unit' puts each at that norm.
+    """
     mean = vectors.words.mean(axis=0)
     moved = vectors.words - mean
     length = np.sqrt(np.einsum("vd,vd->v", moved, moved))
-    some = float(length.max() if scaling == "largest" else np.sqrt((length * length).mean()))
-    factor = some / point_norm if some else 1.0
+    typical = float(length.max() if scaling == "largest" else np.sqrt((length * length).mean()))
+    factor = typical / point_norm if typical else 1.0
     if scaling == "unit":
-        points = (
-            moved * np.where(length > 0, point_norm / np.where(length > 0, length, 1), 0)[:, None]
-        )
+        to_norm = np.where(length > 0, point_norm / np.where(length > 0, length, 1), 0)
+        points = moved * to_norm[:, None]
     else:
         points = moved / factor
-    return Vectors(
+    return WordVectors(
         points,
         vectors.contexts * factor,
         vectors.bias,

@@ -1,15 +1,16 @@
-"""Words learned along with a tree over them: points of the ball whose GloVe loss is theirs alone.
+"""Words learned along with a tree over them: points of the ball, with a GloVe loss of their own.
 
 A word is a point of the Poincaré ball, and that point is its GloVe vector; contexts and biases are
-not of the ball. Triples are a word, one of its nearest words by angle about the mean, sought anew
-every `REFRESHED` rounds, and any other; the loss of eq. 21 beside the tree's is the mean of
+not of the ball. Triples are a word, one of its nearest words by angle about the mean (sought again
+every `REFRESHED` rounds), and any other. Beside the tree's loss in eq. 21 stands the mean of
 f (w.c + b + a - log X)^2 over a batch of pairs. Words move by Riemannian Adam; contexts and biases
-by Adam with one length a row, contexts in steps as long to them as those of words are in the ball.
+by Adam with one length per row, contexts in steps as long for them as those of words are in the
+ball.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §5 and §6.1.
 
-Cost: O(V D + B D) a step for V words and batches of B triples and pairs; neighbours as
+Cost: O(V D + B D) a step for V words and batches of B triples and pairs; neighbours as in
 `models.graphs.neighbours`.
 """
 
@@ -19,18 +20,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from models.arrays import Arrays, Int
+from models.arrays import Array, Arrays, Float, Int, Int32
 from models.checks import distinct
 from models.graphs.neighbours import nearest
+from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.pools import Pool
-from models.methods.hyperbolic.ball.tree_cost import PoolJudge
-from models.methods.hyperbolic.ball.triples import triples
-from models.methods.hyperbolic.words.pairs import Pairs
-from models.methods.hyperbolic.words.vectors import Vectors
+from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
+from models.methods.hyperbolic.ball.triples import draw_triples
+from models.methods.hyperbolic.words.pairs import WordPairs
+from models.methods.hyperbolic.words.vectors import WordVectors
 from models.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -38,26 +39,27 @@ if TYPE_CHECKING:
 
 
 REFRESHED = 10
-"""Rounds that neighbours serve."""
+"""Rounds for which neighbours are used."""
 
 MOST_PAIRS = 1 << 16
-"""Pairs of a step; fewer where all come by in a round of `ROUND` steps."""
+"""Pairs of a step; fewer if a round of `ROUND` steps then still sees them all."""
+
 ROUND = 100
 
 _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 
 
-class Words:
-    """What triples are drawn from, and what is learned (`ball.triples.Leaves`).
+class LearnedWords:
+    """Words as a `TripleSource`: learned along with the nodes, by GloVe's loss as well.
 
     points, contexts : (V, D). bias, context_bias : (V, 1). kept : the four as they were when the
-    nodes were best.
+        nodes were best. near : (V, k) the neighbours of each word. first : a word of each place.
     """
 
     def __init__(
         self,
-        pairs: Pairs,
-        vectors: Vectors,
+        pairs: WordPairs,
+        vectors: WordVectors,
         *,
         n_neighbors: int,
         batch_size: int,
@@ -68,7 +70,7 @@ class Words:
         seed: int,
         threads: int,
     ) -> None:
-        def tensor(values: npt.NDArray[np.float64]) -> Tensor:
+        def tensor(values: Float) -> Tensor:
             return torch.from_numpy(values.astype(np.float32)).to(device)
 
         self.points, self.contexts = tensor(vectors.words), tensor(vectors.contexts)
@@ -80,15 +82,15 @@ class Words:
             self.bias,
             self.context_bias,
         )
-        for one in self.learned:
-            one.requires_grad_()
-        self.kept = [one.detach().clone() for one in self.learned]
+        for learned in self.learned:
+            learned.requires_grad_()
+        self.kept = [learned.detach().clone() for learned in self.learned]
         length = float(self.contexts.detach().square().sum(dim=1).mean().sqrt()) or 1.0
-        self._movers: list[Descent | _Adam] = [
+        self._movers: list[Descent | _RowAdam] = [
             Descent(self.points, "adam", learning_rate, max_norm),
-            _Adam(self.contexts, learning_rate * length),
-            _Adam(self.bias, learning_rate),
-            _Adam(self.context_bias, learning_rate),
+            _RowAdam(self.contexts, learning_rate * length),
+            _RowAdam(self.bias, learning_rate),
+            _RowAdam(self.context_bias, learning_rate),
         ]
         self._row, self._column = (
             torch.from_numpy(side).to(device) for side in (pairs.row, pairs.column)
@@ -99,65 +101,64 @@ class Words:
         self._seed, self._threads = seed, threads
         self._rng = np.random.default_rng(seed)
         self.near, self.first = self._neighbours(silent)
-        self._sought = 0
+        self._n_refreshed = 0
 
     def pool(self) -> Pool:
-        """The words as they are, with their neighbours."""
+        """The words as they are now, with their neighbours."""
         return Pool(self.points.detach(), self.near, self.first)
 
-    def begin(self, number: int, progress: Progress) -> None:
-        if number // REFRESHED != self._sought:
+    def begin_round(self, number: int, progress: Progress) -> None:
+        if number // REFRESHED != self._n_refreshed:
             self.near, self.first = self._neighbours(progress)
-            self._sought = number // REFRESHED
+            self._n_refreshed = number // REFRESHED
         self._rng = np.random.default_rng([self._seed, 1, number])
 
     def draw(self) -> Tensor:
-        numbers = triples(self.near, self._batch_size, self._rng)
+        numbers = draw_triples(self.near, self._batch_size, self._rng)
         return self.points[torch.from_numpy(numbers).to(self.points.device)]
 
-    def problem(self) -> Tensor | None:
+    def own_loss(self) -> Tensor | None:
         drawn = self._rng.integers(len(self._row), size=self._n_pairs)
         at = torch.from_numpy(drawn).to(self._row.device)
         row, column = self._row[at].long(), self._column[at].long()
         product = (self.points[row] * self.contexts[column]).sum(dim=1)
-        rest = product + self.bias[row, 0] + self.context_bias[column, 0] - self._log_count[at]
-        return (self._weight[at] * rest * rest).mean()
+        expected = product + self.bias[row, 0] + self.context_bias[column, 0]
+        residual = expected - self._log_count[at]
+        return (self._weight[at] * residual * residual).mean()
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
         for mover, gradient in zip(self._movers, gradients, strict=True):
             mover.step(gradient)
 
     def keep(self) -> None:
-        for one, now in zip(self.kept, self.learned, strict=True):
-            one.copy_(now.detach())
+        for kept, learned in zip(self.kept, self.learned, strict=True):
+            kept.copy_(learned.detach())
 
-    def vectors(self) -> Vectors:
-        """Those that were kept."""
-        words, contexts, bias, context_bias = (one.double().cpu().numpy() for one in self.kept)
-        return Vectors(words, contexts, bias[:, 0], context_bias[:, 0])
+    def vectors(self) -> WordVectors:
+        """The vectors that belong to the best nodes."""
+        words, contexts, bias, context_bias = (kept.double().cpu().numpy() for kept in self.kept)
+        return WordVectors(words, contexts, bias[:, 0], context_bias[:, 0])
 
     def arrays(self) -> Arrays:
-        out: dict[str, npt.NDArray[np.generic]] = {"near": self.near, "first": self.first}
-        out["sought"] = np.array(self._sought)
+        arrays: dict[str, Array] = {"near": self.near, "first": self.first}
+        arrays["sought"] = np.array(self._n_refreshed)
         for number, mover in enumerate(self._movers):
-            out[f"{number}.now"] = self.learned[number].detach().cpu().numpy()
-            out[f"{number}.kept"] = self.kept[number].cpu().numpy()
-            out |= {f"{number}.{name}": array for name, array in mover.arrays().items()}
-        return out
+            arrays[f"{number}.now"] = self.learned[number].detach().cpu().numpy()
+            arrays[f"{number}.kept"] = self.kept[number].cpu().numpy()
+            arrays |= prefixed(mover.arrays(), f"{number}.")
+        return arrays
 
     def restore(self, arrays: Arrays) -> None:
         self.near, self.first = arrays["near"].copy(), arrays["first"].copy()
-        self._sought = int(arrays["sought"])
+        self._n_refreshed = int(arrays["sought"])
         for number, mover in enumerate(self._movers):
             with torch.no_grad():
                 self.learned[number].copy_(torch.from_numpy(arrays[f"{number}.now"].copy()))
                 self.kept[number].copy_(torch.from_numpy(arrays[f"{number}.kept"].copy()))
-            mover.restore(
-                {name: arrays[f"{number}.{name}"] for name in ("first", "second", "n_steps")}
-            )
+            mover.restore(unprefixed(arrays, f"{number}."))
 
-    def _neighbours(self, progress: Progress) -> tuple[npt.NDArray[np.int32], Int]:
-        """(V, k) by angle about the mean, and one word of each place."""
+    def _neighbours(self, progress: Progress) -> tuple[Int32, Int]:
+        """(V, k) nearest words by angle about the mean, and the first word of each place."""
         points = self.points.detach().double().cpu().numpy()
         points -= points.mean(axis=0)
         length = np.sqrt(np.einsum("vd,vd->v", points, points))[:, None]
@@ -166,28 +167,28 @@ class Words:
         n_near = min(self._n_neighbors, len(first) - 1)
         if not n_near:
             return np.empty((len(points), 0), dtype=np.int32), first
-        found = nearest(points[first], n_near, "euclidean", self._threads, progress)
-        return first[found.index].astype(np.int32)[place], first
+        neighbours = nearest(points[first], n_near, "euclidean", self._threads, progress)
+        return first[neighbours.index].astype(np.int32)[place], first
 
 
-class Watching:
-    """Judges trees over the words as they are by then, by the neighbours they had at the start."""
+class WordTreeCost:
+    """The cost of trees over the words as they are then, with the neighbours of the start."""
 
-    def __init__(self, words: Words, seed: int) -> None:
+    def __init__(self, words: LearnedWords, seed: int) -> None:
         self._words, self._seed = words, seed
         self._near, self._first = words.near, words.first
-        self.n_pairs = self._by_now().n_pairs
+        self.n_pairs = self._now().n_pairs
 
-    def cost(self, nodes: Tensor) -> float:
-        return self._by_now().cost(nodes)
+    def of(self, nodes: Tensor) -> float:
+        return self._now().of(nodes)
 
-    def _by_now(self) -> PoolJudge:
+    def _now(self) -> PoolTreeCost:
         pool = Pool(self._words.points.detach(), self._near, self._first)
-        return PoolJudge(pool, np.random.default_rng(self._seed))
+        return PoolTreeCost(pool, np.random.default_rng(self._seed))
 
 
-class _Adam:
-    """Adam on rows (n, D), in place, the mean of squares one number a row."""
+class _RowAdam:
+    """Adam on rows (n, D), in place, with one mean of squares per row."""
 
     def __init__(self, rows: Tensor, learning_rate: float) -> None:
         self._rows, self._learning_rate, self._n_steps = rows, learning_rate, 0

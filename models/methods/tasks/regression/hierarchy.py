@@ -1,8 +1,9 @@
-"""The tree over tasks that nodes of the ball stand for: each leaf is a task, with its rows.
+"""The tree over tasks that nodes of the ball describe: each leaf is a task, with its rows.
 
-As points select nodes (`hyperbolic.ball.extraction`), tasks do; a leaf there that several tasks
-selected is here a node above them, where it is. Columns are those of the extraction; `norm` of a
-task that is its node's only one is the node's, `parent_probability` that of the task's choice.
+Tasks select nodes as points do (`hyperbolic.ball.extraction`). A leaf there that several tasks
+selected is a node above them here, in the same place. Columns are those of the extraction: `norm`
+of a task that alone selected its node is the node's, `parent_probability` that of the task's
+choice.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
@@ -12,13 +13,14 @@ Cost: that of the extraction, and O(N + T).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from models.methods.hyperbolic.ball.extraction import Extracted, extract
-from models.methods.hyperbolic.ball.scaling import Scaling
+from models.arrays import Single
+from models.methods.hyperbolic.ball.extraction import BallTree, extract
+from models.methods.hyperbolic.ball.point_leaves import point_leaves
+from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.tasks.regression.table import Table
 from models.numerics import poincare
 from models.progress import silent
@@ -30,15 +32,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def over_tasks(points: npt.NDArray[np.float32], nodes: Tensor, table: Table) -> Tree:
-    """points : (T, D). nodes : (M, D). The points of the tree are the rows as they were given."""
-    as_is = Scaling("none", np.zeros(points.shape[1]), 1.0, 1.0)
-    found = extract(ArrayRows(points), as_is, nodes, silent)
-    return _leafed(found, points, table)
+def over_tasks(points: Single, nodes: Tensor, table: Table) -> Tree:
+    """The tree whose points are the rows, as they were given, and whose leaves are the tasks.
+
+    points : (T, D) of the tasks. nodes : (M, D).
+    """
+    as_they_are = BallScaling("none", np.zeros(points.shape[1]), 1.0, 1.0)
+    ball_tree = extract(ArrayRows(points), as_they_are, nodes, silent)
+    return _with_task_leaves(ball_tree, points, table)
 
 
 def star(table: Table) -> Tree:
-    """All tasks below one root."""
+    """The tree with all tasks below one root."""
     n_tasks = table.n_tasks
     parent = np.zeros(n_tasks + 1, dtype=np.int64)
     parent[0] = -1
@@ -48,30 +53,19 @@ def star(table: Table) -> Tree:
     return from_parents(parent, height, names, table.by_row(1 + np.arange(n_tasks)))
 
 
-def _leafed(found: Extracted, points: npt.NDArray[np.float32], table: Table) -> Tree:
-    tree, n_tasks = found.tree, table.n_tasks
-    leaf = tree.leaf_of_point.astype(np.int64)
-    several = np.bincount(leaf, minlength=tree.n_nodes)[leaf] > 1
-    leaf_of_task = np.where(several, tree.n_nodes + np.cumsum(several) - 1, leaf)
-    parent = np.concatenate([tree.parent, leaf[several]])
-    height = np.concatenate([tree.height, np.zeros(several.sum())])
+def _with_task_leaves(ball_tree: BallTree, points: Single, table: Table) -> Tree:
+    tree = ball_tree.tree
     norm = poincare.hyperbolic_norm(points.astype(np.float64))[:, 0]
-    # Nodes that several tasks selected are above them now, and lie where they lay.
-    above = np.unique(leaf[several])
-    inner = np.asarray(tree.extra["norm"])
-    furthest = max(float(inner.max()), float(norm.max()))
-    most = np.where(tree.parent[above] >= 0, tree.height[tree.parent[above]], np.inf)
-    height[above] = np.clip(furthest - inner[above], 0.0, most)
-    columns: dict[str, npt.NDArray[Any]] = {}
-    for name, column in tree.extra.items():
-        if name.startswith("alternative") and not name.endswith("probability"):
-            more: npt.NDArray[Any] = np.full(several.sum(), -1)
-        else:
-            more = np.full(several.sum(), np.nan)
-        columns[name] = np.concatenate([column, more])
-    columns["norm"][leaf_of_task[several]] = norm[several]
-    columns["parent_probability"][leaf_of_task[several]] = found.probability[several]
-    names = np.full(len(parent), None, dtype=object)
-    names[leaf_of_task] = [str(task) for task in table.tasks]
-    assert len(set(leaf_of_task.tolist())) == n_tasks
-    return from_parents(parent, height, names, table.by_row(leaf_of_task), extra=columns)
+    leaves = point_leaves(ball_tree, norm)
+    n_new = int(leaves.shared.sum())
+    height = np.concatenate([tree.height, np.zeros(n_new)])
+    # Leaves that several tasks selected are nodes now, and keep their place in the ball.
+    above = np.unique(tree.leaf_of_point[leaves.shared])
+    node_norm = np.asarray(tree.extra["norm"])
+    furthest = max(float(node_norm.max()), float(norm.max()))
+    limit = np.where(tree.parent[above] >= 0, tree.height[tree.parent[above]], np.inf)
+    height[above] = np.clip(furthest - node_norm[above], 0.0, limit)
+    names = np.full(len(leaves.parent), None, dtype=object)
+    names[leaves.leaf] = [str(task) for task in table.tasks]
+    leaf_of_point = table.by_row(leaves.leaf)
+    return from_parents(leaves.parent, height, names, leaf_of_point, extra=leaves.columns)

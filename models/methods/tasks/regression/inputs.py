@@ -1,4 +1,4 @@
-"""What the methods over tasks ask for, take and say alike."""
+"""Inputs, parameters and warnings that the methods over tasks share."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pydantic import Field
 
 from models.method import Input, Shapes
 from models.methods.tasks.regression.table import Table
-from models.parameters import Params
+from models.parameters import Params, Seed
 
 INPUTS: Mapping[str, Input] = {
     "features": Input(description="One row per example, those of all tasks in one matrix."),
     "targets": Input(
         fit_only=True,
-        description="Of each row the number to predict, or its class (an integer or text).",
+        description="For each row the number to predict, or its class (an integer or text).",
     ),
-    "tasks": Input(description="Of each row the task it belongs to, an integer or text."),
+    "tasks": Input(description="For each row the task it belongs to, an integer or text."),
 }
 
 
 class TaskParams(Params):
-    """Rows kept out, and the seed that draws them."""
+    """The rows that are kept out, and the seed that draws them."""
 
     held_out: float = Field(
         0.0,
@@ -31,27 +31,28 @@ class TaskParams(Params):
             "Share of each task's rows that is kept out of the fit, to measure the regressors on."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
 
 def bytes_of_table(shapes: Shapes) -> int:
-    """About what the rows take in order of their task, scaled, and in parts."""
+    """Estimated memory of the rows in order of their task, scaled, and in parts."""
     if len(shapes.get("features", ())) != 2:
         return 0
     n_rows, n_features = shapes["features"]
     return 8 * n_rows * (5 * n_features + 12)
 
 
-def said_of_tasks(table: Table, fitted: Table) -> tuple[str, ...]:
-    """Warnings of tasks that their own rows say little about.
+def task_warnings(table: Table, fitted: Table) -> tuple[str, ...]:
+    """Warnings of tasks whose own rows say little.
 
     table : all rows. fitted : those that are fitted to.
     """
-    said = []
+    warnings = []
     alone = [table.tasks[task] for task in _with_rows(table, 1)]
     if alone:
-        said.append(
-            f"{_tasks(alone)} a single row; it is fitted to, and none is kept out or chosen by."
+        warnings.append(
+            f"{_tasks(alone)} a single row, which is fitted to: no row is left to measure or to "
+            "choose by."
         )
     same = [
         fitted.tasks[task]
@@ -60,14 +61,15 @@ def said_of_tasks(table: Table, fitted: Table) -> tuple[str, ...]:
     ]
     if same:
         what = "rows of one class only" if table.classes else "the same target in every row"
-        said.append(f"{_tasks(same)} {what}, which is all that they tell of.")
-    return tuple(said)
+        warnings.append(f"{_tasks(same)} {what}, so there is nothing else to learn from them.")
+    return tuple(warnings)
 
 
 def _tasks(tasks: list[int | str]) -> str:
-    some = ", ".join(repr(task)[:80] for task in tasks[:5])
+    """The subject of a sentence about these tasks: the first few, and how many more."""
+    names = ", ".join(repr(task)[:80] for task in tasks[:5])
     more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
-    return f"Task(s) {some}{more} have"
+    return f"Task(s) {names}{more} have"
 
 
 def _with_rows(table: Table, n_rows: int) -> list[int]:
@@ -76,5 +78,5 @@ def _with_rows(table: Table, n_rows: int) -> list[int]:
 
 
 def _targets(table: Table, task: int) -> list[float]:
-    found: list[float] = table.targets[table.start[task] : table.start[task + 1]].tolist()
-    return found
+    targets: list[float] = table.targets[table.start[task] : table.start[task + 1]].tolist()
+    return targets

@@ -3,12 +3,12 @@
 Tasks start at ridge (or logistic) regressions of what the regressor of all rows together leaves
 over, with one penalty for all; the farthest of them lies at `point_norm`. Nodes start as an
 agglomerative tree over these points (`hyperbolic.ball.seeding`). Then points and nodes move
-together, and the last points serve. For the tree nodes move once more, the points being still, from
-the best of these nodes and `n_init` draws of new ones, and those that make the best tree serve
+together, and the last points are the result. For the tree, nodes move once more while the points
+are fixed: from the best of these nodes and `n_init` new draws, to the nodes of the best tree
 (`hyperbolic.ball.tree_cost`).
 
-How much the tree counts, `sharing`, is given, or it and the number of steps, in rounds of `ROUND`,
-are those of least loss on folds of rows; no step at all is one of the choices.
+`sharing`, the weight of the tree, is given; or it and the number of steps, in rounds of `ROUND`,
+are those of least loss on folds of rows, where no step at all is one of the choices.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §4 and §5.
@@ -22,16 +22,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import Float, Int
+from models.arrays import Float, Int, Single
 from models.checks import distinct
 from models.method import Checkpoint
-from models.methods.hyperbolic.ball import losses, seeding
-from models.methods.hyperbolic.ball.training import Effort, Trained, train
+from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective, SeedingEffort
+from models.methods.hyperbolic.ball.seeding import start_nodes
+from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.tasks.regression import linear, single
+from models.methods.tasks.regression.effort import JointEffort
 from models.methods.tasks.regression.linear import n_outputs
-from models.methods.tasks.regression.points import Chart, Moves, Rows, TaskPoints, TreeOfTasks
+from models.methods.tasks.regression.points import (
+    Chart,
+    PointEffort,
+    TaskPoints,
+    TaskRows,
+    TaskTreeCost,
+)
 from models.methods.tasks.regression.table import Problem, Table
 from models.progress import Progress, silent, subprogress
 
@@ -39,57 +46,54 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ROUND = 50
-USUAL_NODES = 500
-"""Nodes at most, where none are asked for."""
+"""Steps of a round."""
+
+MOST_DEFAULT_NODES = 500
+"""Most nodes, if their number is not given."""
 
 SHARED_PENALTY = 1.0
-"""Of the regressor of all rows."""
+"""Penalty of the regressor of all rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How it is done; as the parameters of the method."""
+class JointStart:
+    """The regressors that a fit starts from.
 
-    n_internal: int | None
-    n_init: int
-    point_norm: float
-    max_norm: float
-    max_iter: int
-    batch_size: int
-    learning_rate: float
-    n_neighbors: int
-    seed: int
-    threads: int
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """weights : (T, O, Q), points of the chart; what they are fitted to."""
+    weights : (T, O, Q). chart : between weights and points. rows : what they are fitted to.
+    """
 
     weights: Float
     chart: Chart
-    rows: Rows
+    rows: TaskRows
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
-    """points : (T, O Q) of the ball at the start and after each round. nodes : (M, O Q) after the
-    last one, and how they came there; None where fewer than three tasks differ."""
+class JointFit:
+    """Tasks and nodes that were learned together.
 
-    points: list[npt.NDArray[np.float32]]
-    trained: Trained | None
+    points : (T, O Q) of the ball, at the start and after each round. trained : the nodes (M, O Q)
+    after the last round, and how they came about; None if fewer than three tasks differ.
+    """
+
+    points: list[Single]
+    trained: TrainedNodes | None
 
 
-def started(
-    columns: Float, targets: Float, table: Table, fold: Int, asked: Asked, progress: Progress
-) -> Start:
-    """The regressors to start from. fold : (N,), of classes, to choose the penalty by."""
+def start_regressors(
+    columns: Float, targets: Float, table: Table, fold: Int, effort: JointEffort, progress: Progress
+) -> JointStart:
+    """The regressors to start from.
+
+    columns : (N, Q). fold : (N,) of each row, to choose the penalty by if targets are classes.
+    """
     problem: Problem = "classification" if table.classes else "regression"
     outputs, n_rows = n_outputs(table.classes), len(targets)
     if problem == "regression":
         shared = single.ridge(columns, targets, SHARED_PENALTY, True)[None, :]
-        rest = targets - columns @ shared[0]
-        own = single.ridges(columns, rest, table.start, None, "together", progress, intercept=False)
+        residual = targets - columns @ shared[0]
+        own = single.ridges(
+            columns, residual, table.start, None, "together", progress, intercept=False
+        )
         variance = float(own.losses.sum(axis=0).min()) / n_rows
     else:
         zeros = np.zeros((outputs, columns.shape[1]))
@@ -99,100 +103,114 @@ def started(
         )
         variance = 1.0
     length = np.sqrt((own.weights**2).sum(axis=(1, 2))).max()
-    chart = Chart(shared, asked.point_norm / length if length > 0 else 1.0)
-    # Targets that are met exactly leave no variance.
-    rows = Rows(columns, targets, table.task, table.n_tasks, problem, max(variance, 1e-6))
-    return Start(shared + own.weights, chart, rows)
+    chart = Chart(shared, effort.point_norm / length if length > 0 else 1.0)
+    # Targets that are fitted exactly leave no variance.
+    rows = TaskRows(columns, targets, table.task, table.n_tasks, problem, max(variance, 1e-6))
+    return JointStart(shared + own.weights, chart, rows)
 
 
-def learned(
-    start: Start,
+def learn(
+    start: JointStart,
     sharing: float,
     n_steps: int,
-    asked: Asked,
+    effort: JointEffort,
     checkpoint: Checkpoint,
     progress: Progress,
-) -> Joint:
-    """Move tasks and nodes together for so many steps. To be called without gradients."""
-    rng = np.random.default_rng(asked.seed)
-    of_seeds, of_points, of_noise = (int(one) for one in rng.integers(2**63, size=3))
+) -> JointFit:
+    """Tasks and nodes after `n_steps` steps. To be called with torch's gradients off."""
+    rng = np.random.default_rng(effort.seed)
+    start_seed, point_seed, noise_seed = (int(value) for value in rng.integers(2**63, size=3))
     points = start.chart.points(start.weights)
     first, _ = distinct(points)
     if len(first) < 3:
-        return Joint([points], None)
-    nodes = _seeded(points, first, asked, np.random.default_rng(of_seeds))
-    leaves = TaskPoints(
-        points, start.chart, start.rows, _moves(sharing, asked), of_points, asked.threads
+        return JointFit([points], None)
+    nodes = _draw_nodes(points, first, effort, np.random.default_rng(start_seed))
+    tasks = TaskPoints(
+        points, start.chart, start.rows, _point_effort(sharing, effort), point_seed, effort.threads
     )
-    moved = train(
-        leaves,
+    trained = train(
+        tasks,
         nodes,
-        TreeOfTasks(leaves),
-        _effort(n_steps, "last", asked),
-        of_noise,
+        TaskTreeCost(tasks),
+        _node_effort(n_steps, "last", effort),
+        noise_seed,
         checkpoint,
         progress,
     )
-    return Joint(leaves.history, moved)
+    return JointFit(tasks.history, trained)
 
 
-def settled(found: Joint, nodes: Tensor, start: Start, asked: Asked, progress: Progress) -> Trained:
-    """Nodes of the best tree over the last points, from `nodes` or new ones."""
-    rng = np.random.default_rng([asked.seed, 1])
-    of_points, of_noise = (int(one) for one in rng.integers(2**63, size=2))
-    points = found.points[-1]
-    leaves = TaskPoints(
-        points, start.chart, start.rows, _moves(1.0, asked), of_points, asked.threads, still=True
+def settle_nodes(
+    learned: JointFit, nodes: Tensor, start: JointStart, effort: JointEffort, progress: Progress
+) -> TrainedNodes:
+    """The nodes of the best tree over the last points, from `nodes` or from new draws."""
+    rng = np.random.default_rng([effort.seed, 1])
+    point_seed, noise_seed = (int(value) for value in rng.integers(2**63, size=2))
+    points = learned.points[-1]
+    tasks = TaskPoints(
+        points,
+        start.chart,
+        start.rows,
+        _point_effort(1.0, effort),
+        point_seed,
+        effort.threads,
+        fixed=True,
     )
-    judge, (first, _) = TreeOfTasks(leaves), distinct(points)
-    best, least = nodes, judge.cost(nodes)
-    for number in range(asked.n_init if len(first) > 2 else 0):
-        progress(0.3 * number / asked.n_init, "seeding nodes")
-        drawn = _seeded(points, first, asked, rng)
-        cost = judge.cost(drawn)
-        if cost < least:
-            best, least = drawn, cost
-    effort = _effort(asked.max_iter, "best", asked)
-    within = subprogress(progress, 0.3, 1.0)
-    return train(leaves, best, judge, effort, of_noise, Checkpoint(), within)
+    tree_cost, (first, _) = TaskTreeCost(tasks), distinct(points)
+    best_nodes, least_cost = nodes, tree_cost.of(nodes)
+    for number in range(effort.n_init if len(first) > 2 else 0):
+        progress(0.3 * number / effort.n_init, "seeding nodes")
+        drawn = _draw_nodes(points, first, effort, rng)
+        cost = tree_cost.of(drawn)
+        if cost < least_cost:
+            best_nodes, least_cost = drawn, cost
+    return train(
+        tasks,
+        best_nodes,
+        tree_cost,
+        _node_effort(effort.max_iter, "best", effort),
+        noise_seed,
+        Checkpoint(),
+        subprogress(progress, 0.3, 1.0),
+    )
 
 
-def _seeded(
-    points: npt.NDArray[np.float32], first: Int, asked: Asked, rng: np.random.Generator
+def _draw_nodes(
+    points: Single, first: Int, effort: JointEffort, rng: np.random.Generator
 ) -> Tensor:
+    """Nodes (M, O Q) of one draw. first : (U,) the first task of each place."""
     import torch
 
-    usual = min(max(3, len(points) // 2 + 1), USUAL_NODES)
-    n_nodes = min(asked.n_internal or usual, 2 * len(first) - 1)
-    nodes = seeding.seeded(
-        points,
-        first,
-        n_nodes,
-        "k-means",
-        "midpoint",
-        asked.point_norm,
-        asked.max_norm,
-        rng,
-        silent,
+    default = min(max(3, len(points) // 2 + 1), MOST_DEFAULT_NODES)
+    n_nodes = min(effort.n_internal or default, 2 * len(first) - 1)
+    seeding = SeedingEffort(
+        n_nodes=n_nodes,
+        n_init=1,
+        draw="k-means",
+        placement="midpoint",
+        point_norm=effort.point_norm,
+        max_norm=effort.max_norm,
     )
-    return torch.from_numpy(nodes)
+    return torch.from_numpy(start_nodes(points, first, n_nodes, seeding, rng, silent))
 
 
-def _moves(sharing: float, asked: Asked) -> Moves:
-    return Moves(sharing, asked.learning_rate, asked.batch_size, asked.n_neighbors, asked.max_norm)
+def _point_effort(sharing: float, effort: JointEffort) -> PointEffort:
+    return PointEffort(
+        sharing, effort.learning_rate, effort.batch_size, effort.n_neighbors, effort.max_norm
+    )
 
 
-def _effort(n_steps: int, keep: Literal["best", "last"], asked: Asked) -> Effort:
-    return Effort(
+def _node_effort(n_steps: int, keep: Literal["best", "last"], effort: JointEffort) -> BallEffort:
+    return BallEffort(
         max_iter=n_steps,
         round_size=ROUND,
-        batch_size=asked.batch_size,
-        learning_rate=asked.learning_rate,
+        batch_size=effort.batch_size,
+        learning_rate=effort.learning_rate,
         optimizer="sgd",
-        max_norm=asked.max_norm,
+        max_norm=effort.max_norm,
         structure_every=1,
         keep=keep,
-        objective=losses.Objective(temperature=0.1, mask="nearest"),
+        objective=BallObjective(temperature=0.1, mask="nearest"),
     )
 
 
@@ -202,13 +220,15 @@ def losses_on_folds(
     table: Table,
     fold: Int,
     sharings: list[float],
-    asked: Asked,
+    effort: JointEffort,
     progress: Progress,
 ) -> Float:
-    """(S, R + 1) of each sharing the mean loss of rows that were not fitted to, after so many
-    rounds; one column where tasks do not differ."""
+    """(S, R + 1) mean losses of rows that were not fitted to, for each sharing after 0 to R rounds.
+
+    If fewer than three tasks differ, nothing moves and all columns are the same.
+    """
     problem: Problem = "classification" if table.classes else "regression"
-    n_rounds = -(-asked.max_iter // ROUND)
+    n_rounds = -(-effort.max_iter // ROUND)
     total, n_out = np.zeros((len(sharings), n_rounds + 1)), 0
     n_folds = int(fold.max()) + 1
     for number in range(n_folds):
@@ -217,23 +237,23 @@ def losses_on_folds(
             continue
         n_out += int(out.sum())
         within = subprogress(progress, number / n_folds, (number + 1) / n_folds)
-        start = started(
+        start = start_regressors(
             columns[~out],
             targets[~out],
             table.part(~out),
             fold[~out],
-            asked,
+            effort,
             subprogress(within, 0.0, 0.1),
         )
-        for at, sharing in enumerate(sharings):
-            begin = 0.1 + 0.9 * at / len(sharings)
+        for row, sharing in enumerate(sharings):
+            begin = 0.1 + 0.9 * row / len(sharings)
             part = subprogress(within, begin, begin + 0.9 / len(sharings), f"sharing {sharing:g}")
-            found = learned(start, sharing, asked.max_iter, asked, Checkpoint(), part)
-            for done in range(n_rounds + 1):
+            learned = learn(start, sharing, effort.max_iter, effort, Checkpoint(), part)
+            for n_done in range(n_rounds + 1):
                 # A fit that diverged stays where it was.
-                points = found.points[min(done, len(found.points) - 1)]
+                points = learned.points[min(n_done, len(learned.points) - 1)]
                 weights = start.chart.weights(points)
                 scores = linear.scores(columns[out], table.task[out], weights)
-                total[at, done] += linear.loss(scores, targets[out], problem).sum()
+                total[row, n_done] += linear.loss(scores, targets[out], problem).sum()
     mean: Float = total / max(1, n_out)
     return mean

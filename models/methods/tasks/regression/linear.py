@@ -1,7 +1,7 @@
-"""Linear regressors of tasks: weights on scaled features and an intercept, and what they predict.
+"""Linear regressors of tasks: weights on scaled features and an intercept, and their predictions.
 
 Weights are (T, O, Q): of T tasks, O outputs (1, or one for each of more than two classes), and Q
-columns, the features less their mean over their deviation and then a column of ones. Targets of a
+columns: the features less their mean over their deviation, then a column of ones. Targets of a
 regression are scaled likewise. Classes have probabilities softmax(scores); two classes have one
 score, that of the second.
 
@@ -22,10 +22,10 @@ from models.methods.tasks.regression.table import Problem, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class Standardization:
     """Means and deviations over the rows of all tasks.
 
-    mean, scale : (D,). center, spread : of the targets, 0 and 1 for classes.
+    mean, scale : (D,) of the features. center, spread : of the targets, 0 and 1 for classes.
     """
 
     mean: Float
@@ -34,18 +34,18 @@ class Scaling:
     spread: float = 1.0
 
     @classmethod
-    def of(cls, table: Table) -> Scaling:
+    def of(cls, table: Table) -> Standardization:
         mean, scale = table.features.mean(axis=0), table.features.std(axis=0)
-        # What is left of a constant column is rounding.
-        some = scale > 1e-12 * np.abs(table.features).max(axis=0, initial=0.0)
-        scale = np.where(some, scale, 1.0)
+        # The deviation of a constant column is rounding.
+        varies = scale > 1e-12 * np.abs(table.features).max(axis=0, initial=0.0)
+        scale = np.where(varies, scale, 1.0)
         if table.classes:
             return cls(mean, scale)
         spread = float(table.targets.std())
         return cls(mean, scale, float(table.targets.mean()), spread or 1.0)
 
     def columns(self, table: Table) -> Float:
-        """(N, Q) scaled features and ones."""
+        """(N, Q) scaled features, and ones."""
         moved = (table.features - self.mean) / self.scale
         return np.hstack([moved, np.ones((len(moved), 1))])
 
@@ -53,7 +53,7 @@ class Scaling:
         return (table.targets - self.center) / self.spread
 
     def plain(self, weights: Float) -> tuple[Float, Float]:
-        """(T, O, D) coefficients of features as they are given, and (T, O) intercepts."""
+        """(T, O, D) coefficients of features as they were given, and (T, O) intercepts."""
         coefficients = weights[:, :, :-1] * (self.spread / self.scale)
         intercept = self.center + self.spread * weights[:, :, -1]
         return coefficients, intercept - coefficients @ self.mean
@@ -64,7 +64,10 @@ def n_outputs(classes: list[int | str]) -> int:
 
 
 def scores(columns: Float, task: Int, weights: Float) -> Float:
-    """(N, O) of rows in any order of tasks."""
+    """(N, O) scores of rows in any order of tasks.
+
+    columns : (N, Q). task : (N,) of each row. weights : (T, O, Q).
+    """
     out = np.empty((len(columns), weights.shape[1]))
     order = np.argsort(task, kind="stable")
     ends = np.searchsorted(task[order], np.arange(len(weights) + 1))
@@ -75,7 +78,7 @@ def scores(columns: Float, task: Int, weights: Float) -> Float:
 
 
 def log_probabilities(scores: Float) -> Float:
-    """(N, K) of classes, from (N, O)."""
+    """(N, K) logarithms of the classes' probabilities, from scores (N, O)."""
     if scores.shape[1] == 1:
         return -np.logaddexp(0.0, scores * [[1.0, -1.0]])
     return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
@@ -87,17 +90,19 @@ def loss(scores: Float, targets: Float, problem: Problem) -> Float:
         squares: Float = (scores[:, 0] - targets) ** 2
         return squares
     number = targets.astype(np.int64)
-    found: Float = -log_probabilities(scores)[np.arange(len(scores)), number]
-    return found
+    losses: Float = -log_probabilities(scores)[np.arange(len(scores)), number]
+    return losses
 
 
-def measured(
+def accuracy(
     scores: Float, targets: Float, problem: Problem, *, fitted: bool
 ) -> Mapping[str, float]:
-    """How well rows are predicted: 1 less the mean squared error over the variance of their targets
-    (nothing where all are the same), or the share of right classes and the mean log-likelihood.
+    """How well rows are predicted, by metric.
 
-    fitted : whether they are the rows fitted to, which the names then say.
+    Numbers: 1 less the mean squared error over the variance of the targets, no metric if all
+    targets are the same. Classes: the share of right classes, and the mean log-likelihood.
+
+    fitted : whether these rows were fitted to; the names then say so.
     """
     error = float(loss(scores, targets, problem).mean())
     if problem == "classification":
@@ -112,7 +117,7 @@ def measured(
 
 
 def values_of(scores: Float, classes: list[int | str]) -> dict[str, npt.NDArray[Any]]:
-    """Columns of predictions: `value`, and of classes `value_probability`."""
+    """The columns of predictions: `value`, and for classes `value_probability`."""
     if not classes:
         return {"value": scores[:, 0]}
     log_probability = log_probabilities(scores)

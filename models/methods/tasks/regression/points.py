@@ -1,16 +1,16 @@
 """Tasks as points of the Poincaré ball, learned together with the nodes of a tree over them.
 
-A task's weights are those that all tasks share and its point over `radius`:
+A task's weights are those that all tasks share plus its point over `radius`:
 
     w_t = shared + z_t / radius
 
-so the centre of the ball is the regressor of all rows together. The loss that tasks have of their
-own (C_problem of eq. 21) is the negative log-likelihood of the rows, Gaussian about w_t.x with one
-variance for numbers, of classes else, per task and over `sharing`: the larger that is, the more
-the losses of the tree count.
+so the centre of the ball is the regressor of all rows together. The tasks' own loss (C_problem of
+eq. 21) is the negative log-likelihood of the rows, Gaussian about w_t.x with one variance for
+numbers, of classes otherwise, divided by the number of tasks and by `sharing`: the larger `sharing`
+is, the more the losses of the tree count.
 
 Points move by Riemannian Adam, nodes as those of any tree of the ball
-(`models.methods.hyperbolic.ball.training`).
+(`hyperbolic.ball.training`).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §5.
@@ -26,15 +26,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import Arrays, Float, Int
+from models.arrays import Arrays, Float, Int, Int32, Single
 from models.checks import distinct
 from models.graphs.neighbours import nearest
 from models.methods.hyperbolic.ball import decoding
+from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
 from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.tree_cost import cost_of
-from models.methods.hyperbolic.ball.triples import triples
+from models.methods.hyperbolic.ball.tree_cost import cost_of_choices
+from models.methods.hyperbolic.ball.triples import draw_triples
 from models.methods.tasks.regression.table import Problem
 from models.progress import Progress, silent
 
@@ -42,17 +42,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_ROWS = 1 << 14
-"""Rows whose loss a step looks at; where there are more, so many drawn anew each time, ..."""
+"""Rows of a step; if there are more, so many are drawn anew for each step, ..."""
 
 MOST_VALUES = 1 << 23
-"""... or fewer, so that the weights of their tasks are so many, and at least `LEAST_ROWS`."""
+"""... or fewer, so that the weights of their tasks are at most so many, but at least `LEAST_ROWS`
+rows."""
 
 LEAST_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """What is fitted to: columns (N, Q), scaled targets (N,), task (N,) of T.
+class TaskRows:
+    """The rows that are fitted to: columns (N, Q), scaled targets (N,), task (N,) of `n_tasks`.
 
     variance : of the targets about their regressors; 1 for classes.
     """
@@ -67,26 +68,29 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """From points to weights. shared : (O, Q)."""
+    """The map between weights and points.
+
+    shared : (O, Q) the weights at the centre. radius : a point's norm over that of its weights.
+    """
 
     shared: Float
     radius: float
 
-    def points(self, weights: Float) -> npt.NDArray[np.float32]:
-        """(T, O Q) of weights (T, O, Q)."""
+    def points(self, weights: Float) -> Single:
+        """(T, O Q) the points of weights (T, O, Q)."""
         flat = (weights - self.shared).reshape(len(weights), -1)
         return (flat * self.radius).astype(np.float32)
 
-    def weights(self, points: npt.NDArray[np.float32]) -> Float:
-        found: Float = self.shared + points.astype(np.float64).reshape(
-            len(points), *self.shared.shape
-        ) / (self.radius)
-        return found
+    def weights(self, points: Single) -> Float:
+        """(T, O, Q) the weights of points (T, O Q)."""
+        own = points.astype(np.float64).reshape(len(points), *self.shared.shape)
+        weights: Float = self.shared + own / self.radius
+        return weights
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
-    """How points are moved: as `models.methods.hyperbolic.ball.training.Effort` says of nodes."""
+class PointEffort:
+    """How points are moved, in the terms of `hyperbolic.ball.effort.BallEffort`."""
 
     sharing: float
     learning_rate: float
@@ -96,30 +100,30 @@ class Moves:
 
 
 class TaskPoints:
-    """The tasks as leaves to learn from (`models.methods.hyperbolic.ball.triples.Leaves`).
+    """The tasks as a `TripleSource` (`hyperbolic.ball.triples`).
 
-    start : (T, O Q) points, T > 2. history : where they were at the start and after each round.
-    still : they stay there, and nodes are moved alone.
+    start : (T, O Q) points, T > 2. history : the points at the start and after each round.
+    fixed : the points stay where they are, and nodes move alone.
     """
 
     def __init__(
         self,
-        start: npt.NDArray[np.float32],
+        start: Single,
         chart: Chart,
-        rows: Rows,
-        moves: Moves,
+        rows: TaskRows,
+        effort: PointEffort,
         seed: int,
         threads: int,
         *,
-        still: bool = False,
+        fixed: bool = False,
     ) -> None:
         import torch
 
         self._moving = torch.from_numpy(start.copy())
         self._at = self._moving.detach().requires_grad_()
-        self.learned: Sequence[Tensor] = () if still else (self._at,)
-        self._mover = Descent(self._moving, "adam", moves.learning_rate, moves.max_norm)
-        self._rows, self._moves, self._seed, self._threads = rows, moves, seed, threads
+        self.learned: Sequence[Tensor] = () if fixed else (self._at,)
+        self._mover = Descent(self._moving, "adam", effort.learning_rate, effort.max_norm)
+        self._rows, self._effort, self._seed, self._threads = rows, effort, seed, threads
         self._radius, self._shape = chart.radius, chart.shared.shape
         self._columns = torch.from_numpy(rows.columns.astype(np.float32))
         self._offset = torch.from_numpy((rows.columns @ chart.shared.T).astype(np.float32))
@@ -127,37 +131,37 @@ class TaskPoints:
         kind = np.float32 if rows.problem == "regression" else np.int64
         self._targets = torch.from_numpy(rows.targets.astype(kind))
         self.history = [start.copy()]
-        self.begin(0, silent)
+        self.begin_round(0, silent)
 
     @property
     def moving(self) -> Tensor:
         return self._moving
 
     @property
-    def near(self) -> npt.NDArray[np.int32]:
-        """(T, k) neighbours of each as of the last round's beginning."""
+    def near(self) -> Int32:
+        """(T, k) neighbours of each task at the start of the last round."""
         return self._near
 
-    def begin(self, number: int, progress: Progress) -> None:
+    def begin_round(self, number: int, progress: Progress) -> None:
         self._rng = np.random.default_rng([self._seed, number])
         points = self._moving.numpy()
         first, place = distinct(points)
-        k = min(self._moves.n_neighbors, len(first) - 1)
+        k = min(self._effort.n_neighbors, len(first) - 1)
         if k < 1:
-            # All at one place: then any other is as near.
+            # All tasks at one place: any other is as near.
             self._near = np.roll(np.arange(len(points), dtype=np.int32), 1)[:, None]
             return
-        found = nearest(points[first], k, "euclidean", self._threads, silent)
-        self._near = first[found.index].astype(np.int32)[place]
+        neighbours = nearest(points[first], k, "euclidean", self._threads, silent)
+        self._near = first[neighbours.index].astype(np.int32)[place]
 
     def draw(self) -> Tensor:
         import torch
 
-        number = triples(self._near, self._moves.batch_size, self._rng)
+        number = draw_triples(self._near, self._effort.batch_size, self._rng)
         places = self._at if self.learned else self._moving
         return places[torch.from_numpy(number)]
 
-    def problem(self) -> Tensor | None:
+    def own_loss(self) -> Tensor | None:
         import torch
         from torch.nn import functional as F
 
@@ -181,7 +185,7 @@ class TaskPoints:
             loss = F.softplus(sign * scores[:, 0]).sum()
         else:
             loss = F.cross_entropy(scores, targets, reduction="sum")
-        return loss * (factor / (self._rows.n_tasks * self._moves.sharing))
+        return loss * (factor / (self._rows.n_tasks * self._effort.sharing))
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
         self._mover.step(gradients[0])
@@ -192,7 +196,7 @@ class TaskPoints:
     def arrays(self) -> Arrays:
         return {
             "history": np.stack(self.history),
-            **{f"mover.{name}": array for name, array in self._mover.arrays().items()},
+            **prefixed(self._mover.arrays(), "mover."),
         }
 
     def restore(self, arrays: Arrays) -> None:
@@ -200,28 +204,23 @@ class TaskPoints:
 
         self.history = list(arrays["history"])
         self._moving.copy_(torch.from_numpy(self.history[-1].copy()))
-        mover = {
-            name.removeprefix("mover."): array
-            for name, array in arrays.items()
-            if name.startswith("mover.")
-        }
-        self._mover.restore(mover)
+        self._mover.restore(unprefixed(arrays, "mover."))
 
 
-class TreeOfTasks:
-    """Judges the nodes by the tasks' points as they are by then and their neighbours."""
+class TaskTreeCost:
+    """The cost of trees over the tasks' points as they are then, with their neighbours."""
 
-    def __init__(self, leaves: TaskPoints) -> None:
-        self._leaves = leaves
+    def __init__(self, tasks: TaskPoints) -> None:
+        self._tasks = tasks
 
     @property
     def n_pairs(self) -> int:
-        return int(self._leaves.near.size)
+        return int(self._tasks.near.size)
 
-    def cost(self, nodes: Tensor) -> float:
-        ordered = nodes[decoding.ranked(nodes)]
+    def of(self, nodes: Tensor) -> float:
+        ordered = nodes[decoding.norm_order(nodes)]
         parent = decoding.parents(ordered).parent[:, 0]
-        chosen = decoding.choices(self._leaves.moving, ordered).parent[:, 0]
-        near = self._leaves.near
-        one = np.repeat(np.arange(len(near)), near.shape[1])
-        return cost_of(parent, chosen, chosen[one], chosen[near.ravel()])
+        chosen = decoding.choices(self._tasks.moving, ordered).parent[:, 0]
+        near = self._tasks.near
+        first = np.repeat(np.arange(len(near)), near.shape[1])
+        return cost_of_choices(parent, chosen, chosen[first], chosen[near.ravel()])

@@ -1,14 +1,14 @@
-"""Each task by itself: ridge regression, or logistic regression with squared weights.
+"""Each task by itself: ridge regression, or logistic regression with a penalty on squared weights.
 
     regression      |y - X w - b|^2 + penalty |w|^2
-    classification  sum of -log p(y | x) + penalty / 2 |w|^2, the intercept weighed as well, so that
-                    a class that a task has not seen has a finite score
+    classification  sum of -log p(y | x) + penalty / 2 |w|^2, the intercept penalised as well, so
+                    that a class that a task has no row of has a finite score
 
-The penalty is given, or the one of least error: of rows left out one by one for a regression, in
-closed form (scikit-learn's RidgeCV); of folds of rows for classes. It is chosen for each task, or
+The penalty is given, or the one of least error: for a regression on rows left out one by one, in
+closed form (scikit-learn's RidgeCV); for classes on folds of rows. It is chosen for each task, or
 for all together.
 
-A task of one row has for regressor the value of that row.
+The regressor of a task of one row is the value of that row.
 
 Cost: O(n D min(n, D)) for a task of n rows, whatever the number of penalties; for classes O(n O D)
 a step, tens of steps for each penalty and fold.
@@ -27,15 +27,18 @@ from models.methods.tasks.regression.table import Table
 from models.progress import Progress
 
 PENALTIES = np.logspace(-2, 4, 13)
-"""Those that are tried."""
+"""Penalties to choose from."""
 
 Tuning = Literal["each", "together"]
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
-    """weights : (T, O, Q). penalty : (T,). losses : (T, P) by task, of rows left out, summed, of
-    each penalty tried; empty where one is given."""
+class SeparateFit:
+    """The regressors of tasks by themselves.
+
+    weights : (T, O, Q). penalty : (T,). losses : (T, P) of each task and penalty, summed over rows
+    left out; (T, 0) if the penalty was given.
+    """
 
     weights: Float
     penalty: Float
@@ -51,9 +54,10 @@ def ridges(
     progress: Progress,
     *,
     intercept: bool = True,
-) -> Single:
-    """Of regressions; columns (N, Q), the last of ones.
+) -> SeparateFit:
+    """Ridge regressions.
 
+    columns : (N, Q), the last of ones. start : (T + 1,) the first row of each task, and N.
     intercept : whether it is free of the penalty.
     """
     n_tasks = len(start) - 1
@@ -70,23 +74,23 @@ def ridges(
         rows = slice(start[task], start[task + 1])
         progress(0.6 + 0.4 * task / n_tasks, "fitting tasks")
         weights[task, 0] = ridge(columns[rows], targets[rows], chosen[task], intercept)
-    return Single(weights, chosen, losses if penalty is None else np.empty((n_tasks, 0)))
+    return SeparateFit(weights, chosen, losses if penalty is None else np.empty((n_tasks, 0)))
 
 
 def left_out(columns: Float, targets: Float, penalties: Float, intercept: bool) -> Float:
-    """(P,) squared errors of rows left out one by one, summed. Of no or one row 0."""
+    """(P,) squared errors of rows left out one by one, summed; zeros for fewer than two rows."""
     from sklearn.linear_model import RidgeCV
 
     if len(targets) < 2:
         return np.zeros(len(penalties))
     values = columns[:, :-1] if intercept else columns
-    found = RidgeCV(penalties, fit_intercept=intercept, store_cv_results=True).fit(values, targets)
-    errors: Float = found.cv_results_.sum(axis=0)
+    ridge_cv = RidgeCV(penalties, fit_intercept=intercept, store_cv_results=True)
+    errors: Float = ridge_cv.fit(values, targets).cv_results_.sum(axis=0)
     return errors
 
 
 def ridge(columns: Float, targets: Float, penalty: float, intercept: bool) -> Float:
-    """(Q,) weights; zeros without rows."""
+    """(Q,) weights; zeros if there are no rows."""
     n_columns = columns.shape[1]
     if not len(targets):
         return np.zeros(n_columns)
@@ -101,11 +105,11 @@ def _solved(columns: Float, targets: Float, penalty: float) -> Float:
     left, singular, right = np.linalg.svd(columns, full_matrices=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = singular / (singular**2 + penalty)
-    # Without a penalty what no row tells of stays 0.
+    # Without a penalty, directions that no row determines stay 0.
     least = 1e-12 * singular.max(initial=0.0)
     factor = np.where(singular > least, factor, 0.0)
-    found: Float = right.T @ (factor * (left.T @ targets))
-    return found
+    weights: Float = right.T @ (factor * (left.T @ targets))
+    return weights
 
 
 def logistics(
@@ -117,38 +121,44 @@ def logistics(
     progress: Progress,
     *,
     offset: Float | None = None,
-) -> Single:
-    """Of classifications. fold : (N,) number of each row's fold. offset : (N, O) of its scores."""
+) -> SeparateFit:
+    """Logistic regressions.
+
+    columns : (N, Q). fold : (N,) of each row, to choose the penalty by. offset : (N, O) added to
+    the scores.
+    """
     n_tasks = table.n_tasks
     outputs = n_outputs(table.classes)
     tried = PENALTIES if penalty is None else np.array([penalty])
     losses = np.zeros((n_tasks, len(tried)))
     weights = np.zeros((n_tasks, outputs, columns.shape[1]))
-    given = np.zeros((len(columns), outputs)) if offset is None else offset
+    known = np.zeros((len(columns), outputs)) if offset is None else offset
     if penalty is None:
         for task in range(n_tasks):
             rows = slice(table.start[task], table.start[task + 1])
             progress(0.8 * task / n_tasks, "choosing penalties")
-            losses[task] = _of_folds(
-                columns[rows], table.targets[rows], given[rows], tried, fold[rows]
+            losses[task] = _losses_on_folds(
+                columns[rows], table.targets[rows], known[rows], tried, fold[rows]
             )
     chosen = _chosen(losses, tried, tuning)
     for task in range(n_tasks):
         rows = slice(table.start[task], table.start[task + 1])
         progress(0.8 + 0.2 * task / n_tasks, "fitting tasks")
         weights[task] = logistic(
-            columns[rows], table.targets[rows], chosen[task], weights[task], given[rows]
+            columns[rows], table.targets[rows], chosen[task], weights[task], known[rows]
         )
-    return Single(weights, chosen, losses if penalty is None else np.empty((n_tasks, 0)))
+    return SeparateFit(weights, chosen, losses if penalty is None else np.empty((n_tasks, 0)))
 
 
-def _of_folds(columns: Float, targets: Float, offset: Float, penalties: Float, fold: Int) -> Float:
-    """(P,) losses of rows when their fold is left out, summed."""
+def _losses_on_folds(
+    columns: Float, targets: Float, offset: Float, penalties: Float, fold: Int
+) -> Float:
+    """(P,) losses of rows while their fold is left out, summed."""
     total = np.zeros(len(penalties))
     for number in np.unique(fold[fold >= 0]):
         out = fold == number
         weights = np.zeros((offset.shape[1], columns.shape[1]))
-        # From the largest on: each start is near the next end.
+        # From the largest penalty down: each solution is a start near the next.
         for at in range(len(penalties) - 1, -1, -1):
             weights = logistic(columns[~out], targets[~out], penalties[at], weights, offset[~out])
             scores = offset[out] + columns[out] @ weights.T
@@ -159,16 +169,16 @@ def _of_folds(columns: Float, targets: Float, offset: Float, penalties: Float, f
 def logistic(
     columns: Float, targets: Float, penalty: float, start: Float, offset: Float | None = None
 ) -> Float:
-    """(O, Q) weights of least loss, from `start`. offset : (N, O) of the scores."""
+    """(O, Q) weights of least loss, sought from `start`. offset : (N, O) added to the scores."""
     from scipy.optimize import minimize
 
     number = targets.astype(np.int64)
     rows = np.arange(len(number))
-    given = 0.0 if offset is None else offset
+    known = 0.0 if offset is None else offset
 
     def objective(flat: Float) -> tuple[float, Float]:
         weights = flat.reshape(start.shape)
-        scores = given + columns @ weights.T
+        scores = known + columns @ weights.T
         if start.shape[0] == 1:
             signed = np.where(number == 1, -scores[:, 0], scores[:, 0])
             value = np.logaddexp(0.0, signed).sum()
@@ -181,19 +191,19 @@ def logistic(
         value += 0.5 * penalty * (flat @ flat)
         return float(value), (slope.T @ columns).ravel() + penalty * flat
 
-    found = minimize(
+    optimum = minimize(
         objective,
         start.ravel(),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": 500, "gtol": 1e-6},
     )
-    weights: Float = found.x.reshape(start.shape)
+    weights: Float = optimum.x.reshape(start.shape)
     return weights
 
 
 def _chosen(losses: Float, tried: Float, tuning: Tuning) -> Float:
-    """(T,) of each task the penalty of least loss; of the largest of several."""
+    """(T,) the penalty of least loss for each task, the largest of several."""
     last = len(tried) - 1
     if tuning == "together":
         total = losses.sum(axis=0)

@@ -1,4 +1,4 @@
-"""Rows kept out: a share of each task's to measure on, and folds to choose by."""
+"""Rows kept out of a fit: a share of each task's rows to measure on, and folds to choose by."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from models.methods.tasks.regression.table import Table
 
 
 def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:
-    """(N,) which rows are kept out: `share` of each task's, rounded, at random; of each at least
-    one stays, and of two or more rows at least one is kept out where the share is not 0."""
+    """(N,) which rows are kept out: of each task the rounded `share`, at random.
+
+    Every task keeps at least one row. If the share is not 0, every task of two or more rows has at
+    least one kept out.
+    """
     out = np.zeros(len(table.row), dtype=bool)
     if share == 0.0:
         return out
@@ -22,8 +25,11 @@ def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:
 
 
 def folds(table: Table, n_folds: int, rng: np.random.Generator) -> Int:
-    """(N,) the fold of each row: those of a task, and within it those of a class, are spread over
-    all folds as evenly as they can be. The only row of a task is in none: -1."""
+    """(N,) the fold of each row; -1, none, for the only row of a task.
+
+    The rows of a task, and within it those of a class, are spread over all folds as evenly as
+    possible.
+    """
     fold = np.full(len(table.row), -1)
     for begin, end in zip(table.start[:-1].tolist(), table.start[1:].tolist(), strict=True):
         n_rows = end - begin

@@ -1,21 +1,20 @@
-"""The rows of several tasks, those of one task side by side, and what may be learned from them.
+"""The rows of several tasks, those of one task side by side, and what is refused of them.
 
-Within a task rows lie in order of their values, so that what comes of them does not hang on the
-order they were given in.
+Within a task rows lie in order of their values, so that results do not depend on the order in which
+they were given.
 
-Cost: O(N (D + log N)) time, O(N D log N) where rows are much alike; two copies of the features in
+Cost: O(N (D + log N)) time, O(N D log N) if many rows are alike; two copies of the features in
 double precision.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import Float, Int, Mask
+from models.arrays import Array, Float, Int, Mask
 from models.checks import require_columns, require_row_squares
 from models.data import Data, Value, require_finite
 from models.errors import UsageError
@@ -24,22 +23,22 @@ Problem = Literal["regression", "classification"]
 
 MOST_CLASSES = 1000
 MOST_TASKS = 10_000
-"""Pairs of tasks are compared."""
+"""Most tasks, since all pairs of them are compared."""
 
 _FIRST = 8
-"""Columns that seldom leave two rows alike."""
+"""Columns that rows are sorted by first; rows that agree in all of them are rare."""
 
 MOST_WEIGHTS = 1 << 27
-"""Values of the regressors of all tasks (1 GiB)."""
+"""Most values of the regressors of all tasks (1 GiB)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of N in order of their task.
+    """N rows in order of their task.
 
-    row : (N,) the number of each as given. features : (N, D). targets : (N,) numbers, or for a
-    classification numbers of `classes`. task : (N,) numbers of `tasks`. start : (T + 1,) where
-    the rows of each task begin. classes : empty for a regression.
+    row : (N,) the number of each in the input. features : (N, D). targets : (N,) numbers, or for a
+        classification indices of `classes`. task : (N,) indices of `tasks`. start : (T + 1,) the
+        first row of each task, and N. classes : empty for a regression.
     """
 
     row: Int
@@ -55,13 +54,16 @@ class Table:
         return len(self.tasks)
 
     def by_row(self, of_task: Int) -> Int:
-        """(N,) what tasks have (T,), of each row in the order given; of all rows only."""
+        """(N,) the value of each row's task, rows in the order of the input; values (T,).
+
+        To be called on the table of all rows only.
+        """
         out = np.empty(len(self.row), dtype=np.int64)
         out[self.row] = of_task[self.task]
         return out
 
     def part(self, rows: Mask) -> Table:
-        """Some of the rows; a task may be left with none."""
+        """The table of some rows; a task may have none of them."""
         count = np.bincount(self.task[rows], minlength=self.n_tasks)
         return Table(
             self.row[rows],
@@ -75,33 +77,35 @@ class Table:
 
 
 def table_of(data: Data, problem: Problem) -> Table:
-    """The inputs in order of their task. UsageError as `check`."""
+    """The rows of the inputs, in order of their task. Raises UsageError as `check` does."""
     check(data, problem)
     features = data.dense("features").astype(np.float64)
-    found, task = np.unique(_labels(data, "tasks"), return_inverse=True)
-    given = _column(data, "targets")
+    tasks, task = np.unique(_labels(data, "tasks"), return_inverse=True)
     classes: list[int | str] = []
     if problem == "classification":
-        of_class, number = np.unique(_labels(data, "targets"), return_inverse=True)
-        classes, targets = of_class.tolist(), number.astype(np.float64)
+        labels, number = np.unique(_labels(data, "targets"), return_inverse=True)
+        classes, targets = labels.tolist(), number.astype(np.float64)
     else:
-        targets = given.astype(np.float64)
-    order = _ordered(features, targets, task)
-    count = np.bincount(task, minlength=len(found))
+        targets = _column(data, "targets").astype(np.float64)
+    order = _row_order(features, targets, task)
+    count = np.bincount(task, minlength=len(tasks))
     return Table(
         order,
         features[order],
         targets[order],
         task[order].astype(np.int64),
         np.concatenate([[0], np.cumsum(count)]),
-        found.tolist(),
+        tasks.tolist(),
         classes,
     )
 
 
 def check(data: Data, problem: Problem) -> None:
-    """UsageError for inputs of different lengths, values that are not finite, targets of another
-    kind than the problem's or all the same, a single task, and more than `MOST_...` of what is."""
+    """Raise UsageError for inputs that cannot be learned from.
+
+    These are inputs of different lengths, values that are not finite, targets of the wrong kind for
+    the problem or all the same, a single task, and more tasks, classes or weights than `MOST_...`.
+    """
     features = data.dense("features")
     require_columns(features)
     n_rows = len(features)
@@ -119,14 +123,13 @@ def check(data: Data, problem: Problem) -> None:
     tasks = np.unique(_labels(data, "tasks"))
     if len(tasks) < 2:
         raise UsageError(
-            "Input 'tasks' names one task only; there must be two or more to learn from each "
-            "other.",
+            "Input 'tasks' names one task only; two or more are needed to learn from each other.",
             code="too-few-tasks",
             role="tasks",
         )
     if len(tasks) > MOST_TASKS:
         raise UsageError(
-            f"Input 'tasks' names {len(tasks):,} tasks; at most {MOST_TASKS:,} are taken.",
+            f"Input 'tasks' names {len(tasks):,} tasks; at most {MOST_TASKS:,} are accepted.",
             code="too-large",
             role="tasks",
         )
@@ -139,25 +142,25 @@ def check(data: Data, problem: Problem) -> None:
     if n_weights > MOST_WEIGHTS:
         raise UsageError(
             f"{len(tasks):,} tasks with {features.shape[1]:,} features each take {n_weights:,} "
-            f"weights; at most {MOST_WEIGHTS:,} are taken. Use fewer features (`preprocess`).",
+            f"weights; at most {MOST_WEIGHTS:,} are accepted. Use fewer features (`preprocess`).",
             code="too-large",
             role="features",
         )
 
 
-def _ordered(features: Float, targets: Float, task: Int) -> Int:
-    """The rows by task, targets, and features from the first on."""
-    few = features[:, :_FIRST]
-    order = np.lexsort([*few.T[::-1], targets, task])
-    one, other = order[:-1], order[1:]
-    tied = (few[one] == few[other]).all(axis=1) & (targets[one] == targets[other])
-    if features.shape[1] > _FIRST and (tied & (task[one] == task[other])).any():
+def _row_order(features: Float, targets: Float, task: Int) -> Int:
+    """(N,) rows in order of task, then target, then features from the first on."""
+    leading = features[:, :_FIRST]
+    order = np.lexsort([*leading.T[::-1], targets, task])
+    row, after = order[:-1], order[1:]
+    tied = (leading[row] == leading[after]).all(axis=1) & (targets[row] == targets[after])
+    if features.shape[1] > _FIRST and (tied & (task[row] == task[after])).any():
         order = np.lexsort([*features.T[::-1], targets, task])
     return order
 
 
 def tasks_of(data: Data, known: list[int | str], n_rows: int) -> Int:
-    """(n_rows,) of new rows the number of each one's task among those `known`.
+    """(n_rows,) the index in `known` of each new row's task.
 
     UsageError naming the first row of a task that is not known.
     """
@@ -174,10 +177,10 @@ def tasks_of(data: Data, known: list[int | str], n_rows: int) -> Int:
     bad = np.flatnonzero(number < 0)
     if bad.size:
         row = int(bad[0])
-        some = ", ".join(repr(task) for task in known[:5]) + (", ..." if len(known) > 5 else "")
+        names = ", ".join(repr(task) for task in known[:5]) + (", ..." if len(known) > 5 else "")
         raise UsageError(
             f"Input 'tasks' has {column[row]!r} at row {row} (counted from 0), a task that the "
-            f"model was not fitted on; it knows {some}.",
+            f"model was not fitted on; it knows {names}.",
             code="unknown-task",
             role="tasks",
             row=row,
@@ -185,7 +188,7 @@ def tasks_of(data: Data, known: list[int | str], n_rows: int) -> Int:
     return number
 
 
-def _column(data: Data, role: str) -> npt.NDArray[Any]:
+def _column(data: Data, role: str) -> Array:
     value: Value = data.values[role]
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 1:
         value = value[:, 0]
@@ -198,8 +201,8 @@ def _column(data: Data, role: str) -> npt.NDArray[Any]:
     return value
 
 
-def _labels(data: Data, role: str) -> npt.NDArray[Any]:
-    """A column of integers, or of text. UsageError naming the first value that is neither."""
+def _labels(data: Data, role: str) -> Array:
+    """A column of integers or text. UsageError naming the first value that is neither."""
     column = _column(data, role)
     if column.dtype.kind in "iub":
         return column.astype(np.int64)
@@ -209,17 +212,17 @@ def _labels(data: Data, role: str) -> npt.NDArray[Any]:
         if not bad.size and np.abs(column).max(initial=0.0) <= 2.0**53:
             return column.astype(np.int64)
         row = int(bad[0]) if bad.size else int(np.abs(column).argmax())
-        raise _no_label(role, row, float(column[row]))
+        raise _not_a_label(role, row, float(column[row]))
     values = column.tolist()
     for row, value in enumerate(values):
         if not isinstance(value, str) or not value:
-            raise _no_label(role, row, value)
+            raise _not_a_label(role, row, value)
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
 
 
-def _no_label(role: str, row: int, value: object) -> UsageError:
+def _not_a_label(role: str, row: int, value: object) -> UsageError:
     if isinstance(value, float) and not np.isfinite(value):
         return _not_finite(role, row, value)
     return UsageError(
@@ -242,7 +245,7 @@ def _not_finite(role: str, row: int, value: float) -> UsageError:
     )
 
 
-def _check_numbers(targets: npt.NDArray[Any]) -> None:
+def _check_numbers(targets: Array) -> None:
     if targets.dtype.kind not in "iubf":
         raise UsageError(
             "Input 'targets' is text; a regression takes numbers. For classes give 'problem': "
@@ -269,8 +272,8 @@ def _check_numbers(targets: npt.NDArray[Any]) -> None:
         )
 
 
-def _check_classes(targets: npt.NDArray[Any]) -> int:
-    """How many classes there are."""
+def _check_classes(targets: Array) -> int:
+    """The number of classes."""
     n_classes = len(np.unique(targets))
     if n_classes < 2:
         raise UsageError(
@@ -280,7 +283,7 @@ def _check_classes(targets: npt.NDArray[Any]) -> int:
         )
     if n_classes > MOST_CLASSES:
         raise UsageError(
-            f"Input 'targets' names {n_classes:,} classes; at most {MOST_CLASSES:,} are taken. "
+            f"Input 'targets' names {n_classes:,} classes; at most {MOST_CLASSES:,} are accepted. "
             "For numbers give 'problem': 'regression'.",
             code="too-large",
             role="targets",

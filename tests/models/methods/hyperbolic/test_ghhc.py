@@ -14,14 +14,13 @@ from models import registry
 from models.data import Data, Earlier
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.hyperbolic.ball import extraction, pools, scaling
-from models.methods.hyperbolic.ball import fit as fitting
-from models.methods.hyperbolic.ghhc import GHHCParams
+from models.methods.hyperbolic.ball import extraction, parameters, pools, scaling
+from models.methods.hyperbolic.ghhc import GHHCParams, effort_of
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.rows import ArrayRows
 from models.tree.walk import lca
-from tests.models.methods.hyperbolic.ball.test_training import Kept
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 METHOD = registry.method("ghhc")
 QUICK: dict[str, Any] = {"n_internal": 15, "max_iter": 60, "n_init": 2, "batch_size": 40}
@@ -29,7 +28,7 @@ QUICK: dict[str, Any] = {"n_internal": 15, "max_iter": 60, "n_init": 2, "batch_s
 
 @pytest.fixture(autouse=True)
 def _short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "ROUND", 20)
+    monkeypatch.setattr(parameters, "ROUND", 20)
 
 
 def fit(features: Any, base: Earlier | None = None, **params: Any) -> Fitted:
@@ -199,13 +198,13 @@ def test_a_base_that_does_not_fit_is_refused(change: dict[str, Any], match: str)
         fit(features, Earlier(**{**given, **change}))
 
 
-def test_a_lost_fit_goes_on_and_ends_the_same() -> None:
+def test_a_lost_fit_continues_and_ends_the_same() -> None:
     features, _ = branches()
     params = GHHCParams(**{**QUICK, "max_iter": 100})
-    kept = Kept()
+    kept = RecordingCheckpoint()
     whole = METHOD.fit(Data({"features": features}), params, checkpoint=kept)
     assert len(kept.all) == 5
-    rest = Kept(kept.all[2])
+    rest = RecordingCheckpoint(kept.all[2])
     again = METHOD.fit(Data({"features": features}), params, checkpoint=rest)
     assert len(rest.all) == 2
     assert again.metrics == whole.metrics
@@ -237,7 +236,7 @@ def test_threads_do_not_change_what_is_found() -> None:
     assert one.metrics["cost"] == pytest.approx(two.metrics["cost"], rel=0.05)
 
 
-def test_a_learning_rate_that_diverges_is_stopped_and_said() -> None:
+def test_a_learning_rate_that_diverges_is_stopped_with_a_warning() -> None:
     features, group = branches()
     fitted = fit(features, learning_rate=30.0, max_iter=3000)
     assert fitted.warnings[-1].startswith("The fit diverged and was stopped: after ")
@@ -255,7 +254,7 @@ def test_no_learning_rate_is_too_large_to_be_noticed(optimizer: str, rate: float
     features = np.repeat(20.0 * np.eye(4), 15, axis=0)
     features += np.random.default_rng(0).normal(size=features.shape)
     params = {"n_internal": 11, "optimizer": optimizer, "learning_rate": rate, "max_iter": 1000}
-    kept = Kept()
+    kept = RecordingCheckpoint()
     fitted = METHOD.fit(
         Data({"features": features}), GHHCParams(**{**QUICK, **params}), checkpoint=kept
     )
@@ -289,7 +288,7 @@ def test_two_places_and_one() -> None:
     assert two.tree.n_leaves == 2
     one = fit(np.full((20, 3), 7.5))
     assert (one.tree.n_nodes, one.tree.n_points) == (1, 20)
-    assert any("20 point(s) lie at the mean of all" in warning for warning in one.warnings)
+    assert any("20 point(s) lie at the mean of all points" in warning for warning in one.warnings)
     found = METHOD.predict(one.model, one.tree, Data({"features": np.zeros((2, 3))}))
     assert found.leaf.tolist() == [0, 0]
 
@@ -353,7 +352,7 @@ def test_what_cannot_be_used_late_in_a_stream_is_named_before_any_step(
 ) -> None:
     monkeypatch.setattr(pools, "MOST_POINTS", 150)
     monkeypatch.setattr(scaling, "_BLOCK", 100 * 6)
-    kept = Kept()
+    kept = RecordingCheckpoint()
     with pytest.raises(UsageError) as caught:
         METHOD.fit(
             Data({"features": late(600, 3, value, tmp_path)}),
@@ -388,7 +387,7 @@ def test_what_turns_bad_while_it_is_learned_from_leaves_a_good_checkpoint(
     monkeypatch.setattr(pools, "MOST_POINTS", 150)
     monkeypatch.setattr(pools, "_STRETCHES", 2)
     features, _ = branches(each=100)
-    kept = Kept()
+    kept = RecordingCheckpoint()
     with pytest.raises(UsageError, match="NaN at row 599, column 2") as caught:
         METHOD.fit(
             Data({"features": Turning(features)}),
@@ -404,7 +403,7 @@ def test_many_points_have_an_approximate_index_that_says_so() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(10_500, 3)) + 5 * np.eye(3)[rng.integers(3, size=10_500)]
     fitted = fit(features, max_iter=0, n_init=1)
-    assert fitted.warnings[0].startswith("Neighbours were sought by an approximate index, which ")
+    assert fitted.warnings[0].startswith("Neighbours come from an approximate index, which found ")
 
 
 def test_processes_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,10 +417,10 @@ def test_processes_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -
     assert (caught.value.code, caught.value.where) == ("no-gpu", {"parameter": "processes"})
 
 
-def test_zero_rows_are_taken_and_said_where_they_are_the_mean() -> None:
+def test_zero_rows_are_taken_with_a_warning_where_they_are_the_mean() -> None:
     features = np.concatenate([np.eye(5), -np.eye(5), np.zeros((6, 5))])
     fitted = fit(features)
-    assert any("6 point(s) lie at the mean of all" in warning for warning in fitted.warnings)
+    assert any("6 point(s) lie at the mean of all points" in warning for warning in fitted.warnings)
 
 
 @pytest.mark.parametrize(
@@ -479,5 +478,5 @@ def test_a_gpu_finds_the_same_groups() -> None:
 
 def test_there_are_enough_rounds_for_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert fitting.effort_of(GHHCParams()).n_rounds == 50
-    assert fitting.effort_of(GHHCParams(n_internal=50_000)).round_size == 500
+    assert effort_of(GHHCParams()).training.n_rounds == 50
+    assert effort_of(GHHCParams(n_internal=50_000)).training.round_size == 500

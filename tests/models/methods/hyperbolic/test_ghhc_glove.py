@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.arrays import Arrays
 from models.data import Data
 from models.documents.counts import together
 from models.documents.vocabulary import numbered, vocabulary
@@ -17,28 +16,10 @@ from models.method import Checkpoint, Fitted
 from models.registry import method
 from models.tree.build import from_merges
 from models.tree.tree import Tree
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
+from tests.models.methods.hyperbolic.documents_kit import N_TOPICS, PER_TOPIC, QUICK, planted
 
 GLOVE = method("ghhc-glove")
-N_TOPICS, PER_TOPIC = 8, 12
-QUICK = {"min_count": 1, "n_dimensions": 20, "n_internal": 31, "max_iter": 300, "n_init": 2}
-
-
-def planted(seed: int, n_documents: int = 200, own: float = 0.55) -> list[str]:
-    """Texts of a tree of topics: ((0 1) (2 3)) ((4 5) (6 7)); word "t3w5" is of topic 3.
-
-    A word is of the document's topic, or of the one beside it, or of the pair beside, or of any.
-    """
-    rng = np.random.default_rng(seed)
-    often = 1 / np.sqrt(np.arange(1, PER_TOPIC + 1))
-    out = []
-    for _ in range(n_documents):
-        topic = rng.integers(N_TOPICS)
-        near = np.array([topic, topic ^ 1, topic ^ 2 ^ rng.integers(2), rng.integers(N_TOPICS)])
-        chances = np.array([own, 0.15, 0.1, 0.75 - own])
-        of_word = near[rng.choice(4, size=40, p=chances)]
-        words = rng.choice(PER_TOPIC, size=40, p=often / often.sum())
-        out.append(" ".join(f"t{t}w{w}" for t, w in zip(of_word, words, strict=True)))
-    return out
 
 
 def fit(data: dict[str, Any], **params: Any) -> Fitted:
@@ -65,13 +46,13 @@ def by_linkage(documents: list[str], seed: int) -> float:
     import fastcluster
 
     from models.methods.hyperbolic.words.pairs import checked, pairs_of
-    from models.methods.hyperbolic.words.vectors import learned
+    from models.methods.hyperbolic.words.vectors import learn_vectors
     from models.progress import silent
 
     words = vocabulary(documents).words
     counts = together(numbered(documents, words), len(words), 10)
     pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
-    vectors = learned(pairs, 50, 50, 0.05, seed, Checkpoint(), silent)
+    vectors = learn_vectors(pairs, 50, 50, 0.05, seed, Checkpoint(), silent)
     both = vectors.words + vectors.contexts
     both /= np.linalg.norm(both, axis=1, keepdims=True)
     merges = fastcluster.linkage(both, method="average")
@@ -196,27 +177,15 @@ def test_a_model_of_counts_takes_no_documents() -> None:
         GLOVE.predict(made.model, made.tree, Data({"documents": ["a b"]}))
 
 
-class Kept(Checkpoint):
-    def __init__(self, last: Arrays | None = None) -> None:
-        self.last = last
-        self.all: list[dict[str, Any]] = []
-
-    def load(self) -> Arrays | None:
-        return self.last
-
-    def save(self, state: Arrays) -> None:
-        self.all.append({name: array.copy() for name, array in state.items()})
-
-
-def test_a_fit_that_goes_on_from_a_checkpoint_ends_as_it_would_have() -> None:
+def test_a_fit_that_continues_from_a_checkpoint_ends_as_it_would_have() -> None:
     counts = np.random.default_rng(0).exponential(30, size=(12, 12))
-    kept, data = Kept(), Data({"graph": counts + counts.T})
+    kept, data = RecordingCheckpoint(), Data({"graph": counts + counts.T})
     params = GLOVE.Params(**{**QUICK, "n_internal": 5, "max_iter": 110, "n_passes": 20})
     found = GLOVE.fit(data, params, checkpoint=kept)
     # Twenty passes, then two rounds.
     assert len(kept.all) == 22
     for state in (kept.all[10], kept.all[19], kept.all[20]):
-        again = GLOVE.fit(data, params, checkpoint=Kept(state))
+        again = GLOVE.fit(data, params, checkpoint=RecordingCheckpoint(state))
         assert (again.tree.parent == found.tree.parent).all()
         assert again.metrics == found.metrics
         assert again.curves == found.curves
@@ -271,7 +240,7 @@ def test_more_pairs_than_memory_has_room_for_are_refused(monkeypatch: pytest.Mon
     assert "Keep fewer words" in error.detail
 
 
-def test_words_left_out_are_said() -> None:
+def test_words_left_out_are_reported() -> None:
     documents = [*planted(0, 60), "alone", "t0w0 seldom", ""]
     made = fit({"documents": documents}, min_count=2, max_iter=0)
     assert any("left out" in one for one in made.warnings)

@@ -14,14 +14,13 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.hyperbolic.hyphc import HypHCParams
+from models.methods.hyperbolic.hyphc import HypHCParams, effort_of
 from models.methods.hyperbolic.leaves import decoding, tree_cost
-from models.methods.hyperbolic.leaves import fit as fitting
 from models.metrics.costs import dasgupta_cost
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.metrics.pairs import Cosine, Gaussian
-from tests.models.methods.hyperbolic.ball.test_training import Kept
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 METHOD = registry.method("hyphc")
 QUICK: dict[str, Any] = {"max_iter": 800, "n_init": 1, "batch_size": 256}
@@ -217,12 +216,12 @@ def test_progress_tells_the_objective_and_the_cost() -> None:
     assert told
 
 
-def test_a_lost_fit_goes_on_and_ends_the_same() -> None:
+def test_a_lost_fit_continues_and_ends_the_same() -> None:
     features, _ = branches(each=4)
     params = HypHCParams(**{**QUICK, "max_iter": 100, "n_init": 2})
-    kept = Kept()
+    kept = RecordingCheckpoint()
     whole = METHOD.fit(Data({"features": features}), params, checkpoint=kept)
-    rest = Kept(kept.all[len(kept.all) // 2])
+    rest = RecordingCheckpoint(kept.all[len(kept.all) // 2])
     again = METHOD.fit(Data({"features": features}), params, checkpoint=rest)
     assert 0 < len(rest.all) < len(kept.all)
     assert again.metrics == whole.metrics
@@ -252,14 +251,14 @@ def test_equal_points_are_taken() -> None:
     assert same.tree.n_leaves == 12
 
 
-def test_what_is_approximated_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_approximated_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "EXACT_POINTS", 20)
     monkeypatch.setattr(tree_cost, "EXACT_POINTS", 20)
     features, group = branches()
     fitted = fit(features, affinity="rbf", dimension=3, max_iter=300)
     assert [one[:23] for one in fitted.warnings] == [
         "The tree was decoded al",
-        "Trees were judged by Da",
+        "Trees were compared by ",
     ]
     assert purity(fitted, group // 2) > 0.9
     few = fit(features, max_iter=4, batch_size=10)
@@ -295,10 +294,10 @@ def test_unusable_input_is_named(
     assert part in caught.value.detail
 
 
-def test_steps_have_four_triples_a_point_unless_told() -> None:
-    sizes = [fitting.effort_of(HypHCParams(), n_points).batch_size for n_points in (9, 999, 10**6)]
+def test_steps_have_four_triples_a_point_by_default() -> None:
+    sizes = [effort_of(HypHCParams(), n_points).batch_size for n_points in (9, 999, 10**6)]
     assert sizes == [1024, 3996, 65_536]
-    assert fitting.effort_of(HypHCParams(batch_size=7), 999).batch_size == 7
+    assert effort_of(HypHCParams(batch_size=7), 999).batch_size == 7
 
 
 def test_what_would_not_fit_is_refused() -> None:

@@ -17,7 +17,7 @@ from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting
 from models.methods.tasks.regression import joint
 from tests.contract.examples import assert_same
-from tests.models.methods.tasks.test_stl import lines
+from tests.models.methods.tasks.lines_kit import lines
 
 METHOD = registry.method("ghhc-mtl")
 
@@ -131,7 +131,7 @@ def test_tasks_that_are_copies() -> None:
 
 def test_tasks_of_one_row_each() -> None:
     fitted = fit(lines(n_rows=1), max_iter=50, n_init=0)
-    assert any("nothing tells how much tasks share" in said for said in fitted.warnings)
+    assert any("the rows do not show how much tasks share" in said for said in fitted.warnings)
     assert any("have a single row" in said for said in fitted.warnings)
 
 
@@ -142,7 +142,7 @@ def test_one_task_is_refused() -> None:
         fit(Data({**data.values, "tasks": alone}))
 
 
-def test_a_step_length_that_is_too_long_is_told_of_or_harmless() -> None:
+def test_a_step_length_that_is_too_long_is_reported_or_harmless() -> None:
     fitted = fit(lines(), sharing=30.0, max_iter=50, learning_rate=1e5, n_init=0)
     assert np.isfinite(METHOD.predict(fitted.model, fitted.tree, lines()).columns["value"]).all()
 
@@ -160,7 +160,7 @@ class Kept(Checkpoint):
         self.n_saved += 1
 
 
-def test_a_lost_fit_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_fit_continues_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SHARINGS", [1.0, 30.0])
     monkeypatch.setattr(joint, "ROUND", 10)
     data = lines(n_rows=5, noise=1.0)

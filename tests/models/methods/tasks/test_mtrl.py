@@ -12,7 +12,7 @@ from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.tasks.mtrl import MTRLParams
-from tests.models.methods.tasks.test_stl import lines
+from tests.models.methods.tasks.lines_kit import lines
 
 METHOD = registry.method("mtrl")
 
@@ -71,9 +71,9 @@ def test_what_was_given_is_taken() -> None:
     assert fit(lines(), penalty=0.02, n_folds=2).metrics["penalty"] == 0.02
 
 
-def test_an_end_before_rest_is_told_of() -> None:
+def test_an_end_before_convergence_is_reported() -> None:
     fitted = fit(lines(), penalty=0.01, sharing=0.1, max_iter=1)
-    assert "still moving after 1 turns" in fitted.warnings[0]
+    assert "still changing after 1 iterations" in fitted.warnings[0]
 
 
 def test_classes_are_refused() -> None:

@@ -12,23 +12,13 @@ from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.tasks.stl import STLParams
+from tests.models.methods.tasks.lines_kit import lines
 
 METHOD = registry.method("stl")
 
 
 def fit(data: Data, **params: Any) -> Fitted:
     return METHOD.fit(data, STLParams(**params))
-
-
-def lines(n_rows: int = 20, noise: float = 0.1, seed: int = 0) -> Data:
-    """Tasks a and b alike, c and d alike and far from those; features and targets far from 0."""
-    rng = np.random.default_rng(seed)
-    slope = {"a": (1, 2), "b": (1.1, 2), "c": (-3, 1), "d": (-3, 1.1)}
-    tasks = np.array(list(slope) * n_rows, dtype=object)
-    features = rng.normal(size=(len(tasks), 2)) * [1.0, 10.0] + [5.0, 100.0]
-    weights = np.array([slope[task] for task in tasks]) / [1.0, 10.0]
-    targets = 50 + (features * weights).sum(axis=1) + noise * rng.normal(size=len(tasks))
-    return Data({"features": features, "targets": targets, "tasks": tasks})
 
 
 # The tasks' regressors, and the tree by average linkage over them:
@@ -98,7 +88,7 @@ def test_classes(n_classes: int) -> None:
     assert (found["value_probability"] >= 1 / n_classes).all()
 
 
-def test_odd_tasks_are_told_of() -> None:
+def test_odd_tasks_are_reported() -> None:
     data = lines(n_rows=5)
     features, tasks = data.values["features"], data.values["tasks"].copy()  # type: ignore[union-attr]
     targets = data.values["targets"].copy()  # type: ignore[union-attr]

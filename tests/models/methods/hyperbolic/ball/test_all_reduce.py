@@ -10,35 +10,38 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.hyperbolic.ball.all_reduce import ALONE, Team
+from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.training import Effort, steps
-from models.methods.hyperbolic.ball.triples import Sampled
+from models.methods.hyperbolic.ball.effort import BallEffort
+from models.methods.hyperbolic.ball.training import take_steps
+from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.progress import silent
-from tests.models.methods.hyperbolic.ball.test_losses import scattered
-from tests.models.methods.hyperbolic.ball.test_training import EFFORT, leaves_and_judge
+from tests.models.methods.hyperbolic.ball.points_kit import scattered
+from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
 
 
-class Threads(Team):
+class ThreadAllReduce(AllReduce):
     """Threads in place of processes."""
 
     def __init__(self, rank: int, size: int, met: threading.Barrier, sums: list[Any]) -> None:
         self.rank, self.size, self._met, self._sums = rank, size, met, sums
 
-    def add_up(self, tensor: torch.Tensor) -> None:
+    def sum(self, tensor: torch.Tensor) -> None:
         self._sums[self.rank] = tensor.clone()
         self._met.wait(20)
         tensor.copy_(torch.stack(list(self._sums)).sum(dim=0))
         self._met.wait(20)
 
 
-def moved(team: Team, effort: Effort, sampled: Sampled) -> tuple[torch.Tensor, float | None]:
+def moved(
+    all_reduce: AllReduce, effort: BallEffort, sampled: PoolTriples
+) -> tuple[torch.Tensor, float | None]:
     mover = Descent(scattered(11, 4, 0).float(), effort.optimizer, effort.learning_rate, 0.95)
-    sampled._team, sampled._batch_size = team, effort.batch_size
-    sampled.begin(3, silent)
+    sampled._all_reduce, sampled._batch_size = all_reduce, effort.batch_size
+    sampled.begin_round(3, silent)
     torch.set_num_threads(1)
     with torch.no_grad():
-        found = steps(sampled, mover, effort, 30, [7, 3], lambda step: None, team)
+        found = take_steps(sampled, mover, effort, 30, [7, 3], lambda step: None, all_reduce)
     return mover.points, found
 
 
@@ -52,15 +55,15 @@ def moved(team: Team, effort: Effort, sampled: Sampled) -> tuple[torch.Tensor, f
         (4, replace(EFFORT, structure_every=0)),
     ],
 )
-def test_parts_of_a_batch_come_to_the_step_of_the_whole(size: int, effort: Effort) -> None:
-    alone, wanted = moved(ALONE, effort, leaves_and_judge()[0])
+def test_parts_of_a_batch_come_to_the_step_of_the_whole(size: int, effort: BallEffort) -> None:
+    alone, wanted = moved(SINGLE, effort, source_and_cost()[0])
     met, sums, found = threading.Barrier(size), [None] * size, [None] * size
 
-    def work(rank: int, sampled: Sampled) -> None:
-        found[rank] = moved(Threads(rank, size, met, sums), effort, sampled)
+    def work(rank: int, sampled: PoolTriples) -> None:
+        found[rank] = moved(ThreadAllReduce(rank, size, met, sums), effort, sampled)
 
     several = [
-        threading.Thread(target=work, args=(rank, leaves_and_judge()[0])) for rank in range(size)
+        threading.Thread(target=work, args=(rank, source_and_cost()[0])) for rank in range(size)
     ]
     for one in several:
         one.start()
@@ -76,9 +79,9 @@ def test_parts_are_all_there_is_and_none_is_empty() -> None:
     for n, size in ((10, 3), (7, 7), (100, 64)):
         parts = []
         for rank in range(size):
-            team = Team()
-            team.rank, team.size = rank, size
-            parts.append(np.arange(n)[team.part(n)])
+            all_reduce = AllReduce()
+            all_reduce.rank, all_reduce.size = rank, size
+            parts.append(np.arange(n)[all_reduce.part(n)])
         assert (np.concatenate(parts) == np.arange(n)).all()
         assert all(len(part) for part in parts)
-    assert ALONE.part(5) == slice(0, 5)
+    assert SINGLE.part(5) == slice(0, 5)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.methods.hyperbolic.ball import decoding
-from tests.models.methods.hyperbolic.ball import literal
-from tests.models.methods.hyperbolic.ball.test_losses import scattered, sphere
+from tests.models.methods.hyperbolic.ball import equations_kit as equations
+from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
 
 @pytest.mark.parametrize("block", [1, 20, 1 << 21])
@@ -19,15 +19,15 @@ def test_each_node_selects_the_nearest_before_it(
 ) -> None:
     monkeypatch.setattr(decoding, "BLOCK", block)
     nodes = scattered(12, 3, 0)
-    order = decoding.ranked(nodes)
+    order = decoding.norm_order(nodes)
     assert order.tolist() == sorted(range(12), key=lambda n: float(nodes[n].norm()))
     ordered = nodes[order]
     found = decoding.parents(ordered, 3)
     values = ordered.numpy()
-    assert found.parent[:, 0].tolist() == [literal.parent(n, values) for n in range(12)]
+    assert found.parent[:, 0].tolist() == [equations.parent(n, values) for n in range(12)]
     for child in range(1, 12):
-        apart = [literal.dissimilarity(values[child], values[p]) for p in range(child)]
-        likely = np.array(literal.softmax([-one for one in apart]))
+        apart = [equations.dissimilarity(values[child], values[p]) for p in range(child)]
+        likely = np.array(equations.softmax([-one for one in apart]))
         best = np.argsort(-likely)[:3]
         assert found.parent[child].tolist() == [*best.tolist(), *[-1] * (3 - len(best))]
         assert np.exp(found.log_probability[child, : len(best)]) == pytest.approx(likely[best])
@@ -48,8 +48,8 @@ def test_leaves_may_select_any_node(
         zip(found.parent, found.log_probability, strict=True)
     ):
         x = leaves[leaf].numpy()
-        apart = [literal.dissimilarity(x, node) for node in nodes.numpy()]
-        likely = np.array(literal.softmax([-one for one in apart]))
+        apart = [equations.dissimilarity(x, node) for node in nodes.numpy()]
+        likely = np.array(equations.softmax([-one for one in apart]))
         best = np.argsort(-likely)[:2]
         assert chosen.tolist() == best.tolist()
         assert np.exp(log_probability) == pytest.approx(likely[best], rel=1e-9)
@@ -62,7 +62,7 @@ def test_there_is_one_root_and_no_cycle(n_nodes: int, seed: int, alike: bool) ->
     nodes = scattered(n_nodes, 2, seed)
     if alike:
         nodes = (nodes * 4).round() / 8
-    ordered = nodes[decoding.ranked(nodes)]
+    ordered = nodes[decoding.norm_order(nodes)]
     parent = decoding.parents(ordered).parent[:, 0]
     assert parent[0] == -1
     assert (parent[1:] >= 0).all()
@@ -71,17 +71,17 @@ def test_there_is_one_root_and_no_cycle(n_nodes: int, seed: int, alike: bool) ->
 
 def test_equal_norms_go_by_number() -> None:
     nodes = torch.tensor([[0.0, 0.5], [0.5, 0.0], [-0.5, 0.0], [0.1, 0.0]])
-    assert decoding.ranked(nodes).tolist() == [3, 0, 1, 2]
+    assert decoding.norm_order(nodes).tolist() == [3, 0, 1, 2]
 
 
 def test_parents_of_some_nodes_are_those_of_all() -> None:
     nodes = scattered(15, 3, 4)
-    order = decoding.ranked(nodes)
+    order = decoding.norm_order(nodes)
     place = torch.empty_like(order)
     place[order] = torch.arange(15)
     some = torch.tensor([3, 0, 14, 7, 7, int(order[0])])
     found = decoding.parents_of(some, place[some], nodes, place)
-    assert found.tolist() == [literal.parent(int(n), nodes.numpy()) for n in some]
+    assert found.tolist() == [equations.parent(int(n), nodes.numpy()) for n in some]
 
 
 def test_near_the_boundary_nothing_is_lost() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from models.methods.hyperbolic.ball.descent import Descent
 from models.numerics import poincare
-from tests.models.methods.hyperbolic.ball.test_losses import scattered
+from tests.models.methods.hyperbolic.ball.points_kit import scattered
 
 
 def test_a_step_is_eq_18_to_20() -> None:

@@ -1,4 +1,4 @@
-"""Trees of nodes of the ball: what stays, what hangs where, and what the columns say."""
+"""Trees of nodes of the ball: what stays, what lies where, and what the columns say."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from models.methods.hyperbolic.ball.extraction import extract
-from models.methods.hyperbolic.ball.scaling import Scaling
+from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.progress import silent
 from models.rows import ArrayRows
-from tests.models.methods.hyperbolic.ball import literal
-from tests.models.methods.hyperbolic.ball.test_losses import scattered, sphere
+from tests.models.methods.hyperbolic.ball import equations_kit as equations
+from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
 
 def extracted(points: np.ndarray, nodes: torch.Tensor):
-    scaling = Scaling("none", np.zeros(points.shape[1]), 1.0, 0.9)
+    scaling = BallScaling("none", np.zeros(points.shape[1]), 1.0, 0.9)
     return extract(ArrayRows(points), scaling, nodes, silent)
 
 
@@ -40,9 +40,9 @@ def test_a_tree_of_two_branches() -> None:
     assert tree.leaf_of_point.tolist() == [4, 4, 3, 3, 2, 2]
     assert found.leaf_of_node.tolist() == [-1, 4, 2, 3]
     assert found.nodes == pytest.approx(nodes[[2, 0, 1, 3]].numpy())
-    norm = [literal.norm(node.astype(np.float64)) for node in found.nodes]
+    norm = [equations.norm(node.astype(np.float64)) for node in found.nodes]
     assert tree.extra["norm"] == pytest.approx([*norm, norm[1]])
-    outermost = literal.norm(points[0])
+    outermost = equations.norm(points[0])
     wanted = [outermost - norm[0], outermost - norm[1], 0.0, 0.0, 0.0]
     assert tree.height == pytest.approx(wanted)
     assert tree.name[tree.leaves].tolist() == ["0", "1", "2"]
@@ -85,10 +85,10 @@ def test_random_trees_keep_the_rules(seed: int, radius: float) -> None:
     # Every parent is that of eq. 4 among the nodes of the tree, with its probability by eq. 5.
     total = 0.0
     for child in range(1, n_kept):
-        apart = [literal.dissimilarity(kept[child], kept[p]) for p in range(child)]
-        likely = literal.softmax([-one for one in apart])
+        apart = [equations.dissimilarity(kept[child], kept[p]) for p in range(child)]
+        likely = equations.softmax([-one for one in apart])
         best = np.argsort(-np.array(likely), kind="stable").tolist()
-        assert tree.parent[child] == literal.parent(child, kept) == best[0]
+        assert tree.parent[child] == equations.parent(child, kept) == best[0]
         told = tree.extra
         assert told["parent_probability"][child] == pytest.approx(likely[best[0]])
         assert told["alternative_1"][child] == (best[1] if child > 1 else -1)
@@ -98,7 +98,7 @@ def test_random_trees_keep_the_rules(seed: int, radius: float) -> None:
         total += np.log(likely[best[0]])
     of_points = []
     for point, leaf in zip(points, tree.leaf_of_point, strict=True):
-        likely = literal.softmax([-literal.dissimilarity(point, node) for node in kept])
+        likely = equations.softmax([-equations.dissimilarity(point, node) for node in kept])
         node = int(np.argmax(likely))
         assert leaf == found.leaf_of_node[node]
         assert leaf == node or (leaf >= n_kept and tree.parent[leaf] == node)

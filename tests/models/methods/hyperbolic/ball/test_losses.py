@@ -9,29 +9,19 @@ import pytest
 import torch
 
 from models.methods.hyperbolic.ball import losses, ranking_torch
-from models.methods.hyperbolic.ball.losses import Objective
-from models.methods.hyperbolic.ball.noise import Noise, Noises
-from tests.models.methods.hyperbolic.ball import literal
+from models.methods.hyperbolic.ball.effort import BallObjective, StructureForm
+from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
+from tests.models.methods.hyperbolic.ball import equations_kit as equations
+from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
 
-def sphere(shape: tuple[int, ...], radius: float, seed: int) -> torch.Tensor:
-    values = np.random.default_rng(seed).normal(size=shape)
-    values *= radius / np.linalg.norm(values, axis=-1, keepdims=True)
-    return torch.from_numpy(values)
-
-
-def scattered(n: int, n_features: int, seed: int, most: float = 0.85) -> torch.Tensor:
-    radius = np.random.default_rng(seed + 100).uniform(0.05, most, size=(n, 1))
-    return sphere((n, n_features), 1.0, seed) * torch.from_numpy(radius)
-
-
-def noise(seed: int, n_triples: int, n_nodes: int) -> Noise:
+def noise(seed: int, n_triples: int, n_nodes: int) -> GumbelNoise:
     rng = np.random.default_rng(seed)
-    return Noises(rng, n_nodes, torch.device("cpu")).next(n_triples)
+    return NoiseStream(rng, n_nodes, torch.device("cpu")).next(n_triples)
 
 
 WAYS = [
-    Objective(noise=0.0, form=form, margin=margin, temperature=temperature)
+    BallObjective(noise=0.0, form=form, margin=margin, temperature=temperature)
     for form, margin, temperature in itertools.product(
         ("sigmoid", "softplus"), (0.0, 0.25, 2.0), (1.0, 0.1)
     )
@@ -40,9 +30,9 @@ WAYS = [
 
 @pytest.mark.parametrize("objective", WAYS)
 @pytest.mark.parametrize("radius", [0.9, 0.4])
-def test_the_ranking_objective_is_the_papers(objective: Objective, radius: float) -> None:
+def test_the_ranking_objective_is_the_papers(objective: BallObjective, radius: float) -> None:
     triples, nodes = sphere((3, 6, 4), radius, 1), scattered(9, 4, 2)
-    wanted = literal.ranking(triples.numpy(), nodes.numpy(), objective)
+    wanted = equations.ranking(triples.numpy(), nodes.numpy(), objective)
     assert float(losses.ranking(triples, nodes, objective)) == pytest.approx(wanted, rel=1e-10)
     single = losses.ranking(triples.float(), nodes.float(), objective)
     assert single.dtype == torch.float32
@@ -51,7 +41,9 @@ def test_the_ranking_objective_is_the_papers(objective: Objective, radius: float
 
 @pytest.mark.parametrize("objective", WAYS)
 @pytest.mark.parametrize("radius", [0.9, 0.4])
-def test_its_gradients_are_those_of_finite_differences(objective: Objective, radius: float) -> None:
+def test_its_gradients_are_those_of_finite_differences(
+    objective: BallObjective, radius: float
+) -> None:
     triples = sphere((3, 3, 3), radius, 3).requires_grad_()
     nodes = scattered(5, 3, 4).requires_grad_()
     assert torch.autograd.gradcheck(
@@ -62,7 +54,7 @@ def test_its_gradients_are_those_of_finite_differences(objective: Objective, rad
 def test_with_noise_its_gradient_is_that_of_the_same_noise() -> None:
     triples, nodes = sphere((3, 3, 3), 0.9, 3), scattered(5, 3, 4).requires_grad_()
     for mask in ("likeliest", "nearest"):
-        objective = Objective(noise=0.7, temperature=0.5, mask=mask)
+        objective = BallObjective(noise=0.7, temperature=0.5, mask=mask)
         assert torch.autograd.gradcheck(
             lambda z, objective=objective: losses.ranking(triples, z, objective, noise(5, 3, 5)),
             (nodes,),
@@ -78,7 +70,7 @@ def test_a_few_triples_at_a_time_come_to_the_same(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(ranking_torch, "CHUNK", chunk)
         monkeypatch.setattr(ranking_torch, "FEWEST", fewest)
         at = nodes.clone().requires_grad_()
-        value = losses.ranking(triples, at, Objective(), noise(0, 11, 9))
+        value = losses.ranking(triples, at, BallObjective(), noise(0, 11, 9))
         (slope,) = torch.autograd.grad(value, at)
         found.append((float(value.detach()), slope.numpy()))
     for value, slope in found[1:]:
@@ -88,9 +80,9 @@ def test_a_few_triples_at_a_time_come_to_the_same(monkeypatch: pytest.MonkeyPatc
 
 def test_noise_makes_other_nodes_likely_now_and_then() -> None:
     triples, nodes = sphere((3, 200, 4), 0.9, 1), scattered(9, 4, 2)
-    still = losses.ranking(triples, nodes, Objective(noise=0.0))
+    still = losses.ranking(triples, nodes, BallObjective(noise=0.0))
     found = [
-        float(losses.ranking(triples, nodes, Objective(noise=1.0), noise(seed, 200, 9)))
+        float(losses.ranking(triples, nodes, BallObjective(noise=1.0), noise(seed, 200, 9)))
         for seed in range(3)
     ]
     assert len({*found, float(still)}) == 4
@@ -100,7 +92,7 @@ def test_the_masks_differ_with_noise_alone() -> None:
     triples, nodes = sphere((3, 50, 4), 0.9, 1), scattered(9, 4, 2)
 
     def value(much: float, mask: losses.Mask) -> float:
-        objective = Objective(noise=much, mask=mask)
+        objective = BallObjective(noise=much, mask=mask)
         return float(losses.ranking(triples, nodes, objective, noise(1, 50, 9)))
 
     assert value(0.0, "nearest") == value(0.0, "likeliest")
@@ -112,7 +104,7 @@ def test_points_on_nodes_and_nodes_at_one_place_have_gradients(form: losses.Form
     nodes = torch.tensor([[0.0, 0.0], [0.5, 0.0], [0.5, 0.0], [0.0, 0.9]], requires_grad=True)
     triples = torch.tensor([[[0.5, 0.0]], [[0.5, 0.0]], [[0.0, 0.9]]], requires_grad=True)
     for margin in (0.0, 0.25):
-        value = losses.ranking(triples, nodes, Objective(form=form, margin=margin, noise=0.0))
+        value = losses.ranking(triples, nodes, BallObjective(form=form, margin=margin, noise=0.0))
         for slope in torch.autograd.grad(value, [nodes, triples]):
             assert torch.isfinite(slope).all()
 
@@ -122,28 +114,27 @@ def test_a_step_down_brings_two_together_and_the_third_apart() -> None:
     nodes = torch.tensor([[0.05, 0.05], [0.5, 0.1], [0.1, 0.5]], dtype=torch.float64)
     triples = torch.tensor([[[0.9, 0.0]], [[0.88, 0.1]], [[0.0, 0.9]]], dtype=torch.float64)
     at = nodes.clone().requires_grad_()
-    objective = Objective(noise=0.0, temperature=0.1)
+    objective = BallObjective(noise=0.0, temperature=0.1)
     (slope,) = torch.autograd.grad(losses.ranking(triples, at, objective), at)
     moved = (nodes - 1e-3 * slope).numpy()
     i, _, k = triples[:, 0].numpy()
-    assert literal.distance(i, moved[1]) < literal.distance(i, nodes[1].numpy())
-    assert literal.distance(k, moved[1]) > literal.distance(k, nodes[1].numpy())
+    assert equations.distance(i, moved[1]) < equations.distance(i, nodes[1].numpy())
+    assert equations.distance(k, moved[1]) > equations.distance(k, nodes[1].numpy())
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.25, 3.0])
 @pytest.mark.parametrize("structure", ["distance", "norms"])
-def test_the_child_parent_objective_is_the_papers(
-    margin: float, structure: losses.Structure
-) -> None:
+def test_the_child_parent_objective_is_the_papers(margin: float, structure: StructureForm) -> None:
     nodes = scattered(20, 3, 5)
     children = torch.tensor([1, 2, 3, 5, 5, 19])
     parents = torch.tensor([0, 0, 4, 6, 1, 3])
-    objective = Objective(structure_margin=margin, structure=structure)
+    objective = BallObjective(structure_margin=margin, structure=structure)
     pairs = [(nodes[c].numpy(), nodes[p].numpy()) for c, p in zip(children, parents, strict=True)]
-    wanted = [literal.dissimilarity(child, parent, margin) for child, parent in pairs]
+    wanted = [equations.dissimilarity(child, parent, margin) for child, parent in pairs]
     if structure == "norms":
         wanted = [
-            max(literal.norm(parent) - literal.norm(child) + margin, 0) for child, parent in pairs
+            max(equations.norm(parent) - equations.norm(child) + margin, 0)
+            for child, parent in pairs
         ]
     found, _ = losses.child_parent(nodes, children, parents, objective)
     assert float(found) == pytest.approx(np.mean(wanted), rel=1e-10)
@@ -166,10 +157,10 @@ def test_where_child_and_parent_coincide_it_is_zero_so_it_keeps_no_margin() -> N
     """Eq. 17 has the distance for a factor: nodes at one place break any margin for nothing."""
     nodes = torch.tensor([[0.3, 0.2], [0.3, 0.2]], dtype=torch.float64)
     pair = torch.tensor([0]), torch.tensor([1])
-    found, gradient = losses.child_parent(nodes, *pair, Objective(structure_margin=5.0))
+    found, gradient = losses.child_parent(nodes, *pair, BallObjective(structure_margin=5.0))
     assert float(found) == 0.0
     assert (gradient == 0).all()
-    norms = Objective(structure_margin=5.0, structure="norms")
+    norms = BallObjective(structure_margin=5.0, structure="norms")
     found, gradient = losses.child_parent(nodes, *pair, norms)
     assert float(found) == pytest.approx(5.0)
     assert torch.isfinite(gradient).all()

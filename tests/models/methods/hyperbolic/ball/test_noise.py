@@ -1,4 +1,4 @@
-"""Noise is Gumbel's, the same for any part of a batch, and hangs on nothing else."""
+"""Noise is Gumbel's, the same for any part of a batch, and depends on nothing else."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 import torch
 from scipy import stats
 
-from models.methods.hyperbolic.ball.noise import Noise, Noises
+from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
 
 
-def drawn(n_triples: int = 400, n_nodes: int = 500, seed: int = 0) -> Noise:
-    return Noises(np.random.default_rng(seed), n_nodes, torch.device("cpu")).next(n_triples)
+def drawn(n_triples: int = 400, n_nodes: int = 500, seed: int = 0) -> GumbelNoise:
+    return NoiseStream(np.random.default_rng(seed), n_nodes, torch.device("cpu")).next(n_triples)
 
 
 def test_it_is_gumbels() -> None:
@@ -49,7 +49,7 @@ def test_a_part_has_the_noise_of_the_whole() -> None:
 
 
 def test_batches_and_seeds_differ() -> None:
-    noises = Noises(np.random.default_rng(0), 7, torch.device("cpu"))
+    noises = NoiseStream(np.random.default_rng(0), 7, torch.device("cpu"))
     one, other = noises.next(5).gumbel(0), noises.next(5).gumbel(0)
     assert (one != other).any(dim=1).all()
     assert (one == drawn(5, 7).gumbel(0)).all()

@@ -1,8 +1,7 @@
-"""The processes of a fit: they find what one finds, and none is left behind."""
+"""The processes of a fit: their result is that of one process, and none is left behind."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import signal
@@ -11,66 +10,33 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
-import torch
 
 from models.data import Data
 from models.errors import Cancelled
-from models.method import Fitted
-from models.methods.hyperbolic.ball import fit as fitting
-from models.methods.hyperbolic.ball import pools
+from models.methods.hyperbolic.ball import parameters, pools
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
 from models.rows import ArrayRows
-from tests.models.methods.hyperbolic.ball.test_training import Kept
-
-PARAMS: dict[str, Any] = {"n_internal": 15, "n_init": 1, "batch_size": 41, "keep": "last"}
-
-
-def points(n: int = 400) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    middle = 10 * np.eye(6)[rng.integers(6, size=n)]
-    return (middle + rng.normal(size=(n, 6))).astype(np.float32)
-
-
-def fit(features: Any, n: int, told: Any = None, checkpoint: Any = None, **params: Any) -> Fitted:
-    torch.set_num_threads(1)
-    asked = GHHCParams(**{**PARAMS, "processes": n, **params})
-    return GHHC().fit(
-        Data({"features": features}),
-        asked,
-        *([] if told is None else [told]),
-        threads=n,
-        checkpoint=checkpoint,
-    )
-
-
-def others() -> list[psutil.Process]:
-    """The other processes of fits of this one."""
-    found = []
-    for process in psutil.Process().children():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if "models.methods.hyperbolic.ball.follower_process" in " ".join(process.cmdline()):
-                found.append(process)
-    return found
+from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 
 def test_two_processes_find_the_tree_of_one_and_go_on_from_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fitting, "ROUND", 20)
+    monkeypatch.setattr(parameters, "ROUND", 20)
     monkeypatch.setattr(pools, "MOST_POINTS", 150)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     np.save(tmp_path / "features.npy", points())
     rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
     for optimizer, rate in (("sgd", 0.02), ("adam", 0.003)):
         asked = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
-        kept = Kept()
+        kept = RecordingCheckpoint()
         one = fit(rows, 1, checkpoint=kept, **asked)
-        two = fit(rows, 2, checkpoint=Kept(kept.all[0]), **asked)
+        two = fit(rows, 2, checkpoint=RecordingCheckpoint(kept.all[0]), **asked)
         assert two.state["nodes"] == pytest.approx(one.state["nodes"], abs=1e-5)
         assert not np.array_equal(kept.all[0]["moving"], one.state["nodes"])
         assert (two.tree.parent == one.tree.parent).all()
@@ -79,38 +45,38 @@ def test_two_processes_find_the_tree_of_one_and_go_on_from_its_checkpoint(
         for found, wanted in zip(two.curves["objective"], one.curves["objective"], strict=True):
             assert found == pytest.approx(wanted, rel=1e-5)
         assert two.warnings == one.warnings
-    assert not others()
+    assert not followers()
     assert [file.name for file in tmp_path.iterdir()] == ["features.npy"]
 
 
 def test_a_cancelled_fit_leaves_none_behind() -> None:
     seen: list[int] = []
 
-    def told(fraction: float, stage: str, message: str = "") -> None:
+    def cancel(fraction: float, stage: str, message: str = "") -> None:
         if stage == "moving nodes" and "step 20" in message:
-            seen.append(len(others()))
+            seen.append(len(followers()))
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        fit(points(), 2, told)
-    assert (seen, others()) == ([1], [])
+        fit(points(), 2, cancel)
+    assert (seen, followers()) == ([1], [])
 
 
-def test_one_that_is_killed_ends_the_fit_as_what_may_pass() -> None:
-    def told(fraction: float, stage: str, message: str = "") -> None:
+def test_a_killed_follower_ends_the_fit_with_an_error_that_counts_as_passing() -> None:
+    def kill(fraction: float, stage: str, message: str = "") -> None:
         if stage == "moving nodes" and "step 20" in message:
-            for one in others():
-                one.kill()
+            for process in followers():
+                process.kill()
 
     with pytest.raises(OSError, match="killed by SIGKILL") as caught:
-        fit(points(), 2, told)
+        fit(points(), 2, kill)
     assert caught.value.errno == errno.EIO
-    assert not others()
+    assert not followers()
 
 
 LONG = """
 import sys
-from tests.models.methods.hyperbolic.ball.test_process_group import fit, points
+from tests.models.methods.hyperbolic.ball.processes_kit import fit, points
 fit(points(), 2, lambda fraction, stage, message="": print(stage, flush=True), max_iter=10**6)
 """
 
@@ -136,12 +102,12 @@ def test_none_outlives_the_process_that_fits(way: signal.Signals, tmp_path: Path
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
         until = time.monotonic() + 10
-        while any(one.is_running() and one.status() != "zombie" for one in children):
+        while any(child.is_running() and child.status() != "zombie" for child in children):
             assert time.monotonic() < until
             time.sleep(0.02)
 
 
-def test_more_processes_than_threads_are_said() -> None:
+def test_more_processes_than_threads_give_a_warning() -> None:
     fitted = GHHC().fit(
         Data({"features": points()}), GHHCParams(**PARAMS, processes=2, max_iter=10), threads=1
     )

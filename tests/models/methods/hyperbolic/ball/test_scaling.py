@@ -7,7 +7,8 @@ import pytest
 
 from models.errors import UsageError
 from models.methods.hyperbolic.ball import scaling
-from models.methods.hyperbolic.ball.scaling import from_model, measured
+from models.methods.hyperbolic.ball.effort import ScalingKind
+from models.methods.hyperbolic.ball.scaling import from_model, measure_scaling
 from models.progress import silent
 from models.rows import ArrayRows
 
@@ -15,7 +16,7 @@ VALUES = np.random.default_rng(0).normal(size=(50, 4)) * 30 + 5
 
 
 def test_unit_keeps_directions_from_the_mean() -> None:
-    found = measured(ArrayRows(VALUES), "unit", 0.9, silent).apply(VALUES)
+    found = measure_scaling(ArrayRows(VALUES), "unit", 0.9, silent).apply(VALUES)
     moved = VALUES - VALUES.mean(axis=0)
     assert found == pytest.approx(
         0.9 * moved / np.linalg.norm(moved, axis=1, keepdims=True), abs=1e-6
@@ -24,7 +25,7 @@ def test_unit_keeps_directions_from_the_mean() -> None:
 
 
 def test_largest_keeps_ratios_of_distances() -> None:
-    found = measured(ArrayRows(VALUES), "largest", 0.9, silent).apply(VALUES)
+    found = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent).apply(VALUES)
     moved = VALUES - VALUES.mean(axis=0)
     assert found == pytest.approx(0.9 * moved / np.linalg.norm(moved, axis=1).max(), abs=1e-6)
     assert np.linalg.norm(found, axis=1).max() == pytest.approx(0.9)
@@ -32,36 +33,36 @@ def test_largest_keeps_ratios_of_distances() -> None:
 
 def test_none_takes_points_of_the_ball_as_they_are() -> None:
     inside = VALUES / 1000
-    found = measured(ArrayRows(inside), "none", 0.9, silent)
+    found = measure_scaling(ArrayRows(inside), "none", 0.9, silent)
     assert found.apply(inside) == pytest.approx(inside, abs=1e-7)
     inside[17] *= 100
     with pytest.raises(UsageError, match=r"norm .*, row 17: with 'scaling': 'none'") as caught:
-        measured(ArrayRows(inside), "none", 0.9, silent)
+        measure_scaling(ArrayRows(inside), "none", 0.9, silent)
     assert caught.value.code == "outside-the-ball"
     assert caught.value.where == {"role": "features", "row": 17}
 
 
 @pytest.mark.parametrize("kind", ["unit", "largest"])
-def test_a_point_at_the_mean_lies_at_the_centre(kind: scaling.Kind) -> None:
+def test_a_point_at_the_mean_lies_at_the_centre(kind: ScalingKind) -> None:
     values = np.array([[0.1, 0.7], [0.3, 0.7], [0.2, 0.7], [0.2, 0.7]])
-    found = measured(ArrayRows(values), kind, 0.9, silent).apply(values)
+    found = measure_scaling(ArrayRows(values), kind, 0.9, silent).apply(values)
     assert found == pytest.approx(np.array([[-0.9, 0], [0.9, 0], [0, 0], [0, 0]]), abs=1e-7)
     alike = np.full((7, 3), 0.1)
-    assert (measured(ArrayRows(alike), "unit", 0.9, silent).apply(alike) == 0).all()
+    assert (measure_scaling(ArrayRows(alike), "unit", 0.9, silent).apply(alike) == 0).all()
 
 
 def test_blocks_and_kinds_of_numbers_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     integers = np.random.default_rng(0).integers(-9, 9, size=(40, 3))
-    whole = measured(ArrayRows(integers.astype(np.float64)), "largest", 0.5, silent)
+    whole = measure_scaling(ArrayRows(integers.astype(np.float64)), "largest", 0.5, silent)
     monkeypatch.setattr(scaling, "_BLOCK", 10)
     for values in (integers, integers.astype(np.float32), np.asfortranarray(integers)):
-        found = measured(ArrayRows(values), "largest", 0.5, silent)
+        found = measure_scaling(ArrayRows(values), "largest", 0.5, silent)
         assert found.mean == pytest.approx(whole.mean)
         assert found.factor == pytest.approx(whole.factor)
 
 
 def test_it_is_kept_as_arrays_and_facts() -> None:
-    one = measured(ArrayRows(VALUES), "largest", 0.9, silent)
+    one = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent)
     other = from_model(one.arrays(), one.facts())
     assert (other.apply(VALUES) == one.apply(VALUES)).all()
 
@@ -74,5 +75,5 @@ def test_what_cannot_be_scaled_is_refused(value: float, code: str) -> None:
     values[33, 2] = value
     for kind in ("unit", "largest", "none"):
         with pytest.raises(UsageError) as caught:
-            measured(ArrayRows(values), kind, 0.9, silent)
+            measure_scaling(ArrayRows(values), kind, 0.9, silent)
         assert caught.value.code == (code if kind != "none" else caught.value.code)

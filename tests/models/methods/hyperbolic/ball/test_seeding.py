@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 from models.methods.hyperbolic.ball import seeding
-from models.methods.hyperbolic.ball.seeding import by_midpoint, by_order, joined, n_seeds, seeded
+from models.methods.hyperbolic.ball.effort import Placement, SeedDraw, SeedingEffort
+from models.methods.hyperbolic.ball.seeding import (
+    by_midpoint,
+    by_order,
+    n_seeds,
+    seed_merges,
+    start_nodes,
+)
 from models.progress import silent
-from tests.models.methods.hyperbolic.ball import literal
+from tests.models.methods.hyperbolic.ball import equations_kit as equations
 
-DRAWS = ("k-means", "k-means++", "afk-mc2", "random", "points")
+DRAWS: tuple[SeedDraw, ...] = ("k-means", "k-means++", "afk-mc2", "random", "points")
 
 
 def on_sphere(n: int, n_features: int, seed: int = 0, radius: float = 0.9) -> np.ndarray:
@@ -20,22 +27,20 @@ def on_sphere(n: int, n_features: int, seed: int = 0, radius: float = 0.9) -> np
     return radius * values / np.linalg.norm(values, axis=1, keepdims=True)
 
 
+def started(
+    points: np.ndarray, n_nodes: int, draw: SeedDraw, placement: Placement, max_norm: float
+) -> np.ndarray:
+    effort = SeedingEffort(n_nodes, 1, draw, placement, 0.9, max_norm)
+    first, rng = np.arange(len(points)), np.random.default_rng(0)
+    return start_nodes(points, first, n_nodes, effort, rng, silent)
+
+
 @pytest.mark.parametrize("n_nodes", [3, 4, 7, 64, 65])
 def test_seeds_and_merges_make_all_nodes(n_nodes: int) -> None:
     points = on_sphere(80, 3).astype(np.float32)
     for drawn in DRAWS:
         for placement in ("order", "midpoint"):
-            nodes = seeded(
-                points,
-                np.arange(80),
-                n_nodes,
-                drawn,
-                placement,
-                0.9,
-                0.8,
-                np.random.default_rng(0),
-                silent,
-            )
+            nodes = started(points, n_nodes, drawn, placement, max_norm=0.8)
             assert nodes.shape == (n_nodes, 3)
             assert nodes.dtype == np.float32
             assert np.isfinite(nodes).all()
@@ -44,7 +49,7 @@ def test_seeds_and_merges_make_all_nodes(n_nodes: int) -> None:
 
 def test_order_places_the_jth_merge_at_its_norm() -> None:
     seeds = on_sphere(9, 4)
-    merges = joined(seeds)
+    merges = seed_merges(seeds)
     nodes = by_order(seeds, merges)
     assert np.linalg.norm(nodes[:9], axis=1) == pytest.approx(1.0)
     under: list[list[int]] = [[seed] for seed in range(9)]
@@ -58,7 +63,7 @@ def test_order_places_the_jth_merge_at_its_norm() -> None:
 
 def test_a_seed_over_is_joined_by_no_merge() -> None:
     seeds = on_sphere(5, 3)
-    merges = joined(seeds[:4])
+    merges = seed_merges(seeds[:4])
     nodes = by_order(seeds, merges)
     assert nodes[:5] == pytest.approx(seeds / 0.9)
     assert nodes[5:] == pytest.approx(by_order(seeds[:4], merges)[4:])
@@ -68,16 +73,16 @@ def test_a_seed_over_is_joined_by_no_merge() -> None:
 def test_the_midpoint_of_two_points_of_one_norm_is_halfway() -> None:
     points = np.array([[0.7, 0.0, 0.0], [0.0, 0.7, 0.0]])
     middle = by_midpoint(points, points[:1], np.empty((0, 2), dtype=np.int64))[0]
-    one, other = (literal.distance(middle, point) for point in points)
+    one, other = (equations.distance(middle, point) for point in points)
     assert one == pytest.approx(other)
-    assert one + other == pytest.approx(literal.distance(*points))
+    assert one + other == pytest.approx(equations.distance(*points))
 
 
 def test_midpoints_are_those_of_the_points_under_them() -> None:
     rng = np.random.default_rng(1)
     points = on_sphere(40, 3) * rng.uniform(0.2, 1.0, size=(40, 1))
     seeds = points[:4]
-    merges = joined(seeds)
+    merges = seed_merges(seeds)
     found = by_midpoint(points, seeds, merges)
     nearest = [min(range(4), key=lambda s: np.linalg.norm(p - seeds[s])) for p in points]
     under: list[list[int]] = [[seed] for seed in range(4)]
@@ -105,7 +110,7 @@ def test_draws_far_apart_leave_points_nearer_to_a_seed(drawn: str) -> None:
     rng = np.random.default_rng(0)
     middle = np.concatenate([np.zeros((500, 2)), np.repeat(50 * np.eye(2), 5, axis=0)])
     points = middle + rng.normal(size=middle.shape)
-    draw = seeding._far_apart if drawn == "k-means++" else seeding._by_chains
+    draw = seeding._draw_far_apart if drawn == "k-means++" else seeding._draw_by_chains
 
     def left(number: np.ndarray) -> float:
         """Sum of squared distances to the nearest seed."""
@@ -122,26 +127,14 @@ def test_draws_far_apart_leave_points_nearer_to_a_seed(drawn: str) -> None:
 def test_all_points_may_be_drawn(drawn: str) -> None:
     points = on_sphere(5, 2).astype(np.float32)
     n_nodes = 5 if drawn == "points" else 9
-    nodes = seeded(
-        points, np.arange(5), n_nodes, drawn, "order", 0.9, 0.95, np.random.default_rng(0), silent
-    )
+    nodes = started(points, n_nodes, drawn, "order", max_norm=0.95)
     drawn_points = {tuple(row) for row in nodes[:5].round(4).tolist()}
     assert drawn_points == {tuple(row) for row in points.round(4).tolist()}
 
 
 def test_of_many_points_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeding, "_LEAST_SEEN", 30)
+    monkeypatch.setattr(seeding, "_LEAST_SAMPLE", 30)
     monkeypatch.setattr(seeding, "_MOST_PER_SEED", 2)
     points = on_sphere(500, 3).astype(np.float32)
-    nodes = seeded(
-        points,
-        np.arange(500),
-        9,
-        "k-means++",
-        "midpoint",
-        0.9,
-        0.95,
-        np.random.default_rng(0),
-        silent,
-    )
+    nodes = started(points, 9, "k-means++", "midpoint", max_norm=0.95)
     assert np.isfinite(nodes).all()

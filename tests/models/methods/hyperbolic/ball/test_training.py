@@ -13,58 +13,22 @@ import torch
 from models.arrays import Arrays
 from models.method import Checkpoint
 from models.methods.hyperbolic.ball import training
-from models.methods.hyperbolic.ball.losses import Objective
-from models.methods.hyperbolic.ball.pools import Pools
-from models.methods.hyperbolic.ball.scaling import measured
-from models.methods.hyperbolic.ball.training import Effort, Trained, train
-from models.methods.hyperbolic.ball.tree_cost import PoolJudge
-from models.methods.hyperbolic.ball.triples import Sampled
+from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
+from models.methods.hyperbolic.ball.training import TrainedNodes, train
+from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
+from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.progress import Progress, silent
-from models.rows import ArrayRows
-from tests.models.methods.hyperbolic.ball.test_losses import scattered
-
-EFFORT = Effort(
-    max_iter=60,
-    round_size=20,
-    batch_size=10,
-    learning_rate=0.02,
-    optimizer="sgd",
-    max_norm=0.95,
-    structure_every=1,
-    keep="best",
-    objective=Objective(temperature=0.1, mask="nearest"),
-)
+from tests.models.methods.hyperbolic.ball.points_kit import scattered
+from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 
-def leaves_and_judge() -> tuple[Sampled, PoolJudge]:
-    rng = np.random.default_rng(0)
-    middle = 10 * np.eye(4)[rng.integers(4, size=80)]
-    rows = ArrayRows(middle + rng.normal(size=(80, 4)))
-    pools = Pools(rows, measured(rows, "unit", 0.9, silent), 4, "cpu")
-    pool = pools.draw(rng, 1, silent)
-    return Sampled(pools, pool, 10, 100, 1, 1), PoolJudge(pool, rng)
-
-
-class Kept(Checkpoint):
-    """All checkpoints of a fit, of which the given one is loaded."""
-
-    def __init__(self, last: Arrays | None = None) -> None:
-        self.last = last
-        self.all: list[dict[str, Any]] = []
-
-    def load(self) -> Arrays | None:
-        return self.last
-
-    def save(self, state: Arrays) -> None:
-        self.all.append({name: array.copy() for name, array in state.items()})
-
-
-def trained(effort: Effort = EFFORT, checkpoint: Checkpoint | None = None) -> Trained:
-    leaves, judge = leaves_and_judge()
+def trained(effort: BallEffort = EFFORT, checkpoint: Checkpoint | None = None) -> TrainedNodes:
+    triples, tree_cost = source_and_cost()
     nodes = scattered(11, 4, 0).float()
     before = nodes.clone()
     torch.set_num_threads(1)
-    found = train(leaves, nodes, judge, effort, 7, checkpoint or Checkpoint(), silent)
+    found = train(triples, nodes, tree_cost, effort, 7, checkpoint or Checkpoint(), silent)
     assert (nodes == before).all()
     return found
 
@@ -80,14 +44,14 @@ def test_the_child_parent_objective_falls_where_it_alone_is_lowered() -> None:
     from models.methods.hyperbolic.ball import decoding, losses
 
     def value(nodes: torch.Tensor) -> float:
-        ordered = nodes[decoding.ranked(nodes)]
+        ordered = nodes[decoding.norm_order(nodes)]
         parent = decoding.parents(ordered).parent[1:, 0]
         children = torch.arange(1, len(ordered))
         return float(
-            losses.child_parent(ordered, children, torch.from_numpy(parent), Objective())[0]
+            losses.child_parent(ordered, children, torch.from_numpy(parent), BallObjective())[0]
         )
 
-    none = replace(EFFORT, objective=Objective(temperature=0.1, margin=0.0))
+    none = replace(EFFORT, objective=BallObjective(temperature=0.1, margin=0.0))
     before = scattered(11, 4, 0).float()
     found = trained(replace(none, max_iter=400, learning_rate=0.05, keep="last"))
     without = trained(
@@ -98,14 +62,14 @@ def test_the_child_parent_objective_falls_where_it_alone_is_lowered() -> None:
 
 
 def test_the_best_or_the_last_nodes_are_kept() -> None:
-    _, judge = leaves_and_judge()
+    _, tree_cost = source_and_cost()
     best = trained(replace(EFFORT, max_iter=200, learning_rate=0.1))
     last = trained(replace(EFFORT, max_iter=200, learning_rate=0.1, keep="last"))
     assert best.costs == last.costs
     assert best.objectives == last.objectives
-    assert judge.cost(best.nodes) == best.best_cost == min(cost for _, cost in best.costs)
+    assert tree_cost.of(best.nodes) == best.best_cost == min(cost for _, cost in best.costs)
     assert last.best_step == 200
-    assert judge.cost(last.nodes) == last.costs[-1][1]
+    assert tree_cost.of(last.nodes) == last.costs[-1][1]
 
 
 def test_a_last_round_may_be_shorter() -> None:
@@ -116,13 +80,13 @@ def test_a_last_round_may_be_shorter() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_fit_that_goes_on_from_a_checkpoint_ends_as_it_would_have(optimizer: Any) -> None:
+def test_a_fit_that_continues_from_a_checkpoint_ends_as_it_would_have(optimizer: Any) -> None:
     effort = replace(EFFORT, optimizer=optimizer, max_iter=100)
-    kept = Kept()
+    kept = RecordingCheckpoint()
     whole = trained(effort, kept)
     assert len(kept.all) == 5
     for state in (kept.all[0], kept.all[3]):
-        rest = Kept(state)
+        rest = RecordingCheckpoint(state)
         again = trained(effort, rest)
         assert (again.nodes == whole.nodes).all()
         assert (again.costs, again.objectives) == (whole.costs, whole.objectives)
@@ -130,11 +94,11 @@ def test_a_fit_that_goes_on_from_a_checkpoint_ends_as_it_would_have(optimizer: A
         assert len(rest.all) == 5 - int(state["n_rounds"])
 
 
-class Poisoned(Sampled):
+class Poisoned(PoolTriples):
     """From round 2 on a point is not a number."""
 
-    def begin(self, number: int, progress: Progress) -> None:
-        super().begin(number, progress)
+    def begin_round(self, number: int, progress: Progress) -> None:
+        super().begin_round(number, progress)
         self.bad = number >= 2
 
     def draw(self) -> torch.Tensor:
@@ -145,11 +109,11 @@ class Poisoned(Sampled):
 
 
 def test_what_is_not_finite_ends_the_fit_with_what_was_good() -> None:
-    leaves, judge = leaves_and_judge()
-    leaves.__class__ = Poisoned
-    kept = Kept()
+    triples, tree_cost = source_and_cost()
+    triples.__class__ = Poisoned
+    kept = RecordingCheckpoint()
     nodes = scattered(11, 4, 0).float()
-    found = train(leaves, nodes, judge, EFFORT, 7, kept, silent)
+    found = train(triples, nodes, tree_cost, EFFORT, 7, kept, silent)
     assert found.diverged == "after 40 to 60 steps numbers were no longer finite"
     assert torch.isfinite(found.nodes).all()
     assert [step for step, _ in found.costs] == [0, 20, 40]
@@ -158,29 +122,29 @@ def test_what_is_not_finite_ends_the_fit_with_what_was_good() -> None:
 
 def test_three_bad_rounds_in_a_row_end_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "WORSE", 1.0)
-    # Judged the same or worse for three rounds: at steps that do not help.
+    # Steps that do not help: the cost is the same or worse for three rounds.
     found = trained(replace(EFFORT, max_iter=2000, learning_rate=5.0))
     assert found.diverged.startswith("after ")
-    assert "the tree was judged" in found.diverged
+    assert "the tree's cost was" in found.diverged
     assert found.costs[-1][0] < 2000
 
 
 def test_nodes_thrown_to_the_edge_end_the_fit_also_one_that_goes_on() -> None:
     effort = replace(EFFORT, max_iter=2000, learning_rate=1e4)
-    kept = Kept()
+    kept = RecordingCheckpoint()
     found = trained(effort, kept)
     assert found.diverged == "after 60 steps all nodes lay at the edge of the ball"
     assert [int(state["n_bad"]) for state in kept.all] == [1, 2]
-    assert trained(effort, Kept(kept.all[1])).diverged == found.diverged
+    assert trained(effort, RecordingCheckpoint(kept.all[1])).diverged == found.diverged
     assert (trained(replace(effort, keep="last")).diverged) == found.diverged
 
 
 def test_nodes_that_begin_at_the_edge_are_not_taken_for_thrown_there() -> None:
     effort = replace(EFFORT, max_iter=100, learning_rate=1e-9, max_norm=0.05, structure_every=0)
-    leaves, judge = leaves_and_judge()
+    triples, tree_cost = source_and_cost()
     nodes = scattered(11, 4, 0).float()
     nodes *= 0.05 / nodes.norm(dim=1, keepdim=True)
-    found = train(leaves, nodes, judge, effort, 7, Checkpoint(), silent)
+    found = train(triples, nodes, tree_cost, effort, 7, Checkpoint(), silent)
     assert found.diverged == ""
 
 
@@ -194,7 +158,7 @@ class Learned:
         self.kept = self.at.detach().clone()
         self.n_kept = 0
 
-    def begin(self, number: int, progress: Progress) -> None:
+    def begin_round(self, number: int, progress: Progress) -> None:
         self.rng = np.random.default_rng(number)
 
     def draw(self) -> torch.Tensor:
@@ -202,7 +166,7 @@ class Learned:
         numbers = np.stack([one, (one + 3) % 6, (one + 1) % 6])
         return self.at[torch.from_numpy(numbers)]
 
-    def problem(self) -> torch.Tensor | None:
+    def own_loss(self) -> torch.Tensor | None:
         return ((self.at - self.corner) ** 2).sum()
 
     def learn(self, gradients: Sequence[torch.Tensor]) -> None:
@@ -222,21 +186,21 @@ class Learned:
 
 
 def test_leaves_may_be_learned_along_by_a_loss_of_their_own() -> None:
-    class Steady(PoolJudge):
+    class Steady(PoolTreeCost):
         def __init__(self) -> None:
             self.n = 0
 
-        def cost(self, nodes: torch.Tensor) -> float:
+        def of(self, nodes: torch.Tensor) -> float:
             self.n -= 1
             return 100.0 + self.n
 
-    leaves, kept = Learned(), Kept()
+    leaves, kept = Learned(), RecordingCheckpoint()
     nodes = scattered(5, 3, 0).float()
     found = train(leaves, nodes, Steady(), EFFORT, 7, kept, silent)
     assert not (found.nodes == nodes).all()
     assert leaves.n_kept == 3
     assert (leaves.at.detach() - leaves.corner).norm(dim=1).max() < 0.2
     again = Learned()
-    rest = train(again, nodes, Steady(), EFFORT, 7, Kept(kept.all[0]), silent)
+    rest = train(again, nodes, Steady(), EFFORT, 7, RecordingCheckpoint(kept.all[0]), silent)
     assert (again.at == leaves.at).all()
     assert (rest.nodes == found.nodes).all()

@@ -8,11 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.hyperbolic.ball import decoding, tree_cost
+from models.methods.hyperbolic.ball import decoding
+from models.methods.hyperbolic.ball import tree_cost as module
 from models.methods.hyperbolic.ball.pools import Pool
-from models.methods.hyperbolic.ball.tree_cost import PoolJudge, cost_of
-from tests.models.methods.hyperbolic.ball import literal
-from tests.models.methods.hyperbolic.ball.test_losses import scattered, sphere
+from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, cost_of_choices
+from tests.models.methods.hyperbolic.ball import equations_kit as equations
+from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
 
 @given(st.integers(1, 9), st.integers(2, 12), st.integers(0, 1000))
@@ -23,8 +24,8 @@ def test_the_cost_is_the_mean_share_under_common_ancestors(
     parents = [-1, *(int(rng.integers(node)) for node in range(1, n_nodes))]
     chosen = rng.integers(n_nodes, size=n_points)
     one, other = rng.integers(n_points, size=(2, 7))
-    found = cost_of(np.array(parents), chosen, chosen[one], chosen[other])
-    wanted = literal.cost(
+    found = cost_of_choices(np.array(parents), chosen, chosen[one], chosen[other])
+    wanted = equations.cost(
         parents, chosen.tolist(), list(zip(one.tolist(), other.tolist(), strict=True)), n_points
     )
     assert found == pytest.approx(wanted)
@@ -36,35 +37,35 @@ def pool_of(points: torch.Tensor, n_near: int) -> Pool:
     return Pool(points.float(), near, np.arange(len(points)))
 
 
-def test_a_judge_looks_at_all_pairs_of_neighbours() -> None:
+def test_a_cost_is_over_all_pairs_of_neighbours() -> None:
     pool = pool_of(sphere((20, 3), 0.9, 0), 4)
     nodes = scattered(6, 3, 1)
-    ordered = nodes[decoding.ranked(nodes)]
+    ordered = nodes[decoding.norm_order(nodes)]
     parents = decoding.parents(ordered).parent[:, 0].tolist()
     chosen = decoding.choices(pool.points, ordered).parent[:, 0].tolist()
     pairs = [(point, int(near)) for point in range(20) for near in pool.near[point]]
-    found = PoolJudge(pool, np.random.default_rng(0))
+    found = PoolTreeCost(pool, np.random.default_rng(0))
     assert found.n_pairs == 80
-    assert found.cost(nodes) == pytest.approx(literal.cost(parents, chosen, pairs, 20))
-    assert found.cost(nodes[torch.randperm(6)]) == found.cost(nodes)
+    assert found.of(nodes) == pytest.approx(equations.cost(parents, chosen, pairs, 20))
+    assert found.of(nodes[torch.randperm(6)]) == found.of(nodes)
 
 
 def test_one_node_costs_everything_and_none_for_each_pair_little() -> None:
     points = sphere((6, 2), 0.9, 0)
-    judge = PoolJudge(pool_of(points, 1), np.random.default_rng(0))
-    assert judge.cost(torch.zeros(1, 2)) == 1.0
+    tree_cost = PoolTreeCost(pool_of(points, 1), np.random.default_rng(0))
+    assert tree_cost.of(torch.zeros(1, 2)) == 1.0
     # Nodes at the points: each pair of neighbours is apart from what does not lie between.
-    assert judge.cost(torch.cat([torch.zeros(1, 2), 0.8 * points.float()])) < 1.0
+    assert tree_cost.of(torch.cat([torch.zeros(1, 2), 0.8 * points.float()])) < 1.0
 
 
 def test_a_sample_comes_near_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = pool_of(sphere((2000, 3), 0.9, 0), 5)
     nodes = scattered(30, 3, 1)
-    whole = PoolJudge(pool, np.random.default_rng(0)).cost(nodes)
-    for name, value in (("WHOLE", 100), ("_OTHERS", 800), ("_PAIRS", 400)):
-        monkeypatch.setattr(tree_cost, name, value)
-    sampled = [PoolJudge(pool, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    whole = PoolTreeCost(pool, np.random.default_rng(0)).of(nodes)
+    for name, value in (("WHOLE", 100), ("_N_COUNTED", 800), ("_N_PAIRED", 400)):
+        monkeypatch.setattr(module, name, value)
+    sampled = [PoolTreeCost(pool, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert sampled[0].n_pairs == 2000
-    costs = [one.cost(nodes) for one in sampled]
+    costs = [one.of(nodes) for one in sampled]
     assert costs[0] == costs[1] != costs[2]
     assert np.mean(costs) == pytest.approx(whole, rel=0.1)

@@ -11,20 +11,20 @@ import pytest
 from models.errors import UsageError
 from models.methods.hyperbolic.ball import pools
 from models.methods.hyperbolic.ball.pools import Pools, most_points
-from models.methods.hyperbolic.ball.scaling import measured
-from models.methods.hyperbolic.ball.triples import Sampled, triples
+from models.methods.hyperbolic.ball.scaling import measure_scaling
+from models.methods.hyperbolic.ball.triples import PoolTriples, draw_triples
 from models.progress import silent
 from models.rows import ArrayRows
 
 
 def pools_of(values: np.ndarray, n_neighbors: int = 3) -> Pools:
     rows = ArrayRows(values)
-    return Pools(rows, measured(rows, "largest", 0.9, silent), n_neighbors, "cpu")
+    return Pools(rows, measure_scaling(rows, "largest", 0.9, silent), n_neighbors, "cpu")
 
 
 def test_triples_are_a_point_a_neighbour_and_any_other() -> None:
     near = np.array([[1, 2], [0, 3], [3, 0], [2, 1], [2, 3]], dtype=np.int32)
-    one, other, third = triples(near, 20_000, np.random.default_rng(0))
+    one, other, third = draw_triples(near, 20_000, np.random.default_rng(0))
     assert ((one != other) & (one != third) & (other != third)).all()
     pairs = {(i, j) for i in range(5) for j in near[i].tolist()}
     counts = dict.fromkeys(pairs, 0)
@@ -71,7 +71,7 @@ def test_pools_of_a_mapped_file_are_stretches_of_it(
     assert (one.points == same.points).all()
     assert (one.near == same.near).all()
     assert not (one.points == other.points).all()
-    scaled = measured(ArrayRows(values), "largest", 0.9, silent).apply(values)
+    scaled = measure_scaling(ArrayRows(values), "largest", 0.9, silent).apply(values)
     rows = {row.tobytes(): number for number, row in enumerate(scaled)}
     numbers = [rows[row.tobytes()] for row in one.points.numpy()]
     assert len(numbers) == len(set(numbers)) == 100
@@ -101,18 +101,18 @@ def test_rounds_draw_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pools, "MOST_POINTS", 50)
     values = np.random.default_rng(0).normal(size=(300, 3))
 
-    def leaves() -> Sampled:
+    def source() -> PoolTriples:
         several = pools_of(values)
-        return Sampled(several, several.draw(np.random.default_rng(9), 1, silent), 7, 2, 5, 1)
+        return PoolTriples(several, several.draw(np.random.default_rng(9), 1, silent), 7, 2, 5, 1)
 
-    one, other = leaves(), leaves()
+    one, other = source(), source()
     drawn = []
     for number in range(5):
-        one.begin(number, silent)
+        one.begin_round(number, silent)
         drawn = [one.draw() for _ in range(3)]
-    other.begin(4, silent)
+    other.begin_round(4, silent)
     again = [other.draw() for _ in range(3)]
     assert drawn[0].shape == (3, 7, 3)
     assert all((a == b).all() for a, b in zip(drawn, again, strict=True))
-    other.begin(2, silent)
+    other.begin_round(2, silent)
     assert not (other.draw() == drawn[0]).all()

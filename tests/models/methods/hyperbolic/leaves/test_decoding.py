@@ -8,7 +8,7 @@ import torch
 
 from models.methods.hyperbolic.leaves import decoding
 from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
-from models.methods.hyperbolic.leaves.decoding import Decoded, decode
+from models.methods.hyperbolic.leaves.decoding import DecodedTree, decode
 
 SPHERE = Sphere(7.6)
 
@@ -33,7 +33,7 @@ def naive(directions: np.ndarray) -> list[tuple[frozenset[int], float]]:
     return made
 
 
-def groups(found: Decoded) -> list[frozenset[int]]:
+def groups(found: DecodedTree) -> list[frozenset[int]]:
     n_points = len(found.merges) + 1
     under = [frozenset([point]) for point in range(n_points)]
     for one, other in found.merges:
@@ -85,7 +85,7 @@ def test_leaves_at_one_place_merge_first_at_height_0(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_along_a_graph_of_many_it_is_the_same_and_said(
+def test_along_a_graph_of_many_it_is_the_same_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, twice: bool
 ) -> None:
     directions = scattered(60, 3)

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
-from models.methods.hyperbolic.leaves.objective import drawn, relaxed
+from models.methods.hyperbolic.leaves.objective import relaxed_cost
+from models.methods.hyperbolic.leaves.triples import draw_triples
 
 
 def literal(
@@ -32,7 +33,7 @@ def some(n_points: int = 9, dimension: int = 2, n_triples: int = 25) -> tuple[to
     rng = np.random.default_rng(dimension)
     directions = rng.normal(size=(n_points, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    triples = drawn(n_points, n_triples, 0, torch.Generator().manual_seed(1))
+    triples = draw_triples(n_points, n_triples, 0, torch.Generator().manual_seed(1))
     similarity = rng.random((3, n_triples))
     return torch.from_numpy(directions), triples, torch.from_numpy(similarity)
 
@@ -42,7 +43,7 @@ def some(n_points: int = 9, dimension: int = 2, n_triples: int = 25) -> tuple[to
 def test_the_loss_is_its_definition(dimension: int, radius: float, temperature: float) -> None:
     directions, triples, similarity = some(dimension=dimension)
     sphere = Sphere(radius)
-    found, _ = relaxed(directions, triples, similarity, sphere, temperature)
+    found, _ = relaxed_cost(directions, triples, similarity, sphere, temperature)
     leaves = sphere.norm * directions.numpy()
     wanted = literal(leaves, triples.numpy(), similarity.numpy(), temperature)
     assert float(found) == pytest.approx(wanted, abs=1e-6)
@@ -55,9 +56,9 @@ def test_the_gradient_is_that_of_the_loss(
 ) -> None:
     directions, triples, similarity = some(dimension=dimension)
     sphere = Sphere(radius)
-    _, gradient = relaxed(directions, triples, similarity, sphere, temperature)
+    _, gradient = relaxed_cost(directions, triples, similarity, sphere, temperature)
     at = directions.clone().requires_grad_()
-    loss, _ = relaxed(at, triples, similarity, sphere, temperature)
+    loss, _ = relaxed_cost(at, triples, similarity, sphere, temperature)
     (own,) = torch.autograd.grad(loss, at)
     torch.testing.assert_close(gradient, own)
     # And along the sphere by differences of the definition.
@@ -81,17 +82,19 @@ def test_cold_it_is_what_the_tree_pays() -> None:
     directions /= directions.norm(dim=1, keepdim=True)
     similarity = torch.tensor([[0.7], [0.2], [0.1]]).double()
     triple = torch.tensor([[0], [1], [2]])
-    found, _ = relaxed(directions, triple, similarity, Sphere(7.6), 1e-3)
+    found, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e-3)
     assert float(found) == pytest.approx(0.3)
     # Hot, it does not know which pair is first.
-    found, _ = relaxed(directions, triple, similarity, Sphere(7.6), 1e6)
+    found, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e6)
     assert float(found) == pytest.approx(2 / 3)
 
 
 def test_leaves_at_one_place_and_opposite_have_finite_gradients() -> None:
     directions = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).double()
     similarity = torch.tensor([[0.7], [0.2], [0.1]]).double()
-    _, gradient = relaxed(directions, torch.tensor([[0], [1], [2]]), similarity, Sphere(7.6), 0.05)
+    _, gradient = relaxed_cost(
+        directions, torch.tensor([[0], [1], [2]]), similarity, Sphere(7.6), 0.05
+    )
     along = gradient - (gradient * directions).sum(dim=1, keepdim=True) * directions
     assert along.isfinite().all()
     assert along.abs().max() < 1e-6

@@ -1,4 +1,4 @@
-"""Similarities against their definitions, and the order that hangs on values alone."""
+"""Similarities against their definitions, and the order that depends on values alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 from models.errors import UsageError
 from models.methods.hyperbolic.leaves import similarity as module
 from models.methods.hyperbolic.leaves.similarity import (
-    OfFeatures,
-    OfMatrix,
+    FeatureSimilarity,
+    MatrixSimilarity,
     canonical,
     require_symmetric,
 )
@@ -35,7 +35,7 @@ def literal(affinity: str, gamma: float | None) -> np.ndarray:
 def test_features_have_the_similarities_of_the_definition(
     affinity: module.Affinity, gamma: float | None, kind: type
 ) -> None:
-    found = OfFeatures(FEATURES.astype(kind), affinity, gamma)
+    found = FeatureSimilarity(FEATURES.astype(kind), affinity, gamma)
     matrix = literal(affinity, gamma)[np.ix_(found.order, found.order)]
     i, j, k = TRIPLES.numpy()
     wanted = np.stack([matrix[i, j], matrix[i, k], matrix[j, k]])
@@ -46,7 +46,7 @@ def test_features_have_the_similarities_of_the_definition(
 def test_they_are_those_that_costs_are_measured_with() -> None:
     one, other = np.arange(6), np.arange(6, 12)
     for affinity, pairs in (("cosine", Cosine(FEATURES)), ("rbf", Gaussian(FEATURES))):
-        found = OfFeatures(FEATURES, affinity, None)
+        found = FeatureSimilarity(FEATURES, affinity, None)
         wanted = pairs.at(found.order[one], found.order[other])
         assert found.at(one, other) == pytest.approx(wanted, abs=1e-6)
 
@@ -54,7 +54,7 @@ def test_they_are_those_that_costs_are_measured_with() -> None:
 def test_a_matrix_is_read_as_the_mean_of_its_halves() -> None:
     matrix = literal("cosine", None)
     matrix[2, 5] += 2e-9
-    found = OfMatrix(matrix)
+    found = MatrixSimilarity(matrix)
     row = np.argsort(found.order)
     triple = torch.from_numpy(row[np.array([[2], [5], [7]])])
     wanted = [(matrix[2, 5] + matrix[5, 2]) / 2, matrix[2, 7], matrix[5, 7]]
@@ -66,14 +66,14 @@ def test_near_points_keep_their_digits() -> None:
     rows = np.ones((3, 50))
     rows[1, 0] += 1e-3
     rows[2, 0] += 2e-3
-    found = OfFeatures(rows, "cosine", None)
+    found = FeatureSimilarity(rows, "cosine", None)
     apart = 1 - found.at(np.array([0, 0, 1]), np.array([1, 2, 2]))
     exact = cdist(rows, rows, "cosine")[np.ix_(found.order, found.order)] / 2
     assert apart == pytest.approx(exact[[0, 0, 1], [1, 2, 2]], rel=1e-3)
 
 
 @pytest.mark.parametrize("square", [False, True])
-def test_the_order_hangs_on_values_alone(square: bool) -> None:
+def test_the_order_depends_on_values_alone(square: bool) -> None:
     values = literal("rbf", None) if square else FEATURES
     shuffle = np.random.default_rng(0).permutation(12)
     other = values[np.ix_(shuffle, shuffle)] if square else values[shuffle]

@@ -10,14 +10,16 @@ import torch
 
 from models.device import computing
 from models.method import Alone, Checkpoint, Run
+from models.methods.hyperbolic.leaves import effort as effort_module
 from models.methods.hyperbolic.leaves import training
-from models.methods.hyperbolic.leaves.similarity import OfFeatures
-from models.methods.hyperbolic.leaves.training import Effort, Kept, Moving, train
-from models.methods.hyperbolic.leaves.tree_cost import Judge
+from models.methods.hyperbolic.leaves.effort import LeafEffort
+from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity
+from models.methods.hyperbolic.leaves.training import BestLeaves, LeafRun, train
+from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.progress import silent
-from tests.models.methods.hyperbolic.ball.test_training import Kept as Saved
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
-EFFORT = Effort(
+EFFORT = LeafEffort(
     dimension=2,
     n_init=2,
     max_iter=60,
@@ -30,24 +32,24 @@ EFFORT = Effort(
     max_norm=0.99,
 )
 _rng = np.random.default_rng(0)
-SIMILARITY = OfFeatures(
+SIMILARITY = FeatureSimilarity(
     10 * np.eye(4)[np.arange(40) % 4] + _rng.normal(size=(40, 4)), "cosine", None
 )
-JUDGE = Judge(SIMILARITY, _rng)
+TREE_COST = DasguptaCost(SIMILARITY, _rng)
 
 
-def trained(effort: Effort = EFFORT, checkpoint: Checkpoint | None = None) -> Kept:
+def trained(effort: LeafEffort = EFFORT, checkpoint: Checkpoint | None = None) -> BestLeaves:
     run = Run(_rng, silent, 1, Alone(lambda piece: {}), checkpoint or Checkpoint())
     with computing(1):
-        return train(SIMILARITY, JUDGE, effort, 7, run)
+        return train(SIMILARITY, TREE_COST, effort, 7, run)
 
 
 def test_the_sphere_grows_and_the_temperature_falls() -> None:
     norms = [EFFORT.sphere(step).norm for step in range(61)]
     assert (np.diff(norms[:43]) > 0).all()
-    assert norms[0] == pytest.approx(np.tanh(training.START / 2))
+    assert norms[0] == pytest.approx(np.tanh(effort_module.START / 2))
     assert norms[42:] == pytest.approx([0.99] * 19)
-    heats = [EFFORT.heat(step) for step in range(61)]
+    heats = [EFFORT.temperature_at(step) for step in range(61)]
     assert (heats[0], heats[60]) == pytest.approx((0.05, 0.01))
     assert np.diff(np.log(heats)) == pytest.approx(np.log(0.2) / 60)
     assert replace(EFFORT, max_norm=0.02).sphere(0).norm == pytest.approx(0.02)
@@ -55,7 +57,7 @@ def test_the_sphere_grows_and_the_temperature_falls() -> None:
 
 def test_a_round_keeps_leaves_on_the_sphere_and_lowers_the_objective() -> None:
     with computing(1):
-        moving = Moving(40, replace(EFFORT, max_iter=200), 7, 0)
+        moving = LeafRun(40, replace(EFFORT, max_iter=200), 7, 0)
         objectives = [moving.round(SIMILARITY, silent) for _ in range(12)]
     assert moving.n_steps == 120
     assert moving.directions.norm(dim=1).numpy() == pytest.approx(1.0)
@@ -65,7 +67,7 @@ def test_a_round_keeps_leaves_on_the_sphere_and_lowers_the_objective() -> None:
 def test_a_step_has_the_length_it_is_told() -> None:
     """The first step of Adam is of length one in every leaf, whatever the gradient's."""
     with computing(1):
-        moving = Moving(5, EFFORT, 7, 0)
+        moving = LeafRun(5, EFFORT, 7, 0)
         before = moving.directions.clone()
         gradient = torch.from_numpy(np.random.default_rng(1).normal(size=(5, 2)))
         moving._step(1e-9 * gradient, 1, 1e-3)
@@ -84,7 +86,7 @@ def test_the_best_tree_of_all_runs_is_kept() -> None:
     assert dict(kept.costs)[kept.step] == kept.cost
     assert [step for step, _ in kept.objectives] == [10, 20, 30, 40, 50, 60]
     decoded = training.tree_of(training.decode(kept.directions))
-    assert JUDGE.cost(decoded) == pytest.approx(kept.cost)
+    assert TREE_COST.of(decoded) == pytest.approx(kept.cost)
 
 
 def test_a_run_that_gets_no_better_ends_early() -> None:
@@ -99,11 +101,11 @@ def test_a_run_that_gets_no_better_ends_early() -> None:
 
 
 @pytest.mark.parametrize("at", [0, 3, 5, 8])
-def test_a_lost_fit_goes_on_and_ends_the_same(at: int) -> None:
-    saved = Saved()
+def test_a_lost_fit_continues_and_ends_the_same(at: int) -> None:
+    saved = RecordingCheckpoint()
     whole = trained(checkpoint=saved)
     assert len(saved.all) == 12
-    rest = Saved(saved.all[at])
+    rest = RecordingCheckpoint(saved.all[at])
     again = trained(checkpoint=rest)
     assert len(rest.all) == 11 - at
     assert (again.directions == whole.directions).all()

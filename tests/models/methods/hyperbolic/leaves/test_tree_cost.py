@@ -1,15 +1,19 @@
-"""The judge's cost against Dasgupta's, pair by pair."""
+"""The cost of trees against Dasgupta's, pair by pair."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from models.methods.hyperbolic.leaves import tree_cost
+from models.methods.hyperbolic.leaves import tree_cost as module
 from models.methods.hyperbolic.leaves.decoding import decode
-from models.methods.hyperbolic.leaves.similarity import OfFeatures, OfMatrix, Similarity
+from models.methods.hyperbolic.leaves.similarity import (
+    FeatureSimilarity,
+    MatrixSimilarity,
+    Similarity,
+)
 from models.methods.hyperbolic.leaves.training import tree_of
-from models.methods.hyperbolic.leaves.tree_cost import Judge
+from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.metrics.costs import dasgupta_cost
 from models.metrics.pairs import MatrixPairs
 from models.tree.tree import Tree
@@ -37,26 +41,28 @@ def literal(tree: Tree, similarity: Similarity) -> float:
 def similarities() -> list[Similarity]:
     matrix = 10 + np.cov(FEATURES)
     return [
-        OfFeatures(FEATURES, "cosine", None),
-        OfFeatures(FEATURES, "rbf", None),
-        OfMatrix(matrix),
+        FeatureSimilarity(FEATURES, "cosine", None),
+        FeatureSimilarity(FEATURES, "rbf", None),
+        MatrixSimilarity(matrix),
     ]
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_the_cost_is_its_definition(number: int) -> None:
     similarity = similarities()[number]
-    judge = Judge(similarity, np.random.default_rng(0))
-    assert judge.exact
-    assert judge.warnings == ()
-    assert judge.cost(some_tree()) == pytest.approx(literal(some_tree(), similarity), rel=1e-6)
+    tree_cost = DasguptaCost(similarity, np.random.default_rng(0))
+    assert tree_cost.exact
+    assert tree_cost.warnings == ()
+    assert tree_cost.of(some_tree()) == pytest.approx(literal(some_tree(), similarity), rel=1e-6)
 
 
 def test_it_is_that_of_the_metrics() -> None:
-    similarity = OfMatrix(np.cov(FEATURES))
+    similarity = MatrixSimilarity(np.cov(FEATURES))
     matrix = similarity.matrix[np.ix_(similarity.order, similarity.order)]
     wanted = dasgupta_cost(some_tree(), MatrixPairs(matrix)).value
-    assert Judge(similarity, np.random.default_rng(0)).cost(some_tree()) == pytest.approx(wanted)
+    assert DasguptaCost(similarity, np.random.default_rng(0)).of(some_tree()) == pytest.approx(
+        wanted
+    )
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -64,12 +70,14 @@ def test_of_many_points_a_sample_is_near_and_the_same_each_time(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     similarity = similarities()[number]
-    exact = [Judge(similarity, np.random.default_rng(0)).cost(some_tree(seed)) for seed in (0, 1)]
-    monkeypatch.setattr(tree_cost, "EXACT_POINTS", 10)
-    monkeypatch.setattr(tree_cost, "PASSES", 0)
-    judge = Judge(similarity, np.random.default_rng(0))
-    assert not judge.exact
-    assert "sample of 262,144 pairs" in judge.warnings[0]
-    found = [judge.cost(some_tree(seed)) for seed in (0, 1)]
+    exact = [
+        DasguptaCost(similarity, np.random.default_rng(0)).of(some_tree(seed)) for seed in (0, 1)
+    ]
+    monkeypatch.setattr(module, "EXACT_POINTS", 10)
+    monkeypatch.setattr(module, "PASSES", 0)
+    tree_cost = DasguptaCost(similarity, np.random.default_rng(0))
+    assert not tree_cost.exact
+    assert "sample of 262,144 pairs" in tree_cost.warnings[0]
+    found = [tree_cost.of(some_tree(seed)) for seed in (0, 1)]
     assert found == pytest.approx(exact, rel=0.02)
-    assert judge.cost(some_tree()) == found[0]
+    assert tree_cost.of(some_tree()) == found[0]

@@ -1,34 +1,21 @@
-"""GloVe: pairs, their loss, the passes, and words in the ball, against literal versions."""
+"""GloVe's loss, its passes, and words in the ball, against literal versions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from models.arrays import Arrays
 from models.errors import UsageError
 from models.method import Checkpoint
 from models.methods.hyperbolic.words.loops import sweep
-from models.methods.hyperbolic.words.pairs import Pairs, checked, pairs_of
-from models.methods.hyperbolic.words.vectors import Vectors, learned, loss, placed
+from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
+from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, learn_vectors, loss
 from models.progress import silent
+from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
+from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
 
 
-def some_counts(n_words: int, seed: int, density: float = 0.6) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    half = rng.exponential(60, size=(n_words, n_words)) * (rng.random((n_words, n_words)) < density)
-    half[np.arange(n_words), (np.arange(n_words) + 1) % n_words] += 1.0
-    return half + half.T
-
-
-def some_vectors(n_words: int, n_dimensions: int, seed: int) -> Vectors:
-    rng = np.random.default_rng(seed)
-    one, other = rng.normal(size=(2, n_words, n_dimensions))
-    return Vectors(one, other, *rng.normal(size=(2, n_words)))
-
-
-def literal_loss(counts: np.ndarray, vectors: Vectors, x_max: float, exponent: float) -> float:
+def literal_loss(counts: np.ndarray, vectors: WordVectors, x_max: float, exponent: float) -> float:
     """Eq. 8 word by word, over the number of pairs."""
     total, n_pairs = 0.0, 0
     for i in range(len(counts)):
@@ -42,10 +29,10 @@ def literal_loss(counts: np.ndarray, vectors: Vectors, x_max: float, exponent: f
     return total / n_pairs
 
 
-def in_order(vectors: Vectors, pairs: Pairs) -> Vectors:
+def in_order(vectors: WordVectors, pairs: WordPairs) -> WordVectors:
     """Vectors of words as given, in the order of the pairs."""
     at = pairs.order
-    return Vectors(
+    return WordVectors(
         vectors.words[at], vectors.contexts[at], vectors.bias[at], vectors.context_bias[at]
     )
 
@@ -60,17 +47,6 @@ def test_the_loss_is_that_of_the_paper(x_max: float, exponent: float) -> None:
     assert loss(pairs, in_order(vectors, pairs), block=7) == pytest.approx(
         loss(pairs, in_order(vectors, pairs)), rel=1e-12
     )
-
-
-def test_pairs_hang_on_no_order_of_words() -> None:
-    counts = some_counts(12, 3)
-    order = np.random.default_rng(0).permutation(12)
-    one = pairs_of(checked(counts, "graph"), 100.0, 0.75)
-    other = pairs_of(checked(counts[np.ix_(order, order)], "graph"), 100.0, 0.75)
-    assert (one.order == order[other.order]).all()
-    for name in ("row", "column", "log_count", "weight"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert (np.diff(counts.sum(axis=1)[one.order]) <= 0).all()
 
 
 def test_a_pass_is_adagrad_pair_by_pair() -> None:
@@ -107,7 +83,7 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
     w, c = rng.normal(size=(2, 2, 4))
 
     def value(w: np.ndarray, c: np.ndarray) -> float:
-        return 2 * loss(pairs, Vectors(w[:, :-1], c[:, :-1], w[:, -1], c[:, -1]))
+        return 2 * loss(pairs, WordVectors(w[:, :-1], c[:, :-1], w[:, -1], c[:, -1]))
 
     rate = 1e-9
     one, other = w.copy(), c.copy()
@@ -123,25 +99,13 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
             assert moved == pytest.approx(slope / 2, rel=1e-4, abs=1e-5)
 
 
-class Kept(Checkpoint):
-    def __init__(self, last: Arrays | None = None) -> None:
-        self.last = last
-        self.all: list[Arrays] = []
-
-    def load(self) -> Arrays | None:
-        return self.last
-
-    def save(self, state: Arrays) -> None:
-        self.all.append({name: array.copy() for name, array in state.items()})
-
-
 def test_passes_lower_the_loss_and_go_on_from_a_checkpoint() -> None:
     pairs = pairs_of(checked(some_counts(20, 0), "graph"), 100.0, 0.75)
-    kept = Kept()
-    whole = learned(pairs, 8, 30, 0.05, 5, kept, silent)
+    kept = RecordingCheckpoint()
+    whole = learn_vectors(pairs, 8, 30, 0.05, 5, kept, silent)
     assert whole.losses[-1] < whole.losses[0] / 10
     assert loss(pairs, whole) < whole.losses[-1]
-    again = learned(pairs, 8, 30, 0.05, 5, Kept(kept.all[11]), silent)
+    again = learn_vectors(pairs, 8, 30, 0.05, 5, RecordingCheckpoint(kept.all[11]), silent)
     assert again.losses == whole.losses
     for name in ("words", "contexts", "bias", "context_bias"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
@@ -153,68 +117,28 @@ def test_products_of_low_rank_are_found() -> None:
     true = rng.normal(size=(30, 3))
     counts = np.exp(true @ true.T / 2 + 3)
     pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
-    assert learned(pairs, 6, 400, 0.05, 0, Checkpoint(), silent).losses[-1] < 1e-3
+    assert learn_vectors(pairs, 6, 400, 0.05, 0, Checkpoint(), silent).losses[-1] < 1e-3
 
 
 def test_steps_too_long_are_refused() -> None:
     pairs = pairs_of(checked(some_counts(8, 0), "graph"), 100.0, 0.75)
     with pytest.raises(UsageError, match="Lower 'vector_learning_rate'") as caught:
-        learned(pairs, 8, 50, 100.0, 0, Checkpoint(), silent)
+        learn_vectors(pairs, 8, 50, 100.0, 0, Checkpoint(), silent)
     assert caught.value.code == "diverged"
 
 
 def test_largest_changes_no_product_and_unit_puts_all_on_a_sphere() -> None:
     vectors = some_vectors(7, 4, 0)
 
-    def products(one: Vectors) -> np.ndarray:
+    def products(one: WordVectors) -> np.ndarray:
         return one.words @ one.contexts.T + one.bias[:, None] + one.context_bias
 
-    largest = placed(vectors, "largest", 0.9)
+    largest = into_ball(vectors, "largest", 0.9)
     np.testing.assert_allclose(products(largest), products(vectors), atol=1e-12)
     assert np.linalg.norm(largest.words, axis=1).max() == pytest.approx(0.9)
     np.testing.assert_allclose(largest.words.mean(axis=0), 0, atol=1e-12)
-    unit = placed(vectors, "unit", 0.9)
+    unit = into_ball(vectors, "unit", 0.9)
     np.testing.assert_allclose(np.linalg.norm(unit.words, axis=1), 0.9)
-    alike = Vectors(np.ones((3, 2)), np.ones((3, 2)), np.zeros(3), np.zeros(3))
-    assert (placed(alike, "unit", 0.9).words == 0).all()
-    assert (placed(alike, "largest", 0.9).words == 0).all()
-
-
-def refused(values: object) -> UsageError:
-    with pytest.raises(UsageError) as caught:
-        checked(values, "graph")
-    assert caught.value.where["role"] == "graph"
-    return caught.value
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_what_are_no_counts_is_named(make: type) -> None:
-    good = some_counts(5, 0, density=1.0)
-    assert refused(make(good[:4])).code == "wrong-shape"
-    bad = good.copy()
-    bad[1, 3] = bad[3, 1] = -2.0
-    error = refused(make(bad))
-    assert "-2 at row 1, column 3" in error.detail
-    bad = good.copy()
-    bad[2, 4] += 0.5
-    error = refused(make(bad))
-    assert error.code == "not-symmetric"
-    assert "row 2, column 4" in error.detail
-    bad = good.copy()
-    bad[2, 4] = 0.0
-    assert refused(make(bad)).code == "not-symmetric"
-    bad = good.copy()
-    bad[3] = bad[:, 3] = 0.0
-    error = refused(make(bad))
-    assert error.where["row"] == 3
-    bad = good.copy()
-    bad[0, 1] = bad[1, 0] = 1e31
-    assert "above 1e+30" in refused(make(bad)).detail
-    bad[0, 1] = np.nan
-    assert refused(make(bad)).code == "not-finite"
-
-
-def test_sums_in_another_order_are_still_symmetric() -> None:
-    counts = some_counts(5, 0)
-    counts[0, 1] *= 1 + 1e-12
-    assert checked(counts, "graph").nnz
+    alike = WordVectors(np.ones((3, 2)), np.ones((3, 2)), np.zeros(3), np.zeros(3))
+    assert (into_ball(alike, "unit", 0.9).words == 0).all()
+    assert (into_ball(alike, "largest", 0.9).words == 0).all()

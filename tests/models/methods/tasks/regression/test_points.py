@@ -7,15 +7,21 @@ import pytest
 import torch
 
 from models.methods.tasks.regression import points as module
-from models.methods.tasks.regression.points import Chart, Moves, Rows, TaskPoints, TreeOfTasks
+from models.methods.tasks.regression.points import (
+    Chart,
+    PointEffort,
+    TaskPoints,
+    TaskRows,
+    TaskTreeCost,
+)
 from models.progress import silent
 
 RNG = np.random.default_rng(0)
 N_TASKS, N_ROWS, N_COLUMNS = 5, 40, 3
-MOVES = Moves(sharing=4.0, learning_rate=0.01, batch_size=20, n_neighbors=2, max_norm=0.95)
+MOVES = PointEffort(sharing=4.0, learning_rate=0.01, batch_size=20, n_neighbors=2, max_norm=0.95)
 
 
-def made(outputs: int = 1, problem: str = "regression", still: bool = False) -> TaskPoints:
+def made(outputs: int = 1, problem: str = "regression", fixed: bool = False) -> TaskPoints:
     rng = np.random.default_rng(1)
     start = (0.2 * rng.normal(size=(N_TASKS, outputs * N_COLUMNS))).astype(np.float32)
     chart = Chart(rng.normal(size=(outputs, N_COLUMNS)), 0.5)
@@ -26,8 +32,8 @@ def made(outputs: int = 1, problem: str = "regression", still: bool = False) -> 
     task = np.sort(rng.integers(N_TASKS, size=N_ROWS))
     columns = rng.normal(size=(N_ROWS, N_COLUMNS))
     kind = "regression" if problem == "regression" else "classification"
-    rows = Rows(columns, targets, task, N_TASKS, kind, 0.3)  # type: ignore[arg-type]
-    leaves = TaskPoints(start, chart, rows, MOVES, 7, 1, still=still)
+    rows = TaskRows(columns, targets, task, N_TASKS, kind, 0.3)  # type: ignore[arg-type]
+    leaves = TaskPoints(start, chart, rows, MOVES, 7, 1, fixed=fixed)
     leaves.chart, leaves.rows = chart, rows  # type: ignore[attr-defined]
     return leaves
 
@@ -54,7 +60,7 @@ def literal(leaves: TaskPoints, points: np.ndarray) -> float:
 def test_the_loss_and_its_gradient_are_those_of_the_definition(outputs: int, problem: str) -> None:
     leaves = made(outputs, problem)
     with torch.enable_grad():
-        loss = leaves.problem()
+        loss = leaves.own_loss()
         assert loss is not None
         (gradient,) = torch.autograd.grad(loss, leaves.learned)
     at = leaves.moving.numpy().astype(np.float64)
@@ -67,10 +73,10 @@ def test_the_loss_and_its_gradient_are_those_of_the_definition(outputs: int, pro
 
 def test_of_many_rows_some_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     leaves = made()
-    whole = leaves.problem()
+    whole = leaves.own_loss()
     assert whole is not None
     monkeypatch.setattr(module, "MOST_ROWS", 10)
-    values = [leaves.problem().item() for _ in range(2000)]  # type: ignore[union-attr]
+    values = [leaves.own_loss().item() for _ in range(2000)]  # type: ignore[union-attr]
     assert np.mean(values) == pytest.approx(whole.item(), rel=0.05)
 
 
@@ -88,27 +94,27 @@ def test_triples_are_of_neighbours_and_follow_the_points() -> None:
     assert leaves.near.shape == (N_TASKS, 2)
     with torch.no_grad():
         leaves.moving[0] = leaves.moving[1] + 1e-4
-    leaves.begin(1, silent)
+    leaves.begin_round(1, silent)
     assert leaves.near[0, 0] == 1
     with torch.no_grad():
         leaves.moving[:] = leaves.moving[0].clone()
-    leaves.begin(2, silent)
+    leaves.begin_round(2, silent)
     assert (leaves.near[:, 0] != np.arange(N_TASKS)).all()
 
 
-def test_what_is_still_learns_nothing() -> None:
-    leaves = made(still=True)
+def test_what_is_fixed_learns_nothing() -> None:
+    leaves = made(fixed=True)
     assert not leaves.learned
-    assert leaves.problem() is None
+    assert leaves.own_loss() is None
     assert not leaves.draw().requires_grad
 
 
 def test_it_goes_on_from_a_checkpoint() -> None:
     def step(leaves: TaskPoints, number: int) -> None:
-        leaves.begin(number, silent)
+        leaves.begin_round(number, silent)
         for _ in range(3):
             with torch.enable_grad():
-                loss = leaves.problem()
+                loss = leaves.own_loss()
                 assert loss is not None
                 whole = loss + leaves.draw().square().sum()
                 gradient = torch.autograd.grad(whole, leaves.learned)
@@ -131,9 +137,9 @@ def test_a_tree_that_parts_neighbours_costs_more() -> None:
         leaves.moving[:] = torch.tensor(
             [[0.8, 0, 0], [0.8, 0.05, 0], [-0.8, 0, 0], [-0.8, 0.05, 0], [-0.8, 0, 0.05]]
         )
-    leaves.begin(0, silent)
-    judge = TreeOfTasks(leaves)
+    leaves.begin_round(0, silent)
+    tree_cost = TaskTreeCost(leaves)
     good = torch.tensor([[0.0, 0, 0], [0.6, 0, 0], [-0.6, 0, 0]])
     bad = torch.tensor([[0.0, 0, 0], [0, 0.1, 0], [0, -0.1, 0]])
-    assert judge.n_pairs == 10
-    assert judge.cost(good) < judge.cost(bad)
+    assert tree_cost.n_pairs == 10
+    assert tree_cost.of(good) < tree_cost.of(bad)

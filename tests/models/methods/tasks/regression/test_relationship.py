@@ -7,7 +7,7 @@ import pytest
 
 from models.arrays import Float, Int
 from models.methods.tasks.regression import relationship
-from models.methods.tasks.regression.relationship import Moments, related
+from models.methods.tasks.regression.relationship import TaskMoments, relate
 from models.progress import silent
 
 PENALTY, SHARING = 0.03, 0.2
@@ -60,11 +60,13 @@ def test_weights_given_the_covariance_solve_the_literal_system() -> None:
                 SHARING * inverse[t, s] * np.eye(d)
             )
     solved = np.linalg.solve(system, target).reshape(n_tasks, size)
-    moments = Moments.of(x, y, start)
-    weights, objective = relationship.weights_given(
-        moments, relationship._Rotated.of(moments), covariance, PENALTY, SHARING
+    moments = TaskMoments.of(x, y, start)
+    weights, objective = relationship.weights_for(
+        moments, relationship._MeanGram.of(moments), covariance, PENALTY, SHARING
     )
-    found = relationship.Related(weights, covariance, [], True).with_intercepts(moments)[:, 0]
+    found = relationship.TaskRelationship(weights, covariance, [], True).with_intercepts(moments)[
+        :, 0
+    ]
     np.testing.assert_allclose(found, solved, atol=1e-6)
     assert objective == pytest.approx(
         literal(x, y, start, weights, found[:, -1], covariance), rel=1e-9
@@ -85,10 +87,10 @@ def test_no_covariance_is_better_than_the_one_found() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_objective_never_rises(seed: int) -> None:
     x, y, start = rows(seed, (5, 2, 9, 4, 3))
-    found = related(Moments.of(x, y, start), PENALTY, SHARING, 200, 1e-6, silent)
+    found = relate(TaskMoments.of(x, y, start), PENALTY, SHARING, 200, 1e-6, silent)
     steps = np.diff(found.objectives)
     assert steps.max() <= 1e-9 * found.objectives[0]
-    assert found.ended
+    assert found.converged
     assert np.trace(found.covariance) == pytest.approx(1.0)
 
 
@@ -98,14 +100,14 @@ def test_two_tasks_that_are_one_are_found_to_be() -> None:
     w = rng.normal(size=4)
     sign = np.repeat([1.0, 1.0, -1.0], 30)
     y = sign * (x @ w) + 0.1 * rng.normal(size=90)
-    moments = Moments.of(x, y, np.array([0, 30, 60, 90]))
-    found = relationship.correlation(related(moments, 1e-3, 0.1, 100, 1e-6, silent).covariance)
+    moments = TaskMoments.of(x, y, np.array([0, 30, 60, 90]))
+    found = relationship.correlation(relate(moments, 1e-3, 0.1, 100, 1e-6, silent).covariance)
     assert found[0, 1] > 0.99
     assert found[0, 2] < -0.99
 
 
 def test_targets_that_are_all_level_leave_weights_of_0() -> None:
     x, y, start = rows()
-    found = related(Moments.of(x, 0 * y + 3.0, start), PENALTY, SHARING, 10, 1e-6, silent)
+    found = relate(TaskMoments.of(x, 0 * y + 3.0, start), PENALTY, SHARING, 10, 1e-6, silent)
     np.testing.assert_allclose(found.weights, 0.0, atol=1e-12)
     np.testing.assert_allclose(relationship.correlation(0 * found.covariance), np.eye(4))

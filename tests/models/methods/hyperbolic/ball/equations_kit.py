@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from models.methods.hyperbolic.ball.losses import Objective
+from models.methods.hyperbolic.ball.effort import BallObjective
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:
@@ -39,7 +39,7 @@ def of_score(y: float, form: str) -> float:
     return math.log1p(math.exp(y)) - math.log(2)
 
 
-def ranking(triples: np.ndarray, nodes: np.ndarray, objective: Objective) -> float:
+def ranking(triples: np.ndarray, nodes: np.ndarray, objective: BallObjective) -> float:
     """Eq. 12 to 15 without noise, the mean over triples (3, B, D)."""
     total = 0.0
     for i, j, k in zip(*triples, strict=True):
@@ -74,7 +74,7 @@ def cost(
     parents: list[int], chosen: list[int], pairs: list[tuple[int, int]], n_counted: int
 ) -> float:
     """The mean share of the first `n_counted` points under the common ancestor of each pair of
-    points; points that chose one node hang on a node of their own below it."""
+    points; points that chose one node have a node of their own below it."""
     # Nodes are ("n", number), points' own nodes ("p", number).
     above = {("n", child): ("n", over) for child, over in enumerate(parents) if over >= 0}
     above |= {("p", node): ("n", node) for node in set(chosen)}

@@ -1,4 +1,4 @@
-"""Regressors of tasks as a model, a tree over the tasks, and what both say of new rows.
+"""The result of a fit over tasks: a tree over the tasks, and regressors as a model that predicts.
 
 The points of the tree are the rows; each leaf is a task, with its rows.
 
@@ -16,22 +16,22 @@ from models.checks import require_width
 from models.data import Data, require_finite
 from models.method import Fitted, Model, Predictions
 from models.methods.tasks.regression import linear
-from models.methods.tasks.regression.inputs import said_of_tasks
-from models.methods.tasks.regression.linear import Scaling
+from models.methods.tasks.regression.inputs import task_warnings
+from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.table import Problem, Table, tasks_of
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 
-def linked(distances: Float, table: Table) -> Tree:
-    """By average linkage; distances (T, T), symmetric. O(T^2)."""
+def average_linkage(distances: Float, table: Table) -> Tree:
+    """The tree over tasks by average linkage; distances (T, T), symmetric. O(T^2)."""
     import fastcluster
     from scipy.spatial.distance import squareform
 
     condensed = squareform(distances, checks=False)
     merges = fastcluster.linkage(condensed, method="average")
-    # Rounding may leave a merge a little below one that it is made of.
+    # Rounding may put a merge a little below one of its parts.
     height = np.maximum.accumulate(merges[:, 2])
     return from_merges(
         merges[:, 0].astype(np.int64),
@@ -42,18 +42,18 @@ def linked(distances: Float, table: Table) -> Tree:
     )
 
 
-def apart(weights: Float) -> Float:
+def weight_distances(weights: Float) -> Float:
     """(T, T) Euclidean distances between the regressors."""
     from scipy.spatial.distance import pdist, squareform
 
-    found: Float = squareform(pdist(weights.reshape(len(weights), -1)))
-    return found
+    distances: Float = squareform(pdist(weights.reshape(len(weights), -1)))
+    return distances
 
 
-def served(
+def result(
     tree: Tree,
     weights: Float,
-    scaling: Scaling,
+    scaling: Standardization,
     table: Table,
     fitted: Table,
     out: Table,
@@ -63,17 +63,17 @@ def served(
     curves: Mapping[str, Sequence[tuple[int, float]]] | None = None,
     arrays: Arrays | None = None,
 ) -> Fitted:
-    """What a fit gives.
+    """The result of a fit, with the metrics of its regressors and the warnings of its tasks.
 
     tree : over all rows. weights : (T, O, Q). fitted, out : the rows of `table` that were fitted
-    to, and those kept out. arrays : of the model besides.
+    to, and those kept out. metrics, warnings, arrays : further ones, `arrays` of the model.
     """
-    told = dict(metrics)
+    metrics = dict(metrics)
     for part in (fitted, out):
         if len(part.row):
-            found = linear.scores(scaling.columns(part), part.task, weights)
-            own = part is fitted
-            told.update(linear.measured(found, scaling.targets(part), problem, fitted=own))
+            scores = linear.scores(scaling.columns(part), part.task, weights)
+            targets = scaling.targets(part)
+            metrics |= linear.accuracy(scores, targets, problem, fitted=part is fitted)
     coefficients, intercept = scaling.plain(weights)
     leaf_of_task = np.empty(table.n_tasks, dtype=np.int64)
     leaf_of_task[table.task] = tree.leaf_of_point[table.row]
@@ -88,14 +88,14 @@ def served(
             },
             facts={"problem": problem, "tasks": table.tasks, "classes": table.classes},
         ),
-        metrics=told,
+        metrics=metrics,
         curves=curves or {},
-        warnings=(*said_of_tasks(table, fitted), *warnings),
+        warnings=(*task_warnings(table, fitted), *warnings),
     )
 
 
 def place(model: Model, tree: Tree, data: Data) -> Predictions:
-    """Of each row the leaf of its task, certain, and as `value` what its regressor says.
+    """The leaf of each row's task, with probability 1, and its regressor's prediction as `value`.
 
     UsageError for another number of columns, values that are not finite, a task not known.
     """
@@ -107,8 +107,8 @@ def place(model: Model, tree: Tree, data: Data) -> Predictions:
     leaf = model.arrays["leaf_of_task"][task]
     weights = np.concatenate([coefficients, model.arrays["intercept"][:, :, None]], axis=2)
     columns = np.hstack([features.astype(np.float64), np.ones((len(features), 1))])
-    found = linear.scores(columns, task, weights)
+    scores = linear.scores(columns, task, weights)
     start, node = paths(tree, leaf)
     return Predictions(
-        leaf, start, node, np.ones(len(node)), linear.values_of(found, model.facts["classes"])
+        leaf, start, node, np.ones(len(node)), linear.values_of(scores, model.facts["classes"])
     )

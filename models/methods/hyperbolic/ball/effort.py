@@ -1,0 +1,90 @@
+"""How nodes of the ball are started and moved, as plain values: what a method's parameters come to.
+
+Cost: none; this module imports nothing heavy, so that a method's file may use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from models.device import Device
+
+ScoreForm = Literal["sigmoid", "softplus"]
+StructureForm = Literal["distance", "norms"]
+MaskForm = Literal["likeliest", "nearest"]
+Optimizer = Literal["sgd", "adam"]
+ScalingKind = Literal["unit", "largest", "none"]
+SeedDraw = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
+Placement = Literal["order", "midpoint"]
+
+
+@dataclass(frozen=True, slots=True)
+class BallObjective:
+    """The forms and constants of both objectives; `ball.losses` has the equations.
+
+    form : s of eq. 15. margin : between norms, in the dissimilarities of triples.
+    temperature : divides the dissimilarities of eq. 12 and 13.
+    noise : factor of the Gumbel noise, in units of the temperature; 0 for none.
+    mask : which node eq. 13 leaves out. structure, structure_margin : form and margin of eq. 17.
+    """
+
+    form: ScoreForm = "sigmoid"
+    margin: float = 0.0
+    temperature: float = 1.0
+    noise: float = 1.0
+    mask: MaskForm = "likeliest"
+    structure: StructureForm = "distance"
+    structure_margin: float = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class BallEffort:
+    """How nodes are moved.
+
+    max_iter : steps of the ranking objective, in rounds of `round_size`.
+    structure_every : number of those steps for each step of the child-parent objective; 0 for none.
+    keep : whether the nodes of the best round or of the last are the result.
+    """
+
+    max_iter: int
+    round_size: int
+    batch_size: int
+    learning_rate: float
+    optimizer: Optimizer
+    max_norm: float
+    structure_every: int
+    keep: Literal["best", "last"]
+    objective: BallObjective
+
+    @property
+    def n_rounds(self) -> int:
+        return -(-self.max_iter // self.round_size)
+
+
+@dataclass(frozen=True, slots=True)
+class SeedingEffort:
+    """How nodes start: the best of `n_init` draws of `n_nodes` nodes; `ball.seeding` has the rest.
+
+    point_norm : norm of seeds where `placement` is 'order'. max_norm : largest norm of a node.
+    """
+
+    n_nodes: int
+    n_init: int
+    draw: SeedDraw
+    placement: Placement
+    point_norm: float
+    max_norm: float
+
+
+@dataclass(frozen=True, slots=True)
+class GHHCEffort:
+    """A whole fit of `ghhc`: how features become points, how nodes start and how they are moved."""
+
+    scaling: ScalingKind
+    point_norm: float
+    n_neighbors: int
+    device: Device
+    n_processes: int
+    seeding: SeedingEffort
+    training: BallEffort

@@ -1,0 +1,37 @@
+"""A whole fit of `ghhc-glove` as plain values: what its parameters come to.
+
+Cost: none; this module imports nothing heavy, so that the method's file may use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from models.device import Device
+from models.methods.hyperbolic.ball.effort import BallEffort, SeedingEffort
+
+WordScaling = Literal["largest", "unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class GloveEffort:
+    """How vectors are learned, how words become points of the ball, and how nodes start and move.
+
+    x_max, exponent : of the weight of a pair of words. n_passes, vector_learning_rate : of vectors
+    without the tree. word_learning_rate, problem_weight : of words along with it.
+    """
+
+    x_max: float
+    exponent: float
+    n_dimensions: int
+    n_passes: int
+    vector_learning_rate: float
+    word_learning_rate: float
+    problem_weight: float
+    scaling: WordScaling
+    point_norm: float
+    n_neighbors: int
+    device: Device
+    seeding: SeedingEffort
+    training: BallEffort

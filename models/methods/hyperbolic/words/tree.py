@@ -1,0 +1,38 @@
+"""The tree with a leaf for each word, from nodes of the ball that words selected.
+
+Words that selected one node have a leaf each, below it; a word that alone selected a node is its
+leaf.
+
+Cost: O(M + V) for M nodes and V words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.arrays import Int, Single
+from models.methods.hyperbolic.ball.extraction import BallTree
+from models.methods.hyperbolic.ball.point_leaves import point_leaves
+from models.numerics import poincare
+from models.tree.build import from_parents
+from models.tree.tree import Tree
+
+
+def word_tree(ball_tree: BallTree, points: Single, names: list[str], place: Int) -> Tree:
+    """The tree whose points and leaves are the words.
+
+    points : (V, D), names : (V,) in the order of `ball_tree`. place : (V,) where in that order each
+    word of the result is.
+    """
+    tree = ball_tree.tree
+    norm = poincare.hyperbolic_norm(points.astype(np.float64))[:, 0]
+    leaves = point_leaves(ball_tree, norm)
+    leaves.columns["norm"][leaves.leaf] = norm
+    # If all words lie within a node it has a height of its own; no word there is further out.
+    furthest = max(float(norm.max()), float(tree.extra["norm"].max()))
+    n_new = int(leaves.shared.sum())
+    height = np.concatenate([furthest - tree.extra["norm"], np.zeros(n_new)])
+    height[leaves.leaf] = 0.0
+    name = np.full(len(leaves.parent), None, dtype=object)
+    name[leaves.leaf] = names
+    return from_parents(leaves.parent, height, name, leaves.leaf[place], extra=leaves.columns)
