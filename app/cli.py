@@ -141,9 +141,10 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _openapi(_: argparse.Namespace) -> int:
-    from app.openapi import text
+    from app import openapi
+    from app.main import documented_app
 
-    sys.stdout.write(text())
+    sys.stdout.write(openapi.text(documented_app()))
     return 0
 
 

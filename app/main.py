@@ -16,7 +16,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, Response
 
 from app import openapi
-from app import openapi as reference
 from app.http import problems
 from app.http.dependencies import Service
 from app.http.job_ends import Wakes
@@ -119,8 +118,16 @@ def create_app(
     openapi.install(app, settings.root_path)
     for router in ROUTERS:
         app.include_router(router)
-    _add_reference(app)
+    _add_docs(app)
     return app
+
+
+def documented_app() -> FastAPI:
+    """The application that the committed document describes, whatever the environment sets.
+
+    Nothing is connected to.
+    """
+    return create_app(Settings(root_path="", api_keys=(), api_keys_file=None, cors_origins=()))
 
 
 def _middleware(settings: Settings, figures: Figures) -> list[Middleware]:
@@ -139,12 +146,12 @@ def _middleware(settings: Settings, figures: Figures) -> list[Middleware]:
     ]
 
 
-def _add_reference(app: FastAPI) -> None:
+def _add_docs(app: FastAPI) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         return HTMLResponse(
-            reference.page(app.openapi()),
-            headers={"Content-Security-Policy": reference.POLICY},
+            openapi.page(app.openapi()),
+            headers={"Content-Security-Policy": openapi.POLICY},
         )
 
 
