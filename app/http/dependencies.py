@@ -9,8 +9,8 @@ from typing import Annotated
 from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPBearer
 from redis import Redis
-from starlette._utils import get_route_path
 
+from app.http.addresses import path_of
 from app.http.idempotency import Once
 from app.http.job_ends import Wakes
 from app.http.problems import not_found
@@ -85,7 +85,7 @@ async def _once(
         service.redis,
         service.settings.key_prefix,
         tenant,
-        f"{request.method} {get_route_path(request.scope)}",
+        f"{request.method} {path_of(request.scope)}",
         key,
         service.settings.idempotency_s,
     )

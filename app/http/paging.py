@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
-from starlette._utils import get_route_path
+
+from app.http.addresses import address, path_of
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items the page may have.")]
 Cursor = Annotated[
@@ -26,10 +27,5 @@ def link_next(request: Request, response: Response, cursor: str | None) -> None:
     if cursor is None:
         return
     query = request.url.include_query_params(cursor=cursor).query
-    path = address(request, get_route_path(request.scope))
+    path = address(request, path_of(request.scope))
     response.headers["Link"] = f'<{path}?{query}>; rel="next"'
-
-
-def address(request: Request, path: str) -> str:
-    """The address of something of ours for `Location`: its path behind the proxy's prefix."""
-    return f"{request.scope.get('root_path', '')}{path}"

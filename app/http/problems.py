@@ -14,11 +14,11 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
-from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from app.http.addresses import path_of
 from app.schemas.problems import ProblemBody
 from models.errors import UsageError
 from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError, problem
@@ -215,7 +215,7 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
 
 def _allowed(request: Request) -> str:
     """The methods of all routes with the first fitting path; the router names one route's only."""
-    path = get_route_path(request.scope)
+    path = path_of(request.scope)
     fitting = None
     found: set[str] = set()
     for route in iter_route_contexts(request.app.routes):

@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette._utils import get_route_path
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.http.addresses import path_of
 from app.http.problems import Refused, respond
 from app.settings import Settings
 
@@ -85,7 +85,7 @@ class Gate:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
-            state["tenant"] = self._admit(scope, get_route_path(scope))
+            state["tenant"] = self._admit(scope, path_of(scope))
         except Refused as refused:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
             await answer(scope, receive, send)

@@ -14,10 +14,10 @@ from fastapi import APIRouter, Header, Path, Request, Response
 
 from app.forms import tree
 from app.http import waiting
+from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.http.etags import answer, etag_of, matches
-from app.http.paging import address
 from app.http.problems import Refused, not_found, responses
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.schemas.jobs import NewJob

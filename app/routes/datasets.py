@@ -8,10 +8,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from app.http.addresses import address
 from app.http.contents import serve
 from app.http.dependencies import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.http.etags import answer
-from app.http.paging import LINK_HEADER, Cursor, Limit, address, link_next
+from app.http.paging import LINK_HEADER, Cursor, Limit, link_next
 from app.http.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
 from app.schemas.pages import Page

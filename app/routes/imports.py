@@ -9,9 +9,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.http import etags
+from app.http.addresses import address
 from app.http.bodies import read_bounded
 from app.http.dependencies import OnceDep, RequestId, ServiceDep, Tenant
-from app.http.paging import address
 from app.http.problems import Refused, responses
 from app.http.waiting import Prefer
 from app.schemas.jobs import JobBody

@@ -13,10 +13,10 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
+from app.http.addresses import address
 from app.http.bodies import StrictRoute, too_large
 from app.http.dependencies import OnceDep, RequestId, Service, ServiceDep, Tenant, UploadId
 from app.http.etags import answer
-from app.http.paging import address
 from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET

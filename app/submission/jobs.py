@@ -9,9 +9,9 @@ from fastapi import Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from app.http.addresses import address
 from app.http.dependencies import Service
 from app.http.etags import answer
-from app.http.paging import address
 from app.http.problems import Refused, field_errors
 from app.schemas.jobs import JobBody, NewJob, StepBody
 from app.submission.inputs import ids

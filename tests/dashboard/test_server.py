@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from app.http.security import new_key
 from app.main import create_app, documented_app
-from app.routes.dashboard import FOLDER, MEDIA_TYPES
+from app.routes.dashboard import FOLDER, MEDIA_TYPES, Files
 from app.settings import Settings
 
 PLAIN = {"Accept-Encoding": "identity"}
@@ -90,7 +90,7 @@ def test_text_is_packed_for_those_who_take_it(local: TestClient) -> None:
 def test_a_changed_file_is_read_again(
     local: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routes.dashboard.FOLDER", tmp_path)
+    monkeypatch.setattr("app.routes.dashboard.PAGE", Files(directory=tmp_path))
     (tmp_path / "a.js").write_text("1;")
     assert local.get("/dashboard/a.js").text == "1;"
     (tmp_path / "a.js").write_text("22;")
