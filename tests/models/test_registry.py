@@ -80,7 +80,9 @@ def test_a_doubled_id_is_refused(add: Add) -> None:
 
 def test_a_module_of_another_name_is_refused(add: Add) -> None:
     add("alpha", METHOD.format(name="Beta", id="beta"))
-    with pytest.raises(RuntimeError, match=r"'beta' lives in module models\.methods\.partitions\.alpha"):
+    with pytest.raises(
+        RuntimeError, match=r"'beta' lives in module models\.methods\.partitions\.alpha"
+    ):
         found()
 
 

@@ -34,6 +34,7 @@ import numpy.typing as npt
 from models.method import Arrays, Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree
+from workers.formats.table_writers import save_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,16 +43,10 @@ if TYPE_CHECKING:
 
 NODES = "nodes.arrow"
 
-_ROWS = 65_536
-
 
 def save_nodes(report: NodeReport, folder: Path) -> None:
     """Write the table of a report as an Arrow file."""
-    import pyarrow as pa
-
-    table = to_table(report)
-    with pa.OSFile(str(folder / NODES), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
-        out.write_table(table, max_chunksize=_ROWS)
+    save_arrow(to_table(report), folder / NODES)
 
 
 def to_table(report: NodeReport) -> pa.Table:
@@ -125,13 +120,10 @@ class Stage:
 
 def save_tree(tree: Tree, folder: Path) -> None:
     """Write the tree's two files into `folder`."""
-    import pyarrow as pa
-
     from models.tree.columns import to_table
 
-    table = to_table(tree)
-    with pa.OSFile(str(folder / TREE), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+    # One batch: whole columns are mapped back.
+    save_arrow(to_table(tree), folder / TREE, batch_rows=None)
     with (folder / LEAF_OF_POINT).open("wb") as file:
         # Given the file itself, numpy loses the reason why it cannot be written.
         np.save(SimpleNamespace(write=file.write), tree.leaf_of_point)
@@ -250,11 +242,7 @@ def save_predictions(predictions: Predictions, folder: Path) -> None:
             **{name: pa.array(column) for name, column in predictions.columns.items()},
         }
     )
-    with (
-        pa.OSFile(str(folder / PREDICTIONS), "wb") as sink,
-        pa.ipc.new_file(sink, table.schema) as writer,
-    ):
-        writer.write_table(table, max_chunksize=65_536)
+    save_arrow(table, folder / PREDICTIONS)
 
 
 def save_state(state: Arrays, folder: Path) -> None:
