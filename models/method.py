@@ -21,6 +21,7 @@ import numpy.typing as npt
 import psutil
 from pydantic import ConfigDict
 
+from models.cluster_paths import ClusterPaths
 from models.data import Data, doubled
 from models.errors import UsageError
 from models.parameters import Exact
@@ -362,6 +363,10 @@ class Method(ABC, Generic[P]):
                     code="wrong-input",
                     role=role,
                 )
+
+    def paths(self, model: Model) -> ClusterPaths | None:
+        """Hook: the paths of the model's clusters over time; None where they do not move."""
+        return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:
         """Hook: about how many bytes a fit takes beyond its inputs as they are stored.

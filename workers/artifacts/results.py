@@ -188,6 +188,34 @@ def load_model(path: Path) -> Kept:
     return Kept(stages, described["inputs"], _prepared(described, arrays))
 
 
+def map_first_stage(path: Path) -> Stage:
+    """The first step of a model. Its arrays are mapped, so a slice of one reads only itself."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    stage = json.loads(header.pop("__metadata__")[_FACTS])["stages"][0]
+    arrays = {
+        name: _mapped(path, 8 + length, entry)
+        for name, entry in header.items()
+        if name.startswith("0.")
+    }
+    return Stage(stage["method"], stage["params"], Model(_under("0.", arrays), stage["facts"]))
+
+
+_DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"} | {
+    f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
+}
+
+
+def _mapped(path: Path, start: int, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """An array of a safetensors file whose data begin at `start`."""
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+    if 0 in shape:
+        # Nothing cannot be mapped.
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", start + entry["data_offsets"][0], shape)
+
+
 def load_prepared(path: Path) -> tuple[Pipeline, ...]:
     """How the features were prepared for a model's fit; none of its other arrays is read."""
     from safetensors import safe_open
