@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPBearer
 from redis import Redis
+from starlette.convertors import Convertor, register_url_convertor
 
 from app.http.addresses import path_of
 from app.http.idempotency import Once
@@ -92,6 +93,21 @@ async def _once(
 
 
 OnceDep = Annotated[Once, Depends(_once)]
+
+
+class _Stem(Convertor[str]):
+    """`{tree_id:stem}`: a part of a path up to its first dot, so that a suffix may have dots."""
+
+    regex = "[^/.]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("stem", _Stem())
 
 _SUFFIX = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 

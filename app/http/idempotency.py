@@ -20,13 +20,14 @@ from redis import Redis
 from starlette.responses import Response
 
 from app.http.problems import Refused
+from app.http.streaming import WHOLE_BYTES
 from workers.errors import TransientError
 from workers.stores.redis.client import translated
 
 PENDING_S = 30.0
 """A reservation without an answer for so long belongs to a process that died."""
 
-LARGEST_ANSWER = 256 << 10
+LARGEST_ANSWER = WHOLE_BYTES
 """A longer answer is not kept; a repeat is answered from the thing itself."""
 
 KEPT_HEADERS = ("content-type", "location", "retry-after", "preference-applied", "etag", "link")

@@ -185,7 +185,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 def _template(scope: Scope) -> str:
     """The route's template, so that ids do not become labels."""
-    path: Any = getattr(scope.get("route"), "path", None)
+    path: Any = getattr(scope.get("route"), "path_format", None)
     return str(path) if path else "none"
 
 

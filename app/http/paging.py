@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Query, Request
 
 from app.http.addresses import address, path_of
 
@@ -22,10 +22,10 @@ LINK_HEADER: dict[str, Any] = {
 }
 
 
-def link_next(request: Request, response: Response, cursor: str | None) -> None:
-    """Put the address of the next page into the answer's `Link` header."""
+def next_link(request: Request, cursor: str | None) -> dict[str, str]:
+    """The `Link` header with the address of the next page; none on the last one."""
     if cursor is None:
-        return
+        return {}
     query = request.url.include_query_params(cursor=cursor).query
     path = address(request, path_of(request.scope))
-    response.headers["Link"] = f'<{path}?{query}>; rel="next"'
+    return {"Link": f'<{path}?{query}>; rel="next"'}

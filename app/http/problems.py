@@ -70,6 +70,10 @@ KINDS: dict[str, tuple[int, str, str]] = {
 }
 
 
+ANYWHERE = ("unauthenticated", "forbidden", "unavailable")
+"""The problems that every request for something stored may be answered with, for the document."""
+
+
 class Refused(HTTPException):
     """A request that is refused. `code` is one of `KINDS`; `members` go into the problem."""
 
@@ -222,8 +226,8 @@ def _allowed(request: Request) -> str:
         if not route.path or not route.methods:
             continue
         if fitting is None and compile_path(route.path)[0].match(path):
-            fitting = route.path
-        if route.path == fitting:
+            fitting = route.path_format
+        if route.path_format == fitting:
             found |= route.methods
     if "GET" in found and not path.endswith(ENDLESS):
         found.add("HEAD")

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Header, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from app.forms import tree
+from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.http.etags import answer, etag_of, matches
+from app.http.etags import answer, etag_of
 from app.http.problems import Refused, not_found, responses
-from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
+from app.http.streaming import Turn
+from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
 from app.submission.inputs import resolve
 from app.submission.jobs import REFUSALS, check_size, check_steps, find_method
 from workers.child.comparison import MEASURED_ON, Asked, Contender
 from workers.errors import TransientError
+from workers.formats.table_writers import csv_chunks, pieces_of_rows
 from workers.model import Record, new_id, now, sibling
 from workers.model import Request as JobRequest
 
@@ -95,33 +95,45 @@ async def create_comparison(
     return await once.answer(job_id, content, make, again)
 
 
-def _json(found: Comparison) -> Iterator[bytes]:
-    yield found.model_dump_json().encode()
+def _json(comparison: Comparison) -> Chunks:
+    yield comparison.model_dump_json().encode()
 
 
-def _csv(found: Comparison) -> Iterator[bytes]:
-    table = found.table or []
-    names = list(dict.fromkeys(name for row in table for name in row.metrics))
-    text = io.StringIO()
-    out = csv.writer(text)
-    head = ["row", "method", "params", "preprocess", "then", "seeds"]
-    for name in (*names, "seconds"):
-        head += [f"{name}_mean", f"{name}_std"]
-    out.writerow([*head, "best", "error"])
-    for number, row in enumerate(table):
-        then = None if row.then is None else row.then.model_dump()
-        line: list[Any] = [number, row.method, json.dumps(row.params)]
-        line += [json.dumps(row.preprocess), json.dumps(then), row.seeds]
-        for spread in (*(row.metrics.get(name) for name in names), row.seconds):
-            line += ["", ""] if spread is None else [spread.mean, spread.std]
-        best = " ".join(name for name, at in (found.best or {}).items() if at == number)
-        out.writerow([*line, best, "" if row.error is None else row.error["detail"]])
-    yield text.getvalue().encode()
+def _csv(comparison: Comparison) -> Chunks:
+    table = comparison.table or []
+    metrics = list(dict.fromkeys(name for row in table for name in row.metrics))
+    spreads = [f"{name}_{part}" for name in (*metrics, "seconds") for part in ("mean", "std")]
+    names = ["row", "method", "params", "preprocess", "then", "seeds", *spreads, "best", "error"]
+    rows = (_csv_row(comparison, number, row, metrics) for number, row in enumerate(table))
+    return csv_chunks(names, pieces_of_rows(rows))
 
 
-FORMS: tuple[tree.Form[Comparison], ...] = (
-    tree.Form("json", "application/json", _json),
-    tree.Form("csv", "text/csv", _csv),
+def _csv_row(
+    comparison: Comparison, number: int, row: Row, metrics: Sequence[str]
+) -> Sequence[Any]:
+    then = None if row.then is None else row.then.model_dump()
+    spreads = [row.metrics.get(name) for name in metrics] + [row.seconds]
+    best = " ".join(name for name, place in (comparison.best or {}).items() if place == number)
+    return [
+        number,
+        row.method,
+        json.dumps(row.params),
+        json.dumps(row.preprocess),
+        json.dumps(then),
+        row.seeds,
+        *(
+            value
+            for spread in spreads
+            for value in ((None, None) if spread is None else (spread.mean, spread.std))
+        ),
+        best,
+        None if row.error is None else row.error["detail"],
+    ]
+
+
+FORMS: tuple[Form[Comparison], ...] = (
+    Form("json", "application/json", _json),
+    Form("csv", "text/csv", _csv),
 )
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
@@ -142,30 +154,12 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(
-    "/{comparison_id}.{suffix}",
-    operation_id="get_comparison_as",
-    summary="One comparison in the form of a suffix",
-    response_class=Response,
-    responses=_DOCUMENTED,
-)
-async def get_comparison_as(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    comparison_id: ComparisonId,
-    suffix: Annotated[str, Path(description="json or csv.", examples=["csv"])],
-) -> Response:
-    """As without a suffix, the suffix saying which form."""
-    form = tree.by_suffix(suffix, FORMS)
-    return await _serve(request, service, tenant, comparison_id, form)
-
-
-@router.get(
+@mount(
+    router,
     "/{comparison_id}",
-    operation_id="get_comparison",
+    FORMS,
     summary="One comparison",
-    response_class=Response,
+    accepts="JSON or CSV.",
     responses=_DOCUMENTED,
 )
 async def get_comparison(
@@ -173,11 +167,13 @@ async def get_comparison(
     service: ServiceDep,
     tenant: Tenant,
     comparison_id: ComparisonId,
-    accept: Annotated[str | None, Header(description="JSON or CSV.")] = None,
+    form: Form[Comparison],
 ) -> Response:
     """Where it stands; the table when it has ended. In CSV a row for each run."""
-    form = tree.by_accept(accept, FORMS)
-    return await _serve(request, service, tenant, comparison_id, form)
+    comparison = Comparison.of(await _find(service, tenant, comparison_id))
+    etag = etag_of(b"".join(form.write(comparison)))
+    turn = Turn("look", waits=False)
+    return await respond(request, form, lambda: (comparison, {}), turn, etag=etag)
 
 
 @router.delete(
@@ -205,21 +201,6 @@ async def _find(service: Service, tenant: str, comparison_id: str) -> Record:
     if record is None or record.kind != "compare":
         raise not_found("comparison", comparison_id)
     return record
-
-
-async def _serve(
-    request: Request,
-    service: Service,
-    tenant: str,
-    comparison_id: str,
-    form: tree.Form[Comparison],
-) -> Response:
-    content = b"".join(form.write(Comparison.of(await _find(service, tenant, comparison_id))))
-    etag = etag_of(content)
-    headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "private, no-cache"}
-    if matches(request.headers.get("if-none-match"), etag):
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=form.media, headers=headers)
 
 
 async def _answer(

@@ -12,7 +12,7 @@ from app.http.addresses import address
 from app.http.contents import serve
 from app.http.dependencies import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.http.etags import answer
-from app.http.paging import LINK_HEADER, Cursor, Limit, link_next
+from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
 from app.schemas.pages import Page
@@ -137,7 +137,7 @@ async def list_datasets(
     found, following = await to_thread.run_sync(
         lambda: service.datasets.page(tenant, limit=limit, cursor=cursor, role=role)
     )
-    link_next(request, response, following)
+    response.headers.update(next_link(request, following))
     return Page(items=[DatasetBody.of(dataset) for dataset in found], next_cursor=following)
 
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
-from starlette.responses import StreamingResponse
 
-from app.forms import tree
-from app.http import etags, streaming
+from app.forms.form import Chunks, Form, by_accept, respond
+from app.forms.parts import json_object
+from app.forms.stored import record_of
+from app.http import etags
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
-from app.http.problems import Refused, not_found, responses
+from app.http.problems import ANYWHERE, Refused, not_found, responses
+from app.http.streaming import Turn
 from app.http.waiting import Prefer
-from app.routes.trees import ANYWHERE
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
 from app.schemas.jobs import JobBody
 from app.submission import tree_jobs
 from app.submission.inputs import resolve
 from workers import model
 from workers.artifacts.results import NODES
+from workers.formats.table_writers import arrow_chunks, csv_chunks, json_rows, pieces_of_arrow
 from workers.model import Record
 
 if TYPE_CHECKING:
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["trees"], route_class=StrictRoute)
 
 ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
-_AT_ONCE = 8_192
-"""Nodes written at a time; as many are a short answer."""
 
 
 @router.post(
@@ -61,7 +57,7 @@ async def evaluate_tree(
     single points, at as many clusters as there are distinct labels. The answer says which.
     With `per_node` it also says where a report on every node lies.
     """
-    record = await tree_jobs.tree_of(service, tenant, tree_id)
+    record = await record_of(service, tenant, tree_id)
     inputs = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
     job_id = model.new_id("job")
     content = await request.body()
@@ -116,36 +112,19 @@ def _evaluated(request: Request, done: Record | None, headers: dict[str, str]) -
     return etags.answer(request, found, headers=headers)
 
 
-def _json(table: pa.Table) -> Iterator[bytes]:
-    lead = b'{"items": ['
-    for start in range(0, table.num_rows, _AT_ONCE):
-        items = table.slice(start, _AT_ONCE).to_pylist()
-        yield lead + json.dumps(items, allow_nan=False)[1:-1].encode()
-        lead = b", "
-    yield b"]}\n"
+def _json(table: pa.Table) -> Chunks:
+    yield from json_object({"items": json_rows(table.column_names, pieces_of_arrow(table))})
+    yield b"\n"
 
 
-def _csv(table: pa.Table) -> Iterator[bytes]:
-    yield (",".join(table.column_names) + "\r\n").encode()
-    for start in range(0, table.num_rows, _AT_ONCE):
-        text = io.StringIO()
-        csv.writer(text).writerows(
-            [_field(value) for value in item.values()]
-            for item in table.slice(start, _AT_ONCE).to_pylist()
-        )
-        yield text.getvalue().encode()
+def _csv(table: pa.Table) -> Chunks:
+    return csv_chunks(table.column_names, pieces_of_arrow(table))
 
 
-def _field(value: Any) -> Any:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return tree.cell(value) if isinstance(value, str) else value
-
-
-FORMS: tuple[tree.Form[pa.Table], ...] = (
-    tree.Form("json", "application/json", _json),
-    tree.Form("arrow", "application/vnd.apache.arrow.file", tree.arrow_chunks),
-    tree.Form("csv", "text/csv", _csv),
+FORMS: tuple[Form[pa.Table], ...] = (
+    Form("json", "application/json", _json),
+    Form("arrow", "application/vnd.apache.arrow.file", arrow_chunks),
+    Form("csv", "text/csv", _csv),
 )
 
 
@@ -173,6 +152,7 @@ FORMS: tuple[tree.Form[pa.Table], ...] = (
     },
 )
 async def get_evaluated_nodes(
+    request: Request,
     service: ServiceDep,
     tenant: Tenant,
     job_id: JobId,
@@ -181,23 +161,17 @@ async def get_evaluated_nodes(
     """What an evaluation with `per_node` found of every node, once it has succeeded: purity,
     entropy, most frequent class, exemplars.
     """
-    form = tree.by_accept(accept, FORMS)
+    form = by_accept(accept, FORMS)
     record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "evaluate":
         raise not_found("job of an evaluation", job_id)
     if record.status != "succeeded":
         raise Refused("conflict", f"Job {job_id!r} is {record.status}; it has no report on nodes.")
 
-    def write() -> bytes | Iterator[bytes]:
-        table = _opened(service, tenant, job_id)
-        chunks = form.write(table)
-        return b"".join(chunks) if table.num_rows <= _AT_ONCE else chunks
+    def load() -> tuple[pa.Table, dict[str, str]]:
+        return _opened(service, tenant, job_id), {}
 
-    content = await streaming.in_turn(write, None)
-    headers = {"Vary": "Accept"}
-    if isinstance(content, bytes):
-        return Response(content, media_type=form.media, headers=headers)
-    return StreamingResponse(streaming.pieces(content), media_type=form.media, headers=headers)
+    return await respond(request, form, load, Turn("export", waits=False))
 
 
 def _opened(service: Service, tenant: str, job_id: str) -> pa.Table:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from app.forms.stored import record_of
 from app.http import etags
 from app.http.addresses import address
 from app.http.bodies import read_bounded
@@ -122,7 +123,7 @@ async def import_tree(
 
     async def imported(done_id: str, headers: dict[str, str]) -> Response:
         tree_id = model.sibling(done_id, "tr")
-        record = await tree_jobs.tree_of(service, tenant, tree_id)
+        record = await record_of(service, tenant, tree_id)
         location = {"Location": address(request, f"/v1/trees/{tree_id}"), **headers}
         return etags.answer(request, TreeSummary.of(record), status=201, headers=location)
 

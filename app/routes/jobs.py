@@ -15,7 +15,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.http.etags import answer
 from app.http.events import follow
-from app.http.paging import LINK_HEADER, Cursor, Limit, link_next
+from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.routes import webhooks
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
@@ -141,7 +141,7 @@ async def list_jobs(
             tenant, status=status, method=method, limit=limit, cursor=cursor
         )
     )
-    link_next(request, response, following)
+    response.headers.update(next_link(request, following))
     return Page(items=[JobBody.of(record) for record in found], next_cursor=following)
 
 

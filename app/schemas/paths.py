@@ -12,9 +12,9 @@ FIELDS = ("weight", "drift", "from_first", "gamma", "kappa", "features")
 
 
 def _known(text: str) -> str:
-    strange = [one for one in text.split(",") if one not in FIELDS]
-    if strange:
-        raise ValueError(f"there is no field {strange[0]!r}; there are {', '.join(FIELDS)}")
+    unknown = [field for field in text.split(",") if field not in FIELDS]
+    if unknown:
+        raise ValueError(f"there is no field {unknown[0]!r}; there are {', '.join(FIELDS)}")
     return text
 
 
@@ -58,13 +58,13 @@ class PathsQuery(BaseModel):
     title: str | None = Field(None, max_length=300, description="Pictures: a line above.")
 
     @property
-    def wanted(self) -> list[int] | None:
-        return None if self.clusters is None else [int(one) for one in self.clusters.split(",")]
+    def chosen_clusters(self) -> list[int] | None:
+        return None if self.clusters is None else list(map(int, self.clusters.split(",")))
 
     @property
-    def said(self) -> list[str]:
-        asked = set(self.fields.split(","))
-        return [one for one in FIELDS if one in asked]
+    def chosen_fields(self) -> list[str]:
+        named = set(self.fields.split(","))
+        return [field for field in FIELDS if field in named]
 
 
 class TellingFeature(BaseModel):

@@ -20,7 +20,6 @@ from app.http.idempotency import Once
 from app.http.problems import not_found, respond
 from app.submission.jobs import accepted
 from workers import model
-from workers.artifacts.trees import TreeRecord
 from workers.errors import TransientError
 from workers.model import Record
 
@@ -39,14 +38,6 @@ REFUSALS = (
     "full",
 )
 """The problems that work on a tree may be answered with, for the document."""
-
-
-async def tree_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
-    """Facts of the tree; 404 where there is none."""
-    record = await to_thread.run_sync(service.trees.record, tenant, tree_id)
-    if record is None:
-        raise not_found("tree", tree_id)
-    return record
 
 
 def asked(

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.forms import parts
 from app.forms import tree as forms
-from app.routes import predictions
+from app.http import streaming
+from app.routes import nodes, predictions, views
 from models.method import Predictions
 from tests.app.conftest import Working
 from workers.artifacts import results
@@ -22,14 +22,14 @@ from workers.artifacts import results
 CHAIN = 3000
 
 
-def placement(folder: Path, lengths: list[int]) -> predictions._Placement:
+def placement(folder: Path, lengths: list[int]) -> predictions.Placement:
     """Predictions whose paths have these lengths."""
     start = np.append(0, np.cumsum(lengths)).astype(np.int64)
     node = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0)
     share = 1.0 / (1.0 + node)
     leaf = np.array(lengths, np.int64) - 1
     results.save_predictions(Predictions(leaf, start, node.astype(np.int64), share), folder)
-    placed = predictions._Placement.at(folder / results.PREDICTIONS)
+    placed = predictions.Placement.at(folder / results.PREDICTIONS)
     # Whoever reads on is not disturbed.
     (folder / results.PREDICTIONS).unlink()
     return placed
@@ -43,7 +43,7 @@ def placement(folder: Path, lengths: list[int]) -> predictions._Placement:
 def test_predictions_in_pieces(
     tmp_path: Path, lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predictions, "_AT_ONCE", 1000)
+    monkeypatch.setattr(predictions, "PIECE_NODES", 1000)
     placed = placement(tmp_path, lengths)
     expected = [
         {
@@ -62,7 +62,7 @@ def test_predictions_in_pieces(
     assert [int(row[0]) for row in table[1:]] == list(range(len(lengths)))
     assert [int(row[1]) for row in table[1:]] == [length - 1 for length in lengths]
     assert table[-1][2].split() == [str(node) for node in range(lengths[-1])]
-    if sum(lengths) > 3 * predictions._AT_ONCE:
+    if sum(lengths) > 3 * predictions.PIECE_NODES:
         assert len(written["json"]) > 3
 
 
@@ -85,16 +85,6 @@ def test_npy_of_an_array_in_the_other_order() -> None:
     np.testing.assert_array_equal(back, array)
 
 
-def test_arrow_in_pieces() -> None:
-    table = pa.table({"a": np.arange(200_000)}).replace_schema_metadata({"kind": "x"})
-    chunks = list(forms.arrow_chunks(table))
-    assert len(chunks) > 2
-    with pa.ipc.open_file(b"".join(chunks)) as file:
-        back = file.read_all()
-    assert back.equals(table)
-    assert back.schema.metadata == {b"kind": b"x"}
-
-
 def chain(working: Working) -> str:
     """0 - 1 - 2 - ... - the only leaf."""
     nodes = [
@@ -108,8 +98,9 @@ def chain(working: Working) -> str:
 
 def test_looking_at_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
     # Small pieces: whatever comes in several is put together again.
-    for name, size in (("AT_ONCE", 1000), ("ITEMS", 7), ("IDS", 100)):
-        monkeypatch.setattr(parts, name, size)
+    monkeypatch.setattr(streaming, "WHOLE_BYTES", 1000)
+    for module, name, size in ((views.parts, "ITEMS", 7), (nodes, "IDS", 100)):
+        monkeypatch.setattr(module, name, size)
     tree = chain(working)
     whole = list(range(CHAIN))
     answer = working.client.get(f"{tree}/nodes/{CHAIN - 1}")
