@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
-from app.http.addresses import address
 from app.http.bodies import StrictRoute
-from app.http.dependencies import ComparisonId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.http.etags import answer, etag_of
+from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
+from app.http.etags import etag_of
 from app.http.problems import Refused, not_found, responses
 from app.http.streaming import Turn
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
 from app.submission.inputs import resolve
-from app.submission.jobs import REFUSALS, check_size, check_steps, find_method
+from app.submission.jobs import (
+    REFUSALS,
+    Draft,
+    Headers,
+    SubmissionDep,
+    presented,
+    submitted,
+)
+from app.submission.steps import check_size, check_steps, find_method, queue_of
 from workers.child.comparison import MEASURED_ON, Asked, Contender
-from workers.errors import TransientError
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
-from workers.model import Record, new_id, now, sibling
-from workers.model import Request as JobRequest
+from workers.model import Record, sibling
 
 router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute)
 
@@ -57,42 +61,23 @@ _LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "str
     },
 )
 async def create_comparison(
-    request: Request,
-    body: NewComparison,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
-    once: OnceDep,
-    prefer: waiting.Prefer = None,
+    body: NewComparison, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
     """Every run with every seed is fitted and measured, shared out to all workers; the table says
     mean, spread and time, and which run is best by each metric. Each run gets those of the inputs
     that its method takes. One that fails has its problem in the table; the others go on.
     """
-    job_id = new_id("job")
-    content = await request.body()
-    wait = waiting.seconds(prefer, service.settings.max_wait_s)
 
-    async def make() -> Response:
-        job = JobRequest(
-            id=job_id,
-            tenant=tenant,
-            kind="compare",
-            method="compare",
-            name=body.name,
-            created_at=now(),
-            request_id=request_id,
-            idempotency_key=once.scope,
-            body_sha256=None if once.key is None else sha256(content).hexdigest(),
-        )
-        record = await to_thread.run_sync(_submit, service, job, body)
-        return await _answer(request, service, record, wait)
+    def draft() -> Draft:
+        return _draft(submission.service, submission.tenant, body)
 
-    async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, earlier_id)
-        return None if earlier is None else await _answer(request, service, earlier, wait)
+    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
+        comparison = Comparison.of(record)
+        path = f"/v1/comparisons/{comparison.id}"
+        return presented(submission, comparison, path, status, headers)
 
-    return await once.answer(job_id, content, make, again)
+    content = await submission.request.body()
+    return await submitted("compare", submission, content, draft, present, prefer=prefer)
 
 
 def _json(comparison: Comparison) -> Chunks:
@@ -203,26 +188,8 @@ async def _find(service: Service, tenant: str, comparison_id: str) -> Record:
     return record
 
 
-async def _answer(
-    request: Request, service: Service, record: Record, wait: float | None
-) -> Response:
-    """201 with the comparison if it ends within `wait`, else 202."""
-    headers = {} if wait is None else waiting.applied(wait)
-    if wait is not None:
-        try:
-            record = await waiting.until_ended(service, record, wait) or record
-        except TransientError:
-            # It was accepted: that Redis went away meanwhile does not change the answer.
-            headers = {}
-    headers["Location"] = address(request, f"/v1/comparisons/{sibling(record.id, 'cmp')}")
-    if not (wait is not None and record.ended):
-        headers["Retry-After"] = str(service.settings.retry_after_s)
-    status = 201 if wait is not None and record.ended else 202
-    return answer(request, Comparison.of(record), status=status, headers=headers)
-
-
-def _submit(service: Service, job: JobRequest, body: NewComparison) -> Record:
-    """Check everything that can be checked now, then hand the job to the ledger."""
+def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
+    """The job, after everything that can be checked now. Raises Refused and UsageError."""
     from models.metrics.catalogue import METRICS
 
     truth = {role: getattr(body, role) for role in MEASURED_ON if getattr(body, role) is not None}
@@ -246,30 +213,29 @@ def _submit(service: Service, job: JobRequest, body: NewComparison) -> Record:
         raise Refused(
             "wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}]
         )
-    asked = Asked(
+    plan = Asked(
         runs=tuple(runs),
         seeds=body.seeds,
         metrics=tuple(body.metrics) if body.metrics else None,
         cut=None if body.cut is None else body.cut.model_dump(exclude_none=True),
     )
-    if len(asked.pieces()) > MOST_FITS:
+    n_fits = len(plan.pieces())
+    if n_fits > MOST_FITS:
         raise Refused(
             "invalid-request",
-            f"{len(asked.pieces())} fits are asked for; a comparison has at most {MOST_FITS}.",
+            f"{n_fits} fits are asked for; a comparison has at most {MOST_FITS}.",
         )
-    given = resolve(service, job.tenant, {**body.inputs, **truth})
-    for run in asked.runs:
-        check_size(service, run.method, run.params, run.preprocess, given.shapes)
-    steps = [step for run in asked.runs for step in run.plan(0).steps]
-    queues = {find_method(step.method).queue_for(step.params) for step in steps}
-    whole = job.model_copy(
-        update={
-            "queue": "gpu" if "gpu" in queues else "cpu",
-            "inputs": dict(given.refs),
-            "options": asked.model_dump(mode="json"),
-        }
-    )
-    return service.ledger.submit(whole, given.inline)
+    inputs = resolve(service, tenant, {**body.inputs, **truth})
+    for run in plan.runs:
+        check_size(service, run.method, run.params, run.preprocess, inputs.shapes)
+    fields = {
+        "method": "compare",
+        "name": body.name,
+        "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),
+        "inputs": inputs.refs,
+        "options": plan.model_dump(mode="json"),
+    }
+    return Draft(fields, inputs.inline)
 
 
 def _taken(method_id: str) -> set[str]:

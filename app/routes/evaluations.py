@@ -10,16 +10,17 @@ from fastapi import APIRouter, Header, Request, Response
 from app.forms.form import Chunks, Form, by_accept, respond
 from app.forms.parts import json_object
 from app.forms.stored import record_of
-from app.http import etags
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
+from app.http.etags import answer
 from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
 from app.schemas.jobs import JobBody
-from app.submission import tree_jobs
 from app.submission.inputs import resolve
+from app.submission.jobs import Draft, Headers, SubmissionDep
+from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
 from workers.artifacts.results import NODES
 from workers.formats.table_writers import arrow_chunks, csv_chunks, json_rows, pieces_of_arrow
@@ -40,58 +41,34 @@ ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
     response_model=Evaluation,
     responses={
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*tree_jobs.REFUSALS),
+        **responses(*REFUSALS),
     },
 )
 async def evaluate_tree(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
-    tree_id: TreeId,
-    body: EvaluationRequest,
-    once: OnceDep,
-    prefer: Prefer = None,
+    submission: SubmissionDep, tree_id: TreeId, body: EvaluationRequest, prefer: Prefer = None
 ) -> Response:
     """Flat metrics look at the clusters of `cut`; without one at the leaves, or, where leaves are
     single points, at as many clusters as there are distinct labels. The answer says which.
     With `per_node` it also says where a report on every node lies.
     """
+    service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
-    inputs = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
-    job_id = model.new_id("job")
-    content = await request.body()
+    values = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
 
-    async def make() -> Response:
-        given = await to_thread.run_sync(resolve, service, tenant, inputs)
+    def draft() -> Draft:
+        inputs = resolve(service, tenant, values)
         options: dict[str, Any] = {"tree": tree_id, **body.model_dump(include=_OPTIONS)}
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)
-        options["measured"] = await to_thread.run_sync(_measured, service, tenant, record.job)
-        asked_for = tree_jobs.asked(
-            "evaluate",
-            job_id,
-            tenant,
-            request_id,
-            once=once,
-            mark=content,
-            method=record.method,
-            inputs=given.refs,
-            options=options,
-        )
-        done, answer, headers = await tree_jobs.outcome(
-            request, service, asked_for, given.inline, prefer
-        )
-        return _evaluated(request, done, headers) if answer is None else answer
+        options["measured"] = _measured(service, tenant, record.job)
+        fields = {"method": record.method, "inputs": inputs.refs, "options": options}
+        return Draft(fields, inputs.inline)
 
-    async def again(made_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, made_id)
-        if earlier is None:
-            return None
-        done, answer = tree_jobs.settled(request, service, earlier)
-        return _evaluated(request, done, {}) if answer is None else answer
+    async def result(done: Record, headers: Headers) -> Response:
+        return _evaluated(submission.request, done, headers)
 
-    return await once.answer(job_id, content, make, again)
+    content = await submission.request.body()
+    return await result_of("evaluate", submission, content, draft, result, prefer=prefer)
 
 
 _OPTIONS = {"metrics", "kernel", "sample", "per_node", "n_exemplars", "seed"}
@@ -103,13 +80,12 @@ def _measured(service: Service, tenant: str, job_id: str | None) -> dict[str, fl
     return dict((fitted.result or {}).get("metrics") or {}) if fitted is not None else {}
 
 
-def _evaluated(request: Request, done: Record | None, headers: dict[str, str]) -> Response:
-    assert done is not None
+def _evaluated(request: Request, done: Record, headers: Headers) -> Response:
     assert done.result is not None
-    found = Evaluation.model_validate(done.result["evaluation"])
+    evaluation = Evaluation.model_validate(done.result["evaluation"])
     if "nodes" in done.result:
-        found.nodes = f"/v1/jobs/{done.id}/nodes"
-    return etags.answer(request, found, headers=headers)
+        evaluation.nodes = f"/v1/jobs/{done.id}/nodes"
+    return answer(request, evaluation, headers=headers)
 
 
 def _json(table: pa.Table) -> Chunks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
@@ -12,7 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.http import waiting
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.dependencies import JobId, OnceDep, Service, ServiceDep, Tenant
 from app.http.etags import answer
 from app.http.events import follow
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
@@ -23,16 +22,14 @@ from app.schemas.pages import Page
 from app.submission.inputs import resolve
 from app.submission.jobs import (
     REFUSALS,
-    accepted,
-    check_size,
-    check_steps,
-    check_webhook,
-    find_method,
-    job_address,
+    Draft,
+    Headers,
+    SubmissionDep,
+    presented_job,
+    submitted,
 )
-from workers.errors import TransientError
-from workers.model import Record, Step, new_id, now
-from workers.model import Request as JobRequest
+from app.submission.steps import check_size, check_steps, check_webhook, queue_of
+from workers.model import Record
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
@@ -74,42 +71,21 @@ _JOB = {"application/json": {"example": EXAMPLE}}
     callbacks=webhooks.callbacks.routes,
 )
 async def create_job(
-    request: Request,
-    body: NewJob,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
-    once: OnceDep,
-    prefer: waiting.Prefer = None,
+    body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
     """One run of one method, and with `then` of a second one on the logits it gives.
 
     An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
     """
-    job_id = new_id("job")
-    content = await request.body()
-    wait = waiting.seconds(prefer, service.settings.max_wait_s)
 
-    async def make() -> Response:
-        job = JobRequest(
-            id=job_id,
-            tenant=tenant,
-            kind="fit",
-            method=body.method,
-            name=body.name,
-            created_at=now(),
-            request_id=request_id,
-            idempotency_key=once.scope,
-            body_sha256=None if once.key is None else sha256(content).hexdigest(),
-        )
-        record = await to_thread.run_sync(_submit, service, job, body)
-        return await _answer(request, service, record, wait)
+    def draft() -> Draft:
+        return _draft(submission.service, submission.tenant, body)
 
-    async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, earlier_id)
-        return None if earlier is None else await _answer(request, service, earlier, wait)
+    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
+        return presented_job(submission, status, record, headers)
 
-    return await once.answer(job_id, content, make, again)
+    content = await submission.request.body()
+    return await submitted("fit", submission, content, draft, present, prefer=prefer)
 
 
 @router.get(
@@ -267,46 +243,23 @@ async def _find(service: Service, tenant: str, job_id: str) -> Record:
     return record
 
 
-def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
-    """Check everything that can be checked now, then hand the job to the ledger."""
+def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
+    """The job, after everything that can be checked now. Raises Refused and UsageError."""
     check_webhook(service, body.webhook)
     step, then = check_steps(body)
-    given = resolve(service, job.tenant, body.inputs)
-    preprocess = tuple(one.model_dump(mode="json") for one in body.preprocess)
-    check_size(service, step.method, step.params, preprocess, given.shapes)
-    whole = job.model_copy(
-        update={
-            "queue": _queue(step, *([] if then is None else [then])),
-            "inputs": dict(given.refs),
-            "params": step.params,
-            "preprocess": preprocess,
-            "name_by": body.name_by,
-            "support": None if body.support is None else body.support.model_dump(mode="json"),
-            "then": then,
-            "webhook": body.webhook,
-        }
-    )
-    return service.ledger.submit(whole, given.inline)
-
-
-def _queue(*steps: Step) -> Literal["cpu", "gpu"]:
-    """A job runs where a GPU is if one of its steps wants one."""
-    wanted = {find_method(one.method).queue_for(one.params) for one in steps}
-    return "gpu" if "gpu" in wanted else "cpu"
-
-
-async def _answer(
-    request: Request, service: Service, record: Record, wait: float | None
-) -> Response:
-    """201 with the job if it ends within `wait`, else 202."""
-    headers = {} if wait is None else waiting.applied(wait)
-    if wait is not None:
-        try:
-            record = await waiting.until_ended(service, record, wait) or record
-        except TransientError:
-            # It was accepted: that Redis went away meanwhile does not change the answer.
-            headers = {}
-        if record.ended:
-            headers["Location"] = job_address(request, record.id)
-            return answer(request, JobBody.of(record), status=201, headers=headers)
-    return accepted(request, record, service.settings.retry_after_s, headers)
+    inputs = resolve(service, tenant, body.inputs)
+    preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
+    check_size(service, step.method, step.params, preprocess, inputs.shapes)
+    fields = {
+        "method": step.method,
+        "name": body.name,
+        "queue": queue_of(step, *([] if then is None else [then])),
+        "inputs": inputs.refs,
+        "params": step.params,
+        "preprocess": preprocess,
+        "name_by": body.name_by,
+        "support": None if body.support is None else body.support.model_dump(mode="json"),
+        "then": then,
+        "webhook": body.webhook,
+    }
+    return Draft(fields, inputs.inline)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app.http.bodies import StrictRoute
 from app.http.contents import serve
-from app.http.dependencies import ModelId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
 from app.http.etags import answer
 from app.http.problems import not_found, responses
 from app.http.waiting import Prefer
@@ -17,7 +17,8 @@ from app.routes import predictions
 from app.schemas.jobs import JobBody
 from app.schemas.models import EXAMPLE, ModelBody
 from app.schemas.predictions import PredictionRequest
-from app.submission import tree_jobs
+from app.submission.jobs import SubmissionDep
+from app.submission.tree_jobs import REFUSALS
 from workers.artifacts import results
 from workers.model import sibling
 
@@ -107,26 +108,19 @@ async def get_model_content(
     responses={
         **predictions.PLACED,
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*tree_jobs.REFUSALS, "not-acceptable"),
+        **responses(*REFUSALS, "not-acceptable"),
     },
 )
 async def predict_with_model(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
+    submission: SubmissionDep,
     model_id: ModelId,
     body: PredictionRequest,
-    once: OnceDep,
     prefer: Prefer = None,
     accept: predictions.Accept = None,
 ) -> Response:
     """As predictions of the model's tree."""
-    await to_thread.run_sync(_path, service, tenant, model_id)
-    tree_id = sibling(model_id, "tr")
-    return await predictions.predict(
-        request, service, tenant, request_id, tree_id, body, once, prefer, accept
-    )
+    await to_thread.run_sync(_path, submission.service, submission.tenant, model_id)
+    return await predictions.predict(submission, sibling(model_id, "tr"), body, prefer, accept)
 
 
 @router.delete(

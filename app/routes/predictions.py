@@ -15,14 +15,15 @@ from app.forms.form import Chunks, Form, by_accept, respond
 from app.forms.parts import json_object
 from app.forms.stored import record_of
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.jobs import JobBody
 from app.schemas.predictions import PredictionRequest, Predictions
-from app.submission import tree_jobs
 from app.submission.inputs import resolve
+from app.submission.jobs import Draft, Headers, SubmissionDep
+from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
 from workers.artifacts import results
 from workers.formats.table_writers import Piece, csv_chunks, json_rows
@@ -121,17 +122,13 @@ PLACED: dict[int | str, dict[str, Any]] = {
     responses={
         **PLACED,
         202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*tree_jobs.REFUSALS, "not-acceptable"),
+        **responses(*REFUSALS, "not-acceptable"),
     },
 )
 async def predict(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
+    submission: SubmissionDep,
     tree_id: TreeId,
     body: PredictionRequest,
-    once: OnceDep,
     prefer: Prefer = None,
     accept: Accept = None,
 ) -> Response:
@@ -140,36 +137,19 @@ async def predict(
     where the answer lies.
     """
     form = by_accept(accept, FORMS)
+    request, service, tenant = submission.request, submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
-    job_id = model.new_id("job")
+
+    def draft() -> Draft:
+        inputs = resolve(service, tenant, body.inputs)
+        fields = {"method": record.method, "inputs": inputs.refs, "options": {"tree": tree_id}}
+        return Draft(fields, inputs.inline)
+
+    async def result(done: Record, headers: Headers) -> Response:
+        return await _placed(request, service, done, form, headers)
+
     content = await request.body()
-
-    async def make() -> Response:
-        given = await to_thread.run_sync(resolve, service, tenant, body.inputs)
-        asked_for = tree_jobs.asked(
-            "predict",
-            job_id,
-            tenant,
-            request_id,
-            once=once,
-            mark=content,
-            method=record.method,
-            inputs=given.refs,
-            options={"tree": tree_id},
-        )
-        done, answer, headers = await tree_jobs.outcome(
-            request, service, asked_for, given.inline, prefer
-        )
-        return answer or await _placed(request, service, done, form, headers)
-
-    async def again(made_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, made_id)
-        if earlier is None:
-            return None
-        done, answer = tree_jobs.settled(request, service, earlier)
-        return answer or await _placed(request, service, done, form, {})
-
-    return await once.answer(job_id, content, make, again)
+    return await result_of("predict", submission, content, draft, result, prefer=prefer)
 
 
 @router.get(
@@ -198,13 +178,11 @@ async def get_predictions(
 async def _placed(
     request: Request,
     service: Service,
-    done: Record | None,
+    done: Record,
     form: Form[Placement],
-    headers: dict[str, str],
+    headers: Headers,
 ) -> Response:
-    assert done is not None
-
-    def load() -> tuple[Placement, dict[str, str]]:
+    def load() -> tuple[Placement, Headers]:
         tree_id = model.sibling(done.id, "tr")
         path = service.trees.file(done.tenant, tree_id, results.PREDICTIONS)
         if path is None:
