@@ -13,9 +13,9 @@ from pyarrow import parquet
 
 from app.forms import coloring
 from models.tree.categories import of_cut
+from models.tree.tree import Tree
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_views import dataset
-from tests.models.tree.test_clusters import FOUR
+from tests.app.tree_kit import dataset
 from workers.stores.objects import layout
 
 
@@ -99,6 +99,16 @@ def test_labels_are_read_once(working: Working, monkeypatch: pytest.MonkeyPatch)
     assert 1 <= len(read) <= 4
     working.client.get(f"/v1/trees/{tree}/nodes/0?labels={labels}")
     assert len(read) <= 4
+
+
+FOUR = Tree(
+    np.array([-1, 0, 0, 1, 1, 2, 2], dtype=np.int32),
+    np.array([3.0, 2, 1, 0, 0, 0, 0]),
+    np.array([4, 2, 2, 1, 1, 1, 1]),
+    np.full(7, None, dtype=object),
+    np.array([3, 4, 5, 6], dtype=np.int32),
+)
+"""((3 4)1 (5 6)2)0"""
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from app.routes.assignments import FORMS
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, WIDE, get, post
+from tests.app.tree_kit import NEWICK, WIDE, get, post
 
 # Rows rose, tulip, oak; see test_trees: 0 plant, 1 flower, 2 rose, 3 tulip, 4 oak.
 TWO = {

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, UNKNOWN, get, post
-from tests.app.routes.test_views import rows_tree
+from tests.app.tree_kit import NEWICK, UNKNOWN, get, post, rows_tree
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.app.conftest import Start, Working, problem_of
-from tests.app.routes.test_imports import npy
-from tests.app.routes.test_trees import NEWICK, get, post
+from tests.app.tree_kit import NEWICK, get, npy, post
 
 
 @pytest.fixture

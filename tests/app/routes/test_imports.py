@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Start, Working, problem_of
-from tests.app.routes.test_trees import NEWICK, get, post
+from tests.app.tree_kit import NEWICK, get, npy, post
 
 FLAT = {
     "nodes": [
@@ -21,12 +21,6 @@ FLAT = {
     ]
 }
 NESTED = {"name": "top", "children": [{"name": "rose"}, {"name": "oak"}]}
-
-
-def npy(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
 
 
 def send(working: Working, content: str | bytes, media: str, **headers: str) -> Any:

@@ -11,8 +11,7 @@ import pytest
 
 from app.routes import nodes
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, get, post
-from tests.app.routes.test_views import dataset, rows_tree
+from tests.app.tree_kit import NEWICK, dataset, get, post, rows_tree
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 
 from app.routes import tangles
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import UNKNOWN, get, post
-from tests.app.routes.test_views import rows_tree
+from tests.app.tree_kit import UNKNOWN, get, post, rows_tree
 
 
 def leaves(body: list[dict[str, Any]]) -> list[str]:

@@ -7,23 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, get, post
-
-
-def dataset(working: Working, values: list[Any]) -> str:
-    """The id of a labels dataset."""
-    answer = working.client.post("/v1/datasets?role=labels", json=values)
-    assert answer.status_code == 201, answer.text
-    return str(answer.json()["id"])
-
-
-def rows_tree(working: Working) -> dict[str, Any]:
-    """Five rows of classes x, x, x, y, y; none of class z."""
-    logits = [[4.0, 1, 0], [3, 1, 0], [2, 1, 0], [0, 3, 2], [0, 3.5, 2]]
-    body = {"method": "l2h", "inputs": {"logits": logits, "names": ["x", "y", "z"]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
-    assert job["status"] == "succeeded", job
-    return {"id": job["result"]["tree"]}
+from tests.app.tree_kit import NEWICK, dataset, get, post, rows_tree
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from app.pictures.panels import spread
 from app.pictures.png import png
 from app.pictures.stream import MOST_SHOWN, svg
 from app.pictures.timeline import shortened, ticks
-from tests.app.pictures.test_pictures import HOSTILE
+from tests.app.pictures.tree_kit import HOSTILE
 
 NS = "{http://www.w3.org/2000/svg}"
 

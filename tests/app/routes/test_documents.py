@@ -9,12 +9,33 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Working
-from tests.app.routes.test_predictions import fit, predict
-from tests.models.methods.hyperbolic.test_ghhc_glove import N_TOPICS, PER_TOPIC, QUICK, planted
+from tests.app.tree_kit import fit, predict
 
 LINES = {"Content-Type": "application/x-ndjson"}
-PARAMS = {**QUICK, "max_iter": 0, "n_passes": 10}
-TEXTS = planted(0, 60)
+N_TOPICS, PER_TOPIC = 8, 12
+PARAMS = {
+    "min_count": 1,
+    "n_dimensions": 20,
+    "n_internal": 31,
+    "n_init": 2,
+    "max_iter": 0,
+    "n_passes": 10,
+}
+
+
+def planted(n_documents: int) -> list[str]:
+    """Texts of 40 words each, most of them of one topic: word "t3w5" is of topic 3."""
+    rng = np.random.default_rng(0)
+    texts = []
+    for document in range(n_documents):
+        own = rng.random(40) < 0.6
+        topic = np.where(own, document % N_TOPICS, rng.integers(N_TOPICS, size=40))
+        word = rng.integers(PER_TOPIC, size=40)
+        texts.append(" ".join(f"t{t}w{w}" for t, w in zip(topic, word, strict=True)))
+    return texts
+
+
+TEXTS = planted(60)
 
 
 def upload(working: Working, content: str) -> dict[str, Any]:

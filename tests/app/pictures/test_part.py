@@ -11,7 +11,7 @@ from app.pictures.palette import mix, style
 from app.pictures.svg import svg
 from models.tree import categories
 from models.tree.tree import Tree
-from tests.app.pictures.test_pictures import FOUR, SHAPES, by, random_tree, star, texts
+from tests.app.pictures.tree_kit import FOUR, SHAPES, by, random_tree, star, texts
 
 LIGHT = style()
 

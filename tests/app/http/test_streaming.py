@@ -6,13 +6,11 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.forms import tree as forms
 from app.http import streaming
 from app.routes import nodes, predictions, views
 from models.method import Predictions
@@ -70,19 +68,6 @@ def test_no_predictions(tmp_path: Path) -> None:
     assert json.loads(b"".join(predictions.FORMS[0].write(placement(tmp_path, [])))) == {
         "items": []
     }
-
-
-@pytest.mark.parametrize("array", [np.arange(300_000), np.ones((70_000, 4)), np.zeros((0, 4))])
-def test_npy_in_pieces(array: Any) -> None:
-    whole = io.BytesIO()
-    np.save(whole, array)
-    assert b"".join(forms.npy_chunks(array)) == whole.getvalue()
-
-
-def test_npy_of_an_array_in_the_other_order() -> None:
-    array = np.asfortranarray(np.arange(12.0).reshape(3, 4))
-    back = np.load(io.BytesIO(b"".join(forms.npy_chunks(array))))
-    np.testing.assert_array_equal(back, array)
 
 
 def chain(working: Working) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_predictions import fit, predict
+from tests.app.tree_kit import fit, predict
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(40, 2))
