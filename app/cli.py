@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from app.serve import Refused, serve
+    from app.serve import CannotStart, serve
     from workers.settings import wrong_settings
 
     try:
@@ -78,7 +78,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     except ValidationError as error:
         print(wrong_settings(error), file=sys.stderr)
         return 2
-    except (Refused, ValueError) as error:
+    except (CannotStart, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
 

@@ -26,7 +26,7 @@ from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError,
 MEDIA_TYPE = "application/problem+json"
 
 ENDLESS = "/events"
-"""A path that ends so takes no HEAD, as all others with a GET do: the answer lasts as its job."""
+"""A path with this ending takes no HEAD, as all others with a GET do: it lasts as long as a job."""
 
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
@@ -91,16 +91,21 @@ class Refused(HTTPException):
 
 
 def not_found(what: str, name: str) -> Refused:
-    """404, for what is not there and for what is another tenant's."""
+    """404 for what does not exist and for what belongs to another tenant."""
     return Refused("not-found", f"There is no {what} {name!r}.")
 
 
+def refused_at(code: str, detail: str, *pointer: str | int) -> Refused:
+    """A refusal because of one part of the body; `pointer` leads to it."""
+    return Refused(code, detail, errors=[{"detail": detail, "pointer": list(pointer)}])
+
+
 def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
-    """The problems a route may answer, for its `responses=`, each with an example."""
-    found: dict[int | str, dict[str, Any]] = {}
+    """The problems that a route may answer with, for its `responses=`, each with an example."""
+    documented: dict[int | str, dict[str, Any]] = {}
     for code in sorted(codes, key=lambda code: KINDS[code][0]):
         status, title, detail = KINDS[code]
-        entry = found.setdefault(
+        entry = documented.setdefault(
             status,
             {
                 "description": title,
@@ -116,27 +121,27 @@ def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
             "summary": title,
             "value": {**problem(code, title, status, detail), "request_id": "req_1"},
         }
-    return found
+    return documented
 
 
 def respond(
     request_id: str | None, body: Problem, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The answer that carries a problem."""
+    """The response that carries a problem."""
     if request_id:
         body = {**body, "request_id": request_id}
-    # A user's text may hold a lone surrogate, which has no UTF-8: ASCII escapes always can be sent.
+    # A user's text may hold a lone surrogate, which UTF-8 cannot encode; ASCII escapes can.
     content = json.dumps(body, ensure_ascii=True, allow_nan=False, default=str).encode()
     return Response(content, status_code=body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
 def request_id_of(request: Request) -> str | None:
-    found: str | None = request.scope.get("state", {}).get("request_id")
-    return found
+    request_id: str | None = request.scope.get("state", {}).get("request_id")
+    return request_id
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of `app` a problem; `app.http.observability` sees to unhandled ones."""
+    """Make every error of `app` a problem; `app.http.observability` handles unexpected ones."""
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Response:
@@ -166,7 +171,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem_of_usage(error: UsageError) -> Problem:
-    """The problem of a user's error found while the request is read; 422 if its code is unknown."""
+    """The problem of a user's error, raised while a request is read; 422 if its code is unknown."""
     status, title, _ = KINDS.get(error.code, (422, UNUSABLE, ""))
     members = {"where": error.where} if error.where else {}
     return problem(error.code, title, status, error.detail, **members)
@@ -218,20 +223,20 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
 
 
 def _allowed(request: Request) -> str:
-    """The methods of all routes with the first fitting path; the router names one route's only."""
+    """The methods of all routes with the first path that fits; the router knows one route's."""
     path = path_of(request.scope)
     fitting = None
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
         if not route.path or not route.methods:
             continue
         if fitting is None and compile_path(route.path)[0].match(path):
             fitting = route.path_format
         if route.path_format == fitting:
-            found |= route.methods
-    if "GET" in found and not path.endswith(ENDLESS):
-        found.add("HEAD")
-    return ", ".join(sorted(found))
+            methods |= route.methods
+    if "GET" in methods and not path.endswith(ENDLESS):
+        methods.add("HEAD")
+    return ", ".join(sorted(methods))
 
 
 def _problem_of_http(request: Request, error: HTTPException, headers: Mapping[str, str]) -> Problem:

@@ -6,7 +6,7 @@ peer and the Host header must be loopback names, and a page (Origin) must be one
 page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
 
 `/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
-open: they tell nothing about a tenant.
+open: they reveal nothing about a tenant.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ def new_key(tenant: str) -> tuple[str, str]:
 
 
 def keys(settings: Settings) -> dict[str, str]:
-    """Tenant by digest of key. ValueError for a line that is not `tenant:sha256hex`, and for a
-    file that cannot be read."""
+    """The tenant of each key, by the key's digest.
+
+    Raises ValueError for a line that is not `tenant:sha256hex` and for a file that cannot be read.
+    """
     lines = list(settings.api_keys)
     if settings.api_keys_file is not None:
         try:
@@ -61,17 +63,17 @@ def keys(settings: Settings) -> dict[str, str]:
             text = line.partition("#")[0].strip()
             if text:
                 lines.append(text)
-    found = {}
+    tenants = {}
     for line in lines:
         tenant, _, digest = line.partition(":")
         if not _TENANT.fullmatch(tenant) or not _DIGEST.fullmatch(digest):
             raise ValueError("A key is given as tenant:sha256hex; `umbel keys new` makes one.")
-        found[digest] = tenant
-    return found
+        tenants[digest] = tenant
+    return tenants
 
 
 class Gate:
-    """ASGI middleware that lets a request in, its tenant in `scope["state"]`, or refuses it."""
+    """ASGI middleware: admits a request, its tenant in `scope["state"]`, or refuses it."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -110,7 +112,7 @@ class Gate:
         scheme, _, key = headers.get("authorization", "").partition(" ")
         digest = _digest(key.strip()) if scheme.lower() == "bearer" else ""
         tenant = None
-        # Every key is compared, so the time tells nothing of which one came close.
+        # Every key is compared, so the time does not reveal which one came close.
         for known, owner in self._keys.items():
             if hmac.compare_digest(known, digest):
                 tenant = owner

@@ -14,7 +14,7 @@ from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
 from app.http.etags import etag_of
-from app.http.problems import Refused, not_found, responses
+from app.http.problems import Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
@@ -192,27 +192,23 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     """The job, after everything that can be checked now. Raises Refused and UsageError."""
     from models.metrics.catalogue import METRICS
 
-    truth = {role: getattr(body, role) for role in MEASURED_ON if getattr(body, role) is not None}
-    for role in (*truth, *body.inputs):
-        if role in MEASURED_ON and role in body.inputs:
+    measured_on = {
+        role: getattr(body, role) for role in MEASURED_ON if getattr(body, role) is not None
+    }
+    for role in body.inputs:
+        if role in MEASURED_ON:
             detail = f"{role!r} is no input of a comparison's runs; give it beside them."
-            raise Refused(
-                "wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}]
-            )
+            raise refused_at("wrong-input", detail, "inputs", role)
     for name in body.metrics or ():
         if name not in METRICS:
             detail = f"There is no metric {name!r}; there are {', '.join(METRICS)}."
-            raise Refused(
-                "unknown-metric", detail, errors=[{"detail": detail, "pointer": ["metrics"]}]
-            )
+            raise refused_at("unknown-metric", detail, "metrics")
     runs = [_checked(number, run, body) for number, run in enumerate(body.runs)]
-    unused = set(body.inputs) - {role for run in runs for role in _taken(run.method)}
+    unused = set(body.inputs).difference(*(find_method(run.method).inputs for run in runs))
     if unused:
         role = min(unused)
         detail = f"None of the methods takes an input {role!r}."
-        raise Refused(
-            "wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}]
-        )
+        raise refused_at("wrong-input", detail, "inputs", role)
     plan = Asked(
         runs=tuple(runs),
         seeds=body.seeds,
@@ -225,7 +221,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
             "invalid-request",
             f"{n_fits} fits are asked for; a comparison has at most {MOST_FITS}.",
         )
-    inputs = resolve(service, tenant, {**body.inputs, **truth})
+    inputs = resolve(service, tenant, {**body.inputs, **measured_on})
     for run in plan.runs:
         check_size(service, run.method, run.params, run.preprocess, inputs.shapes)
     fields = {
@@ -238,27 +234,23 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     return Draft(fields, inputs.inline)
 
 
-def _taken(method_id: str) -> set[str]:
-    return set(find_method(method_id).inputs)
-
-
 def _checked(number: int, run: RunBody, body: NewComparison) -> Contender:
-    """The run with defaults filled in; Refused, pointing into it, for what it cannot be."""
+    """The run with defaults filled in. Raises Refused, which points into the run."""
     at = ("runs", number)
-    taken = find_method(run.method, at).inputs
-    alone = NewJob(
+    roles = find_method(run.method, at).inputs
+    job = NewJob(
         method=run.method,
         params=run.params,
         preprocess=run.preprocess,
         then=run.then,
-        inputs={role: value for role, value in body.inputs.items() if role in taken},
+        inputs={role: value for role, value in body.inputs.items() if role in roles},
     )
     try:
-        step, then = check_steps(alone)
+        step, then = check_steps(job)
     except Refused as refused:
         for error in refused.problem.get("errors", ()):
             if error["pointer"][0] != "inputs":
                 error["pointer"] = [*at, *error["pointer"]]
         raise
-    preprocess = tuple(one.model_dump(mode="json") for one in run.preprocess)
+    preprocess = tuple(part.model_dump(mode="json") for part in run.preprocess)
     return Contender(method=step.method, params=step.params, preprocess=preprocess, then=then)

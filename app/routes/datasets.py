@@ -1,4 +1,4 @@
-"""Datasets: upload, list, look at, download, remove."""
+"""Datasets: upload, list, read, download, remove."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
 from app.schemas.pages import Page
-from app.submission.uploads import Upload, make, receive
+from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
 from workers.model import new_id
 
@@ -89,11 +89,11 @@ async def create_dataset(
     dataset_id = new_id("ds")
     media_type = request.headers.get("content-type")
     dataset = await receive(
-        service, request, Upload(tenant, dataset_id, name, role, member, media_type)
+        service, request, NewDataset(tenant, dataset_id, name, role, member, media_type)
     )
 
-    async def made() -> Response:
-        await to_thread.run_sync(make, service, dataset, request_id)
+    async def make() -> Response:
+        await to_thread.run_sync(create, service, dataset, request_id)
         return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
@@ -103,7 +103,7 @@ async def create_dataset(
     fingerprint = f"{request.url.query}\n{media_type}\n{dataset.sha256}".encode()
     kept = False
     try:
-        response = await once.answer(dataset_id, fingerprint, made, again)
+        response = await once.answer(dataset_id, fingerprint, make, again)
         kept = "idempotent-replayed" not in response.headers
         return response
     finally:
@@ -134,11 +134,11 @@ async def list_datasets(
     cursor: Cursor = None,
 ) -> Page[DatasetBody]:
     """One page of the caller's datasets."""
-    found, following = await to_thread.run_sync(
+    datasets, following = await to_thread.run_sync(
         lambda: service.datasets.page(tenant, limit=limit, cursor=cursor, role=role)
     )
     response.headers.update(next_link(request, following))
-    return Page(items=[DatasetBody.of(dataset) for dataset in found], next_cursor=following)
+    return Page(items=[DatasetBody.of(dataset) for dataset in datasets], next_cursor=following)
 
 
 @router.get(
@@ -237,10 +237,10 @@ async def delete_dataset(service: ServiceDep, tenant: Tenant, dataset_id: Datase
 
 
 async def _find(service: Service, tenant: str, dataset_id: str) -> Dataset:
-    found = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
-    if found is None:
+    dataset = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
+    if dataset is None:
         raise not_found("dataset", dataset_id)
-    return found
+    return dataset
 
 
 def created(request: Request, dataset: Dataset) -> Response:

@@ -69,7 +69,7 @@ async def get_readyz(service: ServiceDep) -> Health:
 )
 async def get_metrics(request: Request) -> Response:
     """Requests, jobs by status, queue lengths. Open to this machine; others need a key."""
-    text = await to_thread.run_sync(generate_latest, request.app.state.figures.registry)
+    text = await to_thread.run_sync(generate_latest, request.app.state.metrics.registry)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

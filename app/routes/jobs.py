@@ -112,13 +112,13 @@ async def list_jobs(
     cursor: Cursor = None,
 ) -> Page[JobBody]:
     """One page of the caller's jobs."""
-    found, following = await to_thread.run_sync(
+    records, following = await to_thread.run_sync(
         lambda: service.ledger.page(
             tenant, status=status, method=method, limit=limit, cursor=cursor
         )
     )
     response.headers.update(next_link(request, following))
-    return Page(items=[JobBody.of(record) for record in found], next_cursor=following)
+    return Page(items=[JobBody.of(record) for record in records], next_cursor=following)
 
 
 @router.get(

@@ -42,7 +42,7 @@ async def get_model(
     request: Request, service: ServiceDep, tenant: Tenant, model_id: ModelId
 ) -> Response:
     """What was fitted and how, and the inputs that predictions need."""
-    return answer(request, await to_thread.run_sync(_described, service, tenant, model_id))
+    return answer(request, await to_thread.run_sync(_body_of, service, tenant, model_id))
 
 
 @router.get(
@@ -141,14 +141,14 @@ async def delete_model(service: ServiceDep, tenant: Tenant, model_id: ModelId) -
 
 
 def _path(service: Service, tenant: str, model_id: str) -> Any:
-    """Where its file lies here; 404 where there is none."""
+    """The local path of the model's file. Raises Refused `not-found`."""
     path = service.trees.file(tenant, model_id, results.MODEL)
     if path is None:
         raise not_found("model", model_id)
     return path
 
 
-def _described(service: Service, tenant: str, model_id: str) -> ModelBody:
+def _body_of(service: Service, tenant: str, model_id: str) -> ModelBody:
     path = _path(service, tenant, model_id)
     stored = service.trees.stored(tenant, model_id, results.MODEL)
     job = service.ledger.get(tenant, sibling(model_id, "job"))

@@ -65,7 +65,7 @@ async def list_trees(
     return Page(items=[TreeSummary.of(record) for record in records], next_cursor=following)
 
 
-def _forms_documented() -> dict[int | str, dict[str, Any]]:
+def _documented() -> dict[int | str, dict[str, Any]]:
     content: dict[str, Any] = {
         form.media: {"schema": {"type": "string", "format": "binary"}}
         for form in FORMS
@@ -95,7 +95,7 @@ def _forms_documented() -> dict[int | str, dict[str, Any]]:
     FORMS,
     summary="A tree",
     accepts="The form wanted; a suffix on the path wins.",
-    responses=_forms_documented(),
+    responses=_documented(),
     like="As `GET /v1/trees/{tree_id}`",
 )
 async def get_tree(

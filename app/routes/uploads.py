@@ -1,4 +1,4 @@
-"""Datasets uploaded in parts: each checked by its sha256, in any order, again after a cut."""
+"""Datasets uploaded in parts: in any order, each checked by its sha256, resumed after a cut."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ async def create_upload(
         earlier = await to_thread.run_sync(service.parts.get, tenant, earlier_id)
         return None if earlier is None else begun(earlier)
 
-    def begun(found: Upload) -> Response:
-        where = {"Location": address(request, f"/v1/uploads/{found.id}")}
-        return answer(request, UploadBody.of(found), status=201, headers=where)
+    def begun(upload: Upload) -> Response:
+        location = {"Location": address(request, f"/v1/uploads/{upload.id}")}
+        return answer(request, UploadBody.of(upload), status=201, headers=location)
 
     return await once.answer(upload.id, request.url.query.encode(), make, again)
 
@@ -117,8 +117,8 @@ async def get_upload(
     """After a cut: what need not be sent again. Once it is complete there is the dataset."""
     upload = await _find(service, tenant, upload_id)
     parts = await to_thread.run_sync(service.parts.list, upload)
-    made = await to_thread.run_sync(service.parts.made, upload)
-    return answer(request, UploadBody.of(upload, parts, made))
+    dataset = await to_thread.run_sync(service.parts.made, upload)
+    return answer(request, UploadBody.of(upload, parts, dataset))
 
 
 @router.put(
@@ -174,17 +174,17 @@ async def put_part(
 ) -> Response:
     """Parts come in any order, several at a time, and again. Bytes whose hash is not the stated one
     are refused and leave the part as it was."""
-    wanted = _wanted(sha256, content_digest)
+    stated = _stated_digest(sha256, content_digest)
     upload = await _find(service, tenant, upload_id)
     if await to_thread.run_sync(service.parts.made, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
-    part = await service.parts.receive(upload, number, uploads.body(service, request))
+    part = await service.parts.receive(upload, number, uploads.bounded_body(service, request))
     refused = None
     if not part.bytes:
         refused = Refused("empty", f"Part {number} is empty.")
-    elif wanted is not None and part.sha256 != wanted:
+    elif stated is not None and part.sha256 != stated:
         detail = (
-            f"The sha256 of part {number} is {part.sha256}; stated was {wanted}. Send it again."
+            f"The sha256 of part {number} is {part.sha256}; stated was {stated}. Send it again."
         )
         refused = Refused("digest-mismatch", detail)
     if refused is not None:
@@ -231,14 +231,13 @@ async def complete_upload(
 
     Where this is refused the parts stay, so that what is wrong can be sent again.
     """
-    asked = body or CompleteBody()
     upload = await _find(service, tenant, upload_id)
-    made = await to_thread.run_sync(_known, service, upload)
-    if made is None:
-        made = await _put_together(service, upload, asked)
-    await to_thread.run_sync(_make, service, made, request_id)
+    dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
+    if dataset is None:
+        dataset = await _joined(service, upload, body or CompleteBody())
+    await to_thread.run_sync(_ensure, service, dataset, request_id)
     await to_thread.run_sync(service.parts.clear, upload)
-    return created(request, made)
+    return created(request, dataset)
 
 
 @router.delete(
@@ -259,76 +258,75 @@ async def delete_upload(service: ServiceDep, tenant: Tenant, upload_id: UploadId
 
 
 async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
-    found = await to_thread.run_sync(service.parts.get, tenant, upload_id)
-    if found is None:
+    upload = await to_thread.run_sync(service.parts.get, tenant, upload_id)
+    if upload is None:
         raise not_found("upload", upload_id)
-    return found
+    return upload
 
 
-async def _put_together(service: Service, upload: Upload, asked: CompleteBody) -> Dataset:
-    """The dataset, its bytes stored; whichever of several requests at once is the first."""
+async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Dataset:
+    """The dataset of the parts, its bytes stored; the first one where several requests race."""
     parts = await to_thread.run_sync(service.parts.list, upload)
-    _require_whole(parts, asked.parts)
+    _require_whole(parts, body.parts)
     size = sum(part.bytes for part in parts)
     if size > service.settings.max_dataset_bytes:
         raise too_large("A dataset", service.settings.max_dataset_bytes)
     uploads.require_room(service, size)
-    one = uploads.Upload(
+    new = uploads.NewDataset(
         upload.tenant, new_id("ds"), upload.name, upload.role, upload.member, upload.media_type
     )
     try:
-        chunks = _from_thread(service.parts.read(upload, parts))
-        dataset = await uploads.keep(service, one, chunks, size)
+        dataset = await uploads.store(
+            service, new, _from_thread(service.parts.read(upload, parts)), size
+        )
     except Missing:
-        made = await to_thread.run_sync(service.parts.made, upload)
-        if made is None:
+        first = await to_thread.run_sync(service.parts.made, upload)
+        if first is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
-        return made
-    refused = None
-    if asked.sha256 is not None and dataset.sha256 != asked.sha256.lower():
-        stated = asked.sha256.lower()
-        detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
-        refused = Refused("digest-mismatch", detail)
-        made = None
-    else:
-        made = await to_thread.run_sync(service.parts.complete, upload, dataset)
-    if made is None or made.id != dataset.id:
+        return first
+    if body.sha256 is not None and dataset.sha256 != body.sha256.lower():
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
-    if made is None:
-        assert refused is not None
-        raise refused
-    return made
+        stated = body.sha256.lower()
+        detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
+        raise Refused("digest-mismatch", detail)
+    first = await to_thread.run_sync(service.parts.complete, upload, dataset)
+    if first.id != dataset.id:
+        await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
+    return first
 
 
-def _known(service: Service, upload: Upload) -> Dataset | None:
-    """What an earlier request made of it. Refused `not-found` where that was deleted since."""
-    made = service.parts.made(upload)
-    if made is None or service.datasets.get(made.tenant, made.id) is not None:
-        return made
-    if service.blobs.size(service.datasets.content_key(made.tenant, made.id)) is not None:
-        return made
+def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
+    """The dataset of an earlier request. Raises Refused `not-found` where it was deleted since."""
+    dataset = service.parts.made(upload)
+    if dataset is None or service.datasets.get(dataset.tenant, dataset.id) is not None:
+        return dataset
+    if service.blobs.size(service.datasets.content_key(dataset.tenant, dataset.id)) is not None:
+        return dataset
     if not service.parts.list(upload):
-        raise not_found("dataset", made.id)
+        raise not_found("dataset", dataset.id)
     service.parts.reopen(upload)
     return None
 
 
-def _make(service: Service, dataset: Dataset, request_id: str) -> None:
-    """Make it exist, unless it does."""
+def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Create the dataset unless it exists."""
     if service.datasets.get(dataset.tenant, dataset.id) is None:
         with suppress(AlreadyThere):
-            uploads.make(service, dataset, request_id)
+            uploads.create(service, dataset, request_id)
 
 
-def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
-    """The stated hash of a part. Refused `malformed` for a header that cannot be read,
-    `digest-mismatch` where it states another one than the query."""
+def _stated_digest(sha256: str | None, content_digest: str | None) -> str | None:
+    """The sha256 that a request states for a part.
+
+    Raises Refused `malformed` for an unreadable header, `digest-mismatch` where header and query
+    differ.
+    """
     if content_digest is None:
         return None if sha256 is None else sha256.lower()
-    found = _DIGEST.search(content_digest)
+    match = _DIGEST.search(content_digest)
     try:
-        digest = b"" if found is None else base64.b64decode(found[1], validate=True)
+        digest = b"" if match is None else base64.b64decode(match[1], validate=True)
     except binascii.Error:
         digest = b""
     if len(digest) != 32:
@@ -345,18 +343,18 @@ def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
 
 
 def _require_whole(parts: Sequence[Part], stated: Sequence[StatedPart] | None) -> None:
-    """Refused `conflict`, naming the numbers, where a part is missing, too many or another one."""
-    there = {part.number: part.sha256 for part in parts}
-    if not there:
+    """Raise Refused `conflict` where parts are missing, too many or other than stated."""
+    sent = {part.number: part.sha256 for part in parts}
+    if not sent:
         raise Refused("conflict", "No part has been sent.")
     if stated is not None:
-        wanted = {one.number: one.sha256 for one in stated}
-        _refuse_numbers(sorted(wanted.keys() - there.keys()), "not been sent")
-        _refuse_numbers(sorted(there.keys() - wanted.keys()), "been sent but are not stated")
-        other = [n for n, own in wanted.items() if own is not None and own.lower() != there[n]]
+        expected = {part.number: part.sha256 for part in stated}
+        _refuse_numbers(sorted(expected.keys() - sent.keys()), "not been sent")
+        _refuse_numbers(sorted(sent.keys() - expected.keys()), "been sent but are not stated")
+        other = [n for n, own in expected.items() if own is not None and own.lower() != sent[n]]
         _refuse_numbers(sorted(other), "another sha256 than is stated")
-    first, last = min(1, min(there)), max(there)
-    _refuse_numbers([n for n in range(first, last) if n not in there], "not been sent")
+    first, last = min(1, min(sent)), max(sent)
+    _refuse_numbers([n for n in range(first, last) if n not in sent], "not been sent")
 
 
 def _refuse_numbers(numbers: Sequence[int], why: str) -> None:
@@ -366,6 +364,6 @@ def _refuse_numbers(numbers: Sequence[int], why: str) -> None:
 
 
 async def _from_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """What blocks is done in a thread."""
+    """The pieces, each read in a thread."""
     while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
         yield piece

@@ -111,15 +111,15 @@ FOUR = Tree(
 """((3 4)1 (5 6)2)0"""
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coloring, "KEPT_BYTES", 100)
-    kept = coloring._Kept()
-    found = of_cut(FOUR, k=2)
+    cache = coloring.Cache()
+    categories = of_cut(FOUR, k=2)
     for name in "abcd":
-        kept.put(("t", "tree", name), found, 40)
-        assert kept.get(("t", "tree", "a")) is (
-            found if name in "ab" else kept.get(("t", "tree", "a"))
+        cache.put(("t", "tree", name), categories, 40)
+        assert cache.get(("t", "tree", "a")) is (
+            categories if name in "ab" else cache.get(("t", "tree", "a"))
         )
-    assert [name for name in "abcd" if kept.get(("t", "tree", name))] in (["a", "d"], ["c", "d"])
-    kept.put(("t", "tree", "huge"), found, 101)
-    assert not any(kept.get(("t", "tree", name)) for name in [*"abcd", "huge"])
+    assert [name for name in "abcd" if cache.get(("t", "tree", name))] in (["a", "d"], ["c", "d"])
+    cache.put(("t", "tree", "huge"), categories, 101)
+    assert not any(cache.get(("t", "tree", name)) for name in [*"abcd", "huge"])

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.http.observability import Figures, Observed
+from app.http.observability import Metrics, Observed
 from tests.app.conftest import Api, Live, new_job
 from workers.model import Advance
 
@@ -143,7 +143,7 @@ def test_one_that_leaves_while_an_event_is_sent_is_no_fault(
             return {"type": "http.disconnect"}
 
         scope = {"type": "http", "method": "GET", "path": "/v1/jobs/x/events", "headers": []}
-        anyio.run(Observed(app, Figures()), scope, nothing, ignore)
+        anyio.run(Observed(app, Metrics()), scope, nothing, ignore)
 
     # As FastAPI's task group for events says it.
     ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError()]))

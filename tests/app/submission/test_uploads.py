@@ -252,7 +252,7 @@ def test_a_dataset_that_was_deleted_is_not_made_again(api: Api) -> None:
 
 def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     address = filled(api)
-    whole = uploads.keep
+    whole = uploads.store
 
     async def slow(*args: Any) -> Any:
         upload_id = address.rpartition("/")[2]
@@ -262,7 +262,7 @@ def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.Monk
         return await whole(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(uploads, "keep", slow)
+        patched.setattr(uploads, "store", slow)
         problem_of(api.client.post(f"{address}/complete"), 409, "conflict")
     assert not list(api.service.blobs.keys("datasets"))
     put(api, address, len(PIECES), PIECES[-1])
