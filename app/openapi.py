@@ -22,19 +22,19 @@ VERSION = "1"
 DESCRIPTION = """Hierarchies as a service: logits, features or counts in; trees, evaluations, \
 predictions and pictures out.
 
-Upload a `dataset`, run a method on it as a `job`, read the `tree` it makes. Every error is a \
-problem of RFC 9457. Lists come in pages. A POST with an `Idempotency-Key` may be repeated safely.
+Upload a `dataset`, run a method on it as a `job`, read the resulting `tree`. Every error is a \
+problem of RFC 9457. Lists are paged. A POST with an `Idempotency-Key` can be repeated safely.
 """
 TAGS = [
-    {"name": "methods", "description": "What can be run."},
-    {"name": "datasets", "description": "Arrays and tables that were uploaded."},
+    {"name": "methods", "description": "The methods that can be run."},
+    {"name": "datasets", "description": "Uploaded arrays and tables."},
     {"name": "jobs", "description": "Runs of methods."},
     {"name": "trees", "description": "Results: hierarchies, and partitions as trees of depth one."},
-    {"name": "evaluations", "description": "How good a tree is."},
+    {"name": "evaluations", "description": "Metrics of a tree."},
     {"name": "comparisons", "description": "Several methods on the same inputs, in one table."},
-    {"name": "models", "description": "What was fitted, as files."},
+    {"name": "models", "description": "Fitted models, as files."},
     {"name": "predictions", "description": "New rows placed in a tree."},
-    {"name": "health", "description": "Is it up."},
+    {"name": "health", "description": "Whether the service is up."},
 ]
 _JSON = "application/json"
 
@@ -185,7 +185,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
         (status, response.get("description", ""))
         for status, response in operation["responses"].items()
     ]
-    parts.append(_table("Answers", rows))
+    parts.append(_table("Responses", rows))
     for status, response in operation["responses"].items():
         if status.startswith("2"):
             parts.append(_contents(f"Example of {status}", response.get("content", {})))

@@ -70,7 +70,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
             f"The data directory {data_dir} cannot be used: {error.strerror}."
         ) from None
     with lock, _listen(host, port) as listener:
-        service = _Service(settings, data_dir, listener, host, workers, keyless)
+        service = _LocalService(settings, data_dir, listener, host, workers, keyless)
         return service.run()
 
 
@@ -102,7 +102,7 @@ class _KeptProcess:
         return 60.0
 
 
-class _Service:
+class _LocalService:
     def __init__(
         self,
         settings: Settings,

@@ -96,7 +96,7 @@ def paths_in(
 ) -> ChosenPaths:
     """The paths in a model's file; blocks.
 
-    clusters : only these, in this order; None for all. most : only the first so many of them.
+    clusters : only these, in this order; None for all. most : how many of them at most.
 
     Raises Refused `not-found` where the clusters of the model do not move, `invalid-request` for a
     cluster that it has not.
@@ -106,8 +106,8 @@ def paths_in(
     if whole is None:
         raise Refused(
             "not-found",
-            f"Model {model_id!r} by method {stage.method!r} has no paths over time: they are "
-            "there where clusters move, as by method 'tvmf'.",
+            f"Model {model_id!r} by method {stage.method!r} has no paths over time; models "
+            "whose clusters move have them, such as those of method 'tvmf'.",
         )
     n_clusters = whole.weight.shape[1]
     unknown = [cluster for cluster in clusters or () if cluster >= n_clusters]

@@ -30,7 +30,7 @@ KEPT_BYTES = 64 << 20
 
 COLOR_BY = (
     "`cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that cut of the whole tree, or "
-    "the id of a labels dataset (npy, JSON or CSV) with one label per input row or per leaf."
+    "the id of a dataset of labels (npy, JSON or CSV), one per input row or per leaf."
 )
 
 _CUT = re.compile(r"(cluster|height|level):(.*)", re.DOTALL)
@@ -89,7 +89,7 @@ def by_labels(
         raise Refused(
             "invalid-request",
             f"{parameter} {dataset_id!r} is {'neither ' if cuts else 'not '}{cuts}the id of a "
-            "labels dataset.",
+            "dataset of labels.",
         )
     dataset = service.datasets.get(tenant, dataset_id)
     if dataset is None:
@@ -116,7 +116,7 @@ def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
         return {"k" if word == "cluster" else "level": int(value)}
     raise UsageError(
         f"Parameter 'color_by' is {color_by[:80]!r}; it takes 'cluster:<k>' with k from 1, "
-        "'height:<h>' with a number, 'level:<n>' with n from 0, or the id of a labels dataset.",
+        "'height:<h>' with a number, 'level:<n>' with n from 0, or the id of a dataset of labels.",
         code="wrong-parameter",
         parameter="color_by",
     )
@@ -129,18 +129,20 @@ def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, t
         raise Refused(
             "invalid-request",
             f"Dataset {dataset.id!r} is {dataset.format}; labels are read from "
-            f"{', '.join(READ_HERE)} here.",
+            f"{', '.join(READ_HERE)}.",
         )
     if dataset.bytes > most:
         raise Refused(
             "invalid-request",
             f"Dataset {dataset.id!r} has {dataset.bytes} bytes; labels are read from at most "
-            f"{most} of {dataset.format} here.",
+            f"{most} bytes of {dataset.format}.",
         )
     values = _values(service, dataset)
     warnings: tuple[str, ...] = ()
     if dataset.format == "csv" and len(values) - 1 in (tree.n_points, tree.n_leaves):
-        warnings = (f"The first line of the labels, {str(values[0])[:80]!r}, counts as a header.",)
+        warnings = (
+            f"The first line of the labels, {str(values[0])[:80]!r}, is taken for a header.",
+        )
         values = values[1:]
     if len(values) not in (tree.n_points, tree.n_leaves):
         raise Refused(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
@@ -90,29 +91,29 @@ def mount(
     forms: Sequence[Form[T]],
     *,
     summary: str,
-    accepts: str,
     responses: dict[int | str, dict[str, Any]],
-    like: str = "As without a suffix",
 ) -> Callable[[Endpoint], Endpoint]:
     """A decorator that serves an endpoint at `path` by `Accept` and at `path.{suffix}`.
 
     The endpoint has a parameter `form: Form[T]`, which is filled in; its name is the operation's id
     (with `_as` for the route by suffix), its docstring the description.
 
-    accepts : description of the `Accept` header. responses : as documented, of both routes.
+    responses : as documented, of both routes.
     """
     suffixes = [form.suffix for form in forms]
     listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}."
+    media = f"One of {', '.join(f'`{form.media}`' for form in forms)}; the first by default."
+    plain = re.sub(r":\w+}", "}", router.prefix + path)
     suffix = _keyword("suffix", Annotated[str, Path(description=listed, examples=[suffixes[1]])])
-    accept = _keyword("accept", Annotated[str | None, Header(description=accepts)], None)
+    accept = _keyword("accept", Annotated[str | None, Header(description=media)], None)
 
     def mounted(endpoint: Endpoint) -> Endpoint:
         name = endpoint.__name__
         router.get(
             f"{path}.{{suffix}}",
             operation_id=f"{name}_as",
-            summary=f"{summary} in the form of a suffix",
-            description=f"{like}, the suffix saying which form.",
+            summary=f"{summary}, by suffix",
+            description=f"As `GET {plain}`, in the form that the suffix names.",
             response_class=Response,
             responses=responses,
         )(_choosing(endpoint, suffix, lambda text: by_suffix(text, forms)))

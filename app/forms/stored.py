@@ -28,5 +28,5 @@ def tree_of(service: Service, tenant: str, tree_id: str) -> Tree:
 
 
 async def look_turn(service: Service, tenant: str, tree_id: str) -> Turn:
-    """The turn of a look at a part of this tree. Raises Refused `not-found`."""
+    """The turn of work on a part of this tree. Raises Refused `not-found`."""
     return turn(await record_of(service, tenant, tree_id), "look")

@@ -69,7 +69,7 @@ def require_json(request: Request) -> None:
 
 
 def too_large(what: str, limit: int) -> Refused:
-    return Refused("too-large", f"{what} may have {limit} bytes at most.", limit=limit)
+    return Refused("too-large", f"{what} may have at most {limit} bytes.", limit=limit)
 
 
 def content_length(request: Request) -> int | None:
@@ -125,9 +125,9 @@ def _refusal(body: bytes, message: str) -> Refused:
         # As text: given bytes, it would also accept UTF-16 and a byte order mark.
         json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
-        return Refused("malformed", f"The body is not JSON that can be read: {message}.")
+        return Refused("malformed", f"The body is not valid JSON: {message}.")
     if "recursion limit" in message:
-        return Refused("malformed", f"The body is nested too deep to be read: {message}.")
+        return Refused("malformed", f"The body is nested too deeply: {message}.")
     return Refused(
         "invalid-request",
         "The body has NaN, Infinity or half of a surrogate pair, which JSON cannot carry: "

@@ -47,7 +47,7 @@ def byte_range(header: str | None, length: int) -> ByteRange | None:
     if start >= end:
         raise Refused(
             "range-not-satisfiable",
-            f"The content has {length} bytes; the range lies outside.",
+            f"The content has {length} bytes; the range is outside of them.",
             headers={"Content-Range": f"bytes */{length}"},
         )
     return ByteRange(start, end, length)

@@ -45,7 +45,7 @@ async def _service(request: Request) -> Service:
 _bearer = HTTPBearer(
     auto_error=False,
     scheme_name="key",
-    description="A key of the service; not needed where none is configured.",
+    description="A key of the service; not needed if no keys are configured.",
 )
 
 
@@ -73,7 +73,7 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="The same key and body give the first answer again for 24 hours.",
+        description="The same key and body get the first answer again for 24 hours.",
         examples=["a1b2c3"],
     ),
 ]

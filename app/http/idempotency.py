@@ -75,7 +75,7 @@ class Once:
             if kept["mark"] != digest:
                 raise Refused(
                     "idempotency-mismatch",
-                    f"Idempotency-Key {self.key!r} was used with another body; take a new key.",
+                    f"Idempotency-Key {self.key!r} was used with another body; use a new key.",
                 )
             if kept["answer"] is not None:
                 return _replay(kept["answer"])
@@ -86,7 +86,7 @@ class Once:
             if time.time() - kept["since"] < PENDING_S:
                 raise Refused(
                     "conflict",
-                    "The first request with this Idempotency-Key is still being worked on.",
+                    "The first request with this Idempotency-Key is still in progress.",
                     headers={"Retry-After": "1"},
                 )
             await self._call(self._put, reservation)

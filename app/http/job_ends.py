@@ -1,6 +1,6 @@
-"""Announcements that jobs have ended: one subscription per process, passed on to whoever waits.
+"""Announcements that jobs have ended: one subscription per process, passed on to those waiting.
 
-A message may be lost, so whoever waits also looks at the job now and then.
+A message may be lost, so those waiting also read the job now and then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class JobEnds:
         self._channel = f"{prefix}wake:"
         self._expected: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self.listening = False
-        """Whether messages come in now; where not, look at jobs often."""
+        """Whether messages come in now; if not, read jobs often."""
 
     async def listen(self) -> None:
         """Pass messages on until cancelled; connects again whenever the connection is lost."""
@@ -53,7 +53,7 @@ class JobEnds:
 
     @contextmanager
     def expect(self, job_id: str) -> Iterator[asyncio.Event]:
-        """An event that the job's next message sets. Enter before the first look at the job."""
+        """An event that the job's next message sets. Enter before the job is first read."""
         event = asyncio.Event()
         self._expected[job_id].add(event)
         try:

@@ -8,14 +8,14 @@ from fastapi import Query, Request
 
 from app.http.addresses import address, path_of
 
-Limit = Annotated[int, Query(ge=1, le=200, description="How many items the page may have.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The most items on the page.")]
 Cursor = Annotated[
-    str | None, Query(max_length=512, description="`next_cursor` of the page before this one.")
+    str | None, Query(max_length=512, description="`next_cursor` of the previous page.")
 ]
 
 LINK_HEADER: dict[str, Any] = {
     "Link": {
-        "description": "The next page, where there is one.",
+        "description": "The next page, if there is one.",
         "schema": {"type": "string"},
         "example": '</v1/jobs?cursor=abc>; rel="next"',
     }

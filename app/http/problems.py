@@ -36,19 +36,19 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "malformed": (400, "The request cannot be read", "The body is not JSON: line 1 column 8."),
     "unauthenticated": (401, "A key is needed", "Send `Authorization: Bearer <key>`."),
     "forbidden": (403, "Not allowed", "This service answers requests from this machine only."),
-    "not-found": (404, "There is no such thing", "There is no job 'job_x'."),
-    "method-not-allowed": (405, "Not that way", "This path takes GET, POST, not PUT."),
-    "not-acceptable": (406, "Not in that form", "A job is to be had as application/json."),
-    "not-binary": (406, "Not in that form", "Node 3 has 4 children; a linkage is binary."),
-    "conflict": (409, "Not in this state", "The same request is being worked on."),
+    "not-found": (404, "Not found", "There is no job 'job_x'."),
+    "method-not-allowed": (405, "Method not allowed", "This path takes GET, POST, not PUT."),
+    "not-acceptable": (406, "Form not available", "A job is available as application/json."),
+    "not-binary": (406, "Form not available", "Node 3 has 4 children; a linkage is binary."),
+    "conflict": (409, "Conflict with the current state", "The same request is in progress."),
     "invalid-dataset": (409, "The dataset cannot be used", "Dataset 'ds_x' is invalid: truncated."),
     "too-large": (413, "Too large", "The body may have 16777216 bytes at most."),
-    "unsupported-format": (415, "Not a format that is read", "Upload an array as .npy."),
-    "range-not-satisfiable": (416, "No such range", "The content has 128 bytes."),
+    "unsupported-format": (415, "Unsupported format", "Upload an array as .npy."),
+    "range-not-satisfiable": (416, "Range not satisfiable", "The content has 128 bytes."),
     "invalid-request": (422, "The request cannot be used", "params.linkage: Input should be ..."),
     "unusable-input": (422, UNUSABLE, "Row 3 has 4 values, row 0 has 5."),
-    "unknown-method": (422, "There is no such method", "There is no method 'x'; there are l2h."),
-    "unknown-input": (422, "There is no such input", "Input 'logits': there is no dataset 'ds_x'."),
+    "unknown-method": (422, "Unknown method", "There is no method 'x'; there are l2h."),
+    "unknown-input": (422, "Unknown input", "Input 'logits': there is no dataset 'ds_x'."),
     "wrong-input": (422, UNUSABLE, "Method 'l2h' needs the input 'logits'."),
     "unknown-metric": (422, UNUSABLE, "There is no metric 'x'; there are nmi, ari."),
     "wrong-role": (422, UNUSABLE, "Dataset 'ds_x' holds labels, not logits."),
@@ -56,16 +56,16 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
     "digest-mismatch": (
         422,
-        "Not the bytes that were meant",
+        "The content does not match its digest",
         "The part's sha256 is 9f86...; stated was 1b4f....",
     ),
     "idempotency-mismatch": (
         422,
-        "The key was used for something else",
-        "Idempotency-Key 'a' was used with another body; take a new key.",
+        "The idempotency key was used for another request",
+        "Idempotency-Key 'a' was used with another body; use a new key.",
     ),
-    "internal": (500, "Something went wrong on our side", "Quote the request id when you report."),
-    "unavailable": (503, "Something the service needs is away", "The store does not answer."),
+    "internal": (500, "Internal error", "Quote the request id when you report this."),
+    "unavailable": (503, "A part of the service is unavailable", "The store does not answer."),
     "full": (507, "No room left", "The store has 1024 bytes left; the upload has 2048."),
 }
 
@@ -201,7 +201,7 @@ def _sentence(error: Any) -> str:
 def _problem_of_validation(error: RequestValidationError) -> Problem:
     errors = error.errors()
     if any(entry["loc"][:1] == ("path",) for entry in errors):
-        detail = "There is nothing at this path: an id or a number in it has not the form of one."
+        detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
     located = [
         {**entry, "loc": entry["loc"][1:] if entry["loc"][:1] == ("body",) else entry["loc"]}
@@ -217,7 +217,11 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
         status, title, _ = KINDS["full"]
         return problem("full", title, status, "The store has no room left."), {}
     status, title, _ = KINDS["unavailable"]
-    what = "Redis or the object store" if isinstance(error, StoreUnavailable) else "A part of it"
+    what = (
+        "Redis or the object store"
+        if isinstance(error, StoreUnavailable)
+        else "A part of the service"
+    )
     detail = f"{what} does not answer; nothing was changed. Try again."
     return problem("unavailable", title, status, detail), {"Retry-After": "2"}
 

@@ -137,7 +137,7 @@ class Gate:
             raise Refused(
                 "forbidden",
                 "Without keys this service is called by a loopback name (127.0.0.1, localhost, "
-                "[::1]); the Host header has another one.",
+                "[::1]); the Host header names another host.",
             )
         origin = headers.get("origin")
         if origin is None or origin.rstrip("/") in self._origins:
@@ -145,8 +145,8 @@ class Gate:
         if origin.lower() != f"{scope['scheme']}://{host}".lower():
             raise Refused(
                 "forbidden",
-                "A page of another origin may not call this service; UMBEL_CORS_ORIGINS lists "
-                "those that may.",
+                "Pages of other origins may not call this service, unless UMBEL_CORS_ORIGINS lists "
+                "them.",
             )
 
 

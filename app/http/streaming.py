@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from workers.artifacts.trees import TreeRecord
 
 Queue = Literal["export", "look", "png"]
-"""Whole trees being written, looks at parts of trees, renderers: each waits for its like only."""
+"""Whole trees being written, views of parts of trees, renderers: each waits only for its like."""
 
 AT_ONCE = 2
 LARGE = 50_000

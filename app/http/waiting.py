@@ -16,7 +16,7 @@ from workers.model import Record
 Prefer = Annotated[
     str | None,
     Header(
-        description="`wait=N`: answer only when the job has ended or after N seconds (at most 60).",
+        description="`wait=N`: answer when the job has ended, or after N seconds (at most 60).",
         examples=["wait=1"],
     ),
 ]

@@ -4,7 +4,7 @@
 - `datasets`, `uploads`: data that come in, whole or in parts.
 - `methods`: the catalogue.
 - `imports`, `trees`: trees that come in, whole trees that go out.
-- `views`, `nodes`, `clusters`, `tangles`, `features`: looks at parts of trees.
+- `views`, `nodes`, `clusters`, `tangles`, `features`: parts of trees.
 - `assignments`, `evaluations`, `predictions`: a tree's rows, its quality, new rows.
 - `models`, `paths`: what was fitted, and clusters over time.
 - `health`: liveness, readiness, metrics.

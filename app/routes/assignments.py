@@ -1,4 +1,4 @@
-"""Which cluster each input row lies in."""
+"""The cluster of each input row."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             }
         },
     },
-    304: {"description": "The client has it."},
+    304: {"description": "The client has the current version."},
     **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
 }
 
@@ -128,8 +128,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     router,
     "/{tree_id}/assignments",
     FORMS,
-    summary="Cluster of every row",
-    accepts="JSON, CSV, npy or Arrow.",
+    summary="The cluster of every row",
     responses=_DOCUMENTED,
 )
 async def get_assignments(
@@ -140,7 +139,7 @@ async def get_assignments(
     form: Form[Assigned],
     query: Annotated[CutQuery, Query()],
 ) -> Response:
-    """The flat clustering that a cut by `k`, `height` or `level` gives; without one, the leaves."""
+    """The flat clustering of a cut by `k`, `height` or `level`; without a cut, of the leaves."""
     record = await record_of(service, tenant, tree_id)
     bounds = query.model_dump(exclude_none=True)
 

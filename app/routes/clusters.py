@@ -1,4 +1,4 @@
-"""The clusters of a cut without their rows: for a slider."""
+"""The clusters of a cut without their rows."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ async def cut_tree(
     tree_id: TreeId,
     query: Annotated[ClustersQuery, Query()],
 ) -> Response:
-    """How many clusters a cut by `k`, `height` or `level` gives, how large they are, and the
-    largest of them; without a cut, the leaves. `assignments` has the clusters of the rows.
+    """The number of clusters in a cut by `k`, `height` or `level`, their sizes, and the largest of
+    them; without a cut, the leaves. `assignments` gives the cluster of every row.
     """
     bounds = query.model_dump(exclude_none=True, exclude={"limit"})
 

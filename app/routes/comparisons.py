@@ -36,7 +36,9 @@ router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=S
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}
 _WAITING = {**EXAMPLE, "status": "queued", "table": None, "best": None, "finished_at": None}
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_LOCATION = {
+    "Location": {"description": "Address of the comparison.", "schema": {"type": "string"}}
+}
 
 
 @router.post(
@@ -47,13 +49,13 @@ _LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "str
     response_model=Comparison,
     responses={
         201: {
-            "description": "It has ended within the wait that `Prefer` asked for.",
+            "description": "The comparison has ended within the wait that `Prefer` requests.",
             "model": Comparison,
             "headers": _LOCATION,
             "content": _DONE,
         },
         202: {
-            "description": "It was accepted.",
+            "description": "The comparison was accepted.",
             "headers": _LOCATION,
             "content": {"application/json": {"example": _WAITING}},
         },
@@ -63,9 +65,9 @@ _LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "str
 async def create_comparison(
     body: NewComparison, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
-    """Every run with every seed is fitted and measured, shared out to all workers; the table says
-    mean, spread and time, and which run is best by each metric. Each run gets those of the inputs
-    that its method takes. One that fails has its problem in the table; the others go on.
+    """Every run is fitted and evaluated with every seed, on all workers. The table gives mean,
+    spread and time, and the best run by each metric. Each run gets the inputs that its method
+    takes. A run that fails has its problem in the table; the others go on.
     """
 
     def draft() -> Draft:
@@ -124,7 +126,7 @@ FORMS: tuple[Form[Comparison], ...] = (
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": Comparison,
-        "description": "Where it stands, with the table when it has ended.",
+        "description": "The state of the comparison, with the table once it has ended.",
         "content": {
             **_DONE,
             "text/csv": {
@@ -134,7 +136,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             },
         },
     },
-    304: {"description": "Not changed since the ETag in If-None-Match."},
+    304: {"description": "Unchanged since the ETag in If-None-Match."},
     **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "unavailable"),
 }
 
@@ -144,7 +146,6 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     "/{comparison_id}",
     FORMS,
     summary="One comparison",
-    accepts="JSON or CSV.",
     responses=_DOCUMENTED,
 )
 async def get_comparison(
@@ -154,7 +155,7 @@ async def get_comparison(
     comparison_id: ComparisonId,
     form: Form[Comparison],
 ) -> Response:
-    """Where it stands; the table when it has ended. In CSV a row for each run."""
+    """The state of a comparison, and its table once it has ended; as CSV, one row for each run."""
     comparison = Comparison.of(await _find(service, tenant, comparison_id))
     etag = etag_of(b"".join(form.write(comparison)))
     turn = Turn("look", waits=False)
@@ -167,14 +168,14 @@ async def get_comparison(
     summary="Remove a comparison",
     status_code=204,
     responses={
-        204: {"description": "It is gone."},
+        204: {"description": "The comparison was removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_comparison(
     service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId
 ) -> Response:
-    """Removes the comparison with its job; one that is running is cancelled first."""
+    """Removes the comparison and its job, which is cancelled first if it is running."""
     await _find(service, tenant, comparison_id)
     await to_thread.run_sync(service.ledger.delete, tenant, sibling(comparison_id, "job"))
     return Response(status_code=204)
@@ -197,7 +198,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     }
     for role in body.inputs:
         if role in MEASURED_ON:
-            detail = f"{role!r} is no input of a comparison's runs; give it beside them."
+            detail = f"{role!r} is not an input of a comparison's runs; give it beside `inputs`."
             raise refused_at("wrong-input", detail, "inputs", role)
     for name in body.metrics or ():
         if name not in METRICS:
@@ -219,7 +220,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     if n_fits > MOST_FITS:
         raise Refused(
             "invalid-request",
-            f"{n_fits} fits are asked for; a comparison has at most {MOST_FITS}.",
+            f"The comparison needs {n_fits} fits; the most are {MOST_FITS}.",
         )
     inputs = resolve(service, tenant, {**body.inputs, **measured_on})
     for run in plan.runs:

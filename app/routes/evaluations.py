@@ -1,4 +1,4 @@
-"""Evaluations: a tree measured against labels, features or another tree, and node by node."""
+"""Evaluations: a tree against labels, features or another tree, as a whole and node by node."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
     summary="Evaluate a tree",
     response_model=Evaluation,
     responses={
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
+        202: {"model": JobBody, "description": "The evaluation takes longer; follow the job."},
         **responses(*REFUSALS),
     },
 )
 async def evaluate_tree(
     submission: SubmissionDep, tree_id: TreeId, body: EvaluationRequest, prefer: Prefer = None
 ) -> Response:
-    """Flat metrics look at the clusters of `cut`; without one at the leaves, or, where leaves are
-    single points, at as many clusters as there are distinct labels. The answer says which.
-    With `per_node` it also says where a report on every node lies.
+    """Flat metrics are computed for the clusters of `cut`. Without a cut they are computed for the
+    leaves or, if leaves are single points, for as many clusters as there are distinct labels; the
+    answer says which. With `per_node` it also has the address of a report on every node.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
@@ -75,7 +75,7 @@ _OPTIONS = {"metrics", "kernel", "sample", "per_node", "n_exemplars", "seed"}
 
 
 def _measured(service: Service, tenant: str, job_id: str | None) -> dict[str, float]:
-    """What the tree's method measured of itself; nothing of an imported tree."""
+    """The metrics that the tree's method reported; none for an imported tree."""
     fitted = None if job_id is None else service.ledger.get(tenant, job_id)
     return dict((fitted.result or {}).get("metrics") or {}) if fitted is not None else {}
 
@@ -134,7 +134,7 @@ async def get_evaluated_nodes(
     job_id: JobId,
     accept: Annotated[str | None, Header(description="JSON, Arrow or CSV.")] = None,
 ) -> Response:
-    """What an evaluation with `per_node` found of every node, once it has succeeded: purity,
+    """The report on every node from an evaluation with `per_node`, once that has succeeded: purity,
     entropy, most frequent class, exemplars.
     """
     form = by_accept(accept, FORMS)
@@ -151,7 +151,7 @@ async def get_evaluated_nodes(
 
 
 def _opened(service: Service, tenant: str, job_id: str) -> pa.Table:
-    """The table, mapped and not read; 404 for an evaluation that was not asked for one."""
+    """The table, mapped and not read. Raises Refused `not-found` for an evaluation without one."""
     import pyarrow as pa
 
     path = service.trees.file(tenant, model.sibling(job_id, "tr"), NODES)

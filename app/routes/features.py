@@ -1,4 +1,4 @@
-"""The features that tell a tree's nodes apart, as a table."""
+"""The features that distinguish a tree's nodes, as a table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FORMS: tuple[Form[Tree], ...] = (
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": FeaturesBody,
-        "description": "A row for each number.",
+        "description": "One row for each number.",
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
@@ -59,7 +59,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/{tree_id}/features.{suffix}",
     operation_id="get_tree_features",
-    summary="The features that tell nodes apart",
+    summary="The features that distinguish nodes",
     response_class=Response,
     responses=_DOCUMENTED,
 )
@@ -70,8 +70,8 @@ async def get_tree_features(
     tree_id: TreeId,
     suffix: Annotated[str, Path(description="csv or json.", examples=["csv"])],
 ) -> Response:
-    """What the method tells of each node by features, the most telling first: weights, their cost,
-    probabilities. No rows where it tells none.
+    """The features that the method reports for each node, the most distinctive first, with weights,
+    penalties or probabilities. No rows if it reports none.
     """
     form = by_suffix(suffix, FORMS)
     turn = await look_turn(service, tenant, tree_id)

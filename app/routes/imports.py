@@ -1,4 +1,4 @@
-"""Trees that come from elsewhere: ground-truth hierarchies and other tools' trees."""
+"""Imported trees: ground-truth hierarchies and other tools' trees."""
 
 from __future__ import annotations
 
@@ -61,9 +61,11 @@ def _import_body() -> dict[str, Any]:
     responses={
         201: {
             "content": {"application/json": {"example": TREE_EXAMPLE}},
-            "headers": {"Location": {"description": "The tree.", "schema": {"type": "string"}}},
+            "headers": {
+                "Location": {"description": "Address of the tree.", "schema": {"type": "string"}}
+            },
         },
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
+        202: {"model": JobBody, "description": "The import takes longer; follow the job."},
         **responses(
             "unauthenticated",
             "forbidden",
@@ -84,9 +86,9 @@ async def import_tree(
     name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
     prefer: Prefer = None,
 ) -> Response:
-    """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), JSON flat or nested,
-    a SciPy linkage (`application/x-npy`) or class paths `a/b/c` a line (`text/plain`). Rows are the
-    leaves in order; a missing branch length is 1.
+    """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), flat or nested JSON, a
+    SciPy linkage (`application/x-npy`), or one class path `a/b/c` per line (`text/plain`). Rows are
+    the leaves in order; a missing branch length is 1.
     """
     request, service, tenant = submission.request, submission.service, submission.tenant
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()

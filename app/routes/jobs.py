@@ -34,16 +34,19 @@ from workers.model import Record
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 _STATUSES = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
-_ETAG = {"ETag": {"description": "Changes with the job.", "schema": {"type": "string"}}}
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_ETAG = {"ETag": {"description": "ETag, which changes with the job.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}
 _RETRY: dict[str, Any] = {
     "Retry-After": {
-        "description": "Seconds until a look is worth it.",
+        "description": "Seconds to wait before asking again.",
         "schema": {"type": "integer"},
     }
 }
 _APPLIED: dict[str, Any] = {
-    "Preference-Applied": {"description": "The wait.", "schema": {"type": "string"}}
+    "Preference-Applied": {
+        "description": "The wait that was applied.",
+        "schema": {"type": "string"},
+    }
 }
 _JOB = {"application/json": {"example": EXAMPLE}}
 
@@ -56,7 +59,7 @@ _JOB = {"application/json": {"example": EXAMPLE}}
     response_model=JobBody,
     responses={
         201: {
-            "description": "The job has ended within the wait that `Prefer` asked for.",
+            "description": "The job has ended within the wait that `Prefer` requests.",
             "model": JobBody,
             "headers": {**_LOCATION, **_APPLIED},
             "content": _JOB,
@@ -73,7 +76,7 @@ _JOB = {"application/json": {"example": EXAMPLE}}
 async def create_job(
     body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
-    """One run of one method, and with `then` of a second one on the logits it gives.
+    """One run of one method and, with `then`, of a second method on the logits of the first.
 
     An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
     """
@@ -106,8 +109,8 @@ async def list_jobs(
     response: Response,
     service: ServiceDep,
     tenant: Tenant,
-    status: Annotated[_STATUSES | None, Query(description="Only those.")] = None,
-    method: Annotated[MethodId | None, Query(description="Only those of this method.")] = None,
+    status: Annotated[_STATUSES | None, Query(description="Only jobs with this status.")] = None,
+    method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[JobBody]:
@@ -128,7 +131,7 @@ async def list_jobs(
     response_model=JobBody,
     responses={
         200: {"headers": {**_ETAG, **_RETRY}, "content": _JOB},
-        304: {"description": "Not changed since the ETag in If-None-Match."},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
@@ -137,9 +140,11 @@ async def get_job(
     service: ServiceDep,
     tenant: Tenant,
     job_id: JobId,
-    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
 ) -> Response:
-    """Where it stands; with its result, or why it failed, once it has ended."""
+    """The state of a job, with its result or its problem once it has ended."""
     record = await _find(service, tenant, job_id)
     headers = {} if record.ended else {"Retry-After": str(service.settings.retry_after_s)}
     return answer(request, JobBody.of(record), headers=headers)
@@ -156,8 +161,8 @@ async def _followed(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Recor
     response_class=EventSourceResponse,
     responses={
         200: {
-            "description": "Events `progress`, `log` and `done`; `lost` where a resumed stream has "
-            "a gap. `done` carries the whole job and ends the stream.",
+            "description": "Events `progress`, `log` and `done`, and `lost` where a resumed stream "
+            "has a gap. `done` carries the whole job and ends the stream.",
             "content": {
                 "text/event-stream": {
                     "schema": {},
@@ -176,10 +181,10 @@ async def follow_job(
     record: Annotated[Record, Depends(_followed)],
     last_event_id: Annotated[
         str | None,
-        Header(max_length=100, description="Go on after this event.", examples=["1-1"]),
+        Header(max_length=100, description="Resume after this event.", examples=["1-1"]),
     ] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Server-sent events from the job's start, or from after `Last-Event-ID`."""
+    """Server-sent events from the start of the job, or those after `Last-Event-ID`."""
     async for event in follow(service, tenant, record.id, last_event_id):
         yield event
 
@@ -225,12 +230,12 @@ async def cancel_job(
     summary="Remove a job",
     status_code=204,
     responses={
-        204: {"description": "It is gone."},
+        204: {"description": "The job was removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_job(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Response:
-    """Removes the job with its tree, model and files; one that is running is cancelled first."""
+    """Removes the job with its tree, model and files; a running job is cancelled first."""
     if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
         raise not_found("job", job_id)
     return Response(status_code=204)

@@ -29,7 +29,7 @@ router = APIRouter(prefix="/v1/methods", tags=["methods"])
     },
 )
 async def list_methods(request: Request, _: Tenant) -> Response:
-    """The whole catalogue on one page: what each method takes, its parameters, what it gives."""
+    """The whole catalogue on one page: inputs, parameters and outputs of each method."""
     return answer(request, _catalogue())
 
 

@@ -1,4 +1,4 @@
-"""Models: what was fitted, as a file, and its use on new rows."""
+"""Models: the fitted arrays as a file, and their use on new rows."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _MODEL = {"application/json": {"example": EXAMPLE}}
     response_model=ModelBody,
     responses={
         200: {"content": _MODEL},
-        304: {"description": "Not changed since the ETag in If-None-Match."},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def get_model(
     request: Request, service: ServiceDep, tenant: Tenant, model_id: ModelId
 ) -> Response:
-    """What was fitted and how, and the inputs that predictions need."""
+    """The fitted model: how it was fitted, and the inputs that predictions need."""
     return answer(request, await to_thread.run_sync(_body_of, service, tenant, model_id))
 
 
@@ -52,8 +52,8 @@ async def get_model(
     response_class=Response,
     responses={
         200: {
-            "description": "safetensors: the arrays, and in the metadata's entry `umbel` what they "
-            "are, as JSON.",
+            "description": "A safetensors file: the arrays, and their description as JSON in the "
+            "metadata's entry `umbel`.",
             "content": {
                 "application/octet-stream": {
                     "schema": {"type": "string", "format": "binary"},
@@ -62,12 +62,12 @@ async def get_model(
             },
         },
         206: {
-            "description": "The part that Range asks for.",
+            "description": "The part that Range requests.",
             "content": {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
             },
         },
-        304: {"description": "The client has it: its ETag is in If-None-Match."},
+        304: {"description": "The client has the file: its ETag is in If-None-Match."},
         **responses(
             "unauthenticated", "forbidden", "not-found", "range-not-satisfiable", "unavailable"
         ),
@@ -78,12 +78,17 @@ async def get_model_content(
     tenant: Tenant,
     model_id: ModelId,
     range_: Annotated[
-        str | None, Header(alias="Range", description="One range.", examples=["bytes=0-9"])
+        str | None,
+        Header(alias="Range", description="A single range of bytes.", examples=["bytes=0-9"]),
     ] = None,
-    if_range: Annotated[str | None, Header(description="Use Range only for this ETag.")] = None,
-    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+    if_range: Annotated[
+        str | None, Header(description="Apply Range only if the ETag is this one.")
+    ] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
 ) -> Response:
-    """The arrays as safetensors, whole or in part; nothing in it is ever run."""
+    """The arrays as safetensors, whole or in part; the file contains no code."""
     await to_thread.run_sync(_path, service, tenant, model_id)
     stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
     if stored is None:
@@ -103,11 +108,11 @@ async def get_model_content(
 @router.post(
     "/{model_id}/predictions",
     operation_id="predict_with_model",
-    summary="Place new rows by a model",
+    summary="Place new rows with a model",
     response_class=Response,
     responses={
         **predictions.PLACED,
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
+        202: {"model": JobBody, "description": "The prediction takes longer; follow the job."},
         **responses(*REFUSALS, "not-acceptable"),
     },
 )
@@ -118,7 +123,7 @@ async def predict_with_model(
     prefer: Prefer = None,
     accept: predictions.Accept = None,
 ) -> Response:
-    """As predictions of the model's tree."""
+    """As predictions with the model's tree."""
     await to_thread.run_sync(_path, submission.service, submission.tenant, model_id)
     return await predictions.predict(submission, sibling(model_id, "tr"), body, prefer, accept)
 
@@ -129,12 +134,12 @@ async def predict_with_model(
     summary="Remove a model",
     status_code=204,
     responses={
-        204: {"description": "It is gone; its tree stays."},
+        204: {"description": "The model was removed; its tree stays."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_model(service: ServiceDep, tenant: Tenant, model_id: ModelId) -> Response:
-    """Removes the fitted arrays. The tree stays and places no new rows any more."""
+    """Removes the fitted arrays. The tree stays but can no longer place new rows."""
     if not await to_thread.run_sync(service.trees.delete_model, tenant, model_id):
         raise not_found("model", model_id)
     return Response(status_code=204)

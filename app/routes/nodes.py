@@ -1,4 +1,4 @@
-"""One node of a tree: what is known of it, and the points under it."""
+"""One node of a tree, and the points under it."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ LabelsId = Annotated[
     str | None,
     Query(
         max_length=200,
-        description="A labels dataset (npy, JSON or CSV), one label per input row or per leaf.",
+        description="A dataset of labels (npy, JSON or CSV), one per input row or per leaf.",
         examples=["ds_" + "0" * 26],
     ),
 ]
 
 MOST_RELATIVES = 200
-"""Children and ancestors that are described, not only named by their ids."""
+"""The most children and ancestors that are described, rather than listed by id."""
 MOST_LABELS = 20
 _OWN = ("path", "children", "parent_node", "ancestors", "child_nodes", "labels")
-"""What a tree's own fields may not stand in the way of."""
+"""Fields that the tree's own fields of the same name do not replace."""
 _ROWS = 16_384
-"""Rows that are looked through at a time."""
+"""Rows that are searched at a time."""
 
 
 @router.get(
@@ -59,8 +59,8 @@ _ROWS = 16_384
 async def get_node(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, node: NodeId, labels: LabelsId = None
 ) -> Response:
-    """A node whole: its path, children, size, height and whatever its method says of it; with
-    `labels`, which ones the points under it have.
+    """One node: its path, children, size, height and the fields that its method adds; with
+    `labels`, also the labels of the points under it.
     """
 
     def described() -> Iterator[bytes]:
@@ -214,7 +214,7 @@ FORMS: tuple[Form[Members], ...] = (
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": MembersBody,
-        "description": "A page of the points; as CSV, all of them.",
+        "description": "A page of the points; all of them as CSV.",
         "headers": LINK_HEADER,
         "content": {
             "text/csv": {
@@ -232,7 +232,6 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     "/{tree_id}/nodes/{node}/members",
     FORMS,
     summary="The points under a node",
-    accepts="JSON or CSV.",
     responses=_DOCUMENTED,
 )
 async def get_members(
@@ -245,7 +244,7 @@ async def get_members(
     query: Annotated[MembersQuery, Query()],
 ) -> Response:
     """The input rows under a node in their order, each with its leaf and, with `labels`, its label:
-    page by page as JSON, or all at once as CSV.
+    one page as JSON, or all of them as CSV.
     """
     paged = form.suffix == "json"
 

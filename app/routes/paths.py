@@ -1,4 +1,4 @@
-"""The path of each cluster of a model over time: numbers, a table, a picture."""
+"""The paths of a model's clusters over time: numbers, a table, a picture."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ router = APIRouter(prefix="/v1/models", tags=["models"])
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": PathsBody,
-        "description": "A page of the periods; as CSV, all of them; or a picture.",
+        "description": "A page of the periods; all of them as CSV; or a picture.",
         "headers": {
             **LINK_HEADER,
-            "ETag": {"description": "Of this form.", "schema": {"type": "string"}},
+            "ETag": {"description": "ETag of this form.", "schema": {"type": "string"}},
         },
         "content": {
             "text/csv": {
@@ -40,7 +40,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             "image/png": {"schema": {"type": "string", "format": "binary"}},
         },
     },
-    304: {"description": "The client has it."},
+    304: {"description": "The client has the current version."},
     **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
 }
 
@@ -50,7 +50,6 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     "/{model_id}/paths",
     FORMS,
     summary="Clusters over time",
-    accepts="JSON, CSV, SVG or PNG.",
     responses=_DOCUMENTED,
 )
 async def get_paths(
@@ -61,12 +60,12 @@ async def get_paths(
     form: Form[PathsExport],
     query: Annotated[PathsQuery, Query()],
 ) -> Response:
-    """The path of each cluster of a model whose clusters move with time (`tvmf`): in every period
-    its weight, the degrees that its mean has turned since the period before and since the first,
-    and the features that tell it there. Page by page as JSON, all at once as CSV, or drawn.
+    """The path of each cluster of a model whose clusters move with time (`tvmf`): for every period
+    its weight, the degrees that its mean has turned since the previous and since the first period,
+    and its most distinctive features. One page as JSON, all periods as CSV, or a picture.
 
-    A picture has the weights as bands and below them the turns from period to period, of at most
-    12 clusters; the others are one grey band. 404 for models that know no periods.
+    A picture shows the weights as bands, and below them the turns from period to period, for at
+    most 12 clusters; the others are one grey band. 404 for models without periods.
     """
     stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
     path = await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL)

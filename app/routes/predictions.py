@@ -102,7 +102,7 @@ FORMS: tuple[Form[Placement], ...] = (
 PLACED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": Predictions,
-        "description": "Where the rows lie, in the order given.",
+        "description": "The places of the rows, in the given order.",
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
@@ -121,7 +121,7 @@ PLACED: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses={
         **PLACED,
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
+        202: {"model": JobBody, "description": "The prediction takes longer; follow the job."},
         **responses(*REFUSALS, "not-acceptable"),
     },
 )
@@ -132,9 +132,9 @@ async def predict(
     prefer: Prefer = None,
     accept: Accept = None,
 ) -> Response:
-    """New rows by the inputs that the tree's method takes: each one's leaf, its path from the root
-    and the probability of every node on it. Long ones become a job whose `result.predictions` says
-    where the answer lies.
+    """Places new rows, given as the inputs that the tree's method takes: the leaf of each row, the
+    path from the root, and the probability of every node on it. A prediction that takes longer
+    becomes a job whose `result.predictions` is the address of the answer.
     """
     form = by_accept(accept, FORMS)
     request, service, tenant = submission.request, submission.service, submission.tenant
@@ -165,7 +165,7 @@ async def predict(
 async def get_predictions(
     request: Request, service: ServiceDep, tenant: Tenant, job_id: JobId, accept: Accept = None
 ) -> Response:
-    """What a job of predictions found, once it has succeeded."""
+    """The predictions of a job, once it has succeeded."""
     form = by_accept(accept, FORMS)
     record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "predict":

@@ -1,4 +1,4 @@
-"""Two trees of the same rows face to face."""
+"""Two trees of the same rows side by side."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_LINKS = 20_000
 @router.get(
     "/{tree_id}/tangle",
     operation_id="tangle_trees",
-    summary="Two trees of the same rows face to face",
+    summary="Two trees of the same rows side by side",
     response_model=TangleBody,
     responses=responses(*ANYWHERE, "not-found", "invalid-request", "wrong-shape"),
 )
@@ -39,16 +39,19 @@ async def tangle_trees(
         str, Query(max_length=200, description="The other tree.", examples=["tr_" + "0" * 26])
     ],
     max_nodes: Annotated[
-        int, Query(ge=3, le=1000, description="At most so many nodes are given of each tree.")
+        int, Query(ge=3, le=1000, description="The most nodes to return of each tree.")
     ] = 200,
     rotate: Annotated[
-        Rotate, Query(description="Which trees are turned: both, the other one alone, none.")
+        Rotate,
+        Query(
+            description="The trees whose siblings are turned: both, only the other one, or none."
+        ),
     ] = "both",
 ) -> Response:
-    """Both trees laid out for drawing, their visible ends, and how many rows each pair of these
-    shares; rows are matched by the leaves' names where both trees have the same, one row each.
-    Siblings are turned so that the links cross less; the entanglement (0 to 1, that of
-    dendextend with L = 1.5) is given as drawn and before.
+    """Both trees laid out for drawing, their visible ends, and the number of rows that each pair of
+    ends shares. Rows are matched by the leaves' names if both trees have the same names and one row
+    in each leaf. Siblings are turned so that fewer links cross; the entanglement (0 to 1, as in
+    dendextend with L = 1.5) is given before and after that.
     """
     if not is_id(other, "tr"):
         raise not_found("tree", other)

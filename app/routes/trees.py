@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.coloring import coloring
 from app.forms.form import Form, mount, respond, warning
 from app.forms.stored import record_of, tree_of
 from app.forms.tree import FORMS, TreeExport, lost
-from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
+from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
 _HCLUST: dict[str, Any] = {
     "type": "object",
-    "description": "What R's hclust holds: negative numbers in `merge` are leaves, from 1 on.",
+    "description": "R's hclust: negative numbers in `merge` are leaves, counted from 1.",
     "required": ["merge", "height", "order", "labels"],
     "properties": {
         "merge": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
@@ -57,7 +57,7 @@ async def list_trees(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[TreeSummary]:
-    """Results of jobs and imported trees, without their nodes."""
+    """One page of the caller's trees, results of jobs and imported ones, without their nodes."""
     records, following = await to_thread.run_sync(
         lambda: service.trees.page(tenant, limit=limit, cursor=cursor)
     )
@@ -77,14 +77,14 @@ def _documented() -> dict[int | str, dict[str, Any]]:
     return {
         200: {
             "model": TreeBody | NestedTreeBody,
-            "description": "The tree in the form asked for.",
+            "description": "The tree in the requested form.",
             "content": content,
             "headers": {
-                "ETag": {"description": "Of this form.", **text},
-                "Warning": {"description": "What the form cannot carry.", **text},
+                "ETag": {"description": "ETag of this form.", **text},
+                "Warning": {"description": "What this form cannot represent.", **text},
             },
         },
-        304: {"description": "The client has it."},
+        304: {"description": "The client has the current version."},
         **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
     }
 
@@ -94,23 +94,19 @@ def _documented() -> dict[int | str, dict[str, Any]]:
     "/{tree_id:stem}",
     FORMS,
     summary="A tree",
-    accepts="The form wanted; a suffix on the path wins.",
     responses=_documented(),
-    like="As `GET /v1/trees/{tree_id}`",
 )
 async def get_tree(
     request: Request,
     service: ServiceDep,
     tenant: Tenant,
-    tree_id: Annotated[str, Path(description="A tree.", examples=["tr_" + "0" * 26])],
+    tree_id: TreeId,
     form: Form[TreeExport],
     query: Annotated[FormQuery, Query()],
 ) -> Response:
-    """The tree, or with `root` and `depth` a part of it, in the form that Accept asks for: JSON,
+    """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers: JSON,
     Newick, Nexus, SciPy linkage, R hclust, Arrow, SVG or PNG. Node ids are those of the whole tree.
     """
-    if not is_id(tree_id, "tr"):
-        raise not_found("tree", tree_id)
     record = await record_of(service, tenant, tree_id)
 
     def load() -> tuple[TreeExport, dict[str, str]]:
@@ -138,6 +134,6 @@ async def get_tree(
     responses=responses(*ANYWHERE, "not-found"),
 )
 async def delete_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> None:
-    """Removes the tree and the model that belongs to it; the job's record stays."""
+    """Removes the tree and its model; the job's record stays."""
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)

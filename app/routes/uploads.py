@@ -31,7 +31,9 @@ from workers.model import new_id, now
 router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=StrictRoute)
 
 _DIGEST = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):\s*(?:,|$)")
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_LOCATION = {
+    "Location": {"description": "Address of the new resource.", "schema": {"type": "string"}}
+}
 
 
 @router.post(
@@ -66,10 +68,14 @@ async def create_upload(
     member: Member = None,
     media_type: Annotated[
         str | None,
-        Query(max_length=200, description="What it is; without it that is told by its content."),
+        Query(
+            max_length=200,
+            description="The media type of the file; by default it follows from the content.",
+        ),
     ] = None,
 ) -> Response:
-    """For files past one request, or where lines are cut: send parts, then complete it.
+    """For files too large for one request, or for unreliable connections: send parts, then complete
+    the upload.
 
     An upload that gets no part for seven days (`UMBEL_UPLOAD_KEEP_S`) is removed.
     """
@@ -104,7 +110,7 @@ async def create_upload(
 @router.get(
     "/{upload_id}",
     operation_id="get_upload",
-    summary="Which parts are there",
+    summary="The parts sent so far",
     response_model=UploadBody,
     responses={
         200: {"content": {"application/json": {"example": EXAMPLE}}},
@@ -114,7 +120,7 @@ async def create_upload(
 async def get_upload(
     request: Request, service: ServiceDep, tenant: Tenant, upload_id: UploadId
 ) -> Response:
-    """After a cut: what need not be sent again. Once it is complete there is the dataset."""
+    """The parts that need not be sent again after an interruption; once complete, the dataset."""
     upload = await _find(service, tenant, upload_id)
     parts = await to_thread.run_sync(service.parts.list, upload)
     dataset = await to_thread.run_sync(service.parts.made, upload)
@@ -139,9 +145,9 @@ async def get_upload(
     },
     responses={
         204: {
-            "description": "It is there, in the place of any part of this number before.",
+            "description": "The part is stored and replaces any earlier one with this number.",
             "headers": {
-                "ETag": {"description": "Its sha256, quoted.", "schema": {"type": "string"}}
+                "ETag": {"description": "The part's sha256, quoted.", "schema": {"type": "string"}}
             },
         },
         **responses(
@@ -165,15 +171,25 @@ async def put_part(
     tenant: Tenant,
     upload_id: UploadId,
     number: Annotated[
-        int, Path(ge=0, lt=MOST_PARTS, description="0 or 1 is the first.", examples=[1])
+        int,
+        Path(
+            ge=0,
+            lt=MOST_PARTS,
+            description="Number of the part; the first is 0 or 1.",
+            examples=[1],
+        ),
     ],
-    sha256: Annotated[Sha256 | None, Query(description="Of the part, in hexadecimal.")] = None,
+    sha256: Annotated[
+        Sha256 | None, Query(description="SHA-256 of the part, in hexadecimal.")
+    ] = None,
     content_digest: Annotated[
-        str | None, Header(description="The same as of RFC 9530: `sha-256=:<base64>:`.")
+        str | None,
+        Header(description="The digest of the part as in RFC 9530: `sha-256=:<base64>:`."),
     ] = None,
 ) -> Response:
-    """Parts come in any order, several at a time, and again. Bytes whose hash is not the stated one
-    are refused and leave the part as it was."""
+    """Parts may be sent in any order, concurrently, and repeatedly. Bytes that do not match the
+    stated hash are refused and leave the part as it was.
+    """
     stated = _stated_digest(sha256, content_digest)
     upload = await _find(service, tenant, upload_id)
     if await to_thread.run_sync(service.parts.made, upload) is not None:
@@ -198,7 +214,7 @@ async def put_part(
 @router.post(
     "/{upload_id}/complete",
     operation_id="complete_upload",
-    summary="Make a dataset of the parts",
+    summary="Join the parts to a dataset",
     status_code=201,
     response_model=DatasetBody,
     responses={
@@ -227,9 +243,10 @@ async def complete_upload(
     upload_id: UploadId,
     body: CompleteBody | None = None,
 ) -> Response:
-    """The parts, by number and without a gap, are the file. Asked again, the answer is the same.
+    """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
+    the same answer.
 
-    Where this is refused the parts stay, so that what is wrong can be sent again.
+    If the request is refused the parts stay, so that wrong ones can be sent again.
     """
     upload = await _find(service, tenant, upload_id)
     dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
@@ -243,15 +260,15 @@ async def complete_upload(
 @router.delete(
     "/{upload_id}",
     operation_id="delete_upload",
-    summary="Give an upload up",
+    summary="Abandon an upload",
     status_code=204,
     responses={
-        204: {"description": "It is gone with its parts."},
+        204: {"description": "The upload and its parts were removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_upload(service: ServiceDep, tenant: Tenant, upload_id: UploadId) -> Response:
-    """A dataset that was made of it stays."""
+    """A dataset that was made from it stays."""
     await _find(service, tenant, upload_id)
     await to_thread.run_sync(service.parts.delete, tenant, upload_id)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Looking at a tree: a part laid out for drawing, nodes by name, cuts that mean something."""
+"""Looks at a tree: a part laid out for drawing, nodes by name, meaningful cuts."""
 
 from __future__ import annotations
 
@@ -41,29 +41,28 @@ async def view_tree(
     service: ServiceDep,
     tenant: Tenant,
     tree_id: TreeId,
-    root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The node on top.")] = 0,
+    root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The node at the top.")] = 0,
     max_nodes: Annotated[
-        int, Query(ge=1, le=20_000, description="At most so many nodes are given.")
+        int, Query(ge=1, le=20_000, description="The most nodes to return.")
     ] = 500,
     scale: Annotated[
         Literal["height", "sqrt", "rank", "depth", "level", "auto"],
         Query(
-            description="What `y` follows: the height, its square root or its rank; the number of "
-            "edges from the root; the levels above the deepest leaf; or what can be read best."
+            description="What `y` shows: the height, its square root or its rank; the number of "
+            "edges from the root; the levels above the deepest leaf; or the most readable of them."
         ),
     ] = "height",
     color_by: Annotated[
         str | None,
-        Query(max_length=200, description=f"Gives each node a category: {COLOR_BY}"),
+        Query(max_length=200, description=f"Give each node a category: {COLOR_BY}"),
     ] = None,
 ) -> Response:
-    """At most `max_nodes` nodes, the largest subtrees opened first; what is folded is given as one
+    """At most `max_nodes` nodes; the largest subtrees are opened first, and a folded subtree is one
     node with its size and number of leaves.
 
-    With `color_by`, a node has a `category` where all leaves under it share it; a folded one has
+    With `color_by`, a node has the `category` that all leaves under it share; a folded node has
     that of most of its leaves, with their `share`. A leaf with several rows has their most frequent
-    label. Labels are numbered by how frequent they are in the whole tree, clusters from left to
-    right.
+    label. Labels are numbered by their frequency in the whole tree, clusters from left to right.
     """
 
     def laid_out() -> Iterator[bytes]:
@@ -118,15 +117,16 @@ async def search_tree(
     tenant: Tenant,
     tree_id: TreeId,
     q: Annotated[
-        str, Query(min_length=1, max_length=1000, description="Part of a name.", examples=["rose"])
+        str,
+        Query(min_length=1, max_length=1000, description="A part of a name.", examples=["rose"]),
     ],
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many nodes.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=1000, description="The most nodes to return.")] = 50,
     cursor: Annotated[
         str | None,
-        Query(pattern=r"^[0-9]{1,9}$", description="`next_cursor` of the page before."),
+        Query(pattern=r"^[0-9]{1,9}$", description="`next_cursor` of the previous page."),
     ] = None,
 ) -> Response:
-    """Nodes whose name contains `q`, whatever the case; whole names first."""
+    """Nodes whose name contains `q` in any case; exact matches first."""
 
     start = int(cursor or 0)
 
@@ -158,18 +158,18 @@ async def search_tree(
 @router.get(
     "/{tree_id}/levels",
     operation_id="get_levels",
-    summary="The cuts that mean something",
+    summary="Meaningful cuts",
     response_model=Levels,
     responses=responses(*ANYWHERE, "not-found"),
 )
 async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Response:
-    """At most five cuts, each where a criterion peaks, with the criterion's curve over k.
+    """At most five cuts, each at a peak of a criterion, with the criterion's curve over k.
 
-    `gap`: how far the cut's height may be moved before the number of clusters changes, as a share
-    of the root's height. `silhouette`: the mean over at most 1,000 points, where there were
-    features. `modularity`: of a hierarchy of classes, how much more of the confusions lies within
-    the clusters than by chance. `support`: the clusters' mean bootstrap support, where the job
-    asked for it.
+    `gap`: how far the height of the cut can move before the number of clusters changes, as a share
+    of the root's height. `silhouette`: the mean silhouette of at most 1,000 points, if there were
+    features. `modularity`: for a hierarchy of classes, the share of confusions within clusters
+    beyond that expected by chance. `support`: the clusters' mean bootstrap support, if the job
+    requested it.
     """
     record = await record_of(service, tenant, tree_id)
     job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))

@@ -4,7 +4,7 @@
 - `datasets`, `uploads`: data that come in.
 - `methods`: entries of the catalogue.
 - `trees`, `parts`: trees, and the queries of their forms and cuts.
-- `looks`: views, nodes, clusters and other looks at parts of trees.
+- `looks`: views, nodes, clusters and other views of parts of trees.
 - `evaluations`, `predictions`: what is measured and what is placed.
 - `models`, `paths`: what was fitted, and clusters over time.
 - `pages`, `problems`, `health`: pages of lists, problems, health.

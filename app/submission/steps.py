@@ -85,8 +85,8 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
     if body.preprocess and ROLE not in given:
         raise refused_at(
             "wrong-input",
-            f"`preprocess` prepares the input {ROLE!r}, which is not given; where 'words' comes "
-            f"first it makes it of {DOCUMENTS!r}.",
+            f"`preprocess` prepares the input {ROLE!r}, which is not given; if it begins with "
+            f"'words' it makes it from {DOCUMENTS!r}.",
             "preprocess",
         )
     _check_numbers(body, method, accepted)
@@ -124,7 +124,7 @@ def _check_roles(body: NewJob, method: Method[Any], accepted: Mapping[str, Input
         if role not in accepted:
             hint = ""
             if role == DOCUMENTS and ROLE in accepted:
-                hint = " Documents become features where `preprocess` begins with the step 'words'."
+                hint = " Documents become features if `preprocess` begins with the step 'words'."
             roles = ", ".join(sorted(accepted))
             detail = f"Method {method.id!r} takes no input {role!r}; it takes {roles}.{hint}"
             raise _refused_role(role, detail)

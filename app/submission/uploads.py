@@ -160,7 +160,7 @@ async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[byte
 
 def _past_one_request(limit: int) -> Refused:
     detail = (
-        f"One request may have {limit} bytes at most; a larger file comes in parts: /v1/uploads."
+        f"One request may have at most {limit} bytes; send a larger file in parts: /v1/uploads."
     )
     return Refused("too-large", detail, limit=limit)
 
@@ -172,6 +172,6 @@ def require_room(service: Service, needed: int) -> None:
         left = max(0, free - service.settings.min_free_bytes)
         raise Refused(
             "full",
-            f"The store has room for {left} bytes, too few for this upload; delete datasets, jobs "
-            "or trees that are no longer needed.",
+            f"The store has room for {left} bytes, too little for this upload; delete datasets, "
+            "jobs or trees that are no longer needed.",
         )
