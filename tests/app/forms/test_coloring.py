@@ -81,9 +81,9 @@ def test_labels_are_read_once(working: Working, monkeypatch: pytest.MonkeyPatch)
     read: list[str] = []
     values = coloring._values
 
-    def counted(service: Any, found: Any) -> Any:
-        read.append(found.id)
-        return values(service, found)
+    def counted(service: Any, source: Any) -> Any:
+        read.append(source.id)
+        return values(service, source)
 
     monkeypatch.setattr(coloring, "_values", counted)
     with ThreadPoolExecutor(4) as pool:

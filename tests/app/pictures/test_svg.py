@@ -93,12 +93,12 @@ def test_ids_instead_of_names() -> None:
 def test_circular_labels_stand_apart_and_inside(n: int) -> None:
     px = 1000
     picture = svg(random_tree(n), px=px)
-    found = re.findall(
+    matches = re.findall(
         r'<text x="([\d.]+)" y="([\d.]+)"(?: transform="rotate\(([-\d.]+) [^)]*\)")?'
         r'(?: text-anchor="(\w+)")? font-size="([\d.]+)"[^>]*>([^<]*)',
         picture,
     )
-    labels = [row for row in found if row[5].startswith("leaf")]
+    labels = [row for row in matches if row[5].startswith("leaf")]
     assert len(labels) == n
     middle = px / 2
     places = []
@@ -163,14 +163,14 @@ def test_depth_folds() -> None:
 def test_a_given_height_is_kept(shape: str, px: int, height: int) -> None:
     for n in (1, 12, 119, 3000):
         tree = random_tree(n)
-        found = by(tree, [f"kind {i % 7} of them all" for i in range(n)])
+        labelled = by(tree, [f"kind {i % 7} of them all" for i in range(n)])
         picture = svg(
             tree,
             shape=shape,  # type: ignore[arg-type]
             px=px,
             height=height,
             title="A title",
-            categories=found,
+            categories=labelled,
         )
         page = ET.fromstring(picture.encode()).attrib
         assert (float(page["width"]), float(page["height"])) == (px, height)

@@ -83,9 +83,9 @@ def test_uploaded_and_inline_documents_make_one_tree(
 
 
 def test_a_wrong_line_makes_the_dataset_invalid(working: Working) -> None:
-    found = upload(working, '"fine"\n{"body": "no text"}\n')
-    assert found["status"] == "invalid"
-    assert "Line 2 of the file" in found["problem"]["detail"]
+    uploaded = upload(working, '"fine"\n{"body": "no text"}\n')
+    assert uploaded["status"] == "invalid"
+    assert "Line 2 of the file" in uploaded["problem"]["detail"]
 
 
 def test_documents_are_no_features(working: Working, dataset: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
     """By a method that takes names of columns, and by `name_by` for any other."""
     inputs, cosine = {"documents": TEXTS}, [*WORDS, {"step": "l2"}]
     own = fit(working, "vmf", inputs, params={"n_clusters": 6}, preprocess=cosine)
-    told = fit(
+    inferred = fit(
         working,
         "kmeans",
         inputs,
@@ -154,7 +154,7 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
         preprocess=cosine,
         name_by="feature_names",
     )
-    for tree in (own, told):
+    for tree in (own, inferred):
         texts = [text.split() for text in TEXTS]
         answer = working.client.get(f"/v1/trees/{tree['id']}/assignments").json()
         node_of = {one["id"]: one["node"] for one in answer["clusters"]}
@@ -163,9 +163,9 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
             terms = node["name"].split(", ")
             inside = own_node == node["id"]
             for term in terms:
-                found = np.array([term in text for text in texts])
+                present = np.array([term in text for text in texts])
                 # A term is named where it is more frequent than in the other clusters.
-                assert found[inside].mean() > found[~inside].mean(), (node, term)
+                assert present[inside].mean() > present[~inside].mean(), (node, term)
 
 
 def test_columns_that_are_no_words_name_nothing(working: Working) -> None:

@@ -97,9 +97,9 @@ def test_rows_that_cannot_be_placed(
     working: Working, tree: dict[str, Any], inputs: Any, status: int, code: str | None
 ) -> None:
     answer = predict(working, tree, inputs)
-    found = answer.json()["type"].rpartition("/")[2]
-    problem_of(answer, status, code or found)
-    assert found != "internal"
+    kind = answer.json()["type"].rpartition("/")[2]
+    problem_of(answer, status, code or kind)
+    assert kind != "internal"
 
 
 def test_a_tree_without_a_model_places_nothing(working: Working) -> None:

@@ -286,17 +286,17 @@ def test_pictures_are_coloured(working: Working, tree: dict[str, Any]) -> None:
 
 
 def test_trees_are_listed_newest_first_in_pages(working: Working) -> None:
-    made = [post(working, WIDE, name=f"tree {number}") for number in range(5)]
-    found: list[str] = []
+    imported = [post(working, WIDE, name=f"tree {number}") for number in range(5)]
+    listed: list[str] = []
     address = "/v1/trees?limit=2"
     while address:
         answer = working.client.get(address)
-        found += [item["id"] for item in answer.json()["items"]]
+        listed += [item["id"] for item in answer.json()["items"]]
         assert all("nodes" not in item for item in answer.json()["items"])
         following = answer.links.get("next")
         address = following["url"] if following else ""
         assert (answer.json()["next_cursor"] is None) == (following is None)
-    assert found == [tree["id"] for tree in reversed(made)]
+    assert listed == [tree["id"] for tree in reversed(imported)]
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=100000", "limit=x"])

@@ -128,9 +128,11 @@ def test_rows_take_part_in_a_leafs_category(working: Working) -> None:
     # 7 and 8 are as frequent: by number.
     assert body["categories"] == ["7", "8", "9"]
     assert body["category_sizes"] == [2, 2, 1]
-    found = {node["name"]: node["category"] for node in body["nodes"] if node["n_leaves"] == 1}
+    category_of = {
+        node["name"]: node["category"] for node in body["nodes"] if node["n_leaves"] == 1
+    }
     # Class 1 has one of each: the first in order. Class 2 has no rows.
-    assert found == {"x": 1, "y": 0, "z": None}
+    assert category_of == {"x": 1, "y": 0, "z": None}
 
 
 @pytest.mark.parametrize(
@@ -195,13 +197,13 @@ def test_search(working: Working, tree: dict[str, Any]) -> None:
 
 def test_hits_come_in_pages(working: Working, tree: dict[str, Any]) -> None:
     address = f"/v1/trees/{tree['id']}/search?q=o&limit=2"
-    found = []
+    pages = []
     while address:
         answer = working.client.get(address)
-        found.append([hit["name"] for hit in answer.json()["items"]])
+        pages.append([hit["name"] for hit in answer.json()["items"]])
         address = answer.links["next"]["url"] if "next" in answer.links else ""
         assert (answer.json()["next_cursor"] is None) == (not address)
-    assert found == [["oak", "flower"], ["rose"]]
+    assert pages == [["oak", "flower"], ["rose"]]
 
 
 @pytest.mark.parametrize(
