@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
@@ -63,13 +65,31 @@ class Placement:
     def pieces(self) -> Iterator[Piece]:
         """The table, as many rows at a time as have about `PIECE_NODES` nodes on their paths."""
         for batch in self.table.to_batches():
-            ends = batch.column("path").offsets.to_numpy()
+            leaf = batch.column("leaf").to_numpy()
+            path, probability = batch.column("path"), batch.column("probabilities")
+            # Both columns are written with the same offsets; NumPy cuts them much faster.
+            ends = path.offsets.to_numpy()
+            nodes, shares = path.values.to_numpy(), probability.values.to_numpy()
+            own = self.columns[3:]
             start = 0
-            while start < batch.num_rows:
+            while start < len(leaf):
                 stop = int(np.searchsorted(ends, ends[start] + PIECE_NODES, side="right")) - 1
-                stop = min(max(stop, start + 1), start + PIECE_NODES, batch.num_rows)
-                yield [column.to_pylist() for column in batch.slice(start, stop - start).columns]
+                stop = min(max(stop, start + 1), start + PIECE_NODES, len(leaf))
+                rows = batch.slice(start, stop - start)
+                cuts = ends[start : stop + 1]
+                yield [
+                    leaf[start:stop],
+                    _lists(nodes, cuts),
+                    _lists(shares, cuts),
+                    *(rows.column(name).to_pylist() for name in own),
+                ]
                 start = stop
+
+
+def _lists(values: npt.NDArray[Any], cuts: npt.NDArray[np.int64]) -> list[list[Any]]:
+    """The values between each two neighbouring cuts."""
+    items = values[cuts[0] : cuts[-1]].tolist()
+    return [items[begin:end] for begin, end in pairwise((cuts - cuts[0]).tolist())]
 
 
 def _json(placement: Placement) -> Chunks:
