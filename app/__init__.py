@@ -1,0 +1,17 @@
+"""The API floor: what a client sees, and the commands that start it.
+
+Start with `main`: it puts the application together. A request passes `http`, reaches its function
+in `routes`, is turned into a job by `submission` or answered in a form of `forms`.
+
+- `main`: `create_app`, the ASGI application.
+- `cli`, `serve`, `demo`: the command `umbel`, the local service, the demonstration.
+- `settings`: settings of the service, from the environment.
+- `openapi`: the OpenAPI document and the page `/docs`.
+- `routes`: one module for each kind of resource.
+- `schemas`: bodies and queries as they go over the wire.
+- `http`: what HTTP needs around routes: security, problems, ETags, streaming.
+- `submission`: from a request to an accepted job or dataset.
+- `forms`: the forms that trees and tables are served in.
+- `pictures`: trees and paths as SVG and PNG.
+Beside these lie the page (folder `dashboard`) and the data of the demonstration (`sample`).
+"""

@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from app.serve import Refused, serve
+    from app.serve import CannotStart, serve
     from workers.settings import wrong_settings
 
     try:
@@ -78,7 +78,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     except ValidationError as error:
         print(wrong_settings(error), file=sys.stderr)
         return 2
-    except (Refused, ValueError) as error:
+    except (CannotStart, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -141,9 +141,10 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _openapi(_: argparse.Namespace) -> int:
-    from app.openapi import text
+    from app import openapi
+    from app.main import documented_app
 
-    sys.stdout.write(text())
+    sys.stdout.write(openapi.text(documented_app()))
     return 0
 
 

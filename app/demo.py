@@ -1,8 +1,8 @@
-"""`umbel demo`: the main job on the shipped sample, over HTTP, as any client would do it.
+"""`umbel demo`: a hierarchy of the shipped sample, over HTTP, as any client would make it.
 
-Starts the service with its embedded default in a folder of its own, uploads logits of a real
-language identifier, turns them into a hierarchy of languages, looks at it from all sides and says
-where everything lies.
+Starts the service with its embedded Valkey in a folder of its own, uploads logits of a real
+language identifier, turns them into a hierarchy of languages, evaluates and draws it, and prints
+where the files are.
 """
 
 from __future__ import annotations
@@ -83,9 +83,11 @@ def _show(client: httpx.Client, out: Path) -> None:
     print(f"\nThe hierarchy, {tree['n_leaves']} languages, small branches on one line:\n")
     print(outline(tree["nodes"]))
 
-    done = _checked(client.post(f"/v1/trees/{tree_id}/evaluations", json={"labels": labels["id"]}))
+    evaluation = _checked(
+        client.post(f"/v1/trees/{tree_id}/evaluations", json={"labels": labels["id"]})
+    )
     print("\nAgainst the true languages:")
-    for name, value in done.json()["metrics"].items():
+    for name, value in evaluation.json()["metrics"].items():
         if value is not None:
             print(f"  {name:<22} {value:.4f}")
 

@@ -1,4 +1,4 @@
-"""The API: `create_app()` puts its parts together and does nothing else."""
+"""The API: `create_app` puts its parts together and does nothing else."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, Response
 
 from app import openapi
-from app import openapi as reference
 from app.http import problems
 from app.http.dependencies import Service
-from app.http.job_ends import Wakes
-from app.http.observability import Figures, Observed
+from app.http.job_ends import JobEnds
+from app.http.observability import Metrics, Observed
 from app.http.security import Gate
 from app.routes import (
     assignments,
@@ -53,7 +52,7 @@ from workers.jobs.ledger import Ledger
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
-"""How long webhooks that are being sent hold up the end of the process."""
+"""How long webhooks in flight hold up the end of the process."""
 
 _log = logging.getLogger("umbel")
 
@@ -104,26 +103,34 @@ def create_app(
     send : puts a hint on a queue; the default is Celery's.
     """
     settings = settings or Settings()
-    figures = Figures()
+    metrics = Metrics()
     app = FastAPI(
         title="Umbel",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=partial(_lifespan, settings=settings, figures=figures, send=send),
-        middleware=_middleware(settings, figures),
+        lifespan=partial(_lifespan, settings=settings, metrics=metrics, send=send),
+        middleware=_middleware(settings, metrics),
     )
     app.state.settings = settings
-    app.state.figures = figures
+    app.state.metrics = metrics
     problems.install(app)
     openapi.install(app, settings.root_path)
     for router in ROUTERS:
         app.include_router(router)
-    _add_reference(app)
+    _add_docs(app)
     return app
 
 
-def _middleware(settings: Settings, figures: Figures) -> list[Middleware]:
+def documented_app() -> FastAPI:
+    """The application that the committed document describes, whatever the environment sets.
+
+    Nothing is connected to.
+    """
+    return create_app(Settings(root_path="", api_keys=(), api_keys_file=None, cors_origins=()))
+
+
+def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     """Outermost first."""
     cors = Middleware(
         CORSMiddleware,
@@ -133,18 +140,18 @@ def _middleware(settings: Settings, figures: Figures) -> list[Middleware]:
         expose_headers=EXPOSED,
     )
     return [
-        Middleware(Observed, figures=figures, root_path=settings.root_path),
+        Middleware(Observed, metrics=metrics, root_path=settings.root_path),
         *([cors] if settings.cors_origins else []),
         Middleware(Gate, settings=settings),
     ]
 
 
-def _add_reference(app: FastAPI) -> None:
+def _add_docs(app: FastAPI) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         return HTMLResponse(
-            reference.page(app.openapi()),
-            headers={"Content-Security-Policy": reference.POLICY},
+            openapi.page(app.openapi()),
+            headers={"Content-Security-Policy": openapi.POLICY},
         )
 
 
@@ -153,19 +160,19 @@ async def _lifespan(
     app: FastAPI,
     *,
     settings: Settings,
-    figures: Figures,
+    metrics: Metrics,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     parts = await to_thread.run_sync(_assembled, settings, send)
     methods.load()
-    wakes = Wakes(settings.redis_url, settings.key_prefix)
-    app.state.service = _service(settings, parts, wakes)
-    figures.watch(parts.ledger)
+    job_ends = JobEnds(settings.redis_url, settings.key_prefix)
+    app.state.service = _service(settings, parts, job_ends)
+    metrics.watch(parts.ledger)
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
-        asyncio.create_task(wakes.listen(), name="wakes"),
+        asyncio.create_task(job_ends.listen(), name="job ends"),
     ]
     try:
         yield
@@ -183,9 +190,9 @@ def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> A
 
 
 def _warmed(settings: Settings) -> Callable[[str, str], None]:
-    """Celery's `send`, connected, so that the first job does not wait for it.
+    """Celery's `send`, connected, so that the first job does not wait for that.
 
-    The hint is at a job that is not there; the worker that gets it drops it.
+    The hint names a job that does not exist; the worker that gets it drops it.
     """
     send = sender(settings)
     with suppress(Exception):
@@ -193,7 +200,7 @@ def _warmed(settings: Settings) -> Callable[[str, str], None]:
     return send
 
 
-def _service(settings: Settings, parts: Assembly, wakes: Wakes) -> Service:
+def _service(settings: Settings, parts: Assembly, job_ends: JobEnds) -> Service:
     return Service(
         settings=settings,
         blobs=parts.blobs,
@@ -202,14 +209,14 @@ def _service(settings: Settings, parts: Assembly, wakes: Wakes) -> Service:
         datasets=parts.datasets,
         parts=Parts(parts.blobs),
         trees=parts.trees,
-        wakes=wakes,
+        job_ends=job_ends,
     )
 
 
 async def _sweep(ledger: Ledger, every_s: float) -> None:
-    """Look for what is due, for as long as the process lives.
+    """Sweep the ledger for whatever is due, for as long as the process lives.
 
-    The first look rebuilds what Redis has lost, and so does one after Redis was started anew.
+    The first sweep rebuilds what Redis has lost, and so does the one after Redis was restarted.
     """
     while True:
         try:
@@ -218,5 +225,5 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
             _log.warning("the sweeper will try again: %s", error)
         except Exception:
             _log.exception("the sweeper will try again")
-        # Many processes sweep: jitter keeps them from doing it all at the same moment.
+        # Many processes sweep: jitter keeps them from sweeping at the same moment.
         await asyncio.sleep(every_s * random.uniform(0.75, 1.25))

@@ -28,17 +28,17 @@ from workers.embedded import EmbeddedServer
 from workers.processes import FolderInUse, FolderLock
 
 _STABLE_S = 5.0
-"""A process that lived so long did not fail at its start: it is started again at once."""
+"""A process that lived this long did not fail at its start: it is started again at once."""
 
 _LONGEST_PAUSE_S = 2.0
 _JOBS_SHARE = 0.8
-"""Of the machine's memory, for all jobs that run at a time, unless a limit per job is set."""
+"""Share of the machine's memory for all jobs at a time, unless a limit per job is set."""
 
 _API_GRACE_S = 4.0
 _READY_POLL_S = 0.1
 
 
-class Refused(Exception):
+class CannotStart(Exception):
     """The service cannot be started; the message is for the user."""
 
 
@@ -46,33 +46,35 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
     """Run the service until Ctrl-C or SIGTERM; the exit status. Call from the main thread.
 
     With UMBEL_REDIS_URL set, that server is used in place of an embedded one. Port 0 takes a free
-    one. Raises Refused for a data directory in use, an address that is taken, or one that other
+    one. Raises CannotStart for a data directory or an address in use, and for an address that other
     machines reach while no keys are configured.
     """
     settings = Settings()
     keyless = not keys(settings)
     _ = settings.webhook_secrets  # ValueError, before anything is started
     if keyless and not _loopback(host):
-        raise Refused(
+        raise CannotStart(
             f"Without keys the service listens on this machine only, not on {host}. Make a key "
             "with `umbel keys new TENANT`, set UMBEL_API_KEYS, and start it again."
         )
     data_dir = data_dir.absolute()
     try:
         lock = FolderLock(data_dir)
-    except FolderInUse as taken:
-        raise Refused(
+    except Taken as taken:
+        raise CannotStart(
             f"The data directory {data_dir} is in use by another service (process {taken.pid}). "
             "Stop that one first or choose another --data-dir."
         ) from None
     except OSError as error:
-        raise Refused(f"The data directory {data_dir} cannot be used: {error.strerror}.") from None
+        raise CannotStart(
+            f"The data directory {data_dir} cannot be used: {error.strerror}."
+        ) from None
     with lock, _listen(host, port) as listener:
-        service = _Service(settings, data_dir, listener, host, workers, keyless)
+        service = _LocalService(settings, data_dir, listener, host, workers, keyless)
         return service.run()
 
 
-class _Kept:
+class _KeptProcess:
     """A process that is started again when it ends, with growing pauses if it fails at once."""
 
     def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
@@ -83,7 +85,7 @@ class _Kept:
         self._next_at = 0.0
 
     def keep(self) -> float:
-        """Start it if it does not run; seconds until it wants to be looked at again."""
+        """Start the process if it does not run; the seconds until it should be checked again."""
         now = time.monotonic()
         if self.process is not None and self.process.poll() is not None:
             processes.release(self.process)
@@ -100,7 +102,7 @@ class _Kept:
         return 60.0
 
 
-class _Service:
+class _LocalService:
     def __init__(
         self,
         settings: Settings,
@@ -117,10 +119,10 @@ class _Service:
         self._keyless = keyless
         self._valkey = None if settings.redis_url else EmbeddedServer(data_dir / "redis")
         self._valkey_failures = 0
-        self._api = _Kept(self._start_api)
-        self._workers = [_Kept(self._start_worker) for _ in range(workers)]
+        self._api = _KeptProcess(self._start_api)
+        self._workers = [_KeptProcess(self._start_worker) for _ in range(workers)]
         self._ready = threading.Event()
-        self._asked_to_stop = 0
+        self._stop_requests = 0
         self._wake_out, self._wake_in = os.pipe()
         os.set_blocking(self._wake_out, False)
         os.set_blocking(self._wake_in, False)
@@ -150,9 +152,9 @@ class _Service:
         return status
 
     def _watch(self) -> int:
-        """Keep everything running until told to stop."""
-        while not self._asked_to_stop:
-            # The first worker and the API have the machine to themselves until both are there.
+        """Keep everything running until a stop is requested; the exit status."""
+        while not self._stop_requests:
+            # The first worker and the API have the machine to themselves until both are ready.
             wanted = self._workers if self._ready.is_set() else self._workers[:1]
             pause = min(
                 self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in wanted)
@@ -160,7 +162,7 @@ class _Service:
             if not self._ready.is_set() and self._api.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
-            if not self._asked_to_stop:
+            if not self._stop_requests:
                 select.select([self._wake_out], [], [], pause)
             with contextlib.suppress(BlockingIOError):
                 os.read(self._wake_out, 4096)
@@ -182,7 +184,7 @@ class _Service:
     def _watch_ready(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
         began = time.monotonic()
-        while not self._asked_to_stop:
+        while not self._stop_requests:
             connection = http.client.HTTPConnection(host, self._port, timeout=5.0)
             with contextlib.closing(connection), contextlib.suppress(OSError):
                 connection.request("GET", "/readyz")
@@ -198,7 +200,7 @@ class _Service:
             os.write(self._wake_in, b".")
 
     def _write_url(self) -> None:
-        """Say the address in the file `url` of the data directory, for other programs."""
+        """Write the address to the file `url` of the data directory, for other programs."""
         fresh = self._data_dir / "url.new"
         fresh.write_text(f"{self.url}\n")
         fresh.replace(self._data_dir / "url")
@@ -228,33 +230,33 @@ class _Service:
         return processes.spawn(command, env=self._env())
 
     def _on_stop(self, *_: object) -> None:
-        self._asked_to_stop += 1
-        if self._asked_to_stop == 1:
+        self._stop_requests += 1
+        if self._stop_requests == 1:
             print("stopping; once more kills at once", flush=True)
             return
-        for kept in (self._api, *self._workers):
-            if kept.process is not None:
-                kept.process.kill()
+        for child in (self._api, *self._workers):
+            if child.process is not None:
+                child.process.kill()
 
     def _stop(self) -> None:
-        """In order: nothing new comes in, jobs are drained or given back, then the book closes."""
-        self._asked_to_stop += self._asked_to_stop == 0
-        for kept in self._workers:
-            if kept.process is not None and kept.process.poll() is None:
-                kept.process.terminate()
+        """Stop everything: workers finish their jobs or give them back, and Valkey goes last."""
+        self._stop_requests += self._stop_requests == 0
+        for child in self._workers:
+            if child.process is not None and child.process.poll() is None:
+                child.process.terminate()
         if self._api.process is not None:
             processes.stop(self._api.process, _API_GRACE_S)
         until = time.monotonic() + self._settings.drain_s + 3.0
-        for kept in self._workers:
-            if kept.process is not None:
-                processes.stop(kept.process, max(0.1, until - time.monotonic()))
+        for child in self._workers:
+            if child.process is not None:
+                processes.stop(child.process, max(0.1, until - time.monotonic()))
         if self._valkey is not None:
             self._valkey.stop()
         (self._data_dir / "url").unlink(missing_ok=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """The listening socket: held here, so that an API started again misses no connection."""
+    """The listening socket: held here, so that a restarted API misses no connection."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     try:
@@ -263,7 +265,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        raise Refused(
+        raise CannotStart(
             f"Cannot listen on {host} port {port}: {error.strerror}. Choose another --port."
         ) from None
     return listener

@@ -30,30 +30,36 @@ class Settings(WorkerSettings):
         ("127.0.0.1", "localhost", "[::1]"),
         description="Names by which the keyless service may be called (the Host header).",
     )
-    root_path: str = Field("", description="Prefix that a proxy takes off before the service.")
+    root_path: str = Field(
+        "", description="Path prefix that a proxy removes before it passes requests on."
+    )
 
     max_upload_bytes: int = Field(8 << 30, ge=1, description="Largest dataset in one request.")
     max_dataset_bytes: int = Field(
         256 << 30, ge=1, description="Largest dataset uploaded in parts."
     )
     upload_keep_s: float = Field(
-        7 * 24 * 3600.0, gt=0, description="An upload that gets no part for so long is removed."
+        7 * 24 * 3600.0, gt=0, description="An upload that gets no part for this long is removed."
     )
     max_json_bytes: int = Field(16 << 20, ge=1, description="Largest body that is JSON.")
     max_parsed_json_bytes: int = Field(
-        16 << 20, ge=1, description="A larger JSON dataset is opened by a worker, not at once."
+        16 << 20,
+        ge=1,
+        description="A larger JSON dataset is opened by a worker rather than at once.",
     )
     max_tree_bytes: int = Field(256 << 20, ge=1, description="Largest uploaded tree.")
     min_free_bytes: int = Field(
         256 << 20, ge=0, description="Room that uploads leave free in the store."
     )
-    max_wait_s: float = Field(60.0, ge=0, description="Longest time that `Prefer: wait` waits.")
+    max_wait_s: float = Field(60.0, ge=0, description="Longest wait that `Prefer: wait` gets.")
     default_wait_s: float = Field(
-        2.0, ge=0, description="How long short answers (evaluations, predictions) are waited for."
+        2.0, ge=0, description="How long requests wait for quick work (evaluations, predictions)."
     )
-    retry_after_s: int = Field(1, ge=1, description="`Retry-After` of a job that is under way.")
+    retry_after_s: int = Field(1, ge=1, description="`Retry-After` of a job that has not ended.")
     idempotency_s: int = Field(24 * 3600, ge=1, description="How long an Idempotency-Key is kept.")
-    events_poll_s: float = Field(0.2, gt=0, description="How often an event stream looks for news.")
+    events_poll_s: float = Field(
+        0.2, gt=0, description="How often an event stream checks for new events."
+    )
 
     @field_validator("api_keys", "cors_origins", "allowed_hosts", mode="before")
     @classmethod

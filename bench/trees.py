@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from app.forms import tree as forms
+from app.forms.form import Form
 from app.routes import assignments
 from bench import Size
 from bench.measure import measured
@@ -113,12 +114,12 @@ def _no_text(function: Callable[[Tree], object]) -> Output:
     return call
 
 
-def _form(form: forms.Form[forms.Wanted], **asked: object) -> Output:
-    return lambda tree: form.write(forms.Wanted(_record(tree), tree, **asked))  # type: ignore[arg-type]
+def _form(form: Form[forms.TreeExport], **asked: object) -> Output:
+    return lambda tree: form.write(forms.TreeExport(_record(tree), tree, **asked))  # type: ignore[arg-type]
 
 
-def _assignments(form: forms.Form[assignments._Assigned], k: int) -> Output:
-    return lambda tree: form.write(assignments._Assigned(tree, {"k": k}, cut.cut(tree, k=k), {}))
+def _assignments(form: Form[assignments.Assigned], k: int) -> Output:
+    return lambda tree: form.write(assignments.Assigned(tree, {"k": k}, cut.cut(tree, k=k), {}))
 
 
 def _record(tree: Tree) -> TreeRecord:

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from models import memory
-from models.arrays import Array, Arrays, Float, Int
+from models.cluster_paths import ClusterPaths
 from models.data import Data, doubled
 from models.errors import UsageError
 from models.parameters import Params
@@ -323,6 +322,10 @@ class Method(ABC, Generic[P]):
                     code="wrong-input",
                     role=role,
                 )
+
+    def paths(self, model: Model) -> ClusterPaths | None:
+        """Hook: the paths of the model's clusters over time; None where they do not move."""
+        return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:
         """Hook: about how many bytes a fit takes beyond its inputs as they are stored.

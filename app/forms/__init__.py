@@ -1,0 +1,12 @@
+"""The forms that results are served in, and how a client chooses among them.
+
+Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
+
+- `form`: a form, the choice of one, the routes and the response.
+- `tree`: the forms of a tree, Newick to PNG.
+- `paths`: the forms of clusters over time.
+- `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
+- `parts`: parts of a tree as JSON, written piece by piece.
+- `coloring`: the categories that colour a tree.
+- `stored`: stored trees as routes read them.
+"""

@@ -1,4 +1,4 @@
-"""What colours a tree: the clusters of a cut, or a labels dataset."""
+"""What colours a tree: the clusters of a cut, or a dataset of labels."""
 
 from __future__ import annotations
 
@@ -26,85 +26,86 @@ READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
 """Formats that are safe to open in the API process, and up to how many bytes they are."""
 
 KEPT_BYTES = 64 << 20
-"""Labels that were read are kept while they have no more bytes than this together."""
+"""Categories that were read are cached while they have no more bytes than this together."""
 
 COLOR_BY = (
     "`cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that cut of the whole tree, or "
-    "the id of a labels dataset (npy, JSON or CSV) with one label per input row or per leaf."
+    "the id of a dataset of labels (npy, JSON or CSV), one per input row or per leaf."
 )
 
 _CUT = re.compile(r"(cluster|height|level):(.*)", re.DOTALL)
 
 
-class _Kept:
-    """The colourings last made of labels, by tenant, tree and dataset: none of these changes."""
+class Cache:
+    """The categories last read from labels, by tenant, tree and dataset: none of these changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[str, str, str], tuple[Categories, int]] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, str, str], tuple[Categories, int]] = OrderedDict()
 
     def get(self, key: tuple[str, str, str]) -> Categories | None:
         with self._lock:
-            if key not in self._found:
+            if key not in self._cached:
                 return None
-            self._found.move_to_end(key)
-            return self._found[key][0]
+            self._cached.move_to_end(key)
+            return self._cached[key][0]
 
-    def put(self, key: tuple[str, str, str], found: Categories, size: int) -> None:
+    def put(self, key: tuple[str, str, str], categories: Categories, size: int) -> None:
         with self._lock:
-            self._found[key] = found, size
-            while sum(size for _, size in self._found.values()) > KEPT_BYTES:
-                self._found.popitem(last=False)
+            self._cached[key] = categories, size
+            while sum(size for _, size in self._cached.values()) > KEPT_BYTES:
+                self._cached.popitem(last=False)
 
 
-_kept = _Kept()
+_cache = Cache()
 
 
 def coloring(
     service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str | None
 ) -> Categories | None:
-    """The categories that `color_by` asks for, None without one. Blocks.
+    """The categories that `color_by` names; None without it. Blocks.
 
-    Raises Refused for what is neither a cut nor a labels dataset of this tenant that fits the tree,
-    UsageError for a cut that cannot be made.
+    Raises Refused for what is neither a cut nor a dataset of labels of this tenant that fits the
+    tree, UsageError for a cut that does not exist.
     """
     if color_by is None:
         return None
-    asked = _CUT.fullmatch(color_by)
-    if asked is not None:
-        return of_cut(tree, **_cut(color_by, asked[1], asked[2]))
+    match = _CUT.fullmatch(color_by)
+    if match is not None:
+        return of_cut(tree, **_cut(color_by, match[1], match[2]))
     return by_labels(service, tenant, tree_id, tree, color_by, "color_by")
 
 
 def by_labels(
     service: Service, tenant: str, tree_id: str, tree: Tree, dataset_id: str, parameter: str
 ) -> Categories:
-    """The categories of a labels dataset, which may have a label per input row or per leaf.
+    """The categories of a dataset of labels, one per input row or per leaf.
 
-    Labels per leaf are in the order of the leaves' node ids. The dataset is looked up each time,
-    its labels are kept. Blocks. Raises Refused as `coloring` does.
+    Labels per leaf are in the order of the leaves' node ids. The dataset is looked up each time;
+    its labels are cached. Blocks. Raises Refused as `coloring` does.
     """
     if not is_id(dataset_id, "ds"):
         cuts = "'cluster:<k>', 'height:<h>', 'level:<n>' nor " if parameter == "color_by" else ""
         raise Refused(
             "invalid-request",
             f"{parameter} {dataset_id!r} is {'neither ' if cuts else 'not '}{cuts}the id of a "
-            "labels dataset.",
+            "dataset of labels.",
         )
     dataset = service.datasets.get(tenant, dataset_id)
     if dataset is None:
         raise not_found("dataset", dataset_id)
     key = (tenant, tree_id, dataset_id)
-    found = _kept.get(key)
-    if found is None:
+    categories = _cache.get(key)
+    if categories is None:
         numbered, warnings = _numbered(service, dataset, tree)
-        found = replace(of_labels(tree, numbered), warnings=warnings)
-        _kept.put(key, found, 4 * len(numbered.code) + 8 * tree.n_leaves + numbered.text.nbytes)
-    return found
+        categories = replace(of_labels(tree, numbered), warnings=warnings)
+        size = 4 * len(numbered.code) + 8 * tree.n_leaves + numbered.text.nbytes
+        _cache.put(key, categories, size)
+    return categories
 
 
 def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
-    """The cut as `of_cut` takes it."""
+    """The arguments of `of_cut`."""
     whole = r"[0-9]{1,9}"
     if word == "height":
         try:
@@ -115,31 +116,33 @@ def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
         return {"k" if word == "cluster" else "level": int(value)}
     raise UsageError(
         f"Parameter 'color_by' is {color_by[:80]!r}; it takes 'cluster:<k>' with k from 1, "
-        "'height:<h>' with a number, 'level:<n>' with n from 0, or the id of a labels dataset.",
+        "'height:<h>' with a number, 'level:<n>' with n from 0, or the id of a dataset of labels.",
         code="wrong-parameter",
         parameter="color_by",
     )
 
 
 def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, tuple[str, ...]]:
-    """The labels, and warnings."""
+    """The labels as numbers, and warnings."""
     most = READ_HERE.get(dataset.format)
     if most is None:
         raise Refused(
             "invalid-request",
             f"Dataset {dataset.id!r} is {dataset.format}; labels are read from "
-            f"{', '.join(READ_HERE)} here.",
+            f"{', '.join(READ_HERE)}.",
         )
     if dataset.bytes > most:
         raise Refused(
             "invalid-request",
             f"Dataset {dataset.id!r} has {dataset.bytes} bytes; labels are read from at most "
-            f"{most} of {dataset.format} here.",
+            f"{most} bytes of {dataset.format}.",
         )
     values = _values(service, dataset)
     warnings: tuple[str, ...] = ()
     if dataset.format == "csv" and len(values) - 1 in (tree.n_points, tree.n_leaves):
-        warnings = (f"The first line of the labels, {str(values[0])[:80]!r}, counts as a header.",)
+        warnings = (
+            f"The first line of the labels, {str(values[0])[:80]!r}, is taken for a header.",
+        )
         values = values[1:]
     if len(values) not in (tree.n_points, tree.n_leaves):
         raise Refused(
@@ -151,11 +154,11 @@ def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, t
 
 
 def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
-    """(n_labels,) integers or texts."""
+    """(n_labels,) integers or strings."""
     try:
         path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
         value = catalogue.load(dataset.format, path, dataset.member, "labels")
     except (Missing, FileNotFoundError):
-        # Deleted since it was looked up.
+        # It was deleted after it was looked up.
         raise not_found("dataset", dataset.id) from None
     return np.asarray(value)

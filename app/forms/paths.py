@@ -1,199 +1,192 @@
-"""The forms that paths of clusters over time are served in."""
+"""The forms that paths of clusters over time are served in: JSON by pages, CSV, pictures."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from app.forms import parts
-from app.forms import tree as forms
-from app.forms.cluster_paths import Block, ClusterPaths
+from app.forms.cluster_paths import MOST_ENTRIES, Array, Block, ChosenPaths
+from app.forms.form import Chunks, Form
+from app.forms.parts import ITEMS, json_object, shortened, slices
 from app.schemas.paths import PathsQuery
 from models.arrays import Array
 from models.tree.tree import Tree
+from workers.formats.table_writers import Piece, csv_chunks, json_list, json_rows
 from workers.model import sibling
 
 DIGITS = 6
 _ROWS = 4096
-"""Rows of CSV that are written at a time, about."""
+"""Rows of CSV in a piece, about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The paths, the tree that has the clusters' names, and what was asked."""
+class PathsExport:
+    """The paths, the tree whose leaves are the clusters, and how they are to be written."""
 
-    paths: ClusterPaths
+    paths: ChosenPaths
     tree: Tree
     query: PathsQuery
 
     @property
     def first(self) -> int:
+        """The page's first period."""
         return int(self.query.cursor or 0)
 
     @property
     def stop(self) -> int:
         """Past the page's last period."""
-        many = min(self.query.limit, self.paths.at_once)
-        return min(self.first + many, self.paths.n_periods)
+        n_periods = min(self.query.limit, self.paths.page_periods)
+        return min(self.first + n_periods, self.paths.n_periods)
 
     @property
-    def following(self) -> str | None:
+    def next_cursor(self) -> str | None:
         return str(self.stop) if self.stop < self.paths.n_periods else None
 
+    def nodes(self) -> list[int]:
+        """The tree's node of each chosen cluster: its leaves are the clusters in order."""
+        nodes: list[int] = self.tree.leaves[self.paths.chosen].tolist()
+        return nodes
+
     def names(self) -> list[str | None]:
-        found: list[str | None] = self.tree.name[self.paths.nodes(self.tree)].tolist()
-        return found
+        names: list[str | None] = self.tree.name[self.nodes()].tolist()
+        return names
+
+    def kappa(self) -> dict[str, list[float]]:
+        """Concentrations with their intervals, by name; nothing where these were not asked for."""
+        return self.paths.kappa() if "kappa" in self.query.chosen_fields else {}
 
 
-def _json(wanted: Wanted) -> Iterator[bytes]:
-    paths = wanted.paths
-    yield parts.opened(
+def _json(export: PathsExport) -> Chunks:
+    paths = export.paths
+    return json_object(
         {
             "model": paths.model_id,
             "tree": sibling(paths.model_id, "tr"),
-            "dated": paths.dated,
-            "binned": paths.ends is not None,
+            "dated": paths.whole.dated,
+            "binned": paths.whole.ends is not None,
             "n_periods": paths.n_periods,
             "n_clusters": paths.n_clusters,
+            "clusters": json_list(slices(_clusters(export), ITEMS)),
+            "items": _periods(export),
+            "next_cursor": export.next_cursor,
         }
     )
-    yield b', "clusters": '
-    yield from parts.listed(parts.parted(_clusters(wanted), parts.ITEMS))
-    yield b', "items": '
-    yield from _items(wanted)
-    yield f', "next_cursor": {json.dumps(wanted.following)}}}'.encode()
 
 
-def _clusters(wanted: Wanted) -> list[dict[str, Any]]:
-    paths = wanted.paths
-    kappa = paths.kappa if "kappa" in wanted.query.said else {}
-    columns = {"cluster": paths.chosen, "node": paths.nodes(wanted.tree), **kappa}
-    items = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    for item, name in zip(items, wanted.names(), strict=True):
-        item["name"] = None if name is None else parts.told(name)
-    return items
+def _clusters(export: PathsExport) -> list[dict[str, Any]]:
+    """What is the same of each cluster in all periods."""
+    names = [None if name is None else shortened(name) for name in export.names()]
+    columns = {"cluster": export.paths.chosen, "node": export.nodes(), **export.kappa()}
+    columns["name"] = names
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _items(wanted: Wanted) -> Iterator[bytes]:
-    paths = wanted.paths
+def _periods(export: PathsExport) -> Iterator[bytes]:
+    """The page's periods as a JSON array."""
     lead = b"["
-    if wanted.first < wanted.stop:
-        block = paths.block(wanted.first, wanted.stop)
-        for row in range(wanted.stop - wanted.first):
-            period = wanted.first + row
-            head = {
-                "period": period,
-                "label": paths.labels[period],
-                "until": None if paths.ends is None else paths.ends[period],
-                "n_rows": paths.n_rows[period],
-            }
-            said = {"cluster": paths.chosen, **_said(wanted, block, row)}
-            rows = list(zip(*said.values(), strict=True))
-            yield lead + parts.opened(head) + b', "clusters": '
-            yield from parts.listed(
-                [dict(zip(said, one, strict=True)) for one in part]
-                for part in parts.parted(rows, parts.ITEMS)
-            )
-            yield b"}"
+    if export.first < export.stop:
+        block = export.paths.block(export.first, export.stop)
+        for row in range(export.stop - export.first):
+            columns = {"cluster": export.paths.chosen, **_columns(export, block, row)}
+            pieces = zip(*(slices(column, ITEMS) for column in columns.values()), strict=True)
+            clusters = json_rows(list(columns), map(list, pieces))
+            yield lead
+            yield from json_object({**_period(export, block.first + row), "clusters": clusters})
             lead = b", "
     yield b"[]" if lead == b"[" else b"]"
 
 
-def _said(wanted: Wanted, block: Block, row: int) -> dict[str, list[Any]]:
-    """By field what is said of each cluster in a period."""
-    found: dict[str, list[Any]] = {}
-    for name in wanted.query.said:
+def _period(export: PathsExport, period: int) -> dict[str, Any]:
+    whole = export.paths.whole
+    return {
+        "period": period,
+        "label": whole.labels[period],
+        "until": None if whole.ends is None else whole.ends[period],
+        "n_rows": whole.n_rows[period],
+    }
+
+
+def _columns(export: PathsExport, block: Block, row: int) -> dict[str, list[Any]]:
+    """The chosen fields of each cluster in one period, by name."""
+    columns: dict[str, list[Any]] = {}
+    for name in export.query.chosen_fields:
         if name == "features":
-            found[name] = _told(wanted.paths, block, row)
+            columns[name] = _features(export.paths, block, row)
         elif name != "kappa":
-            values: Array = getattr(block, name)[row]
-            rounded = np.round(values, DIGITS).tolist()
-            found[name] = [None if np.isnan(one) else one for one in rounded]
-    return found
+            values = np.round(getattr(block, name)[row], DIGITS).tolist()
+            columns[name] = [None if np.isnan(value) else value for value in values]
+    return columns
 
 
-def _told(paths: ClusterPaths, block: Block, row: int) -> list[list[dict[str, Any]] | None]:
-    if block.told is None or block.told_weight is None:
+def _features(paths: ChosenPaths, block: Block, row: int) -> list[list[dict[str, Any]] | None]:
+    if paths.whole.features is None or block.features is None or block.feature_weight is None:
         return [None] * len(paths.chosen)
-    names = paths.names
-    places, weights = block.told[row].tolist(), np.round(block.told_weight[row], DIGITS).tolist()
+    names = paths.whole.features.names
+    places = block.features[row].tolist()
+    weights = np.round(block.feature_weight[row], DIGITS).tolist()
     return [
         [
-            {"feature": parts.told(names[place]), "weight": weight}
-            for place, weight in zip(own, heavy, strict=True)
+            {"feature": shortened(names[place]), "weight": weight}
+            for place, weight in zip(own_places, own_weights, strict=True)
             if place >= 0
         ]
-        for own, heavy in zip(places, weights, strict=True)
+        for own_places, own_weights in zip(places, weights, strict=True)
     ]
 
 
-def _csv(wanted: Wanted) -> Iterator[bytes]:
+def _csv(export: PathsExport) -> Chunks:
     """All periods, a row for each cluster in each."""
-    paths = wanted.paths
-    said = [name for name in wanted.query.said if name != "kappa"]
-    kappa = paths.kappa if "kappa" in wanted.query.said else {}
-    fixed = ["" if name is None else forms.cell(name) for name in wanted.names()]
-    heads = ["period", "label", "until", "n_rows", "cluster", "name", *said, *kappa]
-    yield ",".join(heads).encode() + b"\r\n"
+    columns = [name for name in export.query.chosen_fields if name != "kappa"]
+    period = ["period", "label", "until", "n_rows"]
+    names = [*period, "cluster", "name", *columns, *export.kappa()]
+    return csv_chunks(names, _csv_pieces(export), verbatim=period)
+
+
+def _csv_pieces(export: PathsExport) -> Iterator[Piece]:
+    """The clusters of one period each."""
+    paths, names, kappa = export.paths, export.names(), export.kappa()
     for block in paths.blocks(_ROWS):
-        text = io.StringIO()
-        writer = csv.writer(text)
         for row in range(len(block.weight)):
-            period = block.first + row
-            head = [
-                period,
-                paths.labels[period],
-                "" if paths.ends is None else paths.ends[period],
-                paths.n_rows[period],
-            ]
-            columns = _said(wanted, block, row)
-            writer.writerows(
-                [*head, *map(_cell, one)]
-                for one in zip(paths.chosen, fixed, *columns.values(), *kappa.values(), strict=True)
-            )
-        yield text.getvalue().encode()
+            columns = _columns(export, block, row)
+            if "features" in columns:
+                columns["features"] = [
+                    None if features is None else "; ".join(one["feature"] for one in features)
+                    for features in columns["features"]
+                ]
+            period = _period(export, block.first + row).values()
+            repeated = ([value] * len(paths.chosen) for value in period)
+            yield [*repeated, paths.chosen, names, *columns.values(), *kappa.values()]
 
 
-def _cell(value: Any) -> Any:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return forms.cell("; ".join(one["feature"] for one in value))
-    return value
+def _svg(export: PathsExport) -> Chunks:
+    yield _drawn(export).encode()
 
 
-def _svg(wanted: Wanted) -> Iterator[bytes]:
-    yield _drawn(wanted).encode()
-
-
-def _png(wanted: Wanted) -> Iterator[bytes]:
+def _png(export: PathsExport) -> Chunks:
     from app.pictures.png import png
 
-    yield png(_drawn(wanted), wanted.query.px)
+    yield png(_drawn(export), export.query.px)
 
 
-def _drawn(wanted: Wanted) -> str:
+def _drawn(export: PathsExport) -> str:
     from app.pictures import stream
     from app.pictures.moving import Moving
 
-    query = wanted.query
+    query, paths = export.query, export.paths
     return stream.svg(
         Moving(
-            labels=wanted.paths.labels,
-            dated=wanted.paths.dated,
-            n_rows=wanted.paths.n_rows,
+            labels=list(paths.whole.labels),
+            dated=paths.whole.dated,
+            n_rows=list(paths.whole.n_rows),
             names=[
                 str(cluster) if name is None else name
-                for cluster, name in zip(wanted.paths.chosen, wanted.names(), strict=True)
+                for cluster, name in zip(paths.chosen, export.names(), strict=True)
             ],
-            n_clusters=wanted.paths.n_clusters,
-            **_whole(wanted.paths),
+            n_clusters=paths.n_clusters,
+            **_whole(paths),
         ),
         px=query.px,
         height=query.height,
@@ -203,17 +196,17 @@ def _drawn(wanted: Wanted) -> str:
     )
 
 
-def _whole(paths: ClusterPaths) -> dict[str, Array]:
-    blocks = list(paths.blocks())
+def _whole(paths: ChosenPaths) -> dict[str, Array]:
+    blocks = list(paths.blocks(MOST_ENTRIES))
     return {
         name: np.concatenate([getattr(block, name) for block in blocks])
         for name in ("weight", "drift", "from_first")
     }
 
 
-FORMS: tuple[forms.Form[Wanted], ...] = (
-    forms.Form("json", "application/json", _json),
-    forms.Form("csv", "text/csv", _csv),
-    forms.Form("svg", "image/svg+xml", _svg),
-    forms.Form("png", "image/png", _png),
+FORMS: tuple[Form[PathsExport], ...] = (
+    Form("json", "application/json", _json),
+    Form("csv", "text/csv", _csv),
+    Form("svg", "image/svg+xml", _svg),
+    Form("png", "image/png", _png),
 )

@@ -1,0 +1,15 @@
+"""What HTTP needs around every route.
+
+Start with `dependencies`: what routes take as parameters. `problems` has every refusal.
+
+- `dependencies`: the service, the tenant, ids of the path, idempotency keys.
+- `problems`: RFC 9457 problems, the kinds of them, and error handlers.
+- `security`: keys, tenants, Host and Origin.
+- `observability`: request ids, the log, Prometheus metrics.
+- `bodies`: bounded bodies and strict JSON.
+- `addresses`, `paging`: addresses behind a proxy, pages of lists.
+- `etags`, `contents`: conditional requests, stored objects whole or by ranges.
+- `streaming`: large answers, a few at a time.
+- `idempotency`: the same key gives the first answer again.
+- `waiting`, `job_ends`, `events`: `Prefer: wait`, announcements of ends, server-sent events.
+"""

@@ -1,4 +1,4 @@
-"""How bodies are read: bounded, parsed off the event loop when large, strict JSON only."""
+"""Request bodies: bounded, strict JSON, parsed off the event loop when large."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class StrictRoute(APIRoute):
 
 
 def require_json(request: Request) -> None:
-    """415 for a body that says it is something else; no Content-Type is read as JSON."""
+    """Refuse a body that is not declared as JSON (415); one without a Content-Type is JSON."""
     stated = request.headers.get("content-type")
     if stated is None:
-        # FastAPI hands a body without a type on as bytes.
+        # FastAPI passes a body without a type on as bytes.
         request.scope["headers"] = [
             *request.scope["headers"],
             (b"content-type", b"application/json"),
@@ -69,11 +69,11 @@ def require_json(request: Request) -> None:
 
 
 def too_large(what: str, limit: int) -> Refused:
-    return Refused("too-large", f"{what} may have {limit} bytes at most.", limit=limit)
+    return Refused("too-large", f"{what} may have at most {limit} bytes.", limit=limit)
 
 
 def content_length(request: Request) -> int | None:
-    """What the client says the body has; None where it does not say."""
+    """The length of the body that the client declares; None where it declares none."""
     stated = request.headers.get("content-length")
     if stated is None:
         return None
@@ -83,7 +83,7 @@ def content_length(request: Request) -> int | None:
 
 
 async def read_bounded(request: Request, limit: int, what: str) -> bytes:
-    """The whole body; 413 naming the limit as soon as it is known to be longer."""
+    """The whole body. Raises Refused `too-large` as soon as it is known to exceed `limit`."""
     stated = content_length(request)
     if stated is not None and stated > limit:
         raise too_large(what, limit)
@@ -122,12 +122,12 @@ def _refusal(body: bytes, message: str) -> Refused:
     if "number out of range" in message:
         return Refused("invalid-request", f"The body has a number that is too large: {message}.")
     try:
-        # As text: of bytes it would also take UTF-16 and a byte order mark.
+        # As text: given bytes, it would also accept UTF-16 and a byte order mark.
         json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
-        return Refused("malformed", f"The body is not JSON that can be read: {message}.")
+        return Refused("malformed", f"The body is not valid JSON: {message}.")
     if "recursion limit" in message:
-        return Refused("malformed", f"The body is nested too deep to be read: {message}.")
+        return Refused("malformed", f"The body is nested too deeply: {message}.")
     return Refused(
         "invalid-request",
         "The body has NaN, Infinity or half of a surrogate pair, which JSON cannot carry: "

@@ -1,7 +1,4 @@
-"""Objects of the store as they lie there, whole or in part.
-
-Range requests over a content of known length.
-"""
+"""Stored objects as responses: whole, in part by `Range`, or 304 for clients that have them."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ _RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})\s*-\s*(\d{0,19})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Part:
+class ByteRange:
     """The bytes [start, end) of a content of `length` bytes."""
 
     start: int
@@ -30,16 +27,16 @@ class Part:
         return f"bytes {self.start}-{self.end - 1}/{self.length}"
 
 
-def part_of(header: str | None, length: int) -> Part | None:
-    """The part that a Range header asks for; None for the whole.
+def byte_range(header: str | None, length: int) -> ByteRange | None:
+    """The range that a `Range` header asks for; None for the whole.
 
-    Several ranges, other units and what cannot be read give the whole, as RFC 9110 allows. Raises
+    Several ranges, other units and unreadable headers give the whole, as RFC 9110 allows. Raises
     Refused `range-not-satisfiable` (416) for a range outside the content.
     """
-    found = _RANGE.fullmatch(header.strip()) if header else None
-    if found is None or found.group(1, 2) == ("", ""):
+    match = _RANGE.fullmatch(header.strip()) if header else None
+    if match is None or match.group(1, 2) == ("", ""):
         return None
-    first, last = found.group(1, 2)
+    first, last = match.group(1, 2)
     if first == "":
         start, end = max(0, length - int(last)), length
     else:
@@ -50,10 +47,10 @@ def part_of(header: str | None, length: int) -> Part | None:
     if start >= end:
         raise Refused(
             "range-not-satisfiable",
-            f"The content has {length} bytes; the range lies outside.",
+            f"The content has {length} bytes; the range is outside of them.",
             headers={"Content-Range": f"bytes */{length}"},
         )
-    return Part(start, end, length)
+    return ByteRange(start, end, length)
 
 
 def serve(
@@ -69,7 +66,7 @@ def serve(
 ) -> Response:
     """The object `key`: 200, 206 for a range, 304 where the client has it.
 
-    name : of the file that a browser saves. Raises Refused `range-not-satisfiable`.
+    name : the file name that a browser saves it under. Raises Refused `range-not-satisfiable`.
     """
     etag = f'"{sha256}"'
     headers = {
@@ -80,7 +77,7 @@ def serve(
     if matches(if_none_match, etag):
         return Response(status_code=304, headers=headers)
     whole = if_range is not None and not matches(if_range, etag, weak=False)
-    part = None if whole else part_of(range_, length)
+    part = None if whole else byte_range(range_, length)
     start, end = (part.start, part.end) if part else (0, length)
     headers["Content-Length"] = str(end - start)
     if part:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 
 def etag_of(content: bytes) -> str:
-    """A strong ETag, quotes included, of the bytes of an answer."""
+    """A strong ETag, quotes included, of the bytes of a response."""
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 

@@ -1,4 +1,4 @@
-"""A job's events as they go over the wire."""
+"""A job's events as server-sent events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi.sse import ServerSentEvent
 
 from app.http.dependencies import Service
-from app.http.job_ends import woken
+from app.http.job_ends import wait_and_clear
 from app.schemas.jobs import EventBody, JobBody, LogBody
 from workers.model import Advance
 from workers.stores.redis.events import Event, Events, is_id
@@ -21,36 +21,37 @@ async def follow(
     """The job's events after `after`, as they come, until it has ended or is deleted.
 
     An event `lost` stands wherever events are missing: because the stream keeps the last hundred
-    only, because it has expired, or because `after` is no event of this job; what is still kept
-    follows it. The stream is looked at every `events_poll_s`, and when the job's end is announced.
+    only, because it has expired, or because `after` is no event of this job; the events that are
+    still kept follow it. The stream is read every `events_poll_s`, and when the job's end is
+    announced.
     """
     events = Events(service.redis, service.settings.key_prefix)
     position = after
     if after is not None and not await to_thread.run_sync(_resumes, events, job_id, after):
         position = None
         yield _lost(after)
-    with service.wakes.expect(job_id) as wake:
+    with service.job_ends.expect(job_id) as ended:
         while True:
             # In this order: a job seen as ended has all its events in the stream.
             record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
             if record is None:
                 return
-            found = await to_thread.run_sync(events.after, job_id, position)
-            if found and position is not None and not found[0].follows(position):
+            batch = await to_thread.run_sync(events.after, job_id, position)
+            if batch and position is not None and not batch[0].follows(position):
                 yield _lost(position)
-            for event in found:
+            for event in batch:
                 if event.kind != "done":
-                    yield _sent(event)
+                    yield _server_sent(event)
                 position = event.id
             if record.ended:
                 yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
                 return
-            if not found:
-                await woken(wake, service.settings.events_poll_s)
+            if not batch:
+                await wait_and_clear(ended, service.settings.events_poll_s)
 
 
 def _resumes(events: Events, job_id: str, after: str) -> bool:
-    """Whether what is kept goes on right after `after`."""
+    """Whether no event after `after` has been dropped."""
     if not is_id(after):
         return False
     if events.has(job_id, after):
@@ -59,7 +60,7 @@ def _resumes(events: Events, job_id: str, after: str) -> bool:
     return bool(following) and following[0].follows(after)
 
 
-def _sent(event: Event) -> ServerSentEvent:
+def _server_sent(event: Event) -> ServerSentEvent:
     body: Any
     if event.kind == "log":
         body = LogBody(line=str(event.data.get("line", "")), status=event.status)

@@ -1,9 +1,9 @@
 """`Idempotency-Key`: the same key and body give the first answer again.
 
-A key belongs to one tenant and one route. Before anything is made, the key is reserved in Redis
-together with the id of what will be made and a fingerprint of the request; afterwards the answer is
-put beside it. A repeat gets that answer. If the process died in between, a repeat looks for the
-thing by the reserved id, so nothing is made twice.
+A key belongs to one tenant and one route. Before anything is created, the key is reserved in Redis
+together with the id of the new thing and a fingerprint of the request; afterwards the answer is
+stored beside it. A repeat gets that answer. If the process died in between, a repeat looks the
+thing up by the reserved id, so nothing is created twice.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from redis import Redis
 from starlette.responses import Response
 
 from app.http.problems import Refused
+from app.http.streaming import WHOLE_BYTES
 from workers.errors import TransientError
 from workers.stores.redis.client import translated
 
 PENDING_S = 30.0
-"""A reservation without an answer for so long belongs to a process that died."""
+"""A reservation without an answer for this long belongs to a process that died."""
 
-LARGEST_ANSWER = 256 << 10
-"""A longer answer is not kept; a repeat is answered from the thing itself."""
+LARGEST_ANSWER = WHOLE_BYTES
+"""A longer answer is not stored; a repeat is answered from the thing itself."""
 
 KEPT_HEADERS = ("content-type", "location", "retry-after", "preference-applied", "etag", "link")
 
@@ -36,10 +37,10 @@ Again = Callable[[str], Awaitable[Response | None]]
 
 
 class Once:
-    """One POST. Without a key, `answer` just makes the thing.
+    """One POST. Without a key, `answer` simply creates the thing.
 
     scope : the key with its route, for `workers.model.Request.idempotency_key`: the ledger keeps it
-        with the job, so a job is not made twice even where Redis lost everything in between.
+        with the job, so a job is not created twice even where Redis lost everything in between.
     """
 
     def __init__(
@@ -52,54 +53,56 @@ class Once:
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
         self._place = f"{prefix}once:{tenant}:{digest}"
 
-    async def answer(self, made_id: str, fingerprint: bytes, make: Make, again: Again) -> Response:
-        """The first answer to this key, made now by `make` if this is the first request.
+    async def answer(self, new_id: str, fingerprint: bytes, make: Make, again: Again) -> Response:
+        """The first answer to this key; `make` gives it if this is the first request.
 
-        made_id : id of what `make` will make.
-        fingerprint : everything of the request that decides what is made.
-        again : the answer from what was made under an id, None where there is no such thing.
+        new_id : id of what `make` creates.
+        fingerprint : everything of the request that decides what is created.
+        again : the answer with the thing of an id; None where there is no such thing.
 
-        `make` raises only if it made nothing. Raises Refused `idempotency-mismatch` for another
+        `make` raises only if it created nothing. Raises Refused `idempotency-mismatch` for another
         fingerprint, `conflict` while the first request is being worked on.
         """
         if self.key is None:
             return await make()
-        mark = hashlib.sha256(fingerprint).hexdigest()
-        mine = json.dumps({"id": made_id, "mark": mark, "since": time.time(), "answer": None})
-        earlier = await self._call(self._reserve, mine)
+        digest = hashlib.sha256(fingerprint).hexdigest()
+        reservation = json.dumps(
+            {"id": new_id, "mark": digest, "since": time.time(), "answer": None}
+        )
+        earlier = await self._call(self._reserve, reservation)
         if earlier is not None:
             kept = json.loads(earlier)
-            if kept["mark"] != mark:
+            if kept["mark"] != digest:
                 raise Refused(
                     "idempotency-mismatch",
-                    f"Idempotency-Key {self.key!r} was used with another body; take a new key.",
+                    f"Idempotency-Key {self.key!r} was used with another body; use a new key.",
                 )
             if kept["answer"] is not None:
                 return _replay(kept["answer"])
-            found = await again(kept["id"])
-            if found is not None:
-                found.headers["Idempotent-Replayed"] = "true"
-                return found
+            repeated = await again(kept["id"])
+            if repeated is not None:
+                repeated.headers["Idempotent-Replayed"] = "true"
+                return repeated
             if time.time() - kept["since"] < PENDING_S:
                 raise Refused(
                     "conflict",
-                    "The first request with this Idempotency-Key is still being worked on.",
+                    "The first request with this Idempotency-Key is still in progress.",
                     headers={"Retry-After": "1"},
                 )
-            await self._call(self._put, mine)
+            await self._call(self._put, reservation)
         try:
             response = await make()
         except Exception:
             with suppress(TransientError):
-                await self._call(self._forget, mine)
+                await self._call(self._forget, reservation)
             raise
-        # A streamed answer has no body to keep; a repeat is answered from the thing itself.
+        # A streamed answer has no body to store; a repeat is answered from the thing itself.
         body = getattr(response, "body", None)
         if body is not None and len(body) <= LARGEST_ANSWER and response.status_code < 300:
-            done = json.dumps({**json.loads(mine), "answer": _kept(response)})
-            # The thing is made; should this fail, a repeat finds it by its id.
+            answered = json.dumps({**json.loads(reservation), "answer": _kept(response)})
+            # The thing exists; should this fail, a repeat looks it up by its id.
             with suppress(TransientError):
-                await self._call(self._put, done)
+                await self._call(self._put, answered)
         return response
 
     def _reserve(self, value: str) -> Any:

@@ -1,6 +1,6 @@
-"""Who waits for a job hears of its end at once: one subscription per process, handed on.
+"""Announcements that jobs have ended: one subscription per process, passed on to those waiting.
 
-Only a help: a message may be lost, so whoever waits looks again now and then.
+A message may be lost, so those waiting also read the job now and then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AGAIN_S = 0.5
 _log = logging.getLogger("umbel")
 
 
-class Wakes:
+class JobEnds:
     """Messages `<prefix>wake:<job id>` of Redis as events of this event loop."""
 
     def __init__(self, url: str, prefix: str) -> None:
@@ -28,10 +28,10 @@ class Wakes:
         self._channel = f"{prefix}wake:"
         self._expected: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self.listening = False
-        """Whether messages come in now; where not, look often."""
+        """Whether messages come in now; if not, read jobs often."""
 
     async def listen(self) -> None:
-        """Hand messages on until cancelled; connects again whenever the connection is lost."""
+        """Pass messages on until cancelled; connects again whenever the connection is lost."""
         while True:
             try:
                 async with (
@@ -41,16 +41,19 @@ class Wakes:
                     await messages.psubscribe(f"{self._channel}*")
                     self.listening = True
                     async for message in messages.listen():
-                        self._wake(str(message["channel"]).removeprefix(self._channel))
+                        self._announce(str(message["channel"]).removeprefix(self._channel))
             except (RedisError, OSError) as error:
-                _log.warning("waiting for jobs by looking: %s", type(error).__name__)
+                _log.warning(
+                    "no announcements of jobs that end; looking at them instead: %s",
+                    type(error).__name__,
+                )
             finally:
                 self.listening = False
             await asyncio.sleep(_AGAIN_S)
 
     @contextmanager
     def expect(self, job_id: str) -> Iterator[asyncio.Event]:
-        """An event that is set by the next message of the job. Enter before the first look."""
+        """An event that the job's next message sets. Enter before the job is first read."""
         event = asyncio.Event()
         self._expected[job_id].add(event)
         try:
@@ -60,13 +63,13 @@ class Wakes:
             if not self._expected[job_id]:
                 del self._expected[job_id]
 
-    def _wake(self, job_id: str) -> None:
+    def _announce(self, job_id: str) -> None:
         for event in self._expected.get(job_id, ()):
             event.set()
 
 
-async def woken(event: asyncio.Event, timeout_s: float) -> None:
-    """Wait for the event, `timeout_s` at most, and arm it again."""
+async def wait_and_clear(event: asyncio.Event, timeout_s: float) -> None:
+    """Wait for the event, `timeout_s` at most, and clear it so that it can be set again."""
     try:
         await asyncio.wait_for(event.wait(), timeout_s)
     except TimeoutError:

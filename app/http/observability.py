@@ -1,4 +1,4 @@
-"""Around every request: its id, the log, the figures, safe headers, the last line of defence.
+"""Around every request: its id, the log, Prometheus metrics, safe headers, errors of ours.
 
 HEAD is answered as GET without the content (RFC 9110), wherever there is a GET that ends.
 """
@@ -33,11 +33,11 @@ SAFE_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
 }
-"""Set where a route has not set its own: pages of ours bring their own policy."""
+"""Set where a route has not set its own; our pages bring their own policy."""
 
 
-class Figures:
-    """What `/metrics` tells; each app has its own registry."""
+class Metrics:
+    """What `/metrics` shows; each app has its own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -60,7 +60,7 @@ class Figures:
 
 
 class _Jobs(Collector):
-    """Jobs by status and queue lengths, asked of the ledger whenever somebody looks."""
+    """Jobs by status and queue lengths, read from the ledger at each scrape."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -101,10 +101,10 @@ class _Jobs(Collector):
 class Observed:
     """ASGI middleware, the outermost one."""
 
-    def __init__(self, app: ASGIApp, figures: Figures, root_path: str = "") -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, root_path: str = "") -> None:
         self.app = app
         self._root_path = root_path.rstrip("/")
-        self._figures = figures
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -140,7 +140,7 @@ class Observed:
         except ClientDisconnect:
             status = status or 499
         except Exception as error:
-            if status and _left(error):
+            if status and _client_left(error):
                 return
             _log.exception("unhandled error", extra={"path": scope["path"]})
             if status:
@@ -150,18 +150,18 @@ class Observed:
                 "internal",
                 title,
                 code,
-                "The request failed by a fault of ours; the request id leads to it in our log.",
+                "The request failed through a fault of ours; our log has it under the request id.",
             )
             await respond(request_id, body)(scope, receive, send_on)
         finally:
-            self._note(scope, method, status, time.perf_counter() - started)
+            self._record(scope, method, status, time.perf_counter() - started)
             current_request_id.reset(token)
 
-    def _note(self, scope: Scope, asked: str, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, requested: str, status: int, seconds: float) -> None:
         route = _template(scope)
-        method = asked if asked in _METHODS else "OTHER"
-        self._figures.requests.labels(method, route, str(status)).inc()
-        self._figures.seconds.labels(method, route).observe(seconds)
+        method = requested if requested in _METHODS else "OTHER"
+        self._metrics.requests.labels(method, route, str(status)).inc()
+        self._metrics.seconds.labels(method, route).observe(seconds)
         _log.info(
             "request",
             extra={
@@ -173,8 +173,8 @@ class Observed:
         )
 
 
-def _left(error: Exception) -> bool:
-    """Whether it only says that a client went away while an event was sent to it."""
+def _client_left(error: Exception) -> bool:
+    """Whether the error only means that a client went away while an event was sent to it."""
     if isinstance(error, ExceptionGroup):
         return error.split(BrokenResourceError)[1] is None
     return isinstance(error, BrokenResourceError)
@@ -185,7 +185,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 def _template(scope: Scope) -> str:
     """The route's template, so that ids do not become labels."""
-    path: Any = getattr(scope.get("route"), "path", None)
+    path: Any = getattr(scope.get("route"), "path_format", None)
     return str(path) if path else "none"
 
 

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
-from starlette._utils import get_route_path
+from fastapi import Query, Request
 
-Limit = Annotated[int, Query(ge=1, le=200, description="How many items the page may have.")]
+from app.http.addresses import address, path_of
+
+Limit = Annotated[int, Query(ge=1, le=200, description="The most items on the page.")]
 Cursor = Annotated[
-    str | None, Query(max_length=512, description="`next_cursor` of the page before this one.")
+    str | None, Query(max_length=512, description="`next_cursor` of the previous page.")
 ]
 
 LINK_HEADER: dict[str, Any] = {
     "Link": {
-        "description": "The next page, where there is one.",
+        "description": "The next page, if there is one.",
         "schema": {"type": "string"},
         "example": '</v1/jobs?cursor=abc>; rel="next"',
     }
 }
 
 
-def link_next(request: Request, response: Response, cursor: str | None) -> None:
-    """Put the address of the next page into the answer's `Link` header."""
+def next_link(request: Request, cursor: str | None) -> dict[str, str]:
+    """The `Link` header with the address of the next page; none on the last one."""
     if cursor is None:
-        return
+        return {}
     query = request.url.include_query_params(cursor=cursor).query
-    path = address(request, get_route_path(request.scope))
-    response.headers["Link"] = f'<{path}?{query}>; rel="next"'
-
-
-def address(request: Request, path: str) -> str:
-    """The address of something of ours for `Location`: its path behind the proxy's prefix."""
-    return f"{request.scope.get('root_path', '')}{path}"
+    path = address(request, path_of(request.scope))
+    return {"Link": f'<{path}?{query}>; rel="next"'}

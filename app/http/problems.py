@@ -14,11 +14,11 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
-from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from app.http.addresses import path_of
 from app.schemas.problems import ProblemBody
 from models.errors import UsageError
 from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError, problem
@@ -26,7 +26,7 @@ from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError,
 MEDIA_TYPE = "application/problem+json"
 
 ENDLESS = "/events"
-"""A path that ends so takes no HEAD, as all others with a GET do: the answer lasts as its job."""
+"""A path with this ending takes no HEAD, as all others with a GET do: it lasts as long as a job."""
 
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
@@ -36,19 +36,19 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "malformed": (400, "The request cannot be read", "The body is not JSON: line 1 column 8."),
     "unauthenticated": (401, "A key is needed", "Send `Authorization: Bearer <key>`."),
     "forbidden": (403, "Not allowed", "This service answers requests from this machine only."),
-    "not-found": (404, "There is no such thing", "There is no job 'job_x'."),
-    "method-not-allowed": (405, "Not that way", "This path takes GET, POST, not PUT."),
-    "not-acceptable": (406, "Not in that form", "A job is to be had as application/json."),
-    "not-binary": (406, "Not in that form", "Node 3 has 4 children; a linkage is binary."),
-    "conflict": (409, "Not in this state", "The same request is being worked on."),
+    "not-found": (404, "Not found", "There is no job 'job_x'."),
+    "method-not-allowed": (405, "Method not allowed", "This path takes GET, POST, not PUT."),
+    "not-acceptable": (406, "Form not available", "A job is available as application/json."),
+    "not-binary": (406, "Form not available", "Node 3 has 4 children; a linkage is binary."),
+    "conflict": (409, "Conflict with the current state", "The same request is in progress."),
     "invalid-dataset": (409, "The dataset cannot be used", "Dataset 'ds_x' is invalid: truncated."),
     "too-large": (413, "Too large", "The body may have 16777216 bytes at most."),
-    "unsupported-format": (415, "Not a format that is read", "Upload an array as .npy."),
-    "range-not-satisfiable": (416, "No such range", "The content has 128 bytes."),
+    "unsupported-format": (415, "Unsupported format", "Upload an array as .npy."),
+    "range-not-satisfiable": (416, "Range not satisfiable", "The content has 128 bytes."),
     "invalid-request": (422, "The request cannot be used", "params.linkage: Input should be ..."),
     "unusable-input": (422, UNUSABLE, "Row 3 has 4 values, row 0 has 5."),
-    "unknown-method": (422, "There is no such method", "There is no method 'x'; there are l2h."),
-    "unknown-input": (422, "There is no such input", "Input 'logits': there is no dataset 'ds_x'."),
+    "unknown-method": (422, "Unknown method", "There is no method 'x'; there are l2h."),
+    "unknown-input": (422, "Unknown input", "Input 'logits': there is no dataset 'ds_x'."),
     "wrong-input": (422, UNUSABLE, "Method 'l2h' needs the input 'logits'."),
     "unknown-metric": (422, UNUSABLE, "There is no metric 'x'; there are nmi, ari."),
     "wrong-role": (422, UNUSABLE, "Dataset 'ds_x' holds labels, not logits."),
@@ -56,18 +56,22 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
     "digest-mismatch": (
         422,
-        "Not the bytes that were meant",
+        "The content does not match its digest",
         "The part's sha256 is 9f86...; stated was 1b4f....",
     ),
     "idempotency-mismatch": (
         422,
-        "The key was used for something else",
-        "Idempotency-Key 'a' was used with another body; take a new key.",
+        "The idempotency key was used for another request",
+        "Idempotency-Key 'a' was used with another body; use a new key.",
     ),
-    "internal": (500, "Something went wrong on our side", "Quote the request id when you report."),
-    "unavailable": (503, "Something the service needs is away", "The store does not answer."),
+    "internal": (500, "Internal error", "Quote the request id when you report this."),
+    "unavailable": (503, "A part of the service is unavailable", "The store does not answer."),
     "full": (507, "No room left", "The store has 1024 bytes left; the upload has 2048."),
 }
+
+
+ANYWHERE = ("unauthenticated", "forbidden", "unavailable")
+"""The problems that every request for something stored may be answered with, for the document."""
 
 
 class Refused(HTTPException):
@@ -87,16 +91,21 @@ class Refused(HTTPException):
 
 
 def not_found(what: str, name: str) -> Refused:
-    """404, for what is not there and for what is another tenant's."""
+    """404 for what does not exist and for what belongs to another tenant."""
     return Refused("not-found", f"There is no {what} {name!r}.")
 
 
+def refused_at(code: str, detail: str, *pointer: str | int) -> Refused:
+    """A refusal because of one part of the body; `pointer` leads to it."""
+    return Refused(code, detail, errors=[{"detail": detail, "pointer": list(pointer)}])
+
+
 def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
-    """The problems a route may answer, for its `responses=`, each with an example."""
-    found: dict[int | str, dict[str, Any]] = {}
+    """The problems that a route may answer with, for its `responses=`, each with an example."""
+    documented: dict[int | str, dict[str, Any]] = {}
     for code in sorted(codes, key=lambda code: KINDS[code][0]):
         status, title, detail = KINDS[code]
-        entry = found.setdefault(
+        entry = documented.setdefault(
             status,
             {
                 "description": title,
@@ -112,27 +121,27 @@ def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
             "summary": title,
             "value": {**problem(code, title, status, detail), "request_id": "req_1"},
         }
-    return found
+    return documented
 
 
 def respond(
     request_id: str | None, body: Problem, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The answer that carries a problem."""
+    """The response that carries a problem."""
     if request_id:
         body = {**body, "request_id": request_id}
-    # A user's text may hold a lone surrogate, which has no UTF-8: ASCII escapes always can be sent.
+    # A user's text may hold a lone surrogate, which UTF-8 cannot encode; ASCII escapes can.
     content = json.dumps(body, ensure_ascii=True, allow_nan=False, default=str).encode()
     return Response(content, status_code=body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
 def request_id_of(request: Request) -> str | None:
-    found: str | None = request.scope.get("state", {}).get("request_id")
-    return found
+    request_id: str | None = request.scope.get("state", {}).get("request_id")
+    return request_id
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of `app` a problem; `app.http.observability` sees to unhandled ones."""
+    """Make every error of `app` a problem; `app.http.observability` handles unexpected ones."""
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Response:
@@ -162,7 +171,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem_of_usage(error: UsageError) -> Problem:
-    """The problem of a user's error found while the request is read; 422 if its code is unknown."""
+    """The problem of a user's error, raised while a request is read; 422 if its code is unknown."""
     status, title, _ = KINDS.get(error.code, (422, UNUSABLE, ""))
     members = {"where": error.where} if error.where else {}
     return problem(error.code, title, status, error.detail, **members)
@@ -192,7 +201,7 @@ def _sentence(error: Any) -> str:
 def _problem_of_validation(error: RequestValidationError) -> Problem:
     errors = error.errors()
     if any(entry["loc"][:1] == ("path",) for entry in errors):
-        detail = "There is nothing at this path: an id or a number in it has not the form of one."
+        detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
     located = [
         {**entry, "loc": entry["loc"][1:] if entry["loc"][:1] == ("body",) else entry["loc"]}
@@ -208,26 +217,30 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
         status, title, _ = KINDS["full"]
         return problem("full", title, status, "The store has no room left."), {}
     status, title, _ = KINDS["unavailable"]
-    what = "Redis or the object store" if isinstance(error, StoreUnavailable) else "A part of it"
+    what = (
+        "Redis or the object store"
+        if isinstance(error, StoreUnavailable)
+        else "A part of the service"
+    )
     detail = f"{what} does not answer; nothing was changed. Try again."
     return problem("unavailable", title, status, detail), {"Retry-After": "2"}
 
 
 def _allowed(request: Request) -> str:
-    """The methods of all routes with the first fitting path; the router names one route's only."""
-    path = get_route_path(request.scope)
+    """The methods of all routes with the first path that fits; the router knows one route's."""
+    path = path_of(request.scope)
     fitting = None
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
         if not route.path or not route.methods:
             continue
         if fitting is None and compile_path(route.path)[0].match(path):
-            fitting = route.path
-        if route.path == fitting:
-            found |= route.methods
-    if "GET" in found and not path.endswith(ENDLESS):
-        found.add("HEAD")
-    return ", ".join(sorted(found))
+            fitting = route.path_format
+        if route.path_format == fitting:
+            methods |= route.methods
+    if "GET" in methods and not path.endswith(ENDLESS):
+        methods.add("HEAD")
+    return ", ".join(sorted(methods))
 
 
 def _problem_of_http(request: Request, error: HTTPException, headers: Mapping[str, str]) -> Problem:

@@ -6,7 +6,7 @@ peer and the Host header must be loopback names, and a page (Origin) must be one
 page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
 
 `/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
-open: they tell nothing about a tenant.
+open: they reveal nothing about a tenant.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette._utils import get_route_path
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.http.addresses import path_of
 from app.http.problems import Refused, respond
 from app.settings import Settings
 
@@ -49,8 +49,10 @@ def new_key(tenant: str) -> tuple[str, str]:
 
 
 def keys(settings: Settings) -> dict[str, str]:
-    """Tenant by digest of key. ValueError for a line that is not `tenant:sha256hex`, and for a
-    file that cannot be read."""
+    """The tenant of each key, by the key's digest.
+
+    Raises ValueError for a line that is not `tenant:sha256hex` and for a file that cannot be read.
+    """
     lines = list(settings.api_keys)
     if settings.api_keys_file is not None:
         try:
@@ -61,17 +63,17 @@ def keys(settings: Settings) -> dict[str, str]:
             text = line.partition("#")[0].strip()
             if text:
                 lines.append(text)
-    found = {}
+    tenants = {}
     for line in lines:
         tenant, _, digest = line.partition(":")
         if not _TENANT.fullmatch(tenant) or not _DIGEST.fullmatch(digest):
             raise ValueError("A key is given as tenant:sha256hex; `umbel keys new` makes one.")
-        found[digest] = tenant
-    return found
+        tenants[digest] = tenant
+    return tenants
 
 
 class Gate:
-    """ASGI middleware that lets a request in, its tenant in `scope["state"]`, or refuses it."""
+    """ASGI middleware: admits a request, its tenant in `scope["state"]`, or refuses it."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -85,7 +87,7 @@ class Gate:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
-            state["tenant"] = self._admit(scope, get_route_path(scope))
+            state["tenant"] = self._admit(scope, path_of(scope))
         except Refused as refused:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
             await answer(scope, receive, send)
@@ -110,7 +112,7 @@ class Gate:
         scheme, _, key = headers.get("authorization", "").partition(" ")
         digest = _digest(key.strip()) if scheme.lower() == "bearer" else ""
         tenant = None
-        # Every key is compared, so the time tells nothing of which one came close.
+        # Every key is compared, so the time does not reveal which one came close.
         for known, owner in self._keys.items():
             if hmac.compare_digest(known, digest):
                 tenant = owner
@@ -135,7 +137,7 @@ class Gate:
             raise Refused(
                 "forbidden",
                 "Without keys this service is called by a loopback name (127.0.0.1, localhost, "
-                "[::1]); the Host header has another one.",
+                "[::1]); the Host header names another host.",
             )
         origin = headers.get("origin")
         if origin is None or origin.rstrip("/") in self._origins:
@@ -143,8 +145,8 @@ class Gate:
         if origin.lower() != f"{scope['scheme']}://{host}".lower():
             raise Refused(
                 "forbidden",
-                "A page of another origin may not call this service; UMBEL_CORS_ORIGINS lists "
-                "those that may.",
+                "Pages of other origins may not call this service, unless UMBEL_CORS_ORIGINS lists "
+                "them.",
             )
 
 

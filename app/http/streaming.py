@@ -1,49 +1,87 @@
 """Large answers: made piece by piece in threads, few at a time.
 
-What opens a large tree waits for its turn, so it leaves threads and the interpreter to the rest: a
-million-node answer keeps no light request waiting. Small trees need no turn.
+Work on a large tree waits for its turn, so it leaves threads and the interpreter to other requests:
+a million-node answer delays no light one. Small trees need no turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
+from starlette.responses import Response, StreamingResponse
 
 from workers.artifacts.trees import TreeRecord
 
-Turn = Literal["export", "look", "png"]
-"""What waits for its like only: whole trees being written, looks at parts of trees, renderers."""
+Queue = Literal["export", "look", "png"]
+"""Whole trees being written, views of parts of trees, renderers: each waits only for its like."""
 
 AT_ONCE = 2
 LARGE = 50_000
 """Nodes and points together from which a tree is large."""
+WHOLE_BYTES = 256 << 10
+"""Up to this many bytes an answer is sent whole, with its length; a longer one as it is made."""
 
 _T = TypeVar("_T")
-_limiters: RunVar[dict[Turn, CapacityLimiter]] = RunVar("large answers")
+_limiters: RunVar[dict[Queue, CapacityLimiter]] = RunVar("large answers")
 
 
-def turn(record: TreeRecord, like: Literal["export", "look"]) -> Turn | None:
-    """The turn that work on this tree needs."""
-    return like if record.n_nodes + record.n_points >= LARGE else None
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The queue of some work, and whether the work has to wait there."""
+
+    queue: Queue
+    waits: bool
 
 
-async def in_turn(function: Callable[[], _T], which: Turn | None) -> _T:
-    """What `function` gives, called in a thread, once fewer than `AT_ONCE` of its like run."""
-    if which is None:
+def turn(record: TreeRecord, queue: Queue) -> Turn:
+    """The turn of work on this tree: it waits where the tree is large."""
+    return Turn(queue, record.n_nodes + record.n_points >= LARGE)
+
+
+async def in_turn(function: Callable[[], _T], turn: Turn) -> _T:
+    """What `function` gives, called in a thread; at most `AT_ONCE` that wait in a queue run."""
+    if not turn.waits:
         return await to_thread.run_sync(function)
     try:
         limiters = _limiters.get()
     except LookupError:
         limiters = {}
         _limiters.set(limiters)
-    limiter = limiters.setdefault(which, CapacityLimiter(AT_ONCE))
+    limiter = limiters.setdefault(turn.queue, CapacityLimiter(AT_ONCE))
     return await to_thread.run_sync(function, limiter=limiter)
 
 
-async def pieces(chunks: Iterator[bytes], which: Turn = "export") -> AsyncIterator[bytes]:
-    """The chunks, each made in a turn of its own: a slow reader keeps nobody's turn."""
-    while (chunk := await in_turn(lambda: next(chunks, None), which)) is not None:
+async def streamed(
+    chunks: Iterator[bytes], turn: Turn, media: str = "application/json"
+) -> Response:
+    """The chunks as one body, made in turns: whole where it is short, else sent as it is made.
+
+    Whatever the first `WHOLE_BYTES` raise is raised here, before a status is sent.
+    """
+
+    def begin() -> tuple[bytes, bytes | None]:
+        """The first chunks, and the one after them where the body is long."""
+        start = bytearray()
+        for chunk in chunks:
+            if len(start) > WHOLE_BYTES:
+                return bytes(start), chunk
+            start += chunk
+        return bytes(start), None
+
+    start, following = await in_turn(begin, turn)
+    if following is None:
+        return Response(start, media_type=media)
+    pieces = chain([start, following], chunks)
+    return StreamingResponse(_pieces(pieces, turn.queue), media_type=media)
+
+
+async def _pieces(chunks: Iterator[bytes], queue: Queue) -> AsyncIterator[bytes]:
+    """The chunks, each made in a turn of its own: a slow reader holds up nobody."""
+    turn = Turn(queue, waits=True)
+    while (chunk := await in_turn(lambda: next(chunks, None), turn)) is not None:
         yield chunk

@@ -1,0 +1,13 @@
+"""Trees and clusters over time as SVG and PNG, and as text for a terminal.
+
+Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
+
+- `svg`: the page of a tree: title, legend, notes.
+- `circular`, `rectangular`, `icicle`: the three shapes of a tree.
+- `part`: the folded part of a tree with places, labels and colours.
+- `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
+- `marks`, `lettering`: SVG elements, text inside them.
+- `palette`: colours.
+- `png`, `render`: SVG to PNG, in a process of its own.
+- `outline`: a tree as lines of text.
+"""

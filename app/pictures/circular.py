@@ -129,7 +129,7 @@ def _ring(
     outer: float,
     angle: npt.NDArray[np.float64],
 ) -> None:
-    """The tips' colours around the circle; neighbours of one colour share a stretch."""
+    """The tips' colours around the circle; neighbours of the same colour share one area."""
     half = (part.place.right - part.place.left) * (math.pi - _GAP / 2)
     stretches: list[tuple[str, float, float]] = []
     for row in tips.tolist():
@@ -187,7 +187,7 @@ def _around(
     for _ in range(4):
         font = font_of(radius)
         wide = sorted(width(clip(text, font, 0.22 * px), font) for text in labels)
-        # A few long names are cut rather than shrinking the whole circle.
+        # A few long names are cut, so that they do not shrink the whole circle.
         room = min(wide[-1], max(1.5 * wide[(9 * len(wide) - 1) // 10], 0.12 * px))
         radius = bare - room - 0.3 * font
     return radius, min(font, font_of(radius))

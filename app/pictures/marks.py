@@ -1,4 +1,4 @@
-"""The few SVG elements that pictures are made of, gathered so that equal strokes share one path."""
+"""The SVG elements that pictures are made of, collected so that equal strokes share one path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.lettering import FAMILY, markup
+from app.pictures.lettering import FAMILY, clip, markup
 from app.pictures.palette import Style
 
 
@@ -78,6 +78,12 @@ class Marks:
         self.texts.append(
             f'<text {place} font-size="{number(size)}" fill="{fill}">{markup(text)}{hint}</text>'
         )
+
+    def heading(self, title: str, px: float, head: float) -> None:
+        """The title in the middle of the `head` pixels above a picture of `px` pixels of width."""
+        size = min(19 * (px / 1000), 0.42 * head)
+        short = clip(title, size, 0.92 * px)
+        self.text(px / 2, 0.58 * head, short, size, anchor="middle", whole=title)
 
     def write(self) -> list[str]:
         """The elements, categories drawn over neutral strokes and these over guides."""

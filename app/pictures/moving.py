@@ -1,4 +1,4 @@
-"""What a picture of clusters over time shows."""
+"""The data of a picture of clusters over time."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ class Moving:
         )
 
     def every(self, n: int) -> Moving:
-        """`n` neighbouring periods as one: its weights their mean, its turn the largest of them."""
+        """Groups of `n` neighbouring periods as one each: the mean weight, the largest turn."""
         start = np.arange(0, len(self.labels), n)
-        many = np.diff(np.append(start, len(self.labels)))
+        lengths = np.diff(np.append(start, len(self.labels)))
         drift = np.fmax.reduceat(self.drift, start, axis=0)
-        # Turns among the first ones have no period before them to stand behind.
+        # Turns within the first group have no group before them to be drawn after.
         drift[1:2] = np.fmax(drift[1:2], drift[:1])
         return replace(
             self,
             labels=self.labels[::n],
             n_rows=np.add.reduceat(self.n_rows, start).tolist(),
-            weight=np.add.reduceat(self.weight, start, axis=0) / many[:, None],
+            weight=np.add.reduceat(self.weight, start, axis=0) / lengths[:, None],
             drift=drift,
             from_first=self.from_first[np.append(start[1:], len(self.labels)) - 1],
         )
 
     @property
     def rest(self) -> str:
-        """What is said of the clusters that are not among the S; "" where there are none."""
+        """How many clusters are not among the S, in words; "" where there are none."""
         rest = self.n_clusters - len(self.names)
         return f"{rest:,} other{'s' if rest > 1 else ''}" if rest else ""

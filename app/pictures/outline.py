@@ -9,8 +9,8 @@ from typing import Any
 def outline(nodes: Sequence[dict[str, Any]], *, fold: int = 6) -> str:
     """Draw a tree given as the API's flat nodes (parents before children).
 
-    A subtree of at most `fold` leaves stands on one line; larger ones branch and say how many
-    leaves they have. The largest branch of a node comes last. O(n_nodes log n_nodes).
+    A subtree of at most `fold` leaves takes one line; larger ones branch and show their number of
+    leaves. The largest branch of a node comes last. O(n_nodes log n_nodes).
 
         (8)
         ├─ Xhosa, Zulu
@@ -72,14 +72,14 @@ def _halves(below: list[int], n_leaves: dict[int, int]) -> tuple[int, int | None
 
 
 def _leaf_names(node_id: int, children: dict[int, list[int]], names: dict[int, str]) -> list[str]:
-    found, stack = [], [node_id]
+    leaves, stack = [], [node_id]
     while stack:
         top = stack.pop()
         if children[top]:
             stack.extend(reversed(children[top]))
         else:
-            found.append(names[top] or str(top))
-    return found
+            leaves.append(names[top] or str(top))
+    return leaves
 
 
 def _printable(name: str | None) -> str:

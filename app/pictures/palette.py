@@ -1,13 +1,13 @@
-"""Colours that stay apart for colour-blind readers, in print and on dark pages.
+"""Colours that stay distinct for colour-blind readers, in print and on dark pages.
 
 `okabe-ito`: the colours of Okabe and Ito (Color Universal Design, 2008) but black, extended to
-twenty: each further one is the farthest from all before it in OKLab, as seen with normal vision,
-protanopia and deuteranopia (Machado, Oliveira and Fernandes, 2009), of colours that stand out from
-the page. `tol-muted`, `tol-bright`: Paul Tol's (Colour Schemes, SRON technical note, 2021), the
-former with its sand and cyan darkened so that thin lines show. `grey`: for print in one colour.
+twenty: of the colours that stand out from the page, each further one is the farthest from all
+before it in OKLab, as seen with normal vision, protanopia and deuteranopia (Machado, Oliveira and
+Fernandes, 2009). `tol-muted`, `tol-bright`: Paul Tol's (Colour Schemes, SRON technical note, 2021),
+the former with its sand and cyan darkened so that thin lines show. `grey`: for print in one colour.
 
-Categories past the last colour cannot be told apart: the largest are coloured, the others share a
-grey.
+There are no more colours that a reader can distinguish: the largest categories are coloured, the
+others share a grey.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Style:
     """The colours of one picture, `#rrggbb` each.
 
     paper : the page. text : on it. faint : notes and axes. guide : lines from branches to labels.
-    ink : branches that belong to no one category. other : categories past the last colour, and
+    ink : branches that belong to no single category. other : categories past the last colour, and
     leaves without one. bare : bars where nothing is coloured; shared : bars of several categories.
     colours : of the categories.
     """
@@ -94,7 +94,7 @@ _ON_DARK: dict[Palette, dict[str, str]] = {
         "#b3bac2": "#5c646d",
     },
 }
-"""What is too dark for a dark page, and what stands in its place."""
+"""Colours that are too dark for a dark page, and their replacements."""
 
 
 def style(theme: Theme = "light", palette: Palette = "okabe-ito") -> Style:

@@ -15,10 +15,10 @@ from models.arrays import Float
 
 SMALL = 10.5
 GAP = 1.28
-"""Lines of text are so many times the font apart."""
+"""Distance of lines of text, as a multiple of the font size."""
 _LEAST_FONT = 5.0
 _SMOOTH = 60
-"""Bands of up to so many periods are curves that are level at each."""
+"""Bands of up to this many periods are curves that are level at each period."""
 _FULL = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180)
 """Degrees that a full row may stand for."""
 
@@ -44,7 +44,7 @@ class Frame:
 
 
 def _places(frame: Frame, n_periods: int) -> Float:
-    """Of each period; one alone stands in the middle."""
+    """Where each period lies across; a single one lies in the middle."""
     if n_periods == 1:
         return np.array([(frame.left + frame.right) / 2])
     return np.linspace(frame.left, frame.right, n_periods)
@@ -77,18 +77,18 @@ def bands(marks: Marks, frame: Frame, moving: Moving, colours: list[str]) -> Non
     seam = (0.9 if len(x) <= _SMOOTH else 0.4) * frame.unit
     fills = [*(own.tint(colour, 0.12) for colour in colours), own.other]
     for band, fill in zip(range(y.shape[1] - 1), fills, strict=False):
-        there = _curve(x, y[:, band])
-        back = _curve(x[::-1], y[::-1, band + 1])
-        marks.area(f"M{there}L{back}Z", fill, own.paper, seam)
+        top = _curve(x, y[:, band])
+        bottom = _curve(x[::-1], y[::-1, band + 1])
+        marks.area(f"M{top}L{bottom}Z", fill, own.paper, seam)
     names = [*moving.names, *([moving.rest] if moving.rest else [])]
     _names(marks, frame, names, colours, y[-1])
 
 
 def _curve(x: Float, y: Float) -> str:
-    """Through all points, from the first on; level at each where they are few."""
+    """A path through all points, level at each where they are few."""
     start = points(float(x[0]), float(y[0]))
     if len(x) > _SMOOTH:
-        return start + "".join(f"L{points(*one)}" for one in zip(x[1:], y[1:], strict=True))
+        return start + "".join(f"L{points(*place)}" for place in zip(x[1:], y[1:], strict=True))
     parts = [start]
     for (x0, y0), (x1, y1) in pairwise(zip(x.tolist(), y.tolist(), strict=True)):
         middle = (x0 + x1) / 2
@@ -97,8 +97,10 @@ def _curve(x: Float, y: Float) -> str:
 
 
 def _names(marks: Marks, frame: Frame, names: list[str], colours: list[str], edge: Float) -> None:
-    """At the bands' ends, moved apart where bands are thin, smaller where there are many; where
-    even then there is no room the last but the grey band's are left out."""
+    """Names at the bands' ends: moved apart where bands are thin, smaller where there are many.
+
+    Where even these do not fit, the last ones are left out, but for that of the grey band.
+    """
     own, unit = marks.style, frame.unit
     tall = frame.bottom - frame.top
     font = min(frame.font, max(tall / (GAP * max(1, len(names) - 1)), _LEAST_FONT))
@@ -119,14 +121,14 @@ def _names(marks: Marks, frame: Frame, names: list[str], colours: list[str], edg
         )  # fmt: skip
 
 
-def spread(wanted: Float, gap: float, low: float, high: float) -> Float:
-    """Ascending places as near to the `wanted` ascending ones as can be, at least `gap` apart.
+def spread(preferred: Float, gap: float, low: float, high: float) -> Float:
+    """Ascending places as near as can be to the `preferred` ascending ones, at least `gap` apart.
 
     In least squares (pool adjacent violators), within `low` and `high` where they fit. O(n).
     """
-    offset = gap * np.arange(len(wanted))
+    offset = gap * np.arange(len(preferred))
     blocks: list[tuple[float, int]] = []
-    for value in (wanted - offset).tolist():
+    for value in (preferred - offset).tolist():
         total, count = value, 1
         while blocks and blocks[-1][0] / blocks[-1][1] > total / count:
             before = blocks.pop()
@@ -134,8 +136,8 @@ def spread(wanted: Float, gap: float, low: float, high: float) -> Float:
         blocks.append((total, count))
     level = np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
     last = high - (float(offset[-1]) if len(offset) else 0.0)
-    found: Float = np.clip(level, low, max(low, last)) + offset
-    return found
+    places: Float = np.clip(level, low, max(low, last)) + offset
+    return places
 
 
 def axis(marks: Marks, frame: Frame, moving: Moving) -> None:
@@ -163,8 +165,8 @@ def turns(marks: Marks, frame: Frame, moving: Moving, colours: list[str]) -> Non
     wide = min(0.82 * step if step > 4 * unit else step, 30 * unit)
     size, font = min(SMALL * unit, 0.8 * frame.row), min(frame.font, 0.62 * frame.row)
     above = frame.rows_top - 10 * unit
-    said = f"Turn from one period to the next; a full row is {full:g}\N{DEGREE SIGN}"
-    marks.text(frame.left, above, said, SMALL * unit, colour=own.faint)
+    caption = f"Turn from one period to the next; a full row is {full:g}\N{DEGREE SIGN}"
+    marks.text(frame.left, above, caption, SMALL * unit, colour=own.faint)
     marks.text(
         frame.px - 6 * unit, above, "first to last", SMALL * unit, colour=own.faint, anchor="end"
     )
@@ -194,4 +196,4 @@ def _bars(x: Float, tall: Float, base: float, wide: float) -> str:
 
 def _full(most: float) -> float:
     """The smallest round number of degrees that is not below `most`."""
-    return next((one for one in _FULL if one >= most - 1e-9), _FULL[-1])
+    return next((degrees for degrees in _FULL if degrees >= most - 1e-9), _FULL[-1])

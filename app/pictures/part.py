@@ -24,7 +24,7 @@ class Part:
     tip : whether no child is shown.
     folded : whether a tip stands for a subtree.
     colour : of the branch above the node.
-    label : uncut text; "" where nothing is to be said.
+    label : uncut text; "" for none.
     plain : whether no node is folded.
     legend : colour and text per category, largest first.
     style : the picture's colours.
@@ -51,7 +51,7 @@ class Part:
         return int(self.tip.sum())
 
     def text_colour(self, row: int) -> str:
-        """Of the label beside a tip."""
+        """The colour of the label beside a tip."""
         own = self.colour[row]
         return self.style.text if own == self.style.ink else self.style.legible(own)
 
@@ -75,7 +75,7 @@ def take(
     lowest = float(tree.height.min()) if shown.hidden.any() else None
     rest = int(shown.hidden[0]) if len(node) > 1 else 0
     if rest:
-        # The root's children that found no room stand together as one more tip.
+        # The root's children that do not fit stand together as one more tip.
         left_out = int(counts[0] - counts[parent == 0].sum())
         node = np.append(node, -1)
         parent = np.append(parent, 0)
@@ -126,9 +126,9 @@ def _hues(
     Labels take the colours by how many leaves they have, clusters in turn from left to right, so
     that neighbours differ.
     """
-    at = spans(tree)
-    begin = int(at.start[root])
-    of_leaf = categories.of_leaf[begin : begin + int(at.count[root])]
+    ranges = spans(tree)
+    begin = int(ranges.start[root])
+    of_leaf = categories.of_leaf[begin : begin + int(ranges.count[root])]
     times = np.bincount(of_leaf + 1, minlength=categories.n_categories + 1)
     without, times = bool(times[0]), times[1:]
     here = np.flatnonzero(times)
@@ -158,10 +158,10 @@ def _colours(
     hue: dict[int, str],
     style: Style,
 ) -> list[str]:
-    """The category's colour where a subtree has one category; folded tips fade with mixture."""
-    found, share = shared(tree, categories, np.maximum(node, 0), folded & (node >= 0))
+    """A subtree of one category has its colour; folded tips fade the more mixed they are."""
+    shown, share = shared(tree, categories, np.maximum(node, 0), folded & (node >= 0))
     colour = []
-    for row, category, part in zip(node.tolist(), found.tolist(), share.tolist(), strict=True):
+    for row, category, part in zip(node.tolist(), shown.tolist(), share.tolist(), strict=True):
         if row < 0 or part == 0.0:
             colour.append(style.ink)
         else:

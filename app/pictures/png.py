@@ -39,10 +39,10 @@ def png(svg_text: str, px: int) -> bytes:
             code="wrong-parameter",
             parameter="px",
         )
-    found = _SIZE.search(svg_text)
-    if found is None:
+    match = _SIZE.search(svg_text)
+    if match is None:
         raise ValueError("not a picture of app.pictures.svg: no viewBox that begins at 0 0")
-    tall = round(px * float(found[2]) / float(found[1]))
+    tall = round(px * float(match[2]) / float(match[1]))
     if px * tall > MAX_PIXELS:
         raise UsageError(
             f"This picture would have {px:,} x {tall:,} pixels; a PNG has at most "

@@ -1,4 +1,4 @@
-"""The root at the left, leaves one below the other at the right, each with its label beside it."""
+"""The root on the left, leaves below each other on the right, each with its label beside it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def bar(
     bottoms: np.ndarray[tuple[int], np.dtype[np.float64]],
     colours: list[str],
 ) -> None:
-    """The tips' colours one below the other; neighbours of one colour share a stretch."""
+    """The tips' colours below each other; neighbours of the same colour share one area."""
     row = 0
     while row < len(colours):
         last = row
@@ -134,11 +134,11 @@ def _ticks(part: Part) -> list[tuple[float, str]]:
         return []
     step = base * min((1, 2, 5, 10), key=lambda m: abs(m * base - rough))
     tick = math.ceil((high - reach) / step - 1e-9)
-    found = []
+    ticks = []
     while tick * step <= high + 1e-9 * reach:
-        found.append(((high - tick * step) / reach, f"{tick * step:.6g}"))
+        ticks.append(((high - tick * step) / reach, f"{tick * step:.6g}"))
         tick += 1
-    return found
+    return ticks
 
 
 def _axis(

@@ -1,11 +1,11 @@
-"""Clusters over time as SVG: their weights as bands one on the other, below them how they turn.
+"""Clusters over time as SVG: their weights as stacked bands, and below them how they turn.
 
-The upper panel has each cluster's share of every period, the first cluster on top, with its name at
-the right end. The lower one has a row for each cluster: bars as tall as the degrees that its mean
-turns from one period to the next, all on one scale. Between them stand the periods' labels, as many
-as there is room for. At most `MOST_SHOWN` clusters have colours and rows, fewer where the palette
-has fewer; the rest is one grey band, and the picture says so. Periods stand at equal distances,
-whatever time lies between them: a model's clusters take one step from each to the next.
+The upper panel shows each cluster's share of every period, the first cluster on top, with its name
+at the right end. The lower one has a row for each cluster: bars as tall as the degrees that its
+mean turns from one period to the next, all on one scale. Between them are the periods' labels, as
+many as fit. At most `MOST_SHOWN` clusters have colours and rows, fewer where the palette has fewer;
+the others are one grey band, and the picture says so. Periods are equally spaced, whatever time
+lies between them: a model's clusters take one step from each to the next.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FONT = 12.5
 _LEAST_ROW = 5.0
 """Rows of fewer pixels are left out where the height is given."""
 _MOST_POINTS = 500
-"""Of more periods neighbours are drawn as one."""
+"""Where there are more periods, neighbours are drawn as one."""
 
 
 def svg(
@@ -50,9 +50,7 @@ def svg(
             note, foot = "", 4 * unit
     marks = Marks(own)
     if title:
-        size = min(19 * unit, 0.42 * head)
-        short = clip(title, size, 0.92 * px)
-        marks.text(px / 2, 0.58 * head, short, size, anchor="middle", whole=title)
+        marks.heading(title, px, head)
     room = None if height is None else height - head - foot
     frame = _frame(shown, px, head, room)
     colours = list(own.colours[: len(shown.names)])
@@ -76,18 +74,18 @@ def _described(moving: Moving, title: str | None) -> str:
 
 
 def _note(moving: Moving, joined: int) -> str:
-    """What the reader must know to read it right."""
-    said = []
+    """What the reader must know to read the picture right."""
+    notes = []
     rest = moving.n_clusters - len(moving.names)
     if rest:
-        said.append(f"{len(moving.names)} of {moving.n_clusters:,} clusters in colour")
+        notes.append(f"{len(moving.names)} of {moving.n_clusters:,} clusters in colour")
     empty = sum(not rows for rows in moving.n_rows)
     if empty:
         have = "period has" if empty == 1 else "periods have"
-        said.append(f"{empty:,} {have} no rows and follow{'s' * (empty == 1)} from those around")
+        notes.append(f"{empty:,} {have} no rows and follow{'s' * (empty == 1)} from those around")
     if joined > 1:
-        said.append(f"every {joined} periods drawn as one: mean weight, largest turn")
-    return "; ".join(said)
+        notes.append(f"every {joined} periods drawn as one: mean weight, largest turn")
+    return "; ".join(notes)
 
 
 def _frame(moving: Moving, px: float, head: float, room: float | None) -> Frame:

@@ -7,8 +7,8 @@ the rest stands folded as wedges with their number of leaves (a wedge's width gr
 logarithm of that number).
 
 Heights are drawn as they are where that can be read (merge orders 1 .. K-1 always can), else by
-square root, else by rank; the picture then says so. Circles whose middle would be crowded spread it
-(radius to the power 3/4). Where all heights are equal it shows levels.
+square root, else by rank; the picture then says so. Circles with a crowded middle spread it (radius
+to the power 3/4). Where all heights are equal the picture shows levels.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def svg(
     Parameters
     ----------
     px : width in pixels.
-    height : in pixels; without it, it follows from the shape and the legend. What finds no room in
-        it is folded, and labels that would overlap are left out.
-    depth : nodes so many edges below `root` are folded.
-    categories : what colours the leaves, and the branches above that share one; None for one
-        colour.
+    height : in pixels; without it, it follows from the shape and the legend. What does
+        not fit is folded, and labels that would overlap are left out.
+    depth : nodes this many edges below `root` are folded.
+    categories : of the leaves; they colour leaves, and branches above leaves of one category.
+        None for one colour.
     labels : leaves' names, or node ids.
 
     Raises UsageError for an unknown node, shape, palette or theme and sizes outside 100 to 10,000.
@@ -115,9 +115,7 @@ def _page(part: Part, px: int, height: int | None, title: str | None, shape: Sha
     if height is not None:
         head = min(head, 0.2 * height)
     if title:
-        size = min(19 * unit, 0.42 * head)
-        short = clip(title, size, 0.92 * px)
-        frame.text(px / 2, 0.58 * head, short, size, anchor="middle", whole=title)
+        frame.heading(title, px, head)
     rows = _legend(part, px)
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
@@ -141,7 +139,7 @@ Entry = tuple[str, str, str, float]
 
 
 def _legend(part: Part, px: int) -> list[list[Entry]]:
-    """Categories in rows of about equal length, as few as there can be."""
+    """Categories in as few rows as possible, all of about the same length."""
     unit = px / 1000
     size = 12.5 * unit
     entries = []
@@ -157,7 +155,7 @@ def _legend(part: Part, px: int) -> list[list[Entry]]:
 
 
 def _broken(entries: list[Entry], most: float) -> list[list[Entry]]:
-    """Rows of at most so many pixels."""
+    """Rows of at most `most` pixels."""
     rows: list[list[Entry]] = []
     used = 0.0
     for entry in entries:
@@ -185,7 +183,7 @@ def _write_legend(frame: Marks, rows: list[list[Entry]], px: int, top: float) ->
 
 
 def _note(part: Part, shape: Shape) -> str:
-    """What the reader must know to read it right."""
+    """What the reader must know to read the picture right."""
     notes = []
     if shape != "icicle" and part.scale in _SCALES and part.n_tips > 1:
         notes.append(f"{'radius' if shape == 'circular' else 'length'}: {_SCALES[part.scale]}")

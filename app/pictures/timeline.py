@@ -1,4 +1,4 @@
-"""Labels of periods along an axis: as short as they can be, and as many as there is room for."""
+"""Labels of periods along an axis: as short as possible, and as many as fit."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ class Tick:
 
 
 def shortened(labels: Sequence[str], dated: bool) -> list[str]:
-    """Times without what all of them have: the beginning of the year, month, day or minute; and
-    from the day on without what is not needed to tell them apart. Other labels as they are."""
+    """Times without what they have in common: the beginning of the year, month, day or minute.
+
+    From the day on also without what is not needed to distinguish them. Other labels are kept.
+    """
     if not dated:
         return list(labels)
     for place in _PLACES:
@@ -48,7 +50,7 @@ def ticks(labels: Sequence[str], x: Sequence[float], size: float, px: float) -> 
         for place, own in zip(x, wide, strict=True)
     ]
     every = next(step for step in _steps() if _apart(at[::step], wide[::step], size))
-    return [Tick(*one) for one in zip(x[::every], at[::every], labels[::every], strict=True)]
+    return [Tick(*tick) for tick in zip(x[::every], at[::every], labels[::every], strict=True)]
 
 
 def _steps() -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""The clusters of a cut without their rows: for a slider."""
+"""The clusters of a cut without their rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from app.forms import parts
+from app.forms.parts import ITEMS, json_object, slices
+from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
-from app.http.problems import responses
-from app.routes.trees import ANYWHERE, loaded
+from app.http.problems import ANYWHERE, responses
+from app.http.streaming import streamed
 from app.schemas.looks import ClustersBody, ClustersQuery
 from models.tree.clusters import Clusters, clusters
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from workers.formats.table_writers import json_list
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -33,44 +35,44 @@ async def cut_tree(
     tree_id: TreeId,
     query: Annotated[ClustersQuery, Query()],
 ) -> Response:
-    """How many clusters a cut by `k`, `height` or `level` gives, how large they are, and the
-    largest of them; without a cut, the leaves. `assignments` has the clusters of the rows.
+    """The number of clusters in a cut by `k`, `height` or `level`, their sizes, and the largest of
+    them; without a cut, the leaves. `assignments` gives the cluster of every row.
     """
-    asked = query.model_dump(exclude_none=True, exclude={"limit"})
+    bounds = query.model_dump(exclude_none=True, exclude={"limit"})
 
     def counted() -> Iterator[bytes]:
-        tree = loaded(service, tenant, tree_id)
-        found = clusters(tree, **asked)
-        size = tree.size[found.nodes]
-        low, high = found.heights or (None, None)
-        head = {
-            "cut": asked,
-            "n_clusters": found.n_clusters,
-            "heights": None if found.heights is None else {"from": low, "below": high},
+        tree = tree_of(service, tenant, tree_id)
+        cut = clusters(tree, **bounds)
+        size = tree.size[cut.nodes]
+        low, high = cut.heights or (None, None)
+        fields = {
+            "cut": bounds,
+            "n_clusters": cut.n_clusters,
+            "heights": None if cut.heights is None else {"from": low, "below": high},
             "smallest": int(size.min()),
             "median": float(np.median(size)),
             "largest": int(size.max()),
-            "warnings": [] if found.warning is None else [found.warning],
+            "warnings": [] if cut.warning is None else [cut.warning],
+            "clusters": json_list(slices(_largest(tree, cut, query.limit), ITEMS)),
         }
-        yield parts.opened(head) + b', "clusters": '
-        largest = _largest(tree, found, query.limit)
-        yield from parts.listed(parts.parted(largest, parts.ITEMS))
-        yield b"}"
+        yield from json_object(fields)
 
-    return await parts.written(counted(), await parts.look_turn(service, tenant, tree_id))
+    return await streamed(counted(), await look_turn(service, tenant, tree_id))
 
 
-def _largest(tree: Tree, found: Clusters, limit: int) -> list[dict[str, Any]]:
+def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
     """The largest clusters, of equals the first. O(n_clusters log n_clusters)."""
-    nodes = found.nodes
+    nodes = cut.nodes
     size = tree.size[nodes]
     category = np.empty(nodes.size, dtype=np.int64)
     category[np.argsort(spans(tree).start[nodes])] = np.arange(nodes.size)
     return [
-        {"id": number, "node": node, "size": points, "name": name, "category": place}
-        for number, node, points, name, place in (
-            (number, int(nodes[number]), int(size[number]), tree.name[nodes[number]],
-             int(category[number]))
-            for number in np.argsort(-size, kind="stable")[:limit].tolist()
-        )
-    ]  # fmt: skip
+        {
+            "id": number,
+            "node": int(nodes[number]),
+            "size": int(size[number]),
+            "name": tree.name[nodes[number]],
+            "category": int(category[number]),
+        }
+        for number in np.argsort(-size, kind="stable")[:limit].tolist()
+    ]

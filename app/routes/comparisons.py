@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterator
-from hashlib import sha256
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Header, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from app.forms import tree
+from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
 from app.http.bodies import StrictRoute
-from app.http.dependencies import ComparisonId, OnceDep, RequestId, Service, ServiceDep, Tenant
-from app.http.etags import answer, etag_of, matches
-from app.http.paging import address
-from app.http.problems import Refused, not_found, responses
-from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
+from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
+from app.http.etags import etag_of
+from app.http.problems import Refused, not_found, refused_at, responses
+from app.http.streaming import Turn
+from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
 from app.submission.inputs import resolve
-from app.submission.jobs import REFUSALS, check_size, check_steps, find_method
-from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
-from workers.errors import TransientError
-from workers.model import Record, new_id, now, sibling
-from workers.model import Request as JobRequest
+from app.submission.jobs import (
+    REFUSALS,
+    Draft,
+    Headers,
+    SubmissionDep,
+    presented,
+    submitted,
+)
+from app.submission.steps import check_size, check_steps, find_method, queue_of
+from workers.child.comparison import MEASURED_ON, Asked, Contender
+from workers.formats.table_writers import csv_chunks, pieces_of_rows
+from workers.model import Record, sibling
 
 router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute)
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}
 _WAITING = {**EXAMPLE, "status": "queued", "table": None, "best": None, "finished_at": None}
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_LOCATION = {
+    "Location": {"description": "Address of the comparison.", "schema": {"type": "string"}}
+}
 
 
 @router.post(
@@ -43,13 +49,13 @@ _LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "str
     response_model=Comparison,
     responses={
         201: {
-            "description": "It has ended within the wait that `Prefer` asked for.",
+            "description": "The comparison has ended within the wait that `Prefer` requests.",
             "model": Comparison,
             "headers": _LOCATION,
             "content": _DONE,
         },
         202: {
-            "description": "It was accepted.",
+            "description": "The comparison was accepted.",
             "headers": _LOCATION,
             "content": {"application/json": {"example": _WAITING}},
         },
@@ -57,77 +63,70 @@ _LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "str
     },
 )
 async def create_comparison(
-    request: Request,
-    body: NewComparison,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
-    once: OnceDep,
-    prefer: waiting.Prefer = None,
+    body: NewComparison, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
-    """Every run with every seed is fitted and measured, shared out to all workers; the table says
-    mean, spread and time, and which run is best by each metric. Each run gets those of the inputs
-    that its method takes. One that fails has its problem in the table; the others go on.
+    """Every run is fitted and evaluated with every seed, on all workers. The table gives mean,
+    spread and time, and the best run by each metric. Each run gets the inputs that its method
+    takes. A run that fails has its problem in the table; the others go on.
     """
-    job_id = new_id("job")
-    content = await request.body()
-    wait = waiting.seconds(prefer, service.settings.max_wait_s)
 
-    async def make() -> Response:
-        job = JobRequest(
-            id=job_id,
-            tenant=tenant,
-            kind="compare",
-            method="compare",
-            name=body.name,
-            created_at=now(),
-            request_id=request_id,
-            idempotency_key=once.scope,
-            body_sha256=None if once.key is None else sha256(content).hexdigest(),
-        )
-        record = await to_thread.run_sync(_submit, service, job, body)
-        return await _answer(request, service, record, wait)
+    def draft() -> Draft:
+        return _draft(submission.service, submission.tenant, body)
 
-    async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, earlier_id)
-        return None if earlier is None else await _answer(request, service, earlier, wait)
+    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
+        comparison = Comparison.of(record)
+        path = f"/v1/comparisons/{comparison.id}"
+        return presented(submission, comparison, path, status, headers)
 
-    return await once.answer(job_id, content, make, again)
+    content = await submission.request.body()
+    return await submitted("compare", submission, content, draft, present, prefer=prefer)
 
 
-def _json(found: Comparison) -> Iterator[bytes]:
-    yield found.model_dump_json().encode()
+def _json(comparison: Comparison) -> Chunks:
+    yield comparison.model_dump_json().encode()
 
 
-def _csv(found: Comparison) -> Iterator[bytes]:
-    table = found.table or []
-    names = list(dict.fromkeys(name for row in table for name in row.metrics))
-    text = io.StringIO()
-    out = csv.writer(text)
-    head = ["row", "method", "params", "preprocess", "then", "seeds"]
-    for name in (*names, "seconds"):
-        head += [f"{name}_mean", f"{name}_std"]
-    out.writerow([*head, "best", "error"])
-    for number, row in enumerate(table):
-        then = None if row.then is None else row.then.model_dump()
-        line: list[Any] = [number, row.method, json.dumps(row.params)]
-        line += [json.dumps(row.preprocess), json.dumps(then), row.seeds]
-        for spread in (*(row.metrics.get(name) for name in names), row.seconds):
-            line += ["", ""] if spread is None else [spread.mean, spread.std]
-        best = " ".join(name for name, at in (found.best or {}).items() if at == number)
-        out.writerow([*line, best, "" if row.error is None else row.error["detail"]])
-    yield text.getvalue().encode()
+def _csv(comparison: Comparison) -> Chunks:
+    table = comparison.table or []
+    metrics = list(dict.fromkeys(name for row in table for name in row.metrics))
+    spreads = [f"{name}_{part}" for name in (*metrics, "seconds") for part in ("mean", "std")]
+    names = ["row", "method", "params", "preprocess", "then", "seeds", *spreads, "best", "error"]
+    rows = (_csv_row(comparison, number, row, metrics) for number, row in enumerate(table))
+    return csv_chunks(names, pieces_of_rows(rows))
 
 
-FORMS: tuple[tree.Form[Comparison], ...] = (
-    tree.Form("json", "application/json", _json),
-    tree.Form("csv", "text/csv", _csv),
+def _csv_row(
+    comparison: Comparison, number: int, row: Row, metrics: Sequence[str]
+) -> Sequence[Any]:
+    then = None if row.then is None else row.then.model_dump()
+    spreads = [row.metrics.get(name) for name in metrics] + [row.seconds]
+    best = " ".join(name for name, place in (comparison.best or {}).items() if place == number)
+    return [
+        number,
+        row.method,
+        json.dumps(row.params),
+        json.dumps(row.preprocess),
+        json.dumps(then),
+        row.seeds,
+        *(
+            value
+            for spread in spreads
+            for value in ((None, None) if spread is None else (spread.mean, spread.std))
+        ),
+        best,
+        None if row.error is None else row.error["detail"],
+    ]
+
+
+FORMS: tuple[Form[Comparison], ...] = (
+    Form("json", "application/json", _json),
+    Form("csv", "text/csv", _csv),
 )
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": Comparison,
-        "description": "Where it stands, with the table when it has ended.",
+        "description": "The state of the comparison, with the table once it has ended.",
         "content": {
             **_DONE,
             "text/csv": {
@@ -137,35 +136,16 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             },
         },
     },
-    304: {"description": "Not changed since the ETag in If-None-Match."},
+    304: {"description": "Unchanged since the ETag in If-None-Match."},
     **responses("unauthenticated", "forbidden", "not-found", "not-acceptable", "unavailable"),
 }
 
 
-@router.get(
-    "/{comparison_id}.{suffix}",
-    operation_id="get_comparison_as",
-    summary="One comparison in the form of a suffix",
-    response_class=Response,
-    responses=_DOCUMENTED,
-)
-async def get_comparison_as(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    comparison_id: ComparisonId,
-    suffix: Annotated[str, Path(description="json or csv.", examples=["csv"])],
-) -> Response:
-    """As without a suffix, the suffix saying which form."""
-    form = tree.by_suffix(suffix, FORMS)
-    return await _serve(request, service, tenant, comparison_id, form)
-
-
-@router.get(
+@mount(
+    router,
     "/{comparison_id}",
-    operation_id="get_comparison",
+    FORMS,
     summary="One comparison",
-    response_class=Response,
     responses=_DOCUMENTED,
 )
 async def get_comparison(
@@ -173,11 +153,13 @@ async def get_comparison(
     service: ServiceDep,
     tenant: Tenant,
     comparison_id: ComparisonId,
-    accept: Annotated[str | None, Header(description="JSON or CSV.")] = None,
+    form: Form[Comparison],
 ) -> Response:
-    """Where it stands; the table when it has ended. In CSV a row for each run."""
-    form = tree.by_accept(accept, FORMS)
-    return await _serve(request, service, tenant, comparison_id, form)
+    """The state of a comparison, and its table once it has ended; as CSV, one row for each run."""
+    comparison = Comparison.of(await _find(service, tenant, comparison_id))
+    etag = etag_of(b"".join(form.write(comparison)))
+    turn = Turn("look", waits=False)
+    return await respond(request, form, lambda: (comparison, {}), turn, etag=etag)
 
 
 @router.delete(
@@ -186,14 +168,14 @@ async def get_comparison(
     summary="Remove a comparison",
     status_code=204,
     responses={
-        204: {"description": "It is gone."},
+        204: {"description": "The comparison was removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_comparison(
     service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId
 ) -> Response:
-    """Removes the comparison with its job; one that is running is cancelled first."""
+    """Removes the comparison and its job, which is cancelled first if it is running."""
     await _find(service, tenant, comparison_id)
     await to_thread.run_sync(service.ledger.delete, tenant, sibling(comparison_id, "job"))
     return Response(status_code=204)
@@ -207,111 +189,69 @@ async def _find(service: Service, tenant: str, comparison_id: str) -> Record:
     return record
 
 
-async def _serve(
-    request: Request,
-    service: Service,
-    tenant: str,
-    comparison_id: str,
-    form: tree.Form[Comparison],
-) -> Response:
-    content = b"".join(form.write(Comparison.of(await _find(service, tenant, comparison_id))))
-    etag = etag_of(content)
-    headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "private, no-cache"}
-    if matches(request.headers.get("if-none-match"), etag):
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=form.media, headers=headers)
-
-
-async def _answer(
-    request: Request, service: Service, record: Record, wait: float | None
-) -> Response:
-    """201 with the comparison if it ends within `wait`, else 202."""
-    headers = {} if wait is None else waiting.applied(wait)
-    if wait is not None:
-        try:
-            record = await waiting.until_ended(service, record, wait) or record
-        except TransientError:
-            # It was accepted: that Redis went away meanwhile does not change the answer.
-            headers = {}
-    headers["Location"] = address(request, f"/v1/comparisons/{sibling(record.id, 'cmp')}")
-    if not (wait is not None and record.ended):
-        headers["Retry-After"] = str(service.settings.retry_after_s)
-    status = 201 if wait is not None and record.ended else 202
-    return answer(request, Comparison.of(record), status=status, headers=headers)
-
-
-def _submit(service: Service, job: JobRequest, body: NewComparison) -> Record:
-    """Check everything that can be checked now, then hand the job to the ledger."""
+def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
+    """The job, after everything that can be checked now. Raises Refused and UsageError."""
     from models.metrics.catalogue import METRICS
 
-    truth = {role: getattr(body, role) for role in MEASURED_ON if getattr(body, role) is not None}
-    for role in (*truth, *body.inputs):
-        if role in MEASURED_ON and role in body.inputs:
-            detail = f"{role!r} is no input of a comparison's runs; give it beside them."
-            raise Refused(
-                "wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}]
-            )
+    measured_on = {
+        role: getattr(body, role) for role in MEASURED_ON if getattr(body, role) is not None
+    }
+    for role in body.inputs:
+        if role in MEASURED_ON:
+            detail = f"{role!r} is not an input of a comparison's runs; give it beside `inputs`."
+            raise refused_at("wrong-input", detail, "inputs", role)
     for name in body.metrics or ():
         if name not in METRICS:
             detail = f"There is no metric {name!r}; there are {', '.join(METRICS)}."
-            raise Refused(
-                "unknown-metric", detail, errors=[{"detail": detail, "pointer": ["metrics"]}]
-            )
+            raise refused_at("unknown-metric", detail, "metrics")
     runs = [_checked(number, run, body) for number, run in enumerate(body.runs)]
-    unused = set(body.inputs) - {role for run in runs for role in _taken(run.method)}
+    unused = set(body.inputs).difference(*(find_method(run.method).inputs for run in runs))
     if unused:
         role = min(unused)
         detail = f"None of the methods takes an input {role!r}."
-        raise Refused(
-            "wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}]
-        )
-    asked = ComparisonOptions(
+        raise refused_at("wrong-input", detail, "inputs", role)
+    plan = Asked(
         runs=tuple(runs),
         seeds=body.seeds,
         metrics=tuple(body.metrics) if body.metrics else None,
         cut=None if body.cut is None else body.cut.model_dump(exclude_none=True),
     )
-    if len(asked.pieces()) > MOST_FITS:
+    n_fits = len(plan.pieces())
+    if n_fits > MOST_FITS:
         raise Refused(
             "invalid-request",
-            f"{len(asked.pieces())} fits are asked for; a comparison has at most {MOST_FITS}.",
+            f"The comparison needs {n_fits} fits; the most are {MOST_FITS}.",
         )
-    given = resolve(service, job.tenant, {**body.inputs, **truth})
-    for run in asked.runs:
-        check_size(service, run.method, run.params, run.preprocess, given.shapes)
-    steps = [step for run in asked.runs for step in run.plan(0).steps]
-    queues = {find_method(step.method).queue_for(step.params) for step in steps}
-    whole = job.model_copy(
-        update={
-            "queue": "gpu" if "gpu" in queues else "cpu",
-            "inputs": dict(given.refs),
-            "options": asked.model_dump(mode="json"),
-        }
-    )
-    return service.ledger.submit(whole, given.inline)
-
-
-def _taken(method_id: str) -> set[str]:
-    return set(find_method(method_id).inputs)
+    inputs = resolve(service, tenant, {**body.inputs, **measured_on})
+    for run in plan.runs:
+        check_size(service, run.method, run.params, run.preprocess, inputs.shapes)
+    fields = {
+        "method": "compare",
+        "name": body.name,
+        "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),
+        "inputs": inputs.refs,
+        "options": plan.model_dump(mode="json"),
+    }
+    return Draft(fields, inputs.inline)
 
 
 def _checked(number: int, run: RunBody, body: NewComparison) -> Contender:
-    """The run with defaults filled in; Refused, pointing into it, for what it cannot be."""
+    """The run with defaults filled in. Raises Refused, which points into the run."""
     at = ("runs", number)
-    taken = find_method(run.method, at).inputs
-    alone = NewJob(
+    roles = find_method(run.method, at).inputs
+    job = NewJob(
         method=run.method,
         params=run.params,
         preprocess=run.preprocess,
         then=run.then,
-        inputs={role: value for role, value in body.inputs.items() if role in taken},
+        inputs={role: value for role, value in body.inputs.items() if role in roles},
     )
     try:
-        step, then = check_steps(alone)
+        step, then = check_steps(job)
     except Refused as refused:
         for error in refused.problem.get("errors", ()):
             if error["pointer"][0] != "inputs":
                 error["pointer"] = [*at, *error["pointer"]]
         raise
-    preprocess = tuple(one.model_dump(mode="json") for one in run.preprocess)
+    preprocess = tuple(part.model_dump(mode="json") for part in run.preprocess)
     return Contender(method=step.method, params=step.params, preprocess=preprocess, then=then)

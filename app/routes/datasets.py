@@ -1,4 +1,4 @@
-"""Datasets: upload, list, look at, download, remove."""
+"""Datasets: upload, list, read, download, remove."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from app.http.addresses import address
 from app.http.contents import serve
 from app.http.dependencies import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.http.etags import answer
-from app.http.paging import LINK_HEADER, Cursor, Limit, address, link_next
+from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
 from app.schemas.pages import Page
-from app.submission.uploads import Upload, make, receive
+from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
 from workers.model import new_id
 
@@ -39,8 +40,8 @@ _CONTENT: dict[str, Any] = {
 _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
 _CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1.5], [2.5, 3.5]]}
 
-_ETAG = {"ETag": {"description": "Of this answer.", "schema": {"type": "string"}}}
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
 
 
 @router.post(
@@ -78,21 +79,22 @@ async def create_dataset(
     role: Hint = None,
     member: Member = None,
 ) -> Response:
-    """The body is the file itself. It is streamed to the store, so it may be large; what is too
-    large for one request comes in parts (`/v1/uploads`).
+    """The body is the file itself. It is streamed to the store, so it may be large; a file that is
+    too large for one request is uploaded in parts (`/v1/uploads`).
 
-    npy and small JSON are `ready` at once; all else is `inspecting` until a worker has opened it,
-    then `ready` or `invalid` with the problem. Documents come as JSON lines (UTF-8, a line at most
-    16 MiB): on each a JSON string, or an object with one as `text` or what `member` names.
+    npy and small JSON are `ready` at once; other files are `inspecting` until a worker has opened
+    them, then `ready`, or `invalid` with the problem. Documents are JSON lines (UTF-8, at most 16
+    MiB a line): each line is a JSON string, or an object with a string as `text` or under the name
+    that `member` gives.
     """
     dataset_id = new_id("ds")
     media_type = request.headers.get("content-type")
     dataset = await receive(
-        service, request, Upload(tenant, dataset_id, name, role, member, media_type)
+        service, request, NewDataset(tenant, dataset_id, name, role, member, media_type)
     )
 
-    async def made() -> Response:
-        await to_thread.run_sync(make, service, dataset, request_id)
+    async def make() -> Response:
+        await to_thread.run_sync(create, service, dataset, request_id)
         return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
@@ -102,7 +104,7 @@ async def create_dataset(
     fingerprint = f"{request.url.query}\n{media_type}\n{dataset.sha256}".encode()
     kept = False
     try:
-        response = await once.answer(dataset_id, fingerprint, made, again)
+        response = await once.answer(dataset_id, fingerprint, make, again)
         kept = "idempotent-replayed" not in response.headers
         return response
     finally:
@@ -128,16 +130,18 @@ async def list_datasets(
     response: Response,
     service: ServiceDep,
     tenant: Tenant,
-    role: Annotated[Role | None, Query(description="Only those uploaded with this hint.")] = None,
+    role: Annotated[
+        Role | None, Query(description="Only datasets uploaded with this hint.")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DatasetBody]:
     """One page of the caller's datasets."""
-    found, following = await to_thread.run_sync(
+    datasets, following = await to_thread.run_sync(
         lambda: service.datasets.page(tenant, limit=limit, cursor=cursor, role=role)
     )
-    link_next(request, response, following)
-    return Page(items=[DatasetBody.of(dataset) for dataset in found], next_cursor=following)
+    response.headers.update(next_link(request, following))
+    return Page(items=[DatasetBody.of(dataset) for dataset in datasets], next_cursor=following)
 
 
 @router.get(
@@ -147,7 +151,7 @@ async def list_datasets(
     response_model=DatasetBody,
     responses={
         200: {"headers": _ETAG, "content": {"application/json": {"example": EXAMPLE}}},
-        304: {"description": "Not changed since the ETag in If-None-Match."},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
@@ -156,9 +160,11 @@ async def get_dataset(
     service: ServiceDep,
     tenant: Tenant,
     dataset_id: DatasetId,
-    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
 ) -> Response:
-    """What is known of it: status, shape, dtype, length, sha256."""
+    """The dataset's status, shape, dtype, length and sha256."""
     return answer(request, DatasetBody.of(await _find(service, tenant, dataset_id)))
 
 
@@ -179,7 +185,7 @@ async def get_dataset(
             },
         },
         206: {
-            "description": "The part that Range asks for.",
+            "description": "The part that Range requests.",
             "headers": {
                 "Content-Range": {"schema": {"type": "string"}, "example": "bytes 0-9/128"}
             },
@@ -187,7 +193,7 @@ async def get_dataset(
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
             },
         },
-        304: {"description": "The client has it: its ETag is in If-None-Match."},
+        304: {"description": "The client has the content: its ETag is in If-None-Match."},
         **responses(
             "unauthenticated", "forbidden", "not-found", "range-not-satisfiable", "unavailable"
         ),
@@ -199,10 +205,15 @@ async def get_dataset_content(
     tenant: Tenant,
     dataset_id: DatasetId,
     range_: Annotated[
-        str | None, Header(alias="Range", description="One range.", examples=["bytes=0-9"])
+        str | None,
+        Header(alias="Range", description="A single range of bytes.", examples=["bytes=0-9"]),
     ] = None,
-    if_range: Annotated[str | None, Header(description="Use Range only for this ETag.")] = None,
-    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+    if_range: Annotated[
+        str | None, Header(description="Apply Range only if the ETag is this one.")
+    ] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
 ) -> Response:
     """The bytes as uploaded, whole or in part."""
     dataset = await _find(service, tenant, dataset_id)
@@ -224,22 +235,22 @@ async def get_dataset_content(
     summary="Remove a dataset",
     status_code=204,
     responses={
-        204: {"description": "It is gone."},
+        204: {"description": "The dataset was removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_dataset(service: ServiceDep, tenant: Tenant, dataset_id: DatasetId) -> Response:
-    """Jobs that still wait for it will fail as `/problems/input-deleted`."""
+    """Jobs that are still waiting for it will fail with `/problems/input-deleted`."""
     if not await to_thread.run_sync(service.datasets.delete, tenant, dataset_id):
         raise not_found("dataset", dataset_id)
     return Response(status_code=204)
 
 
 async def _find(service: Service, tenant: str, dataset_id: str) -> Dataset:
-    found = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
-    if found is None:
+    dataset = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
+    if dataset is None:
         raise not_found("dataset", dataset_id)
-    return found
+    return dataset
 
 
 def created(request: Request, dataset: Dataset) -> Response:

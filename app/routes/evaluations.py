@@ -1,30 +1,29 @@
-"""Evaluations: a tree measured against labels, features or another tree, and node by node."""
+"""Evaluations: a tree against labels, features or another tree, as a whole and node by node."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
-from starlette.responses import StreamingResponse
 
-from app.forms import tree
-from app.http import etags, streaming
+from app.forms.form import Chunks, Form, by_accept, respond
+from app.forms.parts import json_object
+from app.forms.stored import record_of
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant, TreeId
-from app.http.problems import Refused, not_found, responses
+from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
+from app.http.etags import answer
+from app.http.problems import ANYWHERE, Refused, not_found, responses
+from app.http.streaming import Turn
 from app.http.waiting import Prefer
-from app.routes.trees import ANYWHERE
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
 from app.schemas.jobs import JobBody
-from app.submission import tree_jobs
 from app.submission.inputs import resolve
+from app.submission.jobs import Draft, Headers, SubmissionDep
+from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
 from workers.artifacts.results import NODES
+from workers.formats.table_writers import arrow_chunks, csv_chunks, json_rows, pieces_of_arrow
 from workers.model import Record
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["trees"], route_class=StrictRoute)
 
 ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
-_AT_ONCE = 8_192
-"""Nodes written at a time; as many are a short answer."""
 
 
 @router.post(
@@ -43,109 +40,67 @@ _AT_ONCE = 8_192
     summary="Evaluate a tree",
     response_model=Evaluation,
     responses={
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*tree_jobs.REFUSALS),
+        202: {"model": JobBody, "description": "The evaluation takes longer; follow the job."},
+        **responses(*REFUSALS),
     },
 )
 async def evaluate_tree(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
-    tree_id: TreeId,
-    body: EvaluationRequest,
-    once: OnceDep,
-    prefer: Prefer = None,
+    submission: SubmissionDep, tree_id: TreeId, body: EvaluationRequest, prefer: Prefer = None
 ) -> Response:
-    """Flat metrics look at the clusters of `cut`; without one at the leaves, or, where leaves are
-    single points, at as many clusters as there are distinct labels. The answer says which.
-    With `per_node` it also says where a report on every node lies.
+    """Flat metrics are computed for the clusters of `cut`. Without a cut they are computed for the
+    leaves or, if leaves are single points, for as many clusters as there are distinct labels; the
+    answer says which. With `per_node` it also has the address of a report on every node.
     """
-    record = await tree_jobs.tree_of(service, tenant, tree_id)
-    inputs = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
-    job_id = model.new_id("job")
-    content = await request.body()
+    service, tenant = submission.service, submission.tenant
+    record = await record_of(service, tenant, tree_id)
+    values = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
 
-    async def make() -> Response:
-        given = await to_thread.run_sync(resolve, service, tenant, inputs)
+    def draft() -> Draft:
+        inputs = resolve(service, tenant, values)
         options: dict[str, Any] = {"tree": tree_id, **body.model_dump(include=_OPTIONS)}
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)
-        options["measured"] = await to_thread.run_sync(_measured, service, tenant, record.job)
-        asked_for = tree_jobs.asked(
-            "evaluate",
-            job_id,
-            tenant,
-            request_id,
-            once=once,
-            mark=content,
-            method=record.method,
-            inputs=given.refs,
-            options=options,
-        )
-        done, answer, headers = await tree_jobs.outcome(
-            request, service, asked_for, given.inline, prefer
-        )
-        return _evaluated(request, done, headers) if answer is None else answer
+        options["measured"] = _measured(service, tenant, record.job)
+        fields = {"method": record.method, "inputs": inputs.refs, "options": options}
+        return Draft(fields, inputs.inline)
 
-    async def again(made_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, made_id)
-        if earlier is None:
-            return None
-        done, answer = tree_jobs.settled(request, service, earlier)
-        return _evaluated(request, done, {}) if answer is None else answer
+    async def result(done: Record, headers: Headers) -> Response:
+        return _evaluated(submission.request, done, headers)
 
-    return await once.answer(job_id, content, make, again)
+    content = await submission.request.body()
+    return await result_of("evaluate", submission, content, draft, result, prefer=prefer)
 
 
 _OPTIONS = {"metrics", "kernel", "sample", "per_node", "n_exemplars", "seed"}
 
 
 def _measured(service: Service, tenant: str, job_id: str | None) -> dict[str, float]:
-    """What the tree's method measured of itself; nothing of an imported tree."""
+    """The metrics that the tree's method reported; none for an imported tree."""
     fitted = None if job_id is None else service.ledger.get(tenant, job_id)
     return dict((fitted.result or {}).get("metrics") or {}) if fitted is not None else {}
 
 
-def _evaluated(request: Request, done: Record | None, headers: dict[str, str]) -> Response:
-    assert done is not None
+def _evaluated(request: Request, done: Record, headers: Headers) -> Response:
     assert done.result is not None
-    found = Evaluation.model_validate(done.result["evaluation"])
+    evaluation = Evaluation.model_validate(done.result["evaluation"])
     if "nodes" in done.result:
-        found.nodes = f"/v1/jobs/{done.id}/nodes"
-    return etags.answer(request, found, headers=headers)
+        evaluation.nodes = f"/v1/jobs/{done.id}/nodes"
+    return answer(request, evaluation, headers=headers)
 
 
-def _json(table: pa.Table) -> Iterator[bytes]:
-    lead = b'{"items": ['
-    for start in range(0, table.num_rows, _AT_ONCE):
-        items = table.slice(start, _AT_ONCE).to_pylist()
-        yield lead + json.dumps(items, allow_nan=False)[1:-1].encode()
-        lead = b", "
-    yield b"]}\n"
+def _json(table: pa.Table) -> Chunks:
+    yield from json_object({"items": json_rows(table.column_names, pieces_of_arrow(table))})
+    yield b"\n"
 
 
-def _csv(table: pa.Table) -> Iterator[bytes]:
-    yield (",".join(table.column_names) + "\r\n").encode()
-    for start in range(0, table.num_rows, _AT_ONCE):
-        text = io.StringIO()
-        csv.writer(text).writerows(
-            [_field(value) for value in item.values()]
-            for item in table.slice(start, _AT_ONCE).to_pylist()
-        )
-        yield text.getvalue().encode()
+def _csv(table: pa.Table) -> Chunks:
+    return csv_chunks(table.column_names, pieces_of_arrow(table))
 
 
-def _field(value: Any) -> Any:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return tree.cell(value) if isinstance(value, str) else value
-
-
-FORMS: tuple[tree.Form[pa.Table], ...] = (
-    tree.Form("json", "application/json", _json),
-    tree.Form("arrow", "application/vnd.apache.arrow.file", tree.arrow_chunks),
-    tree.Form("csv", "text/csv", _csv),
+FORMS: tuple[Form[pa.Table], ...] = (
+    Form("json", "application/json", _json),
+    Form("arrow", "application/vnd.apache.arrow.file", arrow_chunks),
+    Form("csv", "text/csv", _csv),
 )
 
 
@@ -173,35 +128,30 @@ FORMS: tuple[tree.Form[pa.Table], ...] = (
     },
 )
 async def get_evaluated_nodes(
+    request: Request,
     service: ServiceDep,
     tenant: Tenant,
     job_id: JobId,
     accept: Annotated[str | None, Header(description="JSON, Arrow or CSV.")] = None,
 ) -> Response:
-    """What an evaluation with `per_node` found of every node, once it has succeeded: purity,
+    """The report on every node from an evaluation with `per_node`, once that has succeeded: purity,
     entropy, most frequent class, exemplars.
     """
-    form = tree.by_accept(accept, FORMS)
+    form = by_accept(accept, FORMS)
     record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "evaluate":
         raise not_found("job of an evaluation", job_id)
     if record.status != "succeeded":
         raise Refused("conflict", f"Job {job_id!r} is {record.status}; it has no report on nodes.")
 
-    def write() -> bytes | Iterator[bytes]:
-        table = _opened(service, tenant, job_id)
-        chunks = form.write(table)
-        return b"".join(chunks) if table.num_rows <= _AT_ONCE else chunks
+    def load() -> tuple[pa.Table, dict[str, str]]:
+        return _opened(service, tenant, job_id), {}
 
-    content = await streaming.in_turn(write, None)
-    headers = {"Vary": "Accept"}
-    if isinstance(content, bytes):
-        return Response(content, media_type=form.media, headers=headers)
-    return StreamingResponse(streaming.pieces(content), media_type=form.media, headers=headers)
+    return await respond(request, form, load, Turn("export", waits=False))
 
 
 def _opened(service: Service, tenant: str, job_id: str) -> pa.Table:
-    """The table, mapped and not read; 404 for an evaluation that was not asked for one."""
+    """The table, mapped and not read. Raises Refused `not-found` for an evaluation without one."""
     import pyarrow as pa
 
     path = service.trees.file(tenant, model.sibling(job_id, "tr"), NODES)

@@ -1,23 +1,21 @@
-"""The features that tell a tree's nodes apart, as a table."""
+"""The features that distinguish a tree's nodes, as a table."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
-from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 
-from app.forms import parts
-from app.forms import tree as forms
+from app.forms.form import Chunks, Form, by_suffix, respond
+from app.forms.parts import json_object
+from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
-from app.http.problems import responses
-from app.routes.trees import ANYWHERE, loaded
+from app.http.problems import ANYWHERE, responses
 from app.schemas.looks import FeaturesBody
 from models.tree.features import Told, told
 from models.tree.tree import Tree
+from workers.formats.table_writers import Piece, csv_chunks, json_rows, pieces_of_rows
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -25,38 +23,27 @@ _ROWS = 4096
 """Rows that are written at a time."""
 
 
-def _parts(tree: Tree) -> Iterator[list[Told]]:
-    rows = told(tree)
-    while part := list(islice(rows, _ROWS)):
-        yield part
+def _rows(tree: Tree) -> Iterator[Piece]:
+    return pieces_of_rows(told(tree), piece_rows=_ROWS)
 
 
-def _csv(tree: Tree) -> Iterator[bytes]:
-    yield ",".join(Told._fields).encode() + b"\r\n"
-    for part in _parts(tree):
-        text = io.StringIO()
-        csv.writer(text).writerows(
-            ["" if one is None else forms.cell(one) if isinstance(one, str) else one for one in row]
-            for row in part
-        )
-        yield text.getvalue().encode()
+def _csv(tree: Tree) -> Chunks:
+    return csv_chunks(Told._fields, _rows(tree))
 
 
-def _json(tree: Tree) -> Iterator[bytes]:
-    yield b'{"items": '
-    yield from parts.listed([row._asdict() for row in part] for part in _parts(tree))
-    yield b"}"
+def _json(tree: Tree) -> Chunks:
+    return json_object({"items": json_rows(Told._fields, _rows(tree))})
 
 
-FORMS: tuple[forms.Form[Tree], ...] = (
-    forms.Form("csv", "text/csv", _csv),
-    forms.Form("json", "application/json", _json),
+FORMS: tuple[Form[Tree], ...] = (
+    Form("csv", "text/csv", _csv),
+    Form("json", "application/json", _json),
 )
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": FeaturesBody,
-        "description": "A row for each number.",
+        "description": "One row for each number.",
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
@@ -72,25 +59,26 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/{tree_id}/features.{suffix}",
     operation_id="get_tree_features",
-    summary="The features that tell nodes apart",
+    summary="The features that distinguish nodes",
     response_class=Response,
     responses=_DOCUMENTED,
 )
 async def get_tree_features(
+    request: Request,
     service: ServiceDep,
     tenant: Tenant,
     tree_id: TreeId,
     suffix: Annotated[str, Path(description="csv or json.", examples=["csv"])],
 ) -> Response:
-    """What the method tells of each node by features, the most telling first: weights, their cost,
-    probabilities. No rows where it tells none.
+    """The features that the method reports for each node, the most distinctive first, with weights,
+    penalties or probabilities. No rows if it reports none.
     """
-    form = forms.by_suffix(suffix, FORMS)
-    which = await parts.look_turn(service, tenant, tree_id)
+    form = by_suffix(suffix, FORMS)
+    turn = await look_turn(service, tenant, tree_id)
+    name = f"{tree_id}-features.{suffix}"
 
-    def rows() -> Iterator[bytes]:
-        yield from form.write(loaded(service, tenant, tree_id))
+    def load() -> tuple[Tree, dict[str, str]]:
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return tree_of(service, tenant, tree_id), headers
 
-    answer = await parts.written(rows(), which, form.media)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{tree_id}-features.{suffix}"'
-    return answer
+    return await respond(request, form, load, turn)

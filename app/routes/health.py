@@ -1,4 +1,4 @@
-"""Health of the process and of the service, and its figures."""
+"""Health of the process and of the service, and its metrics."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ router = APIRouter(tags=["health"])
 @router.get(
     "/livez",
     operation_id="get_livez",
-    summary="Is the process up",
+    summary="Whether the process is up",
     responses={200: {"content": {"application/json": {"example": {"status": "ok"}}}}},
 )
 async def get_livez() -> Health:
-    """Answers as long as the process can; asks nothing of Redis or the store."""
+    """Answers as long as the process runs, whatever the state of Redis and the store."""
     return Health()
 
 
 @router.get(
     "/readyz",
     operation_id="get_readyz",
-    summary="Can the service work",
+    summary="Whether the service is ready",
     responses={
         200: {"content": {"application/json": {"example": {"status": "ok"}}}},
         **responses("unavailable"),
     },
 )
 async def get_readyz(service: ServiceDep) -> Health:
-    """Redis, the object store and a worker can be reached; else 503 names what is away."""
+    """Succeeds if Redis, the object store and a worker can be reached; 503 names what cannot."""
     away = await to_thread.run_sync(_away, service)
     if away:
         raise Refused(
@@ -52,7 +52,7 @@ async def get_readyz(service: ServiceDep) -> Health:
 @router.get(
     "/metrics",
     operation_id="get_metrics",
-    summary="Figures for Prometheus",
+    summary="Metrics for Prometheus",
     response_class=Response,
     responses={
         200: {
@@ -68,8 +68,8 @@ async def get_readyz(service: ServiceDep) -> Health:
     },
 )
 async def get_metrics(request: Request) -> Response:
-    """Requests, jobs by status, queue lengths. Open to this machine; others need a key."""
-    text = await to_thread.run_sync(generate_latest, request.app.state.figures.registry)
+    """Requests, jobs by status, queue lengths. Other machines need a key."""
+    text = await to_thread.run_sync(generate_latest, request.app.state.metrics.registry)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
@@ -12,10 +11,10 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.http import waiting
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.dependencies import JobId, OnceDep, Service, ServiceDep, Tenant
 from app.http.etags import answer
 from app.http.events import follow
-from app.http.paging import LINK_HEADER, Cursor, Limit, link_next
+from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.routes import webhooks
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
@@ -23,30 +22,31 @@ from app.schemas.pages import Page
 from app.submission.inputs import resolve
 from app.submission.jobs import (
     REFUSALS,
-    accepted,
-    check_size,
-    check_steps,
-    check_webhook,
-    find_method,
-    job_address,
+    Draft,
+    Headers,
+    SubmissionDep,
+    presented_job,
+    submitted,
 )
-from workers.errors import TransientError
-from workers.model import MethodStep, Record, new_id, now
-from workers.model import Request as JobRequest
+from app.submission.steps import check_size, check_steps, check_webhook, queue_of
+from workers.model import Record
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 _STATUSES = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
-_ETAG = {"ETag": {"description": "Changes with the job.", "schema": {"type": "string"}}}
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_ETAG = {"ETag": {"description": "ETag, which changes with the job.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}
 _RETRY: dict[str, Any] = {
     "Retry-After": {
-        "description": "Seconds until a look is worth it.",
+        "description": "Seconds to wait before asking again.",
         "schema": {"type": "integer"},
     }
 }
 _APPLIED: dict[str, Any] = {
-    "Preference-Applied": {"description": "The wait.", "schema": {"type": "string"}}
+    "Preference-Applied": {
+        "description": "The wait that was applied.",
+        "schema": {"type": "string"},
+    }
 }
 _JOB = {"application/json": {"example": EXAMPLE}}
 
@@ -59,7 +59,7 @@ _JOB = {"application/json": {"example": EXAMPLE}}
     response_model=JobBody,
     responses={
         201: {
-            "description": "The job has ended within the wait that `Prefer` asked for.",
+            "description": "The job has ended within the wait that `Prefer` requests.",
             "model": JobBody,
             "headers": {**_LOCATION, **_APPLIED},
             "content": _JOB,
@@ -74,42 +74,21 @@ _JOB = {"application/json": {"example": EXAMPLE}}
     callbacks=webhooks.callbacks.routes,
 )
 async def create_job(
-    request: Request,
-    body: NewJob,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
-    once: OnceDep,
-    prefer: waiting.Prefer = None,
+    body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
-    """One run of one method, and with `then` of a second one on the logits it gives.
+    """One run of one method and, with `then`, of a second method on the logits of the first.
 
     An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
     """
-    job_id = new_id("job")
-    content = await request.body()
-    wait = waiting.seconds(prefer, service.settings.max_wait_s)
 
-    async def make() -> Response:
-        job = JobRequest(
-            id=job_id,
-            tenant=tenant,
-            kind="fit",
-            method=body.method,
-            name=body.name,
-            created_at=now(),
-            request_id=request_id,
-            idempotency_key=once.scope,
-            body_sha256=None if once.key is None else sha256(content).hexdigest(),
-        )
-        record = await to_thread.run_sync(_submit, service, job, body)
-        return await _answer(request, service, record, wait)
+    def draft() -> Draft:
+        return _draft(submission.service, submission.tenant, body)
 
-    async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.ledger.get, tenant, earlier_id)
-        return None if earlier is None else await _answer(request, service, earlier, wait)
+    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
+        return presented_job(submission, status, record, headers)
 
-    return await once.answer(job_id, content, make, again)
+    content = await submission.request.body()
+    return await submitted("fit", submission, content, draft, present, prefer=prefer)
 
 
 @router.get(
@@ -130,19 +109,19 @@ async def list_jobs(
     response: Response,
     service: ServiceDep,
     tenant: Tenant,
-    status: Annotated[_STATUSES | None, Query(description="Only those.")] = None,
-    method: Annotated[MethodId | None, Query(description="Only those of this method.")] = None,
+    status: Annotated[_STATUSES | None, Query(description="Only jobs with this status.")] = None,
+    method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[JobBody]:
     """One page of the caller's jobs."""
-    found, following = await to_thread.run_sync(
+    records, following = await to_thread.run_sync(
         lambda: service.ledger.page(
             tenant, status=status, method=method, limit=limit, cursor=cursor
         )
     )
-    link_next(request, response, following)
-    return Page(items=[JobBody.of(record) for record in found], next_cursor=following)
+    response.headers.update(next_link(request, following))
+    return Page(items=[JobBody.of(record) for record in records], next_cursor=following)
 
 
 @router.get(
@@ -152,7 +131,7 @@ async def list_jobs(
     response_model=JobBody,
     responses={
         200: {"headers": {**_ETAG, **_RETRY}, "content": _JOB},
-        304: {"description": "Not changed since the ETag in If-None-Match."},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
@@ -161,9 +140,11 @@ async def get_job(
     service: ServiceDep,
     tenant: Tenant,
     job_id: JobId,
-    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
 ) -> Response:
-    """Where it stands; with its result, or why it failed, once it has ended."""
+    """The state of a job, with its result or its problem once it has ended."""
     record = await _find(service, tenant, job_id)
     headers = {} if record.ended else {"Retry-After": str(service.settings.retry_after_s)}
     return answer(request, JobBody.of(record), headers=headers)
@@ -180,8 +161,8 @@ async def _followed(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Recor
     response_class=EventSourceResponse,
     responses={
         200: {
-            "description": "Events `progress`, `log` and `done`; `lost` where a resumed stream has "
-            "a gap. `done` carries the whole job and ends the stream.",
+            "description": "Events `progress`, `log` and `done`, and `lost` where a resumed stream "
+            "has a gap. `done` carries the whole job and ends the stream.",
             "content": {
                 "text/event-stream": {
                     "schema": {},
@@ -200,10 +181,10 @@ async def follow_job(
     record: Annotated[Record, Depends(_followed)],
     last_event_id: Annotated[
         str | None,
-        Header(max_length=100, description="Go on after this event.", examples=["1-1"]),
+        Header(max_length=100, description="Resume after this event.", examples=["1-1"]),
     ] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Server-sent events from the job's start, or from after `Last-Event-ID`."""
+    """Server-sent events from the start of the job, or those after `Last-Event-ID`."""
     async for event in follow(service, tenant, record.id, last_event_id):
         yield event
 
@@ -249,12 +230,12 @@ async def cancel_job(
     summary="Remove a job",
     status_code=204,
     responses={
-        204: {"description": "It is gone."},
+        204: {"description": "The job was removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_job(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Response:
-    """Removes the job with its tree, model and files; one that is running is cancelled first."""
+    """Removes the job with its tree, model and files; a running job is cancelled first."""
     if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
         raise not_found("job", job_id)
     return Response(status_code=204)
@@ -267,46 +248,23 @@ async def _find(service: Service, tenant: str, job_id: str) -> Record:
     return record
 
 
-def _submit(service: Service, job: JobRequest, body: NewJob) -> Record:
-    """Check everything that can be checked now, then hand the job to the ledger."""
+def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
+    """The job, after everything that can be checked now. Raises Refused and UsageError."""
     check_webhook(service, body.webhook)
     step, then = check_steps(body)
-    given = resolve(service, job.tenant, body.inputs)
-    preprocess = tuple(one.model_dump(mode="json") for one in body.preprocess)
-    check_size(service, step.method, step.params, preprocess, given.shapes)
-    whole = job.model_copy(
-        update={
-            "queue": _queue(step, *([] if then is None else [then])),
-            "inputs": dict(given.refs),
-            "params": step.params,
-            "preprocess": preprocess,
-            "name_by": body.name_by,
-            "support": None if body.support is None else body.support.model_dump(mode="json"),
-            "then": then,
-            "webhook": body.webhook,
-        }
-    )
-    return service.ledger.submit(whole, given.inline)
-
-
-def _queue(*steps: MethodStep) -> Literal["cpu", "gpu"]:
-    """A job runs where a GPU is if one of its steps wants one."""
-    wanted = {find_method(one.method).queue_for(one.params) for one in steps}
-    return "gpu" if "gpu" in wanted else "cpu"
-
-
-async def _answer(
-    request: Request, service: Service, record: Record, wait: float | None
-) -> Response:
-    """201 with the job if it ends within `wait`, else 202."""
-    headers = {} if wait is None else waiting.applied(wait)
-    if wait is not None:
-        try:
-            record = await waiting.until_ended(service, record, wait) or record
-        except TransientError:
-            # It was accepted: that Redis went away meanwhile does not change the answer.
-            headers = {}
-        if record.ended:
-            headers["Location"] = job_address(request, record.id)
-            return answer(request, JobBody.of(record), status=201, headers=headers)
-    return accepted(request, record, service.settings.retry_after_s, headers)
+    inputs = resolve(service, tenant, body.inputs)
+    preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
+    check_size(service, step.method, step.params, preprocess, inputs.shapes)
+    fields = {
+        "method": step.method,
+        "name": body.name,
+        "queue": queue_of(step, *([] if then is None else [then])),
+        "inputs": inputs.refs,
+        "params": step.params,
+        "preprocess": preprocess,
+        "name_by": body.name_by,
+        "support": None if body.support is None else body.support.model_dump(mode="json"),
+        "then": then,
+        "webhook": body.webhook,
+    }
+    return Draft(fields, inputs.inline)

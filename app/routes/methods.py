@@ -29,7 +29,7 @@ router = APIRouter(prefix="/v1/methods", tags=["methods"])
     },
 )
 async def list_methods(request: Request, _: Tenant) -> Response:
-    """The whole catalogue on one page: what each method takes, its parameters, what it gives."""
+    """The whole catalogue on one page: inputs, parameters and outputs of each method."""
     return answer(request, _catalogue())
 
 
@@ -45,10 +45,10 @@ async def list_methods(request: Request, _: Tenant) -> Response:
 )
 async def get_method(request: Request, method_id: str, _: Tenant) -> Response:
     """One entry of the catalogue."""
-    found = methods().get(method_id)
-    if found is None:
+    method = methods().get(method_id)
+    if method is None:
         raise not_found("method", method_id)
-    return answer(request, MethodBody.of(found))
+    return answer(request, MethodBody.of(method))
 
 
 def load() -> None:
@@ -59,5 +59,5 @@ def load() -> None:
 @cache
 def _catalogue() -> Page[MethodBody]:
     return Page[MethodBody](
-        items=[MethodBody.of(found) for found in methods().values()], next_cursor=None
+        items=[MethodBody.of(method) for method in methods().values()], next_cursor=None
     )

@@ -1,4 +1,4 @@
-"""Models: what was fitted, as a file, and its use on new rows."""
+"""Models: the fitted arrays as a file, and their use on new rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app.http.bodies import StrictRoute
 from app.http.contents import serve
-from app.http.dependencies import ModelId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
 from app.http.etags import answer
 from app.http.problems import not_found, responses
 from app.http.waiting import Prefer
@@ -17,7 +17,8 @@ from app.routes import predictions
 from app.schemas.jobs import JobBody
 from app.schemas.models import EXAMPLE, ModelBody
 from app.schemas.predictions import PredictionRequest
-from app.submission import tree_jobs
+from app.submission.jobs import SubmissionDep
+from app.submission.tree_jobs import REFUSALS
 from workers.artifacts import results
 from workers.model import sibling
 
@@ -33,15 +34,15 @@ _MODEL = {"application/json": {"example": EXAMPLE}}
     response_model=ModelBody,
     responses={
         200: {"content": _MODEL},
-        304: {"description": "Not changed since the ETag in If-None-Match."},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def get_model(
     request: Request, service: ServiceDep, tenant: Tenant, model_id: ModelId
 ) -> Response:
-    """What was fitted and how, and the inputs that predictions need."""
-    return answer(request, await to_thread.run_sync(_described, service, tenant, model_id))
+    """The fitted model: how it was fitted, and the inputs that predictions need."""
+    return answer(request, await to_thread.run_sync(_body_of, service, tenant, model_id))
 
 
 @router.get(
@@ -51,8 +52,8 @@ async def get_model(
     response_class=Response,
     responses={
         200: {
-            "description": "safetensors: the arrays, and in the metadata's entry `umbel` what they "
-            "are, as JSON.",
+            "description": "A safetensors file: the arrays, and their description as JSON in the "
+            "metadata's entry `umbel`.",
             "content": {
                 "application/octet-stream": {
                     "schema": {"type": "string", "format": "binary"},
@@ -61,12 +62,12 @@ async def get_model(
             },
         },
         206: {
-            "description": "The part that Range asks for.",
+            "description": "The part that Range requests.",
             "content": {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
             },
         },
-        304: {"description": "The client has it: its ETag is in If-None-Match."},
+        304: {"description": "The client has the file: its ETag is in If-None-Match."},
         **responses(
             "unauthenticated", "forbidden", "not-found", "range-not-satisfiable", "unavailable"
         ),
@@ -77,12 +78,17 @@ async def get_model_content(
     tenant: Tenant,
     model_id: ModelId,
     range_: Annotated[
-        str | None, Header(alias="Range", description="One range.", examples=["bytes=0-9"])
+        str | None,
+        Header(alias="Range", description="A single range of bytes.", examples=["bytes=0-9"]),
     ] = None,
-    if_range: Annotated[str | None, Header(description="Use Range only for this ETag.")] = None,
-    if_none_match: Annotated[str | None, Header(description="An ETag known already.")] = None,
+    if_range: Annotated[
+        str | None, Header(description="Apply Range only if the ETag is this one.")
+    ] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
 ) -> Response:
-    """The arrays as safetensors, whole or in part; nothing in it is ever run."""
+    """The arrays as safetensors, whole or in part; the file contains no code."""
     await to_thread.run_sync(_path, service, tenant, model_id)
     stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
     if stored is None:
@@ -102,31 +108,24 @@ async def get_model_content(
 @router.post(
     "/{model_id}/predictions",
     operation_id="predict_with_model",
-    summary="Place new rows by a model",
+    summary="Place new rows with a model",
     response_class=Response,
     responses={
         **predictions.PLACED,
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*tree_jobs.REFUSALS, "not-acceptable"),
+        202: {"model": JobBody, "description": "The prediction takes longer; follow the job."},
+        **responses(*REFUSALS, "not-acceptable"),
     },
 )
 async def predict_with_model(
-    request: Request,
-    service: ServiceDep,
-    tenant: Tenant,
-    request_id: RequestId,
+    submission: SubmissionDep,
     model_id: ModelId,
     body: PredictionRequest,
-    once: OnceDep,
     prefer: Prefer = None,
     accept: predictions.Accept = None,
 ) -> Response:
-    """As predictions of the model's tree."""
-    await to_thread.run_sync(_path, service, tenant, model_id)
-    tree_id = sibling(model_id, "tr")
-    return await predictions.predict(
-        request, service, tenant, request_id, tree_id, body, once, prefer, accept
-    )
+    """As predictions with the model's tree."""
+    await to_thread.run_sync(_path, submission.service, submission.tenant, model_id)
+    return await predictions.predict(submission, sibling(model_id, "tr"), body, prefer, accept)
 
 
 @router.delete(
@@ -135,26 +134,26 @@ async def predict_with_model(
     summary="Remove a model",
     status_code=204,
     responses={
-        204: {"description": "It is gone; its tree stays."},
+        204: {"description": "The model was removed; its tree stays."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_model(service: ServiceDep, tenant: Tenant, model_id: ModelId) -> Response:
-    """Removes the fitted arrays. The tree stays and places no new rows any more."""
+    """Removes the fitted arrays. The tree stays but can no longer place new rows."""
     if not await to_thread.run_sync(service.trees.delete_model, tenant, model_id):
         raise not_found("model", model_id)
     return Response(status_code=204)
 
 
 def _path(service: Service, tenant: str, model_id: str) -> Any:
-    """Where its file lies here; 404 where there is none."""
+    """The local path of the model's file. Raises Refused `not-found`."""
     path = service.trees.file(tenant, model_id, results.MODEL)
     if path is None:
         raise not_found("model", model_id)
     return path
 
 
-def _described(service: Service, tenant: str, model_id: str) -> ModelBody:
+def _body_of(service: Service, tenant: str, model_id: str) -> ModelBody:
     path = _path(service, tenant, model_id)
     stored = service.trees.stored(tenant, model_id, results.MODEL)
     job = service.ledger.get(tenant, sibling(model_id, "job"))

@@ -1,4 +1,4 @@
-"""Datasets uploaded in parts: each checked by its sha256, in any order, again after a cut."""
+"""Datasets uploaded in parts: in any order, each checked by its sha256, resumed after a cut."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
+from app.http.addresses import address
 from app.http.bodies import StrictRoute, too_large
 from app.http.dependencies import OnceDep, RequestId, Service, ServiceDep, Tenant, UploadId
 from app.http.etags import answer
-from app.http.paging import address
 from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET
@@ -31,7 +31,9 @@ from workers.model import new_id, now
 router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=StrictRoute)
 
 _DIGEST = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):\s*(?:,|$)")
-_LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+_LOCATION = {
+    "Location": {"description": "Address of the new resource.", "schema": {"type": "string"}}
+}
 
 
 @router.post(
@@ -66,10 +68,14 @@ async def create_upload(
     member: Member = None,
     media_type: Annotated[
         str | None,
-        Query(max_length=200, description="What it is; without it that is told by its content."),
+        Query(
+            max_length=200,
+            description="The media type of the file; by default it follows from the content.",
+        ),
     ] = None,
 ) -> Response:
-    """For files past one request, or where lines are cut: send parts, then complete it.
+    """For files too large for one request, or for unreliable connections: send parts, then complete
+    the upload.
 
     An upload that gets no part for seven days (`UMBEL_UPLOAD_KEEP_S`) is removed.
     """
@@ -94,9 +100,9 @@ async def create_upload(
         earlier = await to_thread.run_sync(service.parts.get, tenant, earlier_id)
         return None if earlier is None else begun(earlier)
 
-    def begun(found: Upload) -> Response:
-        where = {"Location": address(request, f"/v1/uploads/{found.id}")}
-        return answer(request, UploadBody.of(found), status=201, headers=where)
+    def begun(upload: Upload) -> Response:
+        location = {"Location": address(request, f"/v1/uploads/{upload.id}")}
+        return answer(request, UploadBody.of(upload), status=201, headers=location)
 
     return await once.answer(upload.id, request.url.query.encode(), make, again)
 
@@ -104,7 +110,7 @@ async def create_upload(
 @router.get(
     "/{upload_id}",
     operation_id="get_upload",
-    summary="Which parts are there",
+    summary="The parts sent so far",
     response_model=UploadBody,
     responses={
         200: {"content": {"application/json": {"example": EXAMPLE}}},
@@ -114,11 +120,11 @@ async def create_upload(
 async def get_upload(
     request: Request, service: ServiceDep, tenant: Tenant, upload_id: UploadId
 ) -> Response:
-    """After a cut: what need not be sent again. Once it is complete there is the dataset."""
+    """The parts that need not be sent again after an interruption; once complete, the dataset."""
     upload = await _find(service, tenant, upload_id)
     parts = await to_thread.run_sync(service.parts.list, upload)
-    made = await to_thread.run_sync(service.parts.completed, upload)
-    return answer(request, UploadBody.of(upload, parts, made))
+    dataset = await to_thread.run_sync(service.parts.made, upload)
+    return answer(request, UploadBody.of(upload, parts, dataset))
 
 
 @router.put(
@@ -139,9 +145,9 @@ async def get_upload(
     },
     responses={
         204: {
-            "description": "It is there, in the place of any part of this number before.",
+            "description": "The part is stored and replaces any earlier one with this number.",
             "headers": {
-                "ETag": {"description": "Its sha256, quoted.", "schema": {"type": "string"}}
+                "ETag": {"description": "The part's sha256, quoted.", "schema": {"type": "string"}}
             },
         },
         **responses(
@@ -165,26 +171,36 @@ async def put_part(
     tenant: Tenant,
     upload_id: UploadId,
     number: Annotated[
-        int, Path(ge=0, lt=MOST_PARTS, description="0 or 1 is the first.", examples=[1])
+        int,
+        Path(
+            ge=0,
+            lt=MOST_PARTS,
+            description="Number of the part; the first is 0 or 1.",
+            examples=[1],
+        ),
     ],
-    sha256: Annotated[Sha256 | None, Query(description="Of the part, in hexadecimal.")] = None,
+    sha256: Annotated[
+        Sha256 | None, Query(description="SHA-256 of the part, in hexadecimal.")
+    ] = None,
     content_digest: Annotated[
-        str | None, Header(description="The same as of RFC 9530: `sha-256=:<base64>:`.")
+        str | None,
+        Header(description="The digest of the part as in RFC 9530: `sha-256=:<base64>:`."),
     ] = None,
 ) -> Response:
-    """Parts come in any order, several at a time, and again. Bytes whose hash is not the stated one
-    are refused and leave the part as it was."""
-    wanted = _wanted(sha256, content_digest)
+    """Parts may be sent in any order, concurrently, and repeatedly. Bytes that do not match the
+    stated hash are refused and leave the part as it was.
+    """
+    stated = _stated_digest(sha256, content_digest)
     upload = await _find(service, tenant, upload_id)
     if await to_thread.run_sync(service.parts.completed, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
-    part = await service.parts.receive(upload, number, uploads.body(service, request))
+    part = await service.parts.receive(upload, number, uploads.bounded_body(service, request))
     refused = None
     if not part.bytes:
         refused = Refused("empty", f"Part {number} is empty.")
-    elif wanted is not None and part.sha256 != wanted:
+    elif stated is not None and part.sha256 != stated:
         detail = (
-            f"The sha256 of part {number} is {part.sha256}; stated was {wanted}. Send it again."
+            f"The sha256 of part {number} is {part.sha256}; stated was {stated}. Send it again."
         )
         refused = Refused("digest-mismatch", detail)
     if refused is not None:
@@ -198,7 +214,7 @@ async def put_part(
 @router.post(
     "/{upload_id}/complete",
     operation_id="complete_upload",
-    summary="Make a dataset of the parts",
+    summary="Join the parts to a dataset",
     status_code=201,
     response_model=DatasetBody,
     responses={
@@ -227,108 +243,107 @@ async def complete_upload(
     upload_id: UploadId,
     body: CompleteBody | None = None,
 ) -> Response:
-    """The parts, by number and without a gap, are the file. Asked again, the answer is the same.
+    """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
+    the same answer.
 
-    Where this is refused the parts stay, so that what is wrong can be sent again.
+    If the request is refused the parts stay, so that wrong ones can be sent again.
     """
-    asked = body or CompleteBody()
     upload = await _find(service, tenant, upload_id)
-    made = await to_thread.run_sync(_known, service, upload)
-    if made is None:
-        made = await _put_together(service, upload, asked)
-    await to_thread.run_sync(_make, service, made, request_id)
+    dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
+    if dataset is None:
+        dataset = await _joined(service, upload, body or CompleteBody())
+    await to_thread.run_sync(_ensure, service, dataset, request_id)
     await to_thread.run_sync(service.parts.clear, upload)
-    return created(request, made)
+    return created(request, dataset)
 
 
 @router.delete(
     "/{upload_id}",
     operation_id="delete_upload",
-    summary="Give an upload up",
+    summary="Abandon an upload",
     status_code=204,
     responses={
-        204: {"description": "It is gone with its parts."},
+        204: {"description": "The upload and its parts were removed."},
         **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
     },
 )
 async def delete_upload(service: ServiceDep, tenant: Tenant, upload_id: UploadId) -> Response:
-    """A dataset that was made of it stays."""
+    """A dataset that was made from it stays."""
     await _find(service, tenant, upload_id)
     await to_thread.run_sync(service.parts.delete, tenant, upload_id)
     return Response(status_code=204)
 
 
 async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
-    found = await to_thread.run_sync(service.parts.get, tenant, upload_id)
-    if found is None:
+    upload = await to_thread.run_sync(service.parts.get, tenant, upload_id)
+    if upload is None:
         raise not_found("upload", upload_id)
-    return found
+    return upload
 
 
-async def _put_together(service: Service, upload: Upload, asked: CompleteBody) -> Dataset:
-    """The dataset, its bytes stored; whichever of several requests at once is the first."""
+async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Dataset:
+    """The dataset of the parts, its bytes stored; the first one where several requests race."""
     parts = await to_thread.run_sync(service.parts.list, upload)
-    _require_whole(parts, asked.parts)
+    _require_whole(parts, body.parts)
     size = sum(part.bytes for part in parts)
     if size > service.settings.max_dataset_bytes:
         raise too_large("A dataset", service.settings.max_dataset_bytes)
     uploads.require_room(service, size)
-    one = uploads.Upload(
+    new = uploads.NewDataset(
         upload.tenant, new_id("ds"), upload.name, upload.role, upload.member, upload.media_type
     )
     try:
-        chunks = _from_thread(service.parts.read(upload, parts))
-        dataset = await uploads.keep(service, one, chunks, size)
+        dataset = await uploads.store(
+            service, new, _from_thread(service.parts.read(upload, parts)), size
+        )
     except Missing:
-        made = await to_thread.run_sync(service.parts.completed, upload)
-        if made is None:
+        first = await to_thread.run_sync(service.parts.made, upload)
+        if first is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
-        return made
-    refused = None
-    if asked.sha256 is not None and dataset.sha256 != asked.sha256.lower():
-        stated = asked.sha256.lower()
-        detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
-        refused = Refused("digest-mismatch", detail)
-        made = None
-    else:
-        made = await to_thread.run_sync(service.parts.complete, upload, dataset)
-    if made is None or made.id != dataset.id:
+        return first
+    if body.sha256 is not None and dataset.sha256 != body.sha256.lower():
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
-    if made is None:
-        assert refused is not None
-        raise refused
-    return made
+        stated = body.sha256.lower()
+        detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
+        raise Refused("digest-mismatch", detail)
+    first = await to_thread.run_sync(service.parts.complete, upload, dataset)
+    if first.id != dataset.id:
+        await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
+    return first
 
 
-def _known(service: Service, upload: Upload) -> Dataset | None:
-    """What an earlier request made of it. Refused `not-found` where that was deleted since."""
-    made = service.parts.completed(upload)
-    if made is None or service.datasets.get(made.tenant, made.id) is not None:
-        return made
-    if service.blobs.size(service.datasets.content_key(made.tenant, made.id)) is not None:
-        return made
+def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
+    """The dataset of an earlier request. Raises Refused `not-found` where it was deleted since."""
+    dataset = service.parts.made(upload)
+    if dataset is None or service.datasets.get(dataset.tenant, dataset.id) is not None:
+        return dataset
+    if service.blobs.size(service.datasets.content_key(dataset.tenant, dataset.id)) is not None:
+        return dataset
     if not service.parts.list(upload):
-        raise not_found("dataset", made.id)
+        raise not_found("dataset", dataset.id)
     service.parts.reopen(upload)
     return None
 
 
-def _make(service: Service, dataset: Dataset, request_id: str) -> None:
-    """Make it exist, unless it does."""
+def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Create the dataset unless it exists."""
     if service.datasets.get(dataset.tenant, dataset.id) is None:
         with suppress(AlreadyThere):
-            uploads.make(service, dataset, request_id)
+            uploads.create(service, dataset, request_id)
 
 
-def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
-    """The stated hash of a part. Refused `malformed` for a header that cannot be read,
-    `digest-mismatch` where it states another one than the query."""
+def _stated_digest(sha256: str | None, content_digest: str | None) -> str | None:
+    """The sha256 that a request states for a part.
+
+    Raises Refused `malformed` for an unreadable header, `digest-mismatch` where header and query
+    differ.
+    """
     if content_digest is None:
         return None if sha256 is None else sha256.lower()
-    found = _DIGEST.search(content_digest)
+    match = _DIGEST.search(content_digest)
     try:
-        digest = b"" if found is None else base64.b64decode(found[1], validate=True)
+        digest = b"" if match is None else base64.b64decode(match[1], validate=True)
     except binascii.Error:
         digest = b""
     if len(digest) != 32:
@@ -345,18 +360,18 @@ def _wanted(sha256: str | None, content_digest: str | None) -> str | None:
 
 
 def _require_whole(parts: Sequence[Part], stated: Sequence[StatedPart] | None) -> None:
-    """Refused `conflict`, naming the numbers, where a part is missing, too many or another one."""
-    there = {part.number: part.sha256 for part in parts}
-    if not there:
+    """Raise Refused `conflict` where parts are missing, too many or other than stated."""
+    sent = {part.number: part.sha256 for part in parts}
+    if not sent:
         raise Refused("conflict", "No part has been sent.")
     if stated is not None:
-        wanted = {one.number: one.sha256 for one in stated}
-        _refuse_numbers(sorted(wanted.keys() - there.keys()), "not been sent")
-        _refuse_numbers(sorted(there.keys() - wanted.keys()), "been sent but are not stated")
-        other = [n for n, own in wanted.items() if own is not None and own.lower() != there[n]]
+        expected = {part.number: part.sha256 for part in stated}
+        _refuse_numbers(sorted(expected.keys() - sent.keys()), "not been sent")
+        _refuse_numbers(sorted(sent.keys() - expected.keys()), "been sent but are not stated")
+        other = [n for n, own in expected.items() if own is not None and own.lower() != sent[n]]
         _refuse_numbers(sorted(other), "another sha256 than is stated")
-    first, last = min(1, min(there)), max(there)
-    _refuse_numbers([n for n in range(first, last) if n not in there], "not been sent")
+    first, last = min(1, min(sent)), max(sent)
+    _refuse_numbers([n for n in range(first, last) if n not in sent], "not been sent")
 
 
 def _refuse_numbers(numbers: Sequence[int], why: str) -> None:
@@ -366,6 +381,6 @@ def _refuse_numbers(numbers: Sequence[int], why: str) -> None:
 
 
 async def _from_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """What blocks is done in a thread."""
+    """The pieces, each read in a thread."""
     while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
         yield piece

@@ -1,4 +1,4 @@
-"""What webhooks are signed with, and what they look like to who gets them."""
+"""The secret that signs webhooks, and the requests that their receivers get."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from workers.jobs.webhook_keys import encoded
 router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"])
 
 callbacks = APIRouter()
-"""Not served: what the document says of the request that a job's webhook gets."""
+"""Not served: documents the request that a job's webhook receives."""
 
 
 @router.get(
     "",
     operation_id="get_webhook_secret",
-    summary="What webhooks are signed with",
+    summary="The secret that signs webhooks",
     response_model=SecretBody,
     responses=responses("unauthenticated", "forbidden", "unavailable"),
 )
 async def get_webhook_secret(response: Response, service: ServiceDep, tenant: Tenant) -> SecretBody:
-    """The caller's own secret, the same for all of its webhooks; it stays until the service's
-    setting changes."""
+    """The caller's own secret, the same for all its webhooks until the service changes it."""
     keys = await to_thread.run_sync(service.ledger.webhooks.keys.of, tenant)
     response.headers["Cache-Control"] = "no-store"
     return SecretBody(secret=encoded(keys[0]), former=encoded(keys[1]) if keys[1:] else None)
@@ -40,27 +39,27 @@ async def get_webhook_secret(response: Response, service: ServiceDep, tenant: Te
     summary="A job has ended",
     status_code=204,
     responses={
-        204: {"description": "Any 2xx: it has arrived."},
-        410: {"description": "It is not wanted, and not sent again."},
+        204: {"description": "Any 2xx: the request has arrived."},
+        410: {"description": "The receiver does not want it; it is not sent again."},
         "default": {
-            "description": "Any other answer, or none within 15 s: it is sent again after 5 s, "
-            "5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, or as late as `Retry-After` says. Redirects "
-            "are not followed."
+            "description": "Any other answer, or none within 15 s: the request is sent again after "
+            "5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, or later if `Retry-After` says so. "
+            "Redirects are not followed."
         },
     },
 )
 async def job_ended(
     body: EndedBody,
     webhook_id: Annotated[
-        str, Header(description="The same at every try: two with one id are one.")
+        str, Header(description="The same at every attempt: requests with the same id are repeats.")
     ],
     webhook_timestamp: Annotated[int, Header(description="When it was sent, in Unix seconds.")],
     webhook_signature: Annotated[
         str,
         Header(
-            description="As Standard Webhooks says: `v1,` and the HMAC-SHA256 of "
-            "`<id>.<timestamp>.<body>` in base64; several have spaces between."
+            description="As in Standard Webhooks: `v1,` and the HMAC-SHA256 of "
+            "`<id>.<timestamp>.<body>` in base64; several are separated by spaces."
         ),
     ],
 ) -> None:
-    """Standard Webhooks 1.0.0, signed with what `GET /v1/webhook-secret` gives."""
+    """Standard Webhooks 1.0.0, signed with the secret from `GET /v1/webhook-secret`."""

@@ -53,7 +53,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 class RunBody(BaseModel):
-    """A row of the table: a method with its params, and what is done before and after it."""
+    """A run, one row of the table: a method with its params, and the steps before and after it."""
 
     model_config = ConfigDict(title="Run", extra="forbid")
 
@@ -70,37 +70,37 @@ class NewComparison(Exact):
 
     inputs: Inputs
     labels: str | list[Any] | None = Field(
-        None, description="True class of every row, a dataset's id or a list; for the metrics only."
+        None, description="The true class of every row, by id or as a list; for the metrics only."
     )
     hierarchy: str | None = Field(
-        None, description="Id of a ground-truth tree, for the metrics only."
+        None, description="The id of a ground-truth tree; for the metrics only."
     )
     runs: list[RunBody] = Field(min_length=1, max_length=100)
     seeds: int = Field(
         5,
         ge=1,
         le=100,
-        description="How often a method that draws is run, its seed one higher each time; others "
-        "are run once.",
+        description="How often a method that draws random numbers is run, with a seed that is one "
+        "higher each time; other methods are run once.",
     )
     metrics: list[str] | None = Field(
         None,
-        description="Which metrics; where none is named, all that the labels, else the features, "
-        "allow.",
+        description="The metrics to compute; by default all that the labels allow or, without "
+        "labels, the features.",
     )
     cut: CutBody | None = Field(None, description="As for an evaluation.")
     name: Name = None
 
 
 class Spread(BaseModel):
-    """Of the values of all seeds."""
+    """The values of all seeds, summarised."""
 
     mean: float
-    std: float = Field(description="Standard deviation of the sample; 0 of one value.")
+    std: float = Field(description="Standard deviation of the sample; 0 for a single value.")
 
 
 class Row(BaseModel):
-    """One run."""
+    """One run and its results."""
 
     model_config = ConfigDict(title="ComparisonRow")
 
@@ -110,25 +110,27 @@ class Row(BaseModel):
     then: StepBody | None
     seeds: int
     metrics: dict[str, Spread]
-    values: dict[str, list[float]] = Field(description="By metric, a value for each seed.")
-    seconds: Spread | None = Field(description="Wall time of a fit; null where none succeeded.")
+    values: dict[str, list[float]] = Field(description="The value for each seed, by metric.")
+    seconds: Spread | None = Field(description="Wall time of a fit; null if none succeeded.")
     warnings: list[str]
-    error: dict[str, Any] | None = Field(description="A problem, where a fit failed.")
+    error: dict[str, Any] | None = Field(description="The problem, if a fit failed.")
 
 
 class Comparison(BaseModel):
-    """Where it stands, and the table when it has ended."""
+    """The state of a comparison, and its table once it has ended."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     id: str
-    job: str = Field(description="The job that does it: follow or cancel that.")
+    job: str = Field(description="The job that runs it: follow or cancel that job.")
     name: str | None
     status: Status
     progress: AdvanceBody
-    table: list[Row] | None = Field(description="A row for each run, in order; null until then.")
+    table: list[Row] | None = Field(
+        description="A row for each run, in order; null until the comparison has ended."
+    )
     best: dict[str, int] | None = Field(
-        description="By metric the number of the row with the best mean."
+        description="The number of the row with the best mean, by metric."
     )
     error: dict[str, Any] | None
     created_at: str
@@ -136,7 +138,7 @@ class Comparison(BaseModel):
 
     @classmethod
     def of(cls, record: Record) -> Comparison:
-        found = {} if record.result is None else record.result["comparison"]
+        result = {} if record.result is None else record.result["comparison"]
         return cls.model_validate(
             {
                 **record.model_dump(
@@ -144,7 +146,7 @@ class Comparison(BaseModel):
                 ),
                 "id": sibling(record.id, "cmp"),
                 "job": record.id,
-                "table": found.get("table"),
-                "best": found.get("best"),
+                "table": result.get("table"),
+                "best": result.get("best"),
             }
         )

@@ -22,12 +22,12 @@ Role = Literal[
 ]
 
 Name = Annotated[str | None, Query(max_length=1000, description="Any text.")]
-Hint = Annotated[Role | None, Query(description="What it is meant for: a hint.")]
+Hint = Annotated[Role | None, Query(description="The intended use, as a hint.")]
 Member = Annotated[
     str | None,
-    Query(max_length=1000, description="Which array of a file with several, or which field."),
+    Query(max_length=1000, description="The array to use from a file with several, or the field."),
 ]
-"""What the query of an upload says of it."""
+"""What the query of an upload says about the dataset."""
 
 EXAMPLE: dict[str, Any] = {
     "id": "ds_01kamjx5w0n5zr4v8cqe2t7h3f",
@@ -51,19 +51,19 @@ class DatasetBody(BaseModel):
     model_config = ConfigDict(title="Dataset", from_attributes=True)
 
     id: str
-    name: str | None = Field(description="What the uploader called it; never interpreted.")
-    role: str | None = Field(description="What it is meant for: a hint.")
+    name: str | None = Field(description="The uploader's name for it; never interpreted.")
+    role: str | None = Field(description="The intended use, as a hint.")
     status: Literal["ready", "inspecting", "invalid"] = Field(
         description="`inspecting` until a worker has opened it."
     )
     format: str
-    member: str | None = Field(description="The array chosen of a file that holds several.")
+    member: str | None = Field(description="The array used from a file that holds several.")
     shape: list[int] | None = Field(description="Null until known.")
     dtype: str | None = Field(description="Null until known.")
-    bytes: int = Field(description="Length of the content as uploaded.")
-    sha256: str = Field(description="Of the content as uploaded, in hexadecimal.")
-    created_at: str = Field(description="RFC 3339, UTC.")
-    problem: dict[str, Any] | None = Field(description="Why it is invalid.")
+    bytes: int = Field(description="Length of the uploaded content.")
+    sha256: str = Field(description="SHA-256 of the uploaded content, in hexadecimal.")
+    created_at: str = Field(description="As RFC 3339 in UTC.")
+    problem: dict[str, Any] | None = Field(description="The problem that makes it invalid.")
 
     @classmethod
     def of(cls, dataset: Dataset) -> DatasetBody:

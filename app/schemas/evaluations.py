@@ -10,25 +10,29 @@ from models.parameters import Exact
 
 
 class CutBody(BaseModel):
-    """Which flat clusters to look at: one of the three."""
+    """The flat clusters to evaluate: exactly one of the three."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"k": 10}]}
     )
 
-    k: int | None = Field(None, ge=1, description="So many clusters.")
-    height: float | None = Field(None, description="Nodes no higher than this.")
-    level: int | None = Field(None, ge=0, description="Nodes so many edges below the root.")
+    k: int | None = Field(None, ge=1, description="The number of clusters.")
+    height: float | None = Field(
+        None, description="The clusters are the highest nodes that are no higher than this."
+    )
+    level: int | None = Field(
+        None, ge=0, description="The clusters are the nodes this many edges below the root."
+    )
 
     @model_validator(mode="after")
-    def _one(self) -> CutBody:
+    def _exactly_one(self) -> CutBody:
         if sum(value is not None for value in (self.k, self.height, self.level)) != 1:
             raise ValueError("give exactly one of k, height and level")
         return self
 
 
 class EvaluationRequest(Exact):
-    """What to measure a tree against."""
+    """What to evaluate a tree against."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -46,12 +50,12 @@ class EvaluationRequest(Exact):
     )
 
     labels: str | list[Any] | None = Field(
-        None, description="True class of every input row: a dataset's id or a list."
+        None, description="The true class of every input row: a dataset's id or a list."
     )
     features: str | list[Any] | None = Field(
         None,
-        description="The rows' features, for the metrics of distances and similarities, those of "
-        "clusters without labels, and exemplars.",
+        description="The rows' features: for metrics that use distances or similarities, for "
+        "metrics of clusters without labels, and for exemplars.",
     )
     distances: str | list[Any] | None = Field(None, description="Pairwise distances of the rows.")
     similarity: str | list[Any] | None = Field(
@@ -59,12 +63,12 @@ class EvaluationRequest(Exact):
     )
     hierarchy: str | None = Field(
         None,
-        description="Id of another tree to compare with: a true hierarchy of which the labels name "
-        "the leaves, by name, by path of names (`animal/cat/lion`) or by row; or a tree over the "
+        description="The id of another tree to compare with: a true hierarchy whose leaves the "
+        "labels name, by name, by path of names (`animal/cat/lion`) or by row; or a tree over the "
         "same rows.",
     )
     metrics: list[str] | None = Field(
-        None, description="Which metrics; all that the given inputs allow where left out."
+        None, description="The metrics to compute; by default all that the given inputs allow."
     )
     cut: CutBody | None = None
     kernel: Literal["cosine", "gaussian"] = Field(
@@ -76,22 +80,22 @@ class EvaluationRequest(Exact):
         None,
         ge=2,
         le=10_000_000,
-        description="Estimate dendrogram purity from so many pairs of rows, with its standard "
-        "error; exact where left out.",
+        description="Estimate dendrogram purity from this many pairs of rows, with its standard "
+        "error; by default it is exact.",
     )
     per_node: bool = Field(
         False,
-        description="Also report on every node: purity, entropy and most frequent class where "
-        "labels are given, exemplars where dense features are. `nodes` says where it lies.",
+        description="Also report on every node: purity, entropy and most frequent class if labels "
+        "are given, exemplars if dense features are. `nodes` is the address of the report.",
     )
     n_exemplars: int = Field(
-        3, ge=1, le=100, description="Most exemplars of a node: the rows nearest to its mean."
+        3, ge=1, le=100, description="The most exemplars per node: the rows nearest to its mean."
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of metrics that sample.")
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed for metrics that sample.")
 
 
 class Evaluation(BaseModel):
-    """What was measured."""
+    """The metrics of a tree."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -109,25 +113,25 @@ class Evaluation(BaseModel):
 
     metrics: dict[str, float | None]
     standard_errors: dict[str, float] = Field(
-        description="Of metrics that were estimated from a sample."
+        description="Standard errors of the metrics that were estimated from a sample."
     )
-    cut: dict[str, Any] | None = Field(description="The cut that flat metrics looked at.")
+    cut: dict[str, Any] | None = Field(description="The cut that flat metrics were computed for.")
     nodes: str | None = Field(
-        None, description="Where the report on every node lies, if it was asked for."
+        None, description="The address of the report on every node, if it was requested."
     )
     warnings: list[str]
 
 
 class NodeFacts(BaseModel):
-    """One node by the rows under it; what would need labels or features not given is null."""
+    """One node by the rows under it; null where labels or features would be needed."""
 
     node: int
     size: int = Field(description="Rows under the node.")
     purity: float | None = Field(description="Share of the most frequent class.")
-    entropy: float | None = Field(description="Of the classes, in nats.")
-    n_classes: int | None = Field(description="Classes that have rows there.")
+    entropy: float | None = Field(description="Entropy of the classes, in nats.")
+    n_classes: int | None = Field(description="Number of classes with rows under the node.")
     majority: str | int | None = Field(
-        description="The most frequent class, of equal ones the first in sorted order."
+        description="The most frequent class; of equally frequent ones the first in sorted order."
     )
     exemplars: list[int] | None = Field(
         description="Rows nearest to the mean of all features, nearest first."

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Health(BaseModel):
-    """The process or the service can do its work."""
+    """The process or the service is healthy."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
 

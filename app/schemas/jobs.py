@@ -43,8 +43,8 @@ MethodId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Role = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-z_]+$")]
 Params = Annotated[
     dict[str, Any],
-    Field(description="As the method's schema in the catalogue says; what is left out has its "
-          "default."),
+    Field(description="Parameters as in the method's schema in the catalogue; those left out have "
+          "their defaults."),
 ]  # fmt: skip
 
 
@@ -57,8 +57,8 @@ def _id_or_list(value: object) -> object:
 Inputs = Annotated[
     dict[Role, Annotated[str | list[Any], BeforeValidator(_id_or_list)]],
     Field(
-        description="By role an id (`ds_...`, `tr_...`) or an inline list: of rows for a matrix, "
-        "of values for labels and names; of ids where the method takes several.",
+        description="For each role an id (`ds_...`, `tr_...`) or an inline list: of rows for a "
+        "matrix, of values for labels and names, of ids if the method takes several inputs.",
         examples=[{"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"}],
     ),
 ]
@@ -124,72 +124,72 @@ class NewJob(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [NEW_EXAMPLE]})
 
-    method: MethodId = Field(description="A method of the catalogue.")
+    method: MethodId = Field(description="The id of a method in the catalogue.")
     inputs: Inputs
     params: Params = {}
     preprocess: list[Step] = Field(
         default=[],
         max_length=8,
-        description="Steps that prepare the features, in order; kept with the model and applied to "
-        "new rows.",
+        description="Steps that prepare the features, in order. They are kept with the model and "
+        "applied to new rows.",
         examples=[[{"step": "standardize"}, {"step": "pca", "n": 50}]],
     )
     then: MethodId | StepBody | None = Field(
         None,
-        description="A method to run on the logits that the first one gives; its id alone takes "
-        "the defaults.",
+        description="A method to run on the logits that the first one gives; the id alone means "
+        "default parameters.",
     )
     support: Support | None = Field(
         None,
-        description="Run the method again and again on resampled inputs; the share of runs with "
-        "the same cluster becomes the column `support` of the tree's nodes.",
+        description="Run the method repeatedly on resampled inputs. The share of runs with the "
+        "same cluster becomes the column `support` of the tree's nodes.",
         examples=[{"replicates": 100, "resample": "rows"}],
     )
     name_by: Literal["labels", "feature_names"] | None = Field(
         None,
-        description="Name the tree's nodes by an input given beside the method's own: `labels`, "
-        "the largest class with its share; `feature_names`, the terms that tell most of them (of "
-        "documents their words, where `preprocess` begins with 'words' and keeps the columns).",
+        description="Name the tree's nodes by an additional input: `labels`, for the largest class "
+        "with its share; `feature_names`, for the most distinctive terms. For documents these are "
+        "their words, if `preprocess` begins with 'words' and keeps the columns.",
     )
     name: Name = None
     webhook: WebhookAddress | None = Field(
         None,
-        description="An https:// or http:// address that gets one signed POST when the job has "
-        "ended, see the callback: at least once, and again over three days while it is not "
-        "answered 2xx. No user name, password or fragment; private addresses are refused unless "
-        "the service allows them.",
+        description="An https:// or http:// address that receives a signed POST when the job has "
+        "ended (see the callback): at least once, and again over three days until the answer is "
+        "2xx. It has no user name, password or fragment; private addresses are refused unless the "
+        "service allows them.",
         examples=["https://example.org/hooks/umbel"],
     )
 
 
 class WebhookBody(BaseModel):
-    """Where a job's webhook stands."""
+    """The state of a job's webhook."""
 
     model_config = ConfigDict(title="Webhook")
 
     url: str
     status: Literal["waiting", "pending", "delivered", "failed"] = Field(
-        description="`waiting` for the job's end; `pending` until it is `delivered`, or `failed`: "
-        "given up."
+        description="`waiting` for the job's end; then `pending` until it is `delivered` or has "
+        "`failed` for good."
     )
-    attempts: int = Field(description="How often it was sent.")
-    next_at: str | None = Field(description="When it is sent next: RFC 3339, UTC.")
-    reason: str | None = Field(description="Why it failed the last time.")
+    attempts: int = Field(description="How many times it was sent.")
+    next_at: str | None = Field(description="When it is sent next, as RFC 3339 in UTC.")
+    reason: str | None = Field(description="Why it failed last time.")
 
 
 class AdvanceBody(BaseModel):
-    """How far a job is."""
+    """The progress of a job."""
 
     model_config = ConfigDict(title="Progress")
 
-    fraction: float = Field(description="0 to 1.")
+    fraction: float = Field(description="Between 0 and 1.")
     stage: str
     message: str
-    eta_s: float | None = Field(description="Seconds that may be left; null until known.")
+    eta_s: float | None = Field(description="Estimated seconds left; null until known.")
 
 
 class JobBody(BaseModel):
-    """A job: what was asked and where it stands."""
+    """A job: the request and its state."""
 
     model_config = ConfigDict(title="Job")
 
@@ -198,22 +198,22 @@ class JobBody(BaseModel):
     method: str
     name: str | None
     status: Status
-    attempt: int = Field(description="How often it was started.")
+    attempt: int = Field(description="How many times it was started.")
     progress: AdvanceBody
-    inputs: dict[str, str | list[str]] = Field(description="By role an id, or `inline`.")
+    inputs: dict[str, str | list[str]] = Field(description="For each role an id, or `inline`.")
     params: dict[str, Any] = Field(description="With defaults filled in.")
     preprocess: list[dict[str, Any]] = Field(description="With defaults filled in.")
     then: StepBody | None
     support: dict[str, Any] | None = Field(description="With defaults filled in.")
     name_by: str | None
     result: dict[str, Any] | None = Field(
-        description="`tree`, `model`, `metrics`; of other kinds `evaluation`, or `predictions`: "
-        "where they lie. Null until it succeeded."
+        description="`tree`, `model` and `metrics`; `evaluation` or the address of `predictions` "
+        "for jobs of these kinds. Null until the job has succeeded."
     )
     warnings: list[str]
-    error: dict[str, Any] | None = Field(description="A problem, where it failed.")
-    webhook: WebhookBody | None = Field(description="Null where none was asked for.")
-    created_at: str = Field(description="RFC 3339, UTC.")
+    error: dict[str, Any] | None = Field(description="The problem, if it failed.")
+    webhook: WebhookBody | None = Field(description="Null if none was requested.")
+    created_at: str = Field(description="As RFC 3339 in UTC.")
     started_at: str | None
     finished_at: str | None
 
@@ -223,19 +223,19 @@ class JobBody(BaseModel):
 
 
 class EndedBody(BaseModel):
-    """What a webhook carries."""
+    """The body of a webhook's request."""
 
     model_config = ConfigDict(title="JobEnded")
 
     type: Literal["job.succeeded", "job.failed", "job.cancelled"]
-    timestamp: str = Field(description="When the job ended: RFC 3339, UTC.")
+    timestamp: str = Field(description="When the job ended, as RFC 3339 in UTC.")
     data: JobBody = Field(
-        description="The job, as `GET` gave it when it had ended; the same at every try."
+        description="The job as `GET` showed it when it had ended; the same at every attempt."
     )
 
 
 class LogBody(BaseModel):
-    """What an event `log` carries."""
+    """The data of an event `log`."""
 
     model_config = ConfigDict(title="LogEvent")
 
@@ -244,7 +244,7 @@ class LogBody(BaseModel):
 
 
 class EventBody(AdvanceBody):
-    """What an event `progress` carries."""
+    """The data of an event `progress`."""
 
     model_config = ConfigDict(title="ProgressEvent")
 

@@ -15,8 +15,8 @@ class ViewNode(BaseModel):
 
     id: int
     parent: int | None
-    x: float = Field(description="Across, 0 to 1.")
-    y: float = Field(description="Down, 0 (root) to 1.")
+    x: float = Field(description="Position across, from 0 to 1.")
+    y: float = Field(description="Position down, from 0 (root) to 1.")
     height: float
     size: int
     n_leaves: int
@@ -24,17 +24,17 @@ class ViewNode(BaseModel):
     hidden: int = Field(description="How many of its children are not shown.")
     name: str | None
     category: int | None = Field(
-        default=None, description="With `color_by`: its category; null for none, and for several."
+        default=None, description="With `color_by`: the node's category; null for none or several."
     )
     share: float | None = Field(
         default=None,
-        description="The share of the leaves under it that have the category: 1 but for folded "
-        "nodes.",
+        description="The share of the leaves under the node that have the category: 1 except for "
+        "folded nodes.",
     )
 
 
 class Axis(BaseModel):
-    """Where heights stand."""
+    """The heights at both ends of the vertical axis."""
 
     top: float = Field(description="The height at y = 0.")
     bottom: float = Field(description="The height at y = 1.")
@@ -81,16 +81,19 @@ class View(BaseModel):
     root: int
     max_nodes: int
     scale: Literal["height", "sqrt", "rank", "depth", "level"] = Field(
-        description="What `y` follows. Equal heights show nothing; then it is `level`."
+        description="What `y` shows. Where all heights are equal it is `level`."
     )
-    axis: Axis | None = Field(description="Null where `y` does not follow the height alone.")
-    color_by: str | None = Field(default=None, description="As asked for; so are the next five.")
+    axis: Axis | None = Field(description="Null where `y` does not show the height.")
+    color_by: str | None = Field(
+        default=None, description="As requested; the next five fields are present with it."
+    )
     n_categories: int | None = None
     categories: list[str] | None = Field(
-        default=None, description="What the first 1,000 are called; a node's category counts here."
+        default=None,
+        description="The texts of the first 1,000 categories; a node's category is an index here.",
     )
     category_sizes: list[int] | None = Field(
-        default=None, description="Rows of each; leaves, where there is a label per leaf."
+        default=None, description="Rows of each category; leaves if there is a label per leaf."
     )
     category_nodes: list[int] | None = Field(
         default=None, description="The node of each cluster; null for labels."
@@ -100,15 +103,15 @@ class View(BaseModel):
 
 
 class Hit(BaseModel):
-    """A node found by name."""
+    """A node whose name matches."""
 
     node: int
     name: str
-    path: list[int] = Field(description="Root first, the node itself last.")
+    path: list[int] = Field(description="From the root to the node itself.")
 
 
 class Hits(BaseModel):
-    """Nodes found by name, the best first."""
+    """Nodes whose names match, the best match first."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -123,19 +126,19 @@ class Hits(BaseModel):
 
 
 class LevelBody(BaseModel):
-    """A cut that means something."""
+    """A meaningful cut."""
 
     model_config = ConfigDict(title="Level")
 
     k: int = Field(description="Number of clusters.")
-    height: float | None = Field(description="A height that gives them; null where none does.")
+    height: float | None = Field(description="A height that gives this cut; null if none does.")
     criterion: str = Field(description="`gap`, `silhouette`, `modularity` or `support`.")
     score: float = Field(description="The criterion's value at this cut.")
-    curve: list[tuple[int, float]] = Field(description="The criterion by number of clusters.")
+    curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
 
 
 class Levels(BaseModel):
-    """Cuts, coarse to fine."""
+    """Cuts, from coarse to fine."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -159,7 +162,7 @@ class Levels(BaseModel):
 
 
 class NodeBrief(BaseModel):
-    """A node in a few words."""
+    """A node in brief."""
 
     id: int
     name: str | None
@@ -168,7 +171,7 @@ class NodeBrief(BaseModel):
 
 
 class ChildBrief(NodeBrief):
-    """A child in a few words."""
+    """A child in brief."""
 
     n_leaves: int
 
@@ -185,19 +188,23 @@ class NodeLabels(BaseModel):
     """The labels under a node."""
 
     dataset: str
-    per: Literal["row", "leaf"] = Field(description="What the labels are of, and `count` counts.")
-    n: int = Field(description="How many there have a label.")
-    n_labels: int = Field(description="How many different ones.")
-    purity: float | None = Field(description="Share of the most frequent; null without any.")
-    entropy: float | None = Field(description="In nats; null without any.")
-    mix: list[LabelShare] = Field(description="The 20 most frequent.")
+    per: Literal["row", "leaf"] = Field(
+        description="Whether labels are per row or per leaf; `count` counts these."
+    )
+    n: int = Field(description="How many of them have a label.")
+    n_labels: int = Field(description="Number of distinct labels.")
+    purity: float | None = Field(
+        description="Share of the most frequent label; null without labels."
+    )
+    entropy: float | None = Field(description="In nats; null without labels.")
+    mix: list[LabelShare] = Field(description="The 20 most frequent labels.")
 
 
 _ROOT_BRIEF: dict[str, Any] = {"id": 0, "name": None, "size": 1200, "height": 1.0}
 
 
 class NodeBody(BaseModel):
-    """One node whole."""
+    """One node with everything known about it."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -242,37 +249,37 @@ class NodeBody(BaseModel):
     depth: int
     parent_node: NodeBrief | None
     ancestors: list[NodeBrief] = Field(
-        description="Root first, at most 200: the root and the nearest."
+        description="At most 200, from the root on: the root and the nearest ancestors."
     )
-    child_nodes: list[ChildBrief] = Field(description="At most 200, the largest.")
-    labels: NodeLabels | None = Field(default=None, description="Where `labels` was asked for.")
-    path: list[int] = Field(description="Root first, the node itself last.")
+    child_nodes: list[ChildBrief] = Field(description="The largest children, at most 200.")
+    labels: NodeLabels | None = Field(default=None, description="With the parameter `labels`.")
+    path: list[int] = Field(description="From the root to the node itself.")
     children: list[int]
 
 
 class MembersQuery(BaseModel):
-    """Which page of the points under a node."""
+    """The page of the points under a node."""
 
     model_config = ConfigDict(extra="ignore")
 
-    limit: int = Field(100, ge=1, le=1000, description="At most so many points a page.")
+    limit: int = Field(100, ge=1, le=1000, description="The most points on a page.")
     cursor: str | None = Field(
-        None, pattern=r"^[0-9]{1,10}$", description="`next_cursor` of the page before."
+        None, pattern=r"^[0-9]{1,10}$", description="`next_cursor` of the previous page."
     )
     labels: str | None = Field(
         None,
         max_length=200,
-        description="A labels dataset (npy, JSON or CSV), one label per input row or per leaf.",
+        description="A dataset of labels (npy, JSON or CSV), one per input row or per leaf.",
     )
 
 
 class Member(BaseModel):
     """A point under a node."""
 
-    row: int = Field(description="Its row in the input.")
-    leaf: int = Field(description="The leaf that it lies in.")
+    row: int = Field(description="The point's row in the input.")
+    leaf: int = Field(description="The leaf that holds it.")
     name: str | None = Field(description="The leaf's name.")
-    label: str | None = Field(default=None, description="Where `labels` was asked for.")
+    label: str | None = Field(default=None, description="With the parameter `labels`.")
 
 
 class MembersBody(BaseModel):
@@ -290,21 +297,23 @@ class MembersBody(BaseModel):
         }
     )
 
-    total: int = Field(description="Points under the node.")
+    total: int = Field(description="Number of points under the node.")
     items: list[Member]
     next_cursor: str | None
 
 
 class NodeFeature(BaseModel):
-    """A number that a method tells of a feature of a node."""
+    """A number that a method reports for a feature at a node."""
 
     node: int
-    name: str | None = Field(description="The node's.")
-    column: str = Field(description="The node's field that tells it.")
-    rank: int = Field(description="Place of the feature there, from 1.")
-    feature: str | int = Field(description="By its name, else by its number.")
-    quantity: str = Field(description="What the value is: `weight`, `penalty`, `probability`.")
-    child: int | None = Field(description="The child that it draws points to, where it does.")
+    name: str | None = Field(description="The node's name.")
+    column: str = Field(description="The node's field that holds it.")
+    rank: int = Field(description="Rank of the feature in that field, from 1.")
+    feature: str | int = Field(description="The feature's name, or its number if it has none.")
+    quantity: str = Field(
+        description="The meaning of the value: `weight`, `penalty` or `probability`."
+    )
+    child: int | None = Field(description="The child that the feature draws points to, if any.")
     value: float
 
 
@@ -336,22 +345,24 @@ class FeaturesBody(BaseModel):
 
 
 class ClustersQuery(CutQuery):
-    """Which clusters, and how many of them are named."""
+    """The clusters, and how many of them to return."""
 
-    limit: int = Field(200, ge=0, le=10_000, description="So many of the largest are given.")
+    limit: int = Field(
+        200, ge=0, le=10_000, description="How many of the largest clusters to return."
+    )
 
 
 class Between(BaseModel):
-    """Heights that cut a tree alike."""
+    """A range of heights that give the same cut."""
 
-    low: float | None = Field(alias="from", description="From this one on; null: from any.")
-    below: float | None = Field(description="Below this one; null: up to any.")
+    low: float | None = Field(alias="from", description="The lowest height; null for no bound.")
+    below: float | None = Field(description="All heights are below this one; null for no bound.")
 
 
 class ClusterBody(CutNode):
     """One cluster of a cut."""
 
-    category: int = Field(description="Its place from left to right, as `color_by` has it.")
+    category: int = Field(description="The cluster's number from left to right, as in `color_by`.")
 
 
 class ClustersBody(BaseModel):
@@ -378,18 +389,20 @@ class ClustersBody(BaseModel):
         },
     )
 
-    cut: dict[str, float | int] = Field(description="What was asked; empty for the leaves.")
+    cut: dict[str, float | int] = Field(description="The cut as requested; empty for the leaves.")
     n_clusters: int
-    heights: Between | None = Field(description="Heights that cut so; null where none does.")
-    smallest: int = Field(description="Rows of the smallest cluster.")
+    heights: Between | None = Field(
+        description="The heights that give this cut; null if none does."
+    )
+    smallest: int = Field(description="Rows in the smallest cluster.")
     median: float
     largest: int
     warnings: list[str]
-    clusters: list[ClusterBody] = Field(description="The largest, largest first.")
+    clusters: list[ClusterBody] = Field(description="The largest clusters, by descending size.")
 
 
 class TangleBody(BaseModel):
-    """Two trees face to face."""
+    """Two trees side by side."""
 
     model_config = ConfigDict(
         title="Tangle",
@@ -416,17 +429,17 @@ class TangleBody(BaseModel):
     other: str
     n_points: int
     matched_by: Literal["row", "name"] = Field(
-        description="`name`: the rows of both trees are single leaves, and their names agree."
+        description="`name` if the rows of both trees are single leaves with the same names."
     )
     max_nodes: int
-    entanglement: float = Field(description="0: the same order of the rows, 1: the reverse.")
-    entanglement_before: float = Field(description="Before anything was turned.")
+    entanglement: float = Field(description="From 0 (the same order of rows) to 1 (the reverse).")
+    entanglement_before: float = Field(description="Entanglement before any siblings were turned.")
     crossings: int = Field(description="Pairs of links that cross.")
-    links_left_out: int = Field(description="Links past the 20,000 largest.")
-    points_left_out: int = Field(description="The rows of these.")
+    links_left_out: int = Field(description="Number of links beyond the 20,000 largest.")
+    points_left_out: int = Field(description="Rows of the links left out.")
     left: list[ViewNode]
     right: list[ViewNode]
     links: list[tuple[int, int, int]] = Field(
-        description="A visible end of the left tree, one of the right, and the rows they share: "
-        "leaves, folded nodes, or a root some of whose children found no room."
+        description="A visible end of the left tree, one of the right tree, and how many rows they "
+        "share. Ends are leaves, folded nodes, or a root with children that did not fit."
     )

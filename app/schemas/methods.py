@@ -47,13 +47,13 @@ class InputBody(BaseModel):
     model_config = ConfigDict(title="MethodInput", from_attributes=True)
 
     required: bool
-    sparse: bool = Field(description="Whether a sparse matrix is taken as well.")
+    sparse: bool = Field(description="Whether a sparse matrix is accepted as well.")
     many: bool = Field(description="Whether several may be given, as a list of ids.")
     description: str
 
 
 class PaperBody(BaseModel):
-    """Where a method comes from."""
+    """The paper that describes a method."""
 
     model_config = ConfigDict(title="Paper", from_attributes=True)
 
@@ -63,7 +63,7 @@ class PaperBody(BaseModel):
 
 
 class MethodBody(BaseModel):
-    """What a method takes and gives."""
+    """A method: its inputs, parameters and outputs."""
 
     model_config = ConfigDict(title="Method")
 
@@ -71,14 +71,18 @@ class MethodBody(BaseModel):
     title: str
     family: str
     description: str
-    inputs: dict[str, InputBody] = Field(description="By role.")
-    one_of: list[str] = Field(description="Roles of which exactly one is needed; often none.")
+    inputs: dict[str, InputBody] = Field(description="The inputs by role.")
+    one_of: list[str] = Field(description="Roles of which exactly one must be given; often empty.")
     params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
-    outputs: list[str] = Field(description="What a job of it leaves: tree, model, logits.")
+    outputs: list[str] = Field(
+        description="What a job of the method produces: tree, model, logits."
+    )
     predicts: bool = Field(description="Whether it can place new rows.")
     queue: Literal["cpu", "gpu"]
     paper: PaperBody
-    example: dict[str, Any] = Field(description="Params that take well under a second.")
+    example: dict[str, Any] = Field(
+        description="Parameters with which a run takes well under a second."
+    )
 
     @classmethod
     def of(cls, method: Method[Any]) -> MethodBody:

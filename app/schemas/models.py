@@ -33,7 +33,7 @@ class StageBody(BaseModel):
 
     method: str
     params: dict[str, Any]
-    facts: dict[str, Any] = Field(description="What was fitted besides the arrays.")
+    facts: dict[str, Any] = Field(description="What was fitted, apart from the arrays.")
 
 
 class ArrayBody(BaseModel):
@@ -41,12 +41,12 @@ class ArrayBody(BaseModel):
 
     model_config = ConfigDict(title="ModelArray")
 
-    dtype: str = Field(description="As safetensors names it.")
+    dtype: str = Field(description="In the notation of safetensors.")
     shape: list[int]
 
 
 class ModelBody(BaseModel):
-    """What was fitted: how, and what it takes to place new rows."""
+    """A fitted model: how it was fitted, and the inputs for placing new rows."""
 
     model_config = ConfigDict(title="Model", json_schema_extra={"examples": [EXAMPLE]})
 
@@ -56,7 +56,9 @@ class ModelBody(BaseModel):
     name: str | None
     method: str
     params: dict[str, Any]
-    preprocess: list[dict[str, Any]] = Field(description="Applied to new features first.")
+    preprocess: list[dict[str, Any]] = Field(
+        description="Steps that are applied to new features first."
+    )
     then: StepBody | None
     inputs: list[str] = Field(description="The roles that predictions need.")
     stages: list[StageBody]

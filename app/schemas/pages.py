@@ -14,5 +14,5 @@ class Page(BaseModel, Generic[Item]):
 
     items: list[Item]
     next_cursor: str | None = Field(
-        description="`cursor` of the next page; null on the last one.", examples=[None]
+        description="The `cursor` of the next page; null on the last page.", examples=[None]
     )

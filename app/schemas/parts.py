@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class FormQuery(BaseModel):
-    """Which part of a tree, and how it is written or drawn."""
+    """The part of a tree, and how it is written or drawn."""
 
     model_config = ConfigDict(extra="ignore")
 
-    root: int = Field(0, ge=0, le=2**31 - 1, description="Serve only the part under this node.")
+    root: int = Field(0, ge=0, le=2**31 - 1, description="Return only the part under this node.")
     depth: int | None = Field(
-        None, ge=0, le=2**31 - 1, description="At most so many levels below the root."
+        None, ge=0, le=2**31 - 1, description="The most levels below the root."
     )
     layout: Literal["flat", "nested"] = Field(
         "flat", description="JSON: a list of nodes, or d3's nested form (200 levels at most)."
@@ -30,31 +30,38 @@ class FormQuery(BaseModel):
         None,
         ge=100,
         le=8192,
-        description="Pictures: height in pixels; without it, it follows from the shape.",
+        description="Pictures: height in pixels; by default it follows from the shape.",
     )
     palette: Literal["okabe-ito", "tol-muted", "tol-bright", "grey"] = Field(
         "okabe-ito", description="Pictures: the colours of the categories."
     )
-    theme: Literal["light", "dark"] = Field("light", description="Pictures: the page's colours.")
-    title: str | None = Field(None, max_length=300, description="Pictures: a line above.")
+    theme: Literal["light", "dark"] = Field(
+        "light", description="Pictures: the colours of the page."
+    )
+    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
     color_by: str | None = Field(
         None,
         max_length=200,
         description="Pictures: `cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that "
-        "cut of the whole tree, or the id of a labels dataset (npy, JSON or CSV) with one label "
-        "per input row or per leaf.",
+        "cut of the whole tree, or the id of a dataset of labels (npy, JSON or CSV), one per input "
+        "row or per leaf.",
     )
 
 
 class CutQuery(BaseModel):
-    """Which clusters: at most one of the three; without any, the leaves."""
+    """The clusters of a cut: at most one of the three; without any, the leaves."""
 
     model_config = ConfigDict(extra="ignore")
 
-    k: int | None = Field(None, ge=1, le=2**31 - 1, description="So many clusters.")
+    k: int | None = Field(None, ge=1, le=2**31 - 1, description="The number of clusters.")
     height: float | None = Field(
-        None, allow_inf_nan=False, description="The highest nodes no higher than this."
+        None,
+        allow_inf_nan=False,
+        description="The clusters are the highest nodes that are no higher than this.",
     )
     level: int | None = Field(
-        None, ge=0, le=2**31 - 1, description="Nodes so many edges below the root."
+        None,
+        ge=0,
+        le=2**31 - 1,
+        description="The clusters are the nodes this many edges below the root.",
     )

@@ -12,14 +12,14 @@ FIELDS = ("weight", "drift", "from_first", "gamma", "kappa", "features")
 
 
 def _known(text: str) -> str:
-    strange = [one for one in text.split(",") if one not in FIELDS]
-    if strange:
-        raise ValueError(f"there is no field {strange[0]!r}; there are {', '.join(FIELDS)}")
+    unknown = [field for field in text.split(",") if field not in FIELDS]
+    if unknown:
+        raise ValueError(f"there is no field {unknown[0]!r}; there are {', '.join(FIELDS)}")
     return text
 
 
 class PathsQuery(BaseModel):
-    """Which clusters and periods, what of them, and how they are drawn."""
+    """The clusters, periods and fields, and how they are drawn."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -27,72 +27,74 @@ class PathsQuery(BaseModel):
         None,
         pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$",
         max_length=2000,
-        description="Only these, in this order: numbers from 0 (the largest), with commas. "
-        "Pictures colour them and show all others as one.",
+        description="Only these clusters, in this order: comma-separated numbers from 0 (the "
+        "largest). Pictures colour them and show all others as one band.",
         examples=["0,3"],
     )
     fields: Annotated[str, AfterValidator(_known)] = Field(
         ",".join(FIELDS),
         max_length=100,
-        description=f"JSON and CSV: what is said of a cluster, with commas: {', '.join(FIELDS)}.",
+        description=f"JSON and CSV: the comma-separated fields of a cluster: {', '.join(FIELDS)}.",
         examples=["weight,drift"],
     )
     limit: int = Field(
         100,
         ge=1,
         le=2000,
-        description="JSON: at most so many periods a page; fewer where there are many clusters.",
+        description="JSON: the most periods on a page; fewer if there are many clusters.",
     )
     cursor: str | None = Field(
-        None, pattern=r"^[0-9]{1,9}$", description="JSON: `next_cursor` of the page before."
+        None, pattern=r"^[0-9]{1,9}$", description="JSON: `next_cursor` of the previous page."
     )
     px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
     height: int | None = Field(
         None,
         ge=100,
         le=8192,
-        description="Pictures: height in pixels; without it, it follows from the clusters.",
+        description="Pictures: height in pixels; by default it follows from the clusters.",
     )
     palette: Palette = Field("okabe-ito", description="Pictures: the colours of the clusters.")
-    theme: Theme = Field("light", description="Pictures: the page's colours.")
-    title: str | None = Field(None, max_length=300, description="Pictures: a line above.")
+    theme: Theme = Field("light", description="Pictures: the colours of the page.")
+    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
 
     @property
-    def wanted(self) -> list[int] | None:
-        return None if self.clusters is None else [int(one) for one in self.clusters.split(",")]
+    def chosen_clusters(self) -> list[int] | None:
+        return None if self.clusters is None else list(map(int, self.clusters.split(",")))
 
     @property
-    def said(self) -> list[str]:
-        asked = set(self.fields.split(","))
-        return [one for one in FIELDS if one in asked]
+    def chosen_fields(self) -> list[str]:
+        named = set(self.fields.split(","))
+        return [field for field in FIELDS if field in named]
 
 
 class TellingFeature(BaseModel):
-    """A feature that tells a cluster from the others."""
+    """A feature that distinguishes a cluster from the others."""
 
     feature: str
-    weight: float = Field(description="What the cluster's mean has there.")
+    weight: float = Field(description="The value of the cluster's mean.")
 
 
 class ClusterInPeriod(BaseModel):
-    """A cluster in one period; a field is left out where it was not asked for."""
+    """A cluster in one period; fields that were not requested are left out."""
 
     cluster: int
-    weight: float | None = Field(default=None, description="Its share of the period, 0 to 1.")
+    weight: float | None = Field(
+        default=None, description="The cluster's share of the period, from 0 to 1."
+    )
     drift: float | None = Field(
         default=None,
-        description="Degrees that its mean has turned since the period before; null in the first.",
+        description="Degrees that its mean turned since the previous period; null in the first.",
     )
     from_first: float | None = Field(
         default=None, description="Degrees between its mean and that of the first period."
     )
     gamma: float | None = Field(
-        default=None, description="How sure its mean is: the concentration of its posterior."
+        default=None, description="How certain its mean is: the concentration of its posterior."
     )
     features: list[TellingFeature] | None = Field(
         default=None,
-        description="At most 5 that tell it from the others in this period, the best first; null "
-        "where features have no names.",
+        description="At most 5 features that distinguish it from the others in this period, the "
+        "best first; null if features have no names.",
     )
 
 
@@ -103,24 +105,26 @@ class PeriodBody(BaseModel):
 
     period: int = Field(description="Counted from 0.")
     label: str = Field(
-        description="Its stamp, or where its bin begins; RFC 3339 where stamps were times."
+        description="Its time stamp or the start of its bin; RFC 3339 if stamps are times."
     )
-    until: str | None = Field(description="Where its bin ends; null where a period is a stamp.")
+    until: str | None = Field(description="The end of its bin; null if a period is a stamp.")
     n_rows: int
     clusters: list[ClusterInPeriod]
 
 
 class MovingCluster(BaseModel):
-    """What is the same of a cluster in all periods."""
+    """What is constant about a cluster over all periods."""
 
-    cluster: int = Field(description="From 0, the largest.")
+    cluster: int = Field(description="The cluster's number; 0 is the largest.")
     node: int = Field(description="The tree's node that is this cluster.")
     name: str | None
     kappa: float | None = Field(
-        default=None, description="Concentration of its rows; the same in all periods."
+        default=None, description="Concentration of its rows; constant over all periods."
     )
-    kappa_low: float | None = Field(default=None, description="Its credible interval: from.")
-    kappa_high: float | None = Field(default=None, description="Its credible interval: to.")
+    kappa_low: float | None = Field(default=None, description="Lower end of its credible interval.")
+    kappa_high: float | None = Field(
+        default=None, description="Upper end of its credible interval."
+    )
 
 
 EXAMPLE: dict[str, Any] = {
@@ -163,7 +167,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 class PathsBody(BaseModel):
-    """A page of the periods, each with the clusters asked for."""
+    """A page of periods, each with the requested clusters."""
 
     model_config = ConfigDict(title="ClusterPaths", json_schema_extra={"examples": [EXAMPLE]})
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class PredictionRequest(BaseModel):
-    """New rows, in the inputs that the tree's method takes."""
+    """New rows, as the inputs that the tree's method takes."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -17,38 +17,40 @@ class PredictionRequest(BaseModel):
     )
 
     inputs: dict[str, str | list[Any]] = Field(
-        description="By role a dataset's id or a list of rows."
+        description="For each role a dataset's id or a list of rows."
     )
 
 
 class Prediction(BaseModel):
-    """Where one row lies."""
+    """The place of one row in the tree."""
 
     leaf: int
-    path: list[int] = Field(description="Nodes from the root to the leaf.")
-    probabilities: list[float] = Field(description="Of each node on the path.")
+    path: list[int] = Field(description="The nodes from the root to the leaf.")
+    probabilities: list[float] = Field(description="The probability of each node on the path.")
     value: float | int | str | None = Field(
-        None, description="What the row's target is taken to be, by methods that learn targets."
+        None, description="The predicted target, for methods that learn targets."
     )
-    value_probability: float | None = Field(None, description="Of that, where it is a class.")
+    value_probability: float | None = Field(
+        None, description="Probability of the predicted target, if it is a class."
+    )
     margin: float | None = Field(
-        None, description="How far from the nearest split on its path, by `hmmc` and `mmc`."
+        None, description="Distance from the nearest split on its path, for `hmmc` and `mmc`."
     )
     log_likelihood: float | None = Field(
-        None, description="Of the row, by mixtures on the unit sphere."
+        None, description="Log-likelihood of the row, for mixtures on the unit sphere."
     )
     in_sample: float | None = Field(
         None,
-        description="1 where the row is as likely as a share `level` of those that were fitted, or "
-        "held out where some were; 0 where it is not.",
+        description="1 if the row is as likely as a share `level` of the rows that were fitted, or "
+        "of those held out if any were; else 0.",
     )
     in_sample_rank: float | None = Field(
-        None, description="Share of those rows that it is at least as likely as."
+        None, description="The share of those rows that are at most as likely as this one."
     )
 
 
 class Predictions(BaseModel):
-    """Where the rows lie, in the order given."""
+    """The places of the rows, in the given order."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 class FieldError(BaseModel):
     """What is wrong with one part of the request."""
 
-    detail: str = Field(description="What was wrong and what is accepted.")
+    detail: str = Field(description="What is wrong and what is accepted.")
     pointer: list[str | int] = Field(
-        description="Where: the keys and indices that lead to the part.",
+        description="The keys and indices that lead to the part.",
         examples=[["params", "aggregation"]],
     )
 
@@ -21,8 +21,10 @@ class ProblemBody(BaseModel):
     model_config = ConfigDict(extra="allow", title="Problem")
 
     type: str = Field(description="A stable path that names the kind of problem.")
-    title: str = Field(description="The kind in words; the same for every problem of the kind.")
+    title: str = Field(description="The kind in words; the same for all problems of a kind.")
     status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What was wrong, where, and what is accepted.")
-    errors: list[FieldError] | None = Field(None, description="One entry per wrong field.")
-    request_id: str | None = Field(None, description="What to quote when asking about it.")
+    detail: str = Field(description="What is wrong, where, and what is accepted.")
+    errors: list[FieldError] | None = Field(None, description="One entry for each wrong field.")
+    request_id: str | None = Field(
+        None, description="The id to quote when you ask about the problem."
+    )

@@ -38,7 +38,7 @@ class TreeSummary(BaseModel):
     name: str | None
     method: str = Field(description='The method that made it; "import" for an imported tree.')
     kind: Literal["hierarchy", "partition"]
-    monotone: bool = Field(description="False where heights may fall from child to parent.")
+    monotone: bool = Field(description="False if heights may fall from child to parent.")
     n_points: int
     n_leaves: int
     max_depth: int
@@ -58,7 +58,7 @@ class TreeNode(BaseModel):
     parent: int | None
     name: str | None
     height: float
-    size: int = Field(description="Points under the node.")
+    size: int = Field(description="Number of points under the node.")
 
 
 class TreeBody(TreeSummary):
@@ -72,19 +72,19 @@ class TreeBody(TreeSummary):
 
 
 class NestedNode(BaseModel):
-    """One node of d3's form; methods may add fields of their own."""
+    """One node of d3's nested form; methods may add fields of their own."""
 
     model_config = ConfigDict(extra="allow")
 
     id: int
     name: str | None
     height: float
-    size: int = Field(description="Points under the node.")
-    children: list[NestedNode] = Field([], description="Left out at a leaf.")
+    size: int = Field(description="Number of points under the node.")
+    children: list[NestedNode] = Field([], description="Absent at leaves.")
 
 
 class NestedTreeBody(TreeSummary):
-    """A tree as d3 has it: `layout=nested`."""
+    """A tree in d3's nested form: `layout=nested`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -119,7 +119,7 @@ class CutNode(BaseModel):
 
 
 class Assignments(BaseModel):
-    """Cluster of every input row."""
+    """The cluster of every input row."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -138,11 +138,11 @@ class Assignments(BaseModel):
         }
     )
 
-    cut: dict[str, float | int] = Field(description="What was asked; empty for the leaves.")
+    cut: dict[str, float | int] = Field(description="The cut as requested; empty for the leaves.")
     clusters: list[CutNode]
     assignments: list[int]
     columns: dict[str, list[float]] = Field(
         default={},
-        description="What the method says of each row, where it does: `probability`, ...",
+        description="Further columns of the rows from some methods: `probability`, ...",
     )
     warnings: list[str]

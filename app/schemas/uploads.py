@@ -11,7 +11,9 @@ from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$", description="In hexadecimal.")]
-Number = Annotated[int, Field(ge=0, lt=MOST_PARTS, description="Of the part; 0 or 1 is the first.")]
+Number = Annotated[
+    int, Field(ge=0, lt=MOST_PARTS, description="Number of the part; the first is 0 or 1.")
+]
 
 _SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
@@ -30,7 +32,7 @@ COMPLETE_EXAMPLE: dict[str, Any] = {"parts": [{"number": 1, "sha256": _SHA256}]}
 
 
 class PartBody(BaseModel):
-    """A part that is there."""
+    """A part that has been sent."""
 
     model_config = ConfigDict(title="Part")
 
@@ -40,27 +42,27 @@ class PartBody(BaseModel):
 
 
 class UploadBody(BaseModel):
-    """A file that comes in parts."""
+    """A file that is uploaded in parts."""
 
     model_config = ConfigDict(title="Upload")
 
     id: str
-    dataset: str | None = Field(description="What was made of it, once it is complete.")
+    dataset: str | None = Field(description="The dataset made from it, once it is complete.")
     name: str | None
     role: str | None
     member: str | None
     media_type: str | None
-    parts: list[PartBody] = Field(description="Those that are there, by number.")
-    bytes: int = Field(description="Length of these parts together.")
+    parts: list[PartBody] = Field(description="The parts sent so far, by number.")
+    bytes: int = Field(description="Total length of these parts.")
     created_at: str
 
     @classmethod
     def of(
-        cls, upload: Upload, parts: Sequence[Part] = (), made: Dataset | None = None
+        cls, upload: Upload, parts: Sequence[Part] = (), dataset: Dataset | None = None
     ) -> UploadBody:
         return cls(
             id=upload.id,
-            dataset=None if made is None else made.id,
+            dataset=None if dataset is None else dataset.id,
             name=upload.name,
             role=upload.role,
             member=upload.member,
@@ -72,7 +74,7 @@ class UploadBody(BaseModel):
 
 
 class StatedPart(BaseModel):
-    """A part that must be there."""
+    """A part that must have been sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -81,13 +83,13 @@ class StatedPart(BaseModel):
 
 
 class CompleteBody(BaseModel):
-    """What must be there; all of it may be left out."""
+    """What must have been sent; everything may be left out."""
 
     model_config = ConfigDict(
         extra="forbid", title="Complete", json_schema_extra={"example": COMPLETE_EXAMPLE}
     )
 
     parts: list[StatedPart] | None = Field(
-        None, max_length=MOST_PARTS, description="All parts; without it those that are there."
+        None, max_length=MOST_PARTS, description="All parts; by default those that have been sent."
     )
-    sha256: Sha256 | None = Field(None, description="Of the whole file.")
+    sha256: Sha256 | None = Field(None, description="SHA-256 of the whole file.")

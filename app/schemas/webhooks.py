@@ -13,11 +13,13 @@ EXAMPLE: dict[str, Any] = {
 
 
 class SecretBody(BaseModel):
-    """What a tenant's webhooks are signed with, as Standard Webhooks writes it."""
+    """The key that signs a tenant's webhooks, in the notation of Standard Webhooks."""
 
     model_config = ConfigDict(title="WebhookSecret", json_schema_extra={"examples": [EXAMPLE]})
 
-    secret: str = Field(description="`whsec_` and 32 bytes in base64; for the receiver's library.")
+    secret: str = Field(
+        description="`whsec_` and 32 bytes in base64, as the receiver's library takes it."
+    )
     former: str | None = Field(
-        description="While the service changes its secret: the one before, which signs as well."
+        description="The previous secret, which also signs while the service changes its secret."
     )

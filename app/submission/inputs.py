@@ -1,6 +1,6 @@
-"""The inputs of a request: ids and inline lists by role, checked before anything is accepted.
+"""The inputs of a request: ids and inline lists by role, checked before the request is accepted.
 
-Everything here blocks (Redis, the store) and runs in a thread.
+All functions block (Redis, the store); call them in a thread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from pydantic_core import to_json
 
 from app.http.dependencies import Service, is_id
-from app.http.problems import Refused
+from app.http.problems import Refused, refused_at
 from models.errors import UsageError
 from workers.artifacts.datasets import Dataset
 from workers.formats import roles
@@ -23,12 +23,12 @@ JOBS = frozenset({"base"})
 
 
 @dataclass
-class Given:
-    """By role.
+class ResolvedInputs:
+    """Inputs that were looked up and checked, by role.
 
     refs : an id, a list of ids or "inline".
-    shapes : those that are known by now, of several datasets the first one's.
-    inline : the list as JSON.
+    shapes : as far as they are known; of several datasets, the first one's.
+    inline : lists as JSON.
     """
 
     refs: dict[str, str | list[str]] = field(default_factory=dict)
@@ -36,39 +36,39 @@ class Given:
     inline: dict[str, bytes] = field(default_factory=dict)
 
 
-def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]) -> Given:
-    """Look every id up and check every inline list.
+def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]) -> ResolvedInputs:
+    """The inputs, every id looked up and every inline list checked.
 
-    Raises Refused: `unknown-input` for an id that is not there, `invalid-dataset` (409) for a
+    Raises Refused: `unknown-input` for an id that does not exist, `invalid-dataset` (409) for a
     dataset known to be invalid, `wrong-role`, `wrong-shape`, `wrong-input`; and what
     `workers.formats.roles.value` raises for a list, naming the role and the row.
     """
-    given = Given()
+    resolved = ResolvedInputs()
     for role, value in inputs.items():
         if isinstance(value, str):
             dataset = _check_reference(service, tenant, role, value)
-            given.refs[role] = value
+            resolved.refs[role] = value
             if dataset is not None and dataset.shape is not None:
-                given.shapes[role] = dataset.shape
+                resolved.shapes[role] = dataset.shape
         elif ids(value, role):
-            datasets = [_check_reference(service, tenant, role, one) for one in value]
-            given.refs[role] = list(value)
+            datasets = [_check_reference(service, tenant, role, dataset_id) for dataset_id in value]
+            resolved.refs[role] = list(value)
             if datasets[0] is not None and datasets[0].shape is not None:
-                given.shapes[role] = datasets[0].shape
+                resolved.shapes[role] = datasets[0].shape
         else:
             _check_list(role, value)
-            given.refs[role] = "inline"
-            given.inline[role] = to_json(value)
+            resolved.refs[role] = "inline"
+            resolved.inline[role] = to_json(value)
             width = len(value[0]) if value and isinstance(value[0], list) else None
-            given.shapes[role] = (len(value),) if width is None else (len(value), width)
-    return given
+            resolved.shapes[role] = (len(value),) if width is None else (len(value), width)
+    return resolved
 
 
 def ids(value: str | list[Any], role: str) -> TypeGuard[list[str]]:
-    """Whether it is a list of ids rather than one of rows or values."""
+    """Whether `value` is a list of ids rather than of rows or values."""
     if role in roles.COLUMN or isinstance(value, str):
         return False
-    return bool(value) and all(isinstance(one, str) and is_id(one, "ds") for one in value)
+    return bool(value) and all(isinstance(item, str) and is_id(item, "ds") for item in value)
 
 
 def _check_list(role: str, value: list[Any]) -> None:
@@ -84,7 +84,7 @@ def _check_list(role: str, value: list[Any]) -> None:
 
 
 def _check_reference(service: Service, tenant: str, role: str, value: str) -> Dataset | None:
-    """The dataset, where it is one."""
+    """The dataset; None for references to other things."""
     if role in TREES:
         if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
             raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
@@ -106,7 +106,7 @@ def _check_reference(service: Service, tenant: str, role: str, value: str) -> Da
 
 
 def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
-    """What the job kept is looked at by the worker; that it succeeded is known now."""
+    """That the job succeeded is checked here; the worker checks what it kept."""
     record = service.ledger.get(tenant, value) if is_id(value, "job") else None
     if record is None or record.kind != "fit":
         raise _refused("unknown-input", role, f"Input {role!r}: there is no job {value!r}.")
@@ -154,4 +154,4 @@ def _check_dataset(dataset: Dataset, role: str) -> None:
 
 
 def _refused(code: str, role: str, detail: str) -> Refused:
-    return Refused(code, detail, errors=[{"detail": detail, "pointer": ["inputs", role]}])
+    return refused_at(code, detail, "inputs", role)

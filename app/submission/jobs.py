@@ -1,32 +1,26 @@
-"""From a request for work to an accepted job: shared by jobs, evaluations and predictions."""
+"""From a POST to its job: submitted once for each idempotency key, waited for, answered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any, Literal
 
-from fastapi import Request
-from pydantic import ValidationError
+from anyio import to_thread
+from fastapi import Depends, Request
+from pydantic import BaseModel
 from starlette.responses import Response
 
-from app.http.dependencies import Service
+from app.http import waiting
+from app.http.addresses import address
+from app.http.dependencies import OnceDep, RequestId, Service, ServiceDep, Tenant
 from app.http.etags import answer
-from app.http.paging import address
-from app.http.problems import Refused, field_errors
-from app.schemas.jobs import JobBody, NewJob, StepBody
-from app.submission.inputs import ids
-from models.errors import UsageError
-from models.method import Input, Method, Shapes
-from models.preprocess.pipeline import (
-    DOCUMENTS,
-    ROLE,
-    columns_are_words,
-    parsed,
-    reads_documents,
-)
-from models.registry import method
-from workers.model import MethodStep, Record
-from workers.webhooks.addresses import Guard, NotAllowed, parse
+from app.http.idempotency import Once
+from app.schemas.jobs import JobBody
+from workers.errors import TransientError
+from workers.model import Record, new_id, now
+from workers.model import Request as JobRequest
 
 REFUSALS = (
     "malformed",
@@ -47,160 +41,114 @@ REFUSALS = (
     "unavailable",
     "full",
 )
-"""The problems that asking for a fit may be answered with, for the document."""
+"""The problems that a request for a fit may be answered with, for the document."""
+
+Headers = Mapping[str, str]
 
 
-def step_of(
-    method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()
-) -> MethodStep:
-    """A method that exists, with params that it takes and defaults filled in.
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A POST that makes a job, and who sent it."""
 
-    at : where the step stands in the body, for pointers. Raises Refused `unknown-method`,
-    `invalid-request` with one entry per wrong parameter.
-    """
-    found = find_method(method_id, at)
-    try:
-        checked = found.Params.model_validate(params)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False, include_context=False, include_input=False)
-        detail, errors = field_errors(list(wrong), (*at, "params"))
-        accepted = ", ".join(found.Params.model_fields) or "none"
-        raise Refused(
-            "invalid-request",
-            f"{detail} Method {method_id!r} takes the parameters: {accepted}.",
-            errors=errors,
-        ) from None
-    return MethodStep(method=method_id, params=checked.model_dump(mode="json"))
+    request: Request
+    service: Service
+    tenant: str
+    request_id: str
+    once: Once
 
 
-def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
-    """The method; Refused `unknown-method` (422) naming all of them."""
-    try:
-        return method(method_id)
-    except UsageError as error:
-        raise Refused(
-            error.code, error.detail, errors=[{"detail": error.detail, "pointer": [*at, "method"]}]
-        ) from None
+async def _submission(
+    request: Request, service: ServiceDep, tenant: Tenant, request_id: RequestId, once: OnceDep
+) -> Submission:
+    return Submission(request, service, tenant, request_id, once)
 
 
-def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
-    """The job's one or two steps, and that its inputs are what they take. Raises Refused."""
-    first = step_of(body.method, body.params)
-    used = find_method(body.method)
-    then = None
-    taken, given = dict(used.inputs), set(body.inputs)
-    steps = [one.model_dump() for one in body.preprocess]
-    if reads_documents(steps) and DOCUMENTS in given and ROLE in taken and DOCUMENTS not in taken:
-        taken[DOCUMENTS] = taken.pop(ROLE)
-        given = given - {DOCUMENTS} | {ROLE}
-    if body.then is not None:
-        asked = body.then if isinstance(body.then, StepBody) else StepBody(method=body.then)
-        then = step_of(asked.method, asked.params, ("then",))
-        after = find_method(asked.method, ("then",))
-        if "logits" not in used.outputs or "logits" not in after.inputs:
-            which = used.id if "logits" not in used.outputs else after.id
-            word = "gives" if which == used.id else "takes"
-            detail = f"`then` runs on logits, and method {which!r} {word} none."
-            raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["then"]}])
-        taken.update({role: wanted for role, wanted in after.inputs.items() if role == "names"})
-    if body.name_by is not None:
-        worded = body.name_by == "feature_names" and DOCUMENTS in body.inputs
-        worded = worded and columns_are_words(steps)
-        if body.name_by not in body.inputs and not worded:
-            _refuse_role(body.name_by, f"`name_by` needs the input {body.name_by!r}.")
-        if body.name_by == "feature_names" and ROLE not in body.inputs and not worded:
-            _refuse_role(ROLE, f"Nodes are named by terms of the input {ROLE!r}.")
-        if not worded:
-            taken.setdefault(body.name_by, Input())
-    for role in body.inputs:
-        if role not in taken:
-            hint = ""
-            if role == DOCUMENTS and ROLE in taken:
-                hint = " Documents become features where `preprocess` begins with the step 'words'."
-            _refuse_role(role, f"Method {used.id!r} takes no input {role!r}; it takes "
-                         f"{', '.join(sorted(taken))}.{hint}")  # fmt: skip
-    try:
-        used.check_choice(given)
-    except UsageError as error:
-        _refuse_role(error.where["role"], error.detail)
-    if body.preprocess and ROLE not in given:
-        detail = (
-            f"`preprocess` prepares the input {ROLE!r}, which is not given; where 'words' comes "
-            f"first it makes it of {DOCUMENTS!r}."
-        )
-        raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["preprocess"]}])
-    for role, value in body.inputs.items():
-        if ids(value, role) and not taken[role].many:
-            _refuse_role(role, f"Input {role!r} takes one dataset, not a list of them.")
-    for role, wanted in taken.items():
-        if wanted.required and role not in body.inputs:
-            _refuse_role(role, f"Method {used.id!r} needs the input {role!r}.")
-    return first, then
+SubmissionDep = Annotated[Submission, Depends(_submission)]
 
 
-def check_webhook(service: Service, address: str | None) -> None:
-    """Refuse an address that is not public, as far as it tells without being looked up.
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a job is to do: fields of `workers.model.Request`, and its inline inputs by role."""
 
-    Raises Refused `invalid-request`.
-    """
-    if address is None:
-        return
-    try:
-        Guard(service.settings.webhook_allow).check(parse(address))
-    except NotAllowed:
-        detail = (
-            "Webhooks go to public addresses only; networks that are not public are allowed by "
-            "the setting UMBEL_WEBHOOK_ALLOW."
-        )
-        raise Refused(
-            "invalid-request",
-            f"webhook: {detail}",
-            errors=[{"detail": detail, "pointer": ["webhook"]}],
-        ) from None
+    fields: Mapping[str, Any]
+    inline: Mapping[str, bytes]
 
 
-def check_size(
-    service: Service,
-    method_id: str,
-    params: Mapping[str, Any],
-    preprocess: Sequence[Mapping[str, Any]],
-    shapes: Shapes,
-) -> None:
-    """Refuse a fit that a job's memory will not do for, as far as the shapes tell by now.
-
-    Raises UsageError `too-large` with the estimate and what to use instead.
-    """
-    room = service.settings.job_memory_bytes
-    if room is None:
-        return
-    used, sizes = find_method(method_id), dict(shapes)
-    if len(sizes.get(ROLE, ())) == 2:
-        n_points, n_features = sizes[ROLE]
-        for one in parsed(preprocess):
-            n_features = one.n_columns(n_features)
-        sizes[ROLE] = (n_points, n_features)
-    used.check_size(sizes, used.Params.model_validate(params), room)
+Present = Callable[[Literal[201, 202], Record, Headers], Awaitable[Response]]
+"""The answer with a job that has ended (201) or goes on (202), and with further headers."""
 
 
-def _refuse_role(role: str, detail: str) -> None:
-    raise Refused("wrong-input", detail, errors=[{"detail": detail, "pointer": ["inputs", role]}])
-
-
-def job_address(request: Request, job_id: str) -> str:
-    return address(request, f"/v1/jobs/{job_id}")
-
-
-def accepted(
-    request: Request, record: Record, retry_after_s: int, headers: Mapping[str, str] | None = None
+async def submitted(
+    kind: Literal["fit", "compare", "predict", "evaluate", "import"],
+    submission: Submission,
+    fingerprint: bytes,
+    draft: Callable[[], Draft],
+    present: Present,
+    *,
+    prefer: str | None = None,
+    default_wait_s: float | None = None,
 ) -> Response:
-    """202 with the job: it was accepted and has not ended yet."""
-    return answer(
-        request,
-        JobBody.of(record),
-        status=202,
-        headers={
-            "Location": job_address(request, record.id),
-            "Retry-After": str(retry_after_s),
-            **(headers or {}),
-        },
-    )
+    """The answer to a POST that makes a job.
+
+    The job is submitted once for each idempotency key. It is waited for as long as `prefer` says.
+
+    fingerprint : everything of the request that decides what the job does.
+    draft : checks the request and says what the job is to do; blocks, raises Refused.
+    default_wait_s : how long the job is waited for where `prefer` does not say; None: not at all.
+    """
+    service, once = submission.service, submission.once
+    preferred_s = waiting.seconds(prefer, service.settings.max_wait_s)
+    wait_s = default_wait_s if preferred_s is None else preferred_s
+    job_id = new_id("job")
+
+    def submit() -> Record:
+        job = draft()
+        request = JobRequest(
+            id=job_id,
+            tenant=submission.tenant,
+            kind=kind,
+            created_at=now(),
+            request_id=submission.request_id,
+            idempotency_key=once.scope,
+            body_sha256=None if once.key is None else sha256(fingerprint).hexdigest(),
+            **job.fields,
+        )
+        return service.ledger.submit(request, job.inline)
+
+    async def answered(record: Record) -> Response:
+        if wait_s is None:
+            return await present(202, record, {})
+        try:
+            # A job that is deleted meanwhile was accepted all the same.
+            record = await waiting.until_ended(service, record, wait_s) or record
+        except TransientError:
+            # So was one that cannot be looked at because Redis went away meanwhile.
+            return await present(202, record, {})
+        headers = {} if preferred_s is None else waiting.applied(preferred_s)
+        return await present(201 if record.ended else 202, record, headers)
+
+    async def make() -> Response:
+        return await answered(await to_thread.run_sync(submit))
+
+    async def again(earlier_id: str) -> Response | None:
+        record = await to_thread.run_sync(service.ledger.get, submission.tenant, earlier_id)
+        return None if record is None else await answered(record)
+
+    return await once.answer(job_id, fingerprint, make, again)
+
+
+def presented(
+    submission: Submission, body: BaseModel, path: str, status: Literal[201, 202], headers: Headers
+) -> Response:
+    """The body with its address, and where it is not ready yet (202) when to look again."""
+    own = {"Location": address(submission.request, path)}
+    if status == 202:
+        own["Retry-After"] = str(submission.service.settings.retry_after_s)
+    return answer(submission.request, body, status=status, headers={**own, **headers})
+
+
+def presented_job(
+    submission: Submission, status: Literal[201, 202], record: Record, headers: Headers
+) -> Response:
+    """The job itself."""
+    return presented(submission, JobBody.of(record), f"/v1/jobs/{record.id}", status, headers)

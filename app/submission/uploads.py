@@ -1,4 +1,4 @@
-"""An upload on its way into the store: bounded, recognised, streamed."""
+"""A new dataset on its way into the store: bounded, recognised, streamed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from workers.model import Request as JobRequest
 from workers.model import new_id, now
 
 HEAD_BYTES = 64 << 10
-"""What formats are recognised by, and what holds a whole npy header."""
+"""Enough to recognise a format, and to hold a whole npy header."""
 
 CHECK_ROOM_EVERY = 64 << 20
 
 
 @dataclass(frozen=True)
-class Upload:
-    """What the request says of it."""
+class NewDataset:
+    """A dataset that is about to be stored, as the request describes it."""
 
     tenant: str
     dataset_id: str
@@ -36,44 +36,44 @@ class Upload:
     media_type: str | None
 
 
-async def receive(service: Service, request: Request, upload: Upload) -> Dataset:
-    """Stream the body into the store; a dataset that is not made yet.
+async def receive(service: Service, request: Request, new: NewDataset) -> Dataset:
+    """Stream the body into the store; the dataset, which does not exist yet (see `create`).
 
-    Its status is `ready` where npy or small JSON told its shape at once, else `inspecting`.
+    Its status is `ready` where npy or small JSON shows its shape at once, else `inspecting`.
     Nothing is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
-    that is not read or content that is not what it says.
+    that is not read or content that is not in its format.
     """
     stated = content_length(request)
-    return await keep(service, upload, body(service, request), stated)
+    return await store(service, new, bounded_body(service, request), stated)
 
 
-async def keep(
-    service: Service, upload: Upload, chunks: AsyncIterator[bytes], stated: int | None
+async def store(
+    service: Service, new: NewDataset, chunks: AsyncIterator[bytes], stated: int | None
 ) -> Dataset:
-    """The same of a file that comes in chunks, of `stated` bytes where that is known."""
+    """As `receive`, from chunks that have `stated` bytes together where that is known."""
     head, rest = await _head(chunks)
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
-    file_format = catalogue.format_of(upload.media_type, head[:HEAD_BYTES])
+    file_format = catalogue.format_of(new.media_type, head[:HEAD_BYTES])
     if stated is not None:
         # Refuse a broken or pickled npy before gigabytes of it are stored.
         catalogue.peek(file_format, head[:HEAD_BYTES], stated)
-    stored = await service.datasets.receive(upload.tenant, upload.dataset_id, rest)
+    stored = await service.datasets.receive(new.tenant, new.dataset_id, rest)
     try:
         facts = catalogue.peek(file_format, stored.head, stored.length)
         if facts is None and file_format == "json" and stored.length <= _parsed_at_once(service):
-            facts = await to_thread.run_sync(_open_json, service, upload)
+            facts = await to_thread.run_sync(_open_json, service, new)
     except BaseException:
-        await to_thread.run_sync(service.datasets.discard, upload.tenant, upload.dataset_id)
+        await to_thread.run_sync(service.datasets.discard, new.tenant, new.dataset_id)
         raise
     return Dataset(
-        id=upload.dataset_id,
-        tenant=upload.tenant,
-        name=upload.name,
-        role=upload.role,
+        id=new.dataset_id,
+        tenant=new.tenant,
+        name=new.name,
+        role=new.role,
         status="inspecting" if facts is None else "ready",
         format=file_format,
-        member=upload.member,
+        member=new.member,
         shape=None if facts is None else facts.shape,
         dtype=None if facts is None else facts.dtype,
         bytes=stored.length,
@@ -83,8 +83,8 @@ async def keep(
     )
 
 
-def make(service: Service, dataset: Dataset, request_id: str) -> None:
-    """Make the dataset exist, and have it opened by a worker where that is needed."""
+def create(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Create the dataset, and have a worker open it where that is needed; blocks."""
     service.datasets.create(dataset)
     if dataset.status != "inspecting":
         return
@@ -104,10 +104,10 @@ def make(service: Service, dataset: Dataset, request_id: str) -> None:
         raise
 
 
-def body(service: Service, request: Request) -> AsyncIterator[bytes]:
-    """The body of a request in chunks, bounded, as long as there is room for it.
+def bounded_body(service: Service, request: Request) -> AsyncIterator[bytes]:
+    """The body of a request in chunks, as long as it is not too large and the store has room.
 
-    Refused `too-large` or `full` before the first chunk where the request says its length.
+    Raises Refused `too-large` or `full`, before the first chunk where its length is declared.
     """
     stated = content_length(request)
     limit = service.settings.max_upload_bytes
@@ -121,8 +121,8 @@ def _parsed_at_once(service: Service) -> int:
     return service.settings.max_parsed_json_bytes
 
 
-def _open_json(service: Service, upload: Upload) -> Facts:
-    key = service.datasets.content_key(upload.tenant, upload.dataset_id)
+def _open_json(service: Service, new: NewDataset) -> Facts:
+    key = service.datasets.content_key(new.tenant, new.dataset_id)
     return json_format.facts(service.blobs.get(key))
 
 
@@ -140,7 +140,7 @@ async def _bounded(service: Service, request: Request, limit: int) -> AsyncItera
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:
-    """The first 64 KiB or more (or all there is), and everything from the start."""
+    """The first 64 KiB or more (all of a shorter one), and everything from the start."""
     pieces = []
     size = 0
     async for chunk in chunks:
@@ -160,18 +160,18 @@ async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[byte
 
 def _past_one_request(limit: int) -> Refused:
     detail = (
-        f"One request may have {limit} bytes at most; a larger file comes in parts: /v1/uploads."
+        f"One request may have at most {limit} bytes; send a larger file in parts: /v1/uploads."
     )
     return Refused("too-large", detail, limit=limit)
 
 
 def require_room(service: Service, needed: int) -> None:
-    """Refused `full` where the store has no room for so many bytes more."""
+    """Raise Refused `full` where the store has no room for this many more bytes."""
     free = service.blobs.free_bytes()
     if free is not None and free - service.settings.min_free_bytes < max(needed, 1):
         left = max(0, free - service.settings.min_free_bytes)
         raise Refused(
             "full",
-            f"The store has room for {left} bytes, too few for this upload; delete datasets, jobs "
-            "or trees that are not needed any more.",
+            f"The store has room for {left} bytes, too little for this upload; delete datasets, "
+            "jobs or trees that are no longer needed.",
         )

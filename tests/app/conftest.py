@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from app.http.dependencies import Service
 from app.main import create_app
 from app.settings import Settings
-from tests.app.working import Work
+from tests.app.worker_kit import Work
 from workers.embedded import EmbeddedServer
 from workers.model import Advance, Claim, End, now, sibling
 

@@ -20,13 +20,13 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    return said
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("serve", "--port", "abc"), "a port is a number between 0 and 65535"),
         (("serve", "--port", "65536"), "a port is a number between 0 and 65535"),
@@ -37,13 +37,13 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     ],
 )
 def test_a_wrong_call(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
-    assert said in refused(capsys, *arguments)
+    assert message in refused(capsys, *arguments)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("UMBEL_SLOTS", "x", "UMBEL_SLOTS: Input should be a valid integer"),
         ("UMBEL_API_KEYS", "x", "tenant:sha256hex"),
@@ -57,10 +57,10 @@ def test_a_wrong_environment(
     command: str,
     name: str,
     value: str,
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv(name, value)
-    assert said in refused(capsys, command, "--port", "0")
+    assert message in refused(capsys, command, "--port", "0")
 
 
 def test_a_worker_says_what_is_wrong_with_its_environment(

@@ -30,8 +30,8 @@ def compose() -> dict[str, Any]:
 
 
 def services(compose: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = compose["services"]
-    return found
+    loaded: dict[str, Any] = compose["services"]
+    return loaded
 
 
 def test_the_specification_accepts_it(tmp_path: Path) -> None:

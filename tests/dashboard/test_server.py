@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app import openapi
 from app.http.security import new_key
-from app.main import create_app
-from app.routes.dashboard import FOLDER, MEDIA_TYPES
+from app.main import create_app, documented_app
+from app.routes.dashboard import FOLDER, MEDIA_TYPES, Files
 from app.settings import Settings
 
 PLAIN = {"Accept-Encoding": "identity"}
@@ -91,7 +90,7 @@ def test_text_is_packed_for_those_who_take_it(local: TestClient) -> None:
 def test_a_changed_file_is_read_again(
     local: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routes.dashboard.FOLDER", tmp_path)
+    monkeypatch.setattr("app.routes.dashboard.PAGE", Files(directory=tmp_path))
     (tmp_path / "a.js").write_text("1;")
     assert local.get("/dashboard/a.js").text == "1;"
     (tmp_path / "a.js").write_text("22;")
@@ -148,7 +147,7 @@ def test_the_folder_leads_to_the_page() -> None:
 
 
 def test_it_is_not_in_the_document() -> None:
-    paths = openapi.document()["paths"]
+    paths = documented_app().openapi()["paths"]
     assert "/" not in paths
     assert not [path for path in paths if path.startswith("/dashboard")]
 

@@ -34,11 +34,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
-from models.arrays import Arrays, Float, Int, Mask, Matrix
-from models.checks import require_distinct, require_width
-from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
-from models.clusters.counts import check_held_out, held_out, term_names
+from models.checks import Float, Int, require_distinct, require_width
+from models.cluster_paths import ClusterPaths, TopFeatures
+from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
+from models.clusters.counts import Mask, check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -57,9 +56,12 @@ from models.methods.sphere.mixture.parameters import (
 )
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
+    INDEX,
+    WEIGHT,
     Inside,
     answer,
     judged,
+    names_told,
     ordered,
     said_of_bounding,
     said_of_caps,
@@ -236,6 +238,9 @@ class TVMF(Method[TVMFParams]):
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]
 
+    def paths(self, model: Model) -> ClusterPaths | None:
+        return _paths(model)
+
 
 def verdicts(model: Model, data: Data) -> dict[str, Float]:
     """Of new rows their log-likelihood and whether they are in-sample (`Inside.columns`)."""
@@ -275,6 +280,33 @@ def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
         period = periods.period(stamps_of(data, n_points, periods.dated)[0])
     timed = TimedRows.of(points, period, int(period.max(initial=0)) + 1)
     return log_predictive_in_time(timed, model.arrays, float(model.facts["c0"]))
+
+
+def _paths(model: Model) -> ClusterPaths | None:
+    arrays, facts = model.arrays, model.facts
+    if "from_first" not in arrays:
+        # Models of earlier versions keep no such angles.
+        return None
+    periods = Periods.kept(arrays, facts)
+    labels, ends = periods.labels(), None
+    if periods.binned:
+        edges = Periods(periods.marks, False, periods.dated).labels()
+        labels, ends = edges[:-1], edges[1:]
+    features = None
+    if INDEX in arrays:
+        features = TopFeatures(arrays[INDEX], arrays[WEIGHT], names_told(arrays))
+    return ClusterPaths(
+        labels=labels,
+        ends=ends,
+        dated=periods.dated,
+        n_rows=facts["rows"],
+        weight=arrays["weights"],
+        features=features,
+        **{
+            name: arrays[name]
+            for name in ("drift", "from_first", "gamma", "kappa", "kappa_low", "kappa_high")
+        },
+    )
 
 
 def _fitted(

@@ -55,20 +55,20 @@ def fitted(working: Working, **body: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def made(working: Working) -> dict[str, Any]:
+def ids(working: Working) -> dict[str, Any]:
     return dict(fitted(working)["result"])
 
 
-def get(working: Working, made: dict[str, Any], form: str = "json", **params: Any) -> Any:
-    return working.client.get(f"/v1/models/{made['model']}/paths.{form}", params=params)
+def get(working: Working, ids: dict[str, Any], form: str = "json", **params: Any) -> Any:
+    return working.client.get(f"/v1/models/{ids['model']}/paths.{form}", params=params)
 
 
-def test_they_are_what_the_model_holds(working: Working, made: dict[str, Any]) -> None:
-    body = get(working, made).json()
-    arrays = load(working.client.get(f"/v1/models/{made['model']}/content").content)
+def test_they_are_what_the_model_holds(working: Working, ids: dict[str, Any]) -> None:
+    body = get(working, ids).json()
+    arrays = load(working.client.get(f"/v1/models/{ids['model']}/content").content)
     psi, weights = arrays["0.psi"], arrays["0.weights"]
-    nodes = working.client.get(f"/v1/trees/{made['tree']}.json").json()["nodes"]
-    assert (body["model"], body["tree"]) == (made["model"], made["tree"])
+    nodes = working.client.get(f"/v1/trees/{ids['tree']}.json").json()["nodes"]
+    assert (body["model"], body["tree"]) == (ids["model"], ids["tree"])
     assert (body["n_periods"], body["n_clusters"]) == (N_PERIODS, N_CLUSTERS)
     assert (body["dated"], body["binned"], body["next_cursor"]) == (True, False, None)
     assert [one["label"] for one in body["items"]] == [f"{day}T00:00:00Z" for day in DATES]
@@ -100,25 +100,25 @@ def test_they_are_what_the_model_holds(working: Working, made: dict[str, Any]) -
 
 
 def test_pages_clusters_and_fields(
-    working: Working, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    working: Working, ids: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = get(working, made).json()
-    found: list[Any] = []
-    address: str | None = f"/v1/models/{made['model']}/paths?limit=2"
+    whole = get(working, ids).json()
+    listed: list[Any] = []
+    address: str | None = f"/v1/models/{ids['model']}/paths?limit=2"
     while address:
         answer = working.client.get(address)
-        found += answer.json()["items"]
+        listed += answer.json()["items"]
         assert len(answer.json()["items"]) <= 2
         address = answer.links.get("next", {}).get("url")
-    assert found == whole["items"]
+    assert listed == whole["items"]
     # However many clusters there are, a page has at most so many numbers of each kind.
     monkeypatch.setattr(paths_module, "MOST_ENTRIES", 7)
-    page = get(working, made).json()
+    page = get(working, ids).json()
     assert (len(page["items"]), page["next_cursor"]) == (2, "2")
-    assert get(working, made, cursor="4").json()["items"] == whole["items"][4:]
-    assert get(working, made, cursor="99").json()["items"] == []
-    assert get(working, made, "csv").text.count("\r\n") == 1 + N_PERIODS * N_CLUSTERS
-    part = get(working, made, clusters="2,0", fields="weight").json()
+    assert get(working, ids, cursor="4").json()["items"] == whole["items"][4:]
+    assert get(working, ids, cursor="99").json()["items"] == []
+    assert get(working, ids, "csv").text.count("\r\n") == 1 + N_PERIODS * N_CLUSTERS
+    part = get(working, ids, clusters="2,0", fields="weight").json()
     assert [one["cluster"] for one in part["clusters"]] == [2, 0]
     assert set(part["clusters"][0]) == {"cluster", "node", "name"}
     assert part["items"][1]["clusters"] == [
@@ -127,11 +127,11 @@ def test_pages_clusters_and_fields(
     ]
 
 
-def test_as_csv(working: Working, made: dict[str, Any]) -> None:
-    answer = get(working, made, "csv")
+def test_as_csv(working: Working, ids: dict[str, Any]) -> None:
+    answer = get(working, ids, "csv")
     assert answer.headers["content-type"].startswith("text/csv")
     table = list(csv.DictReader(io.StringIO(answer.text)))
-    items = get(working, made).json()["items"]
+    items = get(working, ids).json()["items"]
     expected = [(one, period) for period in items for one in period["clusters"]]
     assert len(table) == len(expected)
     for row, (one, period) in zip(table, expected, strict=True):
@@ -140,12 +140,12 @@ def test_as_csv(working: Working, made: dict[str, Any]) -> None:
         assert float(row["weight"]) == one["weight"]
         assert row["drift"] == ("" if one["drift"] is None else str(one["drift"]))
         assert float(row["kappa_low"]) < float(row["kappa"]) < float(row["kappa_high"])
-        said = "; ".join(f["feature"] for f in one["features"])
-        assert row["features"].removeprefix("'") == said
+        distinctive = "; ".join(f["feature"] for f in one["features"])
+        assert row["features"].removeprefix("'") == distinctive
         # No formula for a spreadsheet.
         assert not row["features"].startswith("=")
         assert not row["name"].startswith("=")
-    short = get(working, made, "csv", fields="drift").text.splitlines()[0]
+    short = get(working, ids, "csv", fields="drift").text.splitlines()[0]
     assert short == "period,label,until,n_rows,cluster,name,drift"
 
 
@@ -172,34 +172,34 @@ def test_bins_and_numbers_without_names(working: Working) -> None:
 
 
 def test_clusters_of_a_hierarchy_over_them(working: Working) -> None:
-    made = fitted(working, then="l2h")["result"]
-    body = get(working, made).json()
-    nodes = working.client.get(f"/v1/trees/{made['tree']}.json").json()["nodes"]
+    ids = fitted(working, then="l2h")["result"]
+    body = get(working, ids).json()
+    nodes = working.client.get(f"/v1/trees/{ids['tree']}.json").json()["nodes"]
     for said in body["clusters"]:
         assert nodes[said["node"]]["name"] == said["name"] == str(said["cluster"])
     assert len({said["node"] for said in body["clusters"]}) == N_CLUSTERS
 
 
-def test_pictures(working: Working, made: dict[str, Any]) -> None:
-    picture = get(working, made, "svg", title="<b>&", theme="dark", clusters="1")
+def test_pictures(working: Working, ids: dict[str, Any]) -> None:
+    picture = get(working, ids, "svg", title="<b>&", theme="dark", clusters="1")
     assert picture.headers["content-type"] == "image/svg+xml"
     texts = [one.text for one in ET.fromstring(picture.content).iter() if one.text]
     assert "<b>&" in texts
     assert "2 others" in texts
     assert '<rect width="1000" height="' in picture.text
     assert 'fill="#14181d"' in picture.text
-    drawn = get(working, made, "png", px=300, height=200)
+    drawn = get(working, ids, "png", px=300, height=200)
     assert drawn.headers["content-type"] == "image/png"
     assert drawn.content[16:24] == (300).to_bytes(4, "big") + (200).to_bytes(4, "big")
     by_accept = working.client.get(
-        f"/v1/models/{made['model']}/paths", headers={"Accept": "image/svg+xml"}
+        f"/v1/models/{ids['model']}/paths", headers={"Accept": "image/svg+xml"}
     )
-    assert by_accept.content == get(working, made, "svg").content
+    assert by_accept.content == get(working, ids, "svg").content
     assert by_accept.headers["vary"] == "Accept"
 
 
-def test_the_client_that_has_it_is_told_so(working: Working, made: dict[str, Any]) -> None:
-    address = f"/v1/models/{made['model']}/paths"
+def test_the_client_that_has_it_is_told_so(working: Working, ids: dict[str, Any]) -> None:
+    address = f"/v1/models/{ids['model']}/paths"
     tags = set()
     for form, query in (("json", ""), ("csv", ""), ("svg", ""), ("svg", "?theme=dark")):
         first = working.client.get(f"{address}.{form}{query}")
@@ -212,7 +212,7 @@ def test_the_client_that_has_it_is_told_so(working: Working, made: dict[str, Any
     assert len(tags) == 4
 
 
-def test_what_cannot_be_had(working: Working, made: dict[str, Any]) -> None:
+def test_what_cannot_be_had(working: Working, ids: dict[str, Any]) -> None:
     points, _ = rows()
     other = working.client.post(
         "/v1/jobs",
@@ -222,7 +222,7 @@ def test_what_cannot_be_had(working: Working, made: dict[str, Any]) -> None:
     for form in ("json", "csv", "svg", "png"):
         problem = problem_of(get(working, other, form), 404, "not-found")
         assert "'kmeans' has no paths over time" in problem["detail"]
-    problem_of(get(working, made, "xls"), 406, "not-acceptable")
+    problem_of(get(working, ids, "xls"), 406, "not-acceptable")
     for params, said in (
         ({"clusters": "0,7"}, "no cluster 7; the model has 3"),
         ({"clusters": "a"}, "clusters"),
@@ -233,21 +233,21 @@ def test_what_cannot_be_had(working: Working, made: dict[str, Any]) -> None:
         ({"px": 99}, "px"),
         ({"palette": "rainbow"}, "palette"),
     ):
-        problem = problem_of(get(working, made, **params), 422, "invalid-request")
+        problem = problem_of(get(working, ids, **params), 422, "invalid-request")
         assert said in problem["detail"], problem
-    for strange in ("md_" + "0" * 26, "md_x", made["tree"]):
+    for strange in ("md_" + "0" * 26, "md_x", ids["tree"]):
         problem_of(get(working, {"model": strange}), 404, "not-found")
-    assert working.client.delete(f"/v1/models/{made['model']}").status_code == 204
-    problem_of(get(working, made), 404, "not-found")
+    assert working.client.delete(f"/v1/models/{ids['model']}").status_code == 204
+    problem_of(get(working, ids), 404, "not-found")
 
 
 def test_a_tenant_sees_no_other_tenants_paths(working: Working, start: Start) -> None:
-    made = fitted(working)["result"]
+    ids = fitted(working)["result"]
     key, line = new_key("other")
     # The same Redis and store, now with keys; the model is the keyless tenant's.
     other = start(api_keys=(line,))
     for form in ("json", "png"):
-        address = f"/v1/models/{made['model']}/paths.{form}"
+        address = f"/v1/models/{ids['model']}/paths.{form}"
         problem_of(other.client.get(address), 401, "unauthenticated")
         theirs = other.client.get(address, headers={"Authorization": f"Bearer {key}"})
         problem_of(theirs, 404, "not-found")

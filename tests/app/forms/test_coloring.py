@@ -13,9 +13,9 @@ from pyarrow import parquet
 
 from app.forms import coloring
 from models.tree.categories import of_cut
+from models.tree.tree import Tree
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_views import dataset
-from tests.models.tree.test_clusters import FOUR
+from tests.app.tree_kit import dataset
 from workers.stores.objects import layout
 
 
@@ -81,9 +81,9 @@ def test_labels_are_read_once(working: Working, monkeypatch: pytest.MonkeyPatch)
     read: list[str] = []
     values = coloring._values
 
-    def counted(service: Any, found: Any) -> Any:
-        read.append(found.id)
-        return values(service, found)
+    def counted(service: Any, source: Any) -> Any:
+        read.append(source.id)
+        return values(service, source)
 
     monkeypatch.setattr(coloring, "_values", counted)
     with ThreadPoolExecutor(4) as pool:
@@ -101,15 +101,25 @@ def test_labels_are_read_once(working: Working, monkeypatch: pytest.MonkeyPatch)
     assert len(read) <= 4
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+FOUR = Tree(
+    np.array([-1, 0, 0, 1, 1, 2, 2], dtype=np.int32),
+    np.array([3.0, 2, 1, 0, 0, 0, 0]),
+    np.array([4, 2, 2, 1, 1, 1, 1]),
+    np.full(7, None, dtype=object),
+    np.array([3, 4, 5, 6], dtype=np.int32),
+)
+"""((3 4)1 (5 6)2)0"""
+
+
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coloring, "KEPT_BYTES", 100)
-    kept = coloring._Kept()
-    found = of_cut(FOUR, k=2)
+    cache = coloring.Cache()
+    categories = of_cut(FOUR, k=2)
     for name in "abcd":
-        kept.put(("t", "tree", name), found, 40)
-        assert kept.get(("t", "tree", "a")) is (
-            found if name in "ab" else kept.get(("t", "tree", "a"))
+        cache.put(("t", "tree", name), categories, 40)
+        assert cache.get(("t", "tree", "a")) is (
+            categories if name in "ab" else cache.get(("t", "tree", "a"))
         )
-    assert [name for name in "abcd" if kept.get(("t", "tree", name))] in (["a", "d"], ["c", "d"])
-    kept.put(("t", "tree", "huge"), found, 101)
-    assert not any(kept.get(("t", "tree", name)) for name in [*"abcd", "huge"])
+    assert [name for name in "abcd" if cache.get(("t", "tree", name))] in (["a", "d"], ["c", "d"])
+    cache.put(("t", "tree", "huge"), categories, 101)
+    assert not any(cache.get(("t", "tree", name)) for name in [*"abcd", "huge"])

@@ -1,54 +1,24 @@
-"""How a client says which form it wants."""
+"""Arrays as .npy files, written in pieces."""
 
 from __future__ import annotations
 
+import io
+from typing import Any
+
+import numpy as np
 import pytest
 
-from app.forms.tree import FORMS, by_accept, by_suffix
-from app.http.problems import Refused
-from app.routes import assignments, predictions
+from app.forms.tree import npy_chunks
 
 
-@pytest.mark.parametrize(
-    ("accept", "suffix"),
-    [
-        (None, "json"),
-        ("", "json"),
-        ("  ", "json"),
-        ("*/*", "json"),
-        ("application/*", "json"),
-        ("image/*", "svg"),
-        ("image/png, image/*;q=0.8", "png"),
-        ("image/*;q=0.8, image/svg+xml;q=0.1", "png"),
-        ("*/*;q=0.1, text/x-nh", "nwk"),
-        ("text/x-nh;q=0.2, text/x-nexus;q=0.3", "nex"),
-        ("text/x-nh ; q=1 , application/json; q=0.9", "nwk"),
-        ("application/json;q=oops, text/x-nh;q=0.1", "nwk"),
-        ("application/json;q=nan, text/x-nh;q=0.1", "nwk"),
-        (",,;=,text/x-nh", "nwk"),
-        ("application/json;version=1", "json"),
-    ],
-)
-def test_accept(accept: str | None, suffix: str) -> None:
-    assert by_accept(accept, FORMS).suffix == suffix
+@pytest.mark.parametrize("array", [np.arange(300_000), np.ones((70_000, 4)), np.zeros((0, 4))])
+def test_npy_in_pieces(array: Any) -> None:
+    whole = io.BytesIO()
+    np.save(whole, array)
+    assert b"".join(npy_chunks(array)) == whole.getvalue()
 
 
-@pytest.mark.parametrize("accept", ["text/html", "image/webp", "*/*;q=0", "text/x-nh;q=-1", "x"])
-def test_nothing_that_is_accepted(accept: str) -> None:
-    with pytest.raises(Refused, match="there are") as refused:
-        by_accept(accept, FORMS)
-    assert refused.value.status_code == 406
-
-
-def test_suffixes_and_media_types_are_different() -> None:
-    for forms in (FORMS, assignments.FORMS, predictions.FORMS):
-        assert len({form.suffix for form in forms}) == len(forms)
-        assert len({form.media for form in forms}) == len(forms)
-        for form in forms:
-            assert by_suffix(form.suffix, forms) is form
-
-
-def test_a_long_accept_is_cut_in_the_problem() -> None:
-    with pytest.raises(Refused) as refused:
-        by_accept("x/" + "y" * 5000, FORMS)
-    assert len(str(refused.value.detail)) < 1000
+def test_npy_of_an_array_in_the_other_order() -> None:
+    array = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    back = np.load(io.BytesIO(b"".join(npy_chunks(array))))
+    np.testing.assert_array_equal(back, array)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.http.contents import part_of
+from app.http.contents import byte_range
 from app.http.problems import Refused
 
 numbers = st.one_of(st.none(), st.integers(0, 12))
@@ -16,10 +16,10 @@ numbers = st.one_of(st.none(), st.integers(0, 12))
 def test_a_range_picks_the_bytes_it_names(first: int | None, last: int | None, length: int) -> None:
     header = f"bytes={'' if first is None else first}-{'' if last is None else last}"
     if first is None and last is None:
-        assert part_of(header, length) is None
+        assert byte_range(header, length) is None
         return
     if first is not None and last is not None and last < first:
-        assert part_of(header, length) is None
+        assert byte_range(header, length) is None
         return
     wanted = [
         position
@@ -29,10 +29,10 @@ def test_a_range_picks_the_bytes_it_names(first: int | None, last: int | None, l
     ]
     if not wanted:
         with pytest.raises(Refused) as refused:
-            part_of(header, length)
+            byte_range(header, length)
         assert refused.value.status_code == 416
         return
-    part = part_of(header, length)
+    part = byte_range(header, length)
     assert part is not None
     assert list(range(part.start, part.end)) == wanted
     assert part.content_range == f"bytes {wanted[0]}-{wanted[-1]}/{length}"
@@ -40,4 +40,4 @@ def test_a_range_picks_the_bytes_it_names(first: int | None, last: int | None, l
 
 @pytest.mark.parametrize("header", [None, "", "bytes", "bytes=", "bytes=a-b", "bytes=0-1,3-4"])
 def test_what_cannot_be_read_is_the_whole(header: str | None) -> None:
-    assert part_of(header, 10) is None
+    assert byte_range(header, 10) is None

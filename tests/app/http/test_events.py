@@ -12,19 +12,19 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.http.observability import Figures, Observed
+from app.http.observability import Metrics, Observed
 from tests.app.conftest import Api, Live, new_job
 from workers.model import Advance
 
 
 def events_of(text: str) -> list[tuple[str, str | None, Any]]:
     """(event, id, data) of each, pings left out."""
-    found = []
+    events = []
     for block in text.strip().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if line[:1] != ":")
         if fields:
-            found.append((fields["event"], fields.get("id"), json.loads(fields["data"])))
-    return found
+            events.append((fields["event"], fields.get("id"), json.loads(fields["data"])))
+    return events
 
 
 def followed(api: Api, job_id: str, after: str | None = None) -> list[tuple[str, str | None, Any]]:
@@ -47,18 +47,18 @@ def ended(api: Api) -> str:
 
 
 def test_all_events_in_order(api: Api, ended: str) -> None:
-    found = followed(api, ended)
-    kinds = [kind for kind, _, _ in found]
+    events = followed(api, ended)
+    kinds = [kind for kind, _, _ in events]
     assert kinds[0] == "progress"
     assert kinds[-1] == "done"
     assert kinds.count("done") == 1
-    first = found[0][2]
+    first = events[0][2]
     assert first == {"fraction": 0, "stage": "", "message": "", "eta_s": None, "status": "queued"}
-    assert any(data.get("fraction") == 0.25 for _, _, data in found)
-    [line] = [data for kind, _, data in found if kind == "log"]
+    assert any(data.get("fraction") == 0.25 for _, _, data in events)
+    [line] = [data for kind, _, data in events if kind == "log"]
     assert line == {"line": "halfway\nthere <b>", "status": "running"}
-    assert found[-1][2] == api.client.get(f"/v1/jobs/{ended}").json()
-    assert all(event_id for _, event_id, _ in found)
+    assert events[-1][2] == api.client.get(f"/v1/jobs/{ended}").json()
+    assert all(event_id for _, event_id, _ in events)
 
 
 def test_every_event_can_be_resumed_from(api: Api, ended: str) -> None:
@@ -71,9 +71,9 @@ def test_every_event_can_be_resumed_from(api: Api, ended: str) -> None:
 
 @pytest.mark.parametrize("after", ["x", "0-1", "999999999999999-999999999999999", "1-1-1", "-", ""])
 def test_what_is_no_event_of_it_is_lost(api: Api, ended: str, after: str) -> None:
-    found = followed(api, ended, after)
-    assert found[0] == ("lost", None, {"after": after})
-    assert [kind for kind, _, _ in found[1:]] == [kind for kind, _, _ in followed(api, ended)]
+    events = followed(api, ended, after)
+    assert events[0] == ("lost", None, {"after": after})
+    assert [kind for kind, _, _ in events[1:]] == [kind for kind, _, _ in followed(api, ended)]
 
 
 def test_history_that_is_gone_is_lost(api: Api) -> None:
@@ -85,9 +85,9 @@ def test_history_that_is_gone_is_lost(api: Api) -> None:
     api.client.post(f"/v1/jobs/{job_id}/cancel")
     base = followed(api, job_id)[0][1]
     assert base is not None
-    found = followed(api, job_id, f"{base.partition('-')[0]}-1")
-    assert found[0][0] == "lost"
-    assert found[1][1] == base
+    events = followed(api, job_id, f"{base.partition('-')[0]}-1")
+    assert events[0][0] == "lost"
+    assert events[1][1] == base
 
 
 def test_a_stream_that_has_expired_still_says_done(api: Api, ended: str) -> None:
@@ -143,7 +143,7 @@ def test_one_that_leaves_while_an_event_is_sent_is_no_fault(
             return {"type": "http.disconnect"}
 
         scope = {"type": "http", "method": "GET", "path": "/v1/jobs/x/events", "headers": []}
-        anyio.run(Observed(app, Figures()), scope, nothing, ignore)
+        anyio.run(Observed(app, Metrics()), scope, nothing, ignore)
 
     # As FastAPI's task group for events says it.
     ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError()]))

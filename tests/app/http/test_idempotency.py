@@ -71,8 +71,8 @@ def test_many_at_once_make_one_job(api: Api) -> None:
             pool.map(lambda _: api.client.post("/v1/jobs", json=new_job(), headers=KEY), range(16))
         )
     assert {answer.status_code for answer in answers} <= {202, 409}
-    made = {answer.json()["id"] for answer in answers if answer.status_code == 202}
-    assert len(made) == 1
+    job_ids = {answer.json()["id"] for answer in answers if answer.status_code == 202}
+    assert len(job_ids) == 1
     assert len(api.client.get("/v1/jobs").json()["items"]) == 1
 
 

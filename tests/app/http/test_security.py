@@ -122,8 +122,8 @@ def test_request_ids_come_and_go(api: Api) -> None:
     assert answer.headers["x-request-id"] == "abc-1"
     assert answer.json()["request_id"] == "abc-1"
     for odd in ("a b", "a" * 129, "<script>", "a;b"):
-        made = api.client.get("/v1/nothing", headers={"X-Request-ID": odd})
-        assert made.headers["x-request-id"].startswith("req_")
+        replaced = api.client.get("/v1/nothing", headers={"X-Request-ID": odd})
+        assert replaced.headers["x-request-id"].startswith("req_")
 
 
 def test_answers_are_safe_to_show(api: Api) -> None:

@@ -73,14 +73,14 @@ def test_the_colours_stay_apart_for_everyone(theme: Literal["light", "dark"], se
 @pytest.mark.parametrize("palette", get_args(Palette))
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_stand_out_from_the_page(theme: Literal["light", "dark"], palette: Palette) -> None:
-    found = style(theme, palette)
-    for colour in found.colours:
-        assert contrast(colour, found.paper) >= 1.6
-        assert contrast(found.legible(colour), found.paper) >= 4.5
-        assert contrast(found.on(colour), colour) >= 3
-    for colour in (found.text, found.faint, found.ink):
-        assert contrast(colour, found.paper) >= 4.5
-    assert not {found.ink, found.other} & set(found.colours)
+    own = style(theme, palette)
+    for colour in own.colours:
+        assert contrast(colour, own.paper) >= 1.6
+        assert contrast(own.legible(colour), own.paper) >= 4.5
+        assert contrast(own.on(colour), colour) >= 3
+    for colour in (own.text, own.faint, own.ink):
+        assert contrast(colour, own.paper) >= 4.5
+    assert not {own.ink, own.other} & set(own.colours)
 
 
 def test_mixing() -> None:

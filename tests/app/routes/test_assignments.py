@@ -13,7 +13,7 @@ import pytest
 
 from app.routes.assignments import FORMS
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, WIDE, get, post
+from tests.app.tree_kit import NEWICK, WIDE, get, post
 
 # Rows rose, tulip, oak; see test_trees: 0 plant, 1 flower, 2 rose, 3 tulip, 4 oak.
 TWO = {
@@ -74,8 +74,8 @@ def test_a_cut_that_cannot_be_met_says_so(working: Working) -> None:
     assert nodes_of(body) == [0]
     assert "not binary" in body["warnings"][0]
     for form in ("json", "csv", "npy", "arrow"):
-        said = get(working, wide, f"/assignments.{form}?k=2").headers["warning"]
-        assert said == f'199 - "{body["warnings"][0]}"'
+        header = get(working, wide, f"/assignments.{form}?k=2").headers["warning"]
+        assert header == f'199 - "{body["warnings"][0]}"'
         assert "warning" not in get(working, wide, f"/assignments.{form}").headers
 
 
@@ -115,8 +115,8 @@ def test_names_in_csv_are_text_and_no_formula(working: Working) -> None:
     nodes += [{"id": i + 1, "parent": 0, "name": name} for i, name in enumerate(names)]
     tree = post(working, json.dumps(nodes), "application/json")
     text = get(working, tree, "/assignments.csv").text
-    found = [row["name"] for row in csv.DictReader(io.StringIO(text, newline=""))]
-    assert found == ["'=1+1", "'+1", "'-1", "'@x", 'a,"b"\nc', "plain"]
+    read = [row["name"] for row in csv.DictReader(io.StringIO(text, newline=""))]
+    assert read == ["'=1+1", "'+1", "'-1", "'@x", 'a,"b"\nc', "plain"]
 
 
 def test_npy_and_arrow(working: Working, tree: dict[str, Any]) -> None:
@@ -168,9 +168,9 @@ def test_many_points_in_few_leaves(working: Working) -> None:
     assert job["status"] == "succeeded", job
     tree = {"id": job["result"]["tree"]}
     assert get(working, tree).json()["kind"] == "partition"
-    found = get(working, tree, "/assignments").json()
-    assert [cluster["size"] for cluster in found["clusters"]] == [2, 2]
-    first, second, third, fourth = found["assignments"]
+    whole = get(working, tree, "/assignments").json()
+    assert [cluster["size"] for cluster in whole["clusters"]] == [2, 2]
+    first, second, third, fourth = whole["assignments"]
     assert first == second != third == fourth
 
 
@@ -185,8 +185,8 @@ def test_what_a_method_says_of_points_comes_with_their_clusters(working: Working
     ).json()
     assert job["status"] == "succeeded", job
     address = f"/v1/trees/{job['result']['tree']}/assignments"
-    found = working.client.get(address).json()
-    columns = found["columns"]
+    body = working.client.get(address).json()
+    columns = body["columns"]
     assert set(columns) == {"probability", "outlier_score"}
     assert columns["probability"][7] == 0.0
     assert max(columns["outlier_score"]) == columns["outlier_score"][7]
@@ -194,5 +194,5 @@ def test_what_a_method_says_of_points_comes_with_their_clusters(working: Working
     assert [float(row["outlier_score"]) for row in rows] == columns["outlier_score"]
     table = pa.ipc.open_file(working.client.get(f"{address}.arrow").content).read_all()
     assert table.column("probability").to_pylist() == columns["probability"]
-    cluster = {c["id"]: c["name"] for c in found["clusters"]}
-    assert cluster[found["assignments"][7]] == "noise"
+    cluster = {c["id"]: c["name"] for c in body["clusters"]}
+    assert cluster[body["assignments"][7]] == "noise"

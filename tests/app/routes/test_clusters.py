@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, UNKNOWN, get, post
-from tests.app.routes.test_views import rows_tree
+from tests.app.tree_kit import NEWICK, UNKNOWN, get, post, rows_tree
 
 
 @pytest.fixture
@@ -40,8 +39,8 @@ def test_clusters_are_those_of_the_assignments(working: Working, cut: str) -> No
     assert body["cut"] == whole["cut"]
     assert body["warnings"] == whole["warnings"]
     assert body["n_clusters"] == len(whole["clusters"])
-    told = [{k: v for k, v in one.items() if k != "category"} for one in body["clusters"]]
-    assert sorted(told, key=lambda one: one["id"]) == whole["clusters"]
+    plain = [{k: v for k, v in one.items() if k != "category"} for one in body["clusters"]]
+    assert sorted(plain, key=lambda one: one["id"]) == whole["clusters"]
     sizes = [one["size"] for one in body["clusters"]]
     assert sizes == sorted(sizes, reverse=True)
     assert (body["largest"], body["smallest"]) == (sizes[0], sizes[-1])

@@ -39,11 +39,11 @@ def compare(working: Working, **changes: Any) -> Any:
 def test_one_row_for_each_run(working: Working) -> None:
     answer = compare(working)
     assert answer.status_code == 201, answer.text
-    found = answer.json()
-    assert answer.headers["location"] == f"/v1/comparisons/{found['id']}"
-    assert found["status"] == "succeeded"
-    assert found["id"].partition("_")[2] == found["job"].partition("_")[2]
-    table = found["table"]
+    comparison = answer.json()
+    assert answer.headers["location"] == f"/v1/comparisons/{comparison['id']}"
+    assert comparison["status"] == "succeeded"
+    assert comparison["id"].partition("_")[2] == comparison["job"].partition("_")[2]
+    table = comparison["table"]
     assert [row["method"] for row in table] == ["hac", "kmeans", "kmeans", "hac"]
     # Agglomeration draws nothing.
     assert [row["seeds"] for row in table] == [1, 3, 3, 1]
@@ -60,8 +60,8 @@ def test_one_row_for_each_run(working: Working) -> None:
             assert spread["std"] == pytest.approx(np.std(values, ddof=1) if len(values) > 1 else 0)
     assert table[0]["metrics"]["nmi"]["mean"] == pytest.approx(1.0)
     assert table[2]["metrics"]["nmi"]["mean"] < 0.9
-    assert found["best"]["nmi"] in (0, 1)
-    assert found["best"]["dendrogram_purity"] in (0, 1)
+    assert comparison["best"]["nmi"] in (0, 1)
+    assert comparison["best"]["dendrogram_purity"] in (0, 1)
 
 
 def test_the_same_seeds_give_the_same_figures(working: Working) -> None:
@@ -70,9 +70,9 @@ def test_the_same_seeds_give_the_same_figures(working: Working) -> None:
 
 
 def test_metrics_and_cut_are_chosen(working: Working) -> None:
-    found = compare(working, metrics=["nmi", "ari"], cut={"k": 2}, runs=RUNS[:1]).json()
-    assert list(found["table"][0]["metrics"]) == ["nmi", "ari"]
-    assert found["table"][0]["metrics"]["nmi"]["mean"] < 0.9
+    comparison = compare(working, metrics=["nmi", "ari"], cut={"k": 2}, runs=RUNS[:1]).json()
+    assert list(comparison["table"][0]["metrics"]) == ["nmi", "ari"]
+    assert comparison["table"][0]["metrics"]["nmi"]["mean"] < 0.9
 
 
 def test_where_no_metric_is_named_all_are_measured(working: Working) -> None:
@@ -81,47 +81,49 @@ def test_where_no_metric_is_named_all_are_measured(working: Working) -> None:
 
 
 def test_without_labels_the_features_are_measured_on(working: Working) -> None:
-    found = compare(working, labels=None, runs=RUNS[:2]).json()
-    assert "dasgupta_cost" in found["table"][0]["metrics"]
-    assert found["best"]["dasgupta_cost"] in (0, 1)
+    comparison = compare(working, labels=None, runs=RUNS[:2]).json()
+    assert "dasgupta_cost" in comparison["table"][0]["metrics"]
+    assert comparison["best"]["dasgupta_cost"] in (0, 1)
 
 
 def test_a_run_that_fails_does_not_stop_the_others(working: Working) -> None:
     runs = [{"method": "kmeans", "params": {"n_clusters": 1000}}, RUNS[0]]
-    found = compare(working, runs=runs).json()
-    assert found["status"] == "succeeded"
-    bad, good = found["table"]
+    comparison = compare(working, runs=runs).json()
+    assert comparison["status"] == "succeeded"
+    bad, good = comparison["table"]
     assert "1000" in bad["error"]["detail"]
     assert (bad["metrics"], bad["seconds"]) == ({}, None)
     assert good["error"] is None
-    assert set(found["best"].values()) == {1}
+    assert set(comparison["best"].values()) == {1}
 
 
 def test_the_table_as_csv(working: Working) -> None:
-    found = compare(working, metrics=["nmi"]).json()
-    address = f"/v1/comparisons/{found['id']}"
+    comparison = compare(working, metrics=["nmi"]).json()
+    address = f"/v1/comparisons/{comparison['id']}"
     as_csv = working.client.get(f"{address}.csv")
     assert as_csv.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(as_csv.text)))
-    assert [row["method"] for row in rows] == [row["method"] for row in found["table"]]
-    assert float(rows[2]["nmi_mean"]) == found["table"][2]["metrics"]["nmi"]["mean"]
-    assert [int(i) for i, row in enumerate(rows) if row["best"] == "nmi"] == [found["best"]["nmi"]]
+    assert [row["method"] for row in rows] == [row["method"] for row in comparison["table"]]
+    assert float(rows[2]["nmi_mean"]) == comparison["table"][2]["metrics"]["nmi"]["mean"]
+    assert [int(i) for i, row in enumerate(rows) if row["best"] == "nmi"] == [
+        comparison["best"]["nmi"]
+    ]
     by_accept = working.client.get(address, headers={"Accept": "text/csv"})
     assert by_accept.text == as_csv.text
     again = working.client.get(address)
-    assert again.json() == found
+    assert again.json() == comparison
     same = working.client.get(address, headers={"If-None-Match": again.headers["etag"]})
     assert same.status_code == 304
     assert working.client.get(f"{address}.nwk").status_code == 406
 
 
 def test_it_is_listed_as_a_job_and_removed_with_it(working: Working) -> None:
-    found = compare(working, runs=RUNS[:1]).json()
-    job = working.client.get(f"/v1/jobs/{found['job']}").json()
+    comparison = compare(working, runs=RUNS[:1]).json()
+    job = working.client.get(f"/v1/jobs/{comparison['job']}").json()
     assert job["kind"] == "compare"
-    assert working.client.delete(f"/v1/comparisons/{found['id']}").status_code == 204
-    assert working.client.get(f"/v1/comparisons/{found['id']}").status_code == 404
-    assert working.client.get(f"/v1/jobs/{found['job']}").status_code == 404
+    assert working.client.delete(f"/v1/comparisons/{comparison['id']}").status_code == 204
+    assert working.client.get(f"/v1/comparisons/{comparison['id']}").status_code == 404
+    assert working.client.get(f"/v1/jobs/{comparison['job']}").status_code == 404
 
 
 def test_another_jobs_id_is_no_comparison(working: Working) -> None:

@@ -229,14 +229,14 @@ def test_etag_of_a_dataset(api: Api) -> None:
 
 
 def test_pages(api: Api) -> None:
-    made = [
+    ids = [
         api.client.post("/v1/datasets", content=npy(np.arange(2)), headers=NPY).json()["id"]
         for _ in range(3)
     ]
     first = api.client.get("/v1/datasets?limit=2")
     rest = api.client.get(first.headers["link"].removeprefix("<").partition(">")[0])
     seen = [item["id"] for item in first.json()["items"] + rest.json()["items"]]
-    assert seen == sorted(made, reverse=True)
+    assert seen == sorted(ids, reverse=True)
     assert rest.json()["next_cursor"] is None
 
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.app.conftest import Start, Working, problem_of
-from tests.app.routes.test_imports import npy
-from tests.app.routes.test_trees import NEWICK, get, post
+from tests.app.tree_kit import NEWICK, get, npy, post
 
 
 @pytest.fixture
@@ -44,8 +43,8 @@ def test_the_answer_says_which_cut(working: Working, tree: dict[str, Any]) -> No
     assert body["cut"] == {"k": 2, "n_clusters": 2}
     assert body["metrics"] == {"purity": 1.0}
     for cut, n_clusters in (({"k": 1}, 1), ({"level": 1}, 2), ({"height": 0}, 3)):
-        asked = {"labels": labels, "metrics": ["purity"], "cut": cut}
-        body = evaluate(working, tree, asked).json()
+        criteria = {"labels": labels, "metrics": ["purity"], "cut": cut}
+        body = evaluate(working, tree, criteria).json()
         assert body["cut"] == {**cut, "n_clusters": n_clusters}
         assert body["metrics"]["purity"] == pytest.approx(2 / 3 if n_clusters == 1 else 1)
 
@@ -55,10 +54,10 @@ def test_leaves_of_many_points_are_the_cut(working: Working) -> None:
     body = {"method": "kmeans", "inputs": {"features": features}, "params": {"n_clusters": 2}}
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     tree = {"id": job["result"]["tree"]}
-    asked = {"labels": [0, 0, 1, 1], "metrics": ["ari"]}
-    found = evaluate(working, tree, asked).json()
-    assert found["cut"] == {"leaves": True, "n_clusters": 2}
-    assert found["metrics"] == {"ari": 1.0}
+    criteria = {"labels": [0, 0, 1, 1], "metrics": ["ari"]}
+    evaluation = evaluate(working, tree, criteria).json()
+    assert evaluation["cut"] == {"leaves": True, "n_clusters": 2}
+    assert evaluation["metrics"] == {"ari": 1.0}
 
 
 def test_labels_and_features_from_datasets(working: Working, tree: dict[str, Any]) -> None:
@@ -70,17 +69,17 @@ def test_labels_and_features_from_datasets(working: Working, tree: dict[str, Any
         )
         return str(answer.json()["id"])
 
-    asked = {
+    criteria = {
         "labels": upload(np.array([1, 1, 2]), "labels"),
         "features": upload(np.array([[0.0], [1.0], [5.0]]), "features"),
     }
-    body = evaluate(working, tree, asked).json()
+    body = evaluate(working, tree, criteria).json()
     assert body["metrics"]["dendrogram_purity"] == 1.0
     assert body["metrics"]["cophenetic_correlation"] is not None
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "said"),
+    ("body", "code", "message"),
     [
         ({"labels": [0, 1]}, "wrong-length", "3"),
         ({"labels": [0, 1, 1], "metrics": ["nope"]}, "unknown-metric", "dendrogram_purity"),
@@ -104,9 +103,9 @@ def test_labels_and_features_from_datasets(working: Working, tree: dict[str, Any
     ],
 )
 def test_what_cannot_be_evaluated(
-    working: Working, tree: dict[str, Any], body: Any, code: str, said: str
+    working: Working, tree: dict[str, Any], body: Any, code: str, message: str
 ) -> None:
-    assert said in problem_of(evaluate(working, tree, body), 422, code)["detail"]
+    assert message in problem_of(evaluate(working, tree, body), 422, code)["detail"]
 
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[" * 100_000])
@@ -153,8 +152,8 @@ def test_a_hierarchy_alone_is_compared_with(working: Working, tree: dict[str, An
     body = evaluate(working, tree, {"hierarchy": other}).json()
     assert body["metrics"]["robinson_foulds"] == 1.0
     assert body["metrics"]["cophenetic_agreement"] == pytest.approx(-0.5)
-    asked = {"labels": [0, 0, 1], "hierarchy": other}
-    body = evaluate(working, tree, asked).json()
+    criteria = {"labels": [0, 0, 1], "hierarchy": other}
+    body = evaluate(working, tree, criteria).json()
     assert set(body["metrics"]) > AGREEMENT
     assert any("rows are taken" in text for text in body["warnings"])
     larger = imported(working, b"(a:1,b:1,c:1,d:1);")
@@ -177,22 +176,22 @@ def test_a_true_hierarchy_of_classes(working: Working, tree: dict[str, Any]) -> 
 
 
 def test_sampled_pairs_have_a_standard_error(working: Working, tree: dict[str, Any]) -> None:
-    asked = {"labels": [0, 1, 1], "metrics": ["dendrogram_purity"]}
-    body = evaluate(working, tree, asked).json()
+    criteria = {"labels": [0, 1, 1], "metrics": ["dendrogram_purity"]}
+    body = evaluate(working, tree, criteria).json()
     assert body["metrics"]["dendrogram_purity"] == pytest.approx(2 / 3)
     assert body["standard_errors"] == {}
-    body = evaluate(working, tree, {**asked, "sample": 50}).json()
+    body = evaluate(working, tree, {**criteria, "sample": 50}).json()
     assert body["metrics"]["dendrogram_purity"] == pytest.approx(2 / 3)
     assert set(body["standard_errors"]) == {"dendrogram_purity"}
 
 
 def test_the_kernel_of_features(working: Working, tree: dict[str, Any]) -> None:
-    asked = {"features": [[0.0, 1.0], [1.0, 1.0], [3.0, 0.0]], "metrics": ["triplet_cost"]}
+    criteria = {"features": [[0.0, 1.0], [1.0, 1.0], [3.0, 0.0]], "metrics": ["triplet_cost"]}
     costs = [
-        evaluate(working, tree, {**asked, "kernel": kernel}).json()["metrics"]["triplet_cost"]
+        evaluate(working, tree, {**criteria, "kernel": kernel}).json()["metrics"]["triplet_cost"]
         for kernel in ("cosine", "gaussian")
     ]
-    default = evaluate(working, tree, asked).json()["metrics"]["triplet_cost"]
+    default = evaluate(working, tree, criteria).json()["metrics"]["triplet_cost"]
     assert default == costs[0] != costs[1]
 
 
@@ -200,8 +199,8 @@ def test_what_the_method_measured(working: Working, monkeypatch: pytest.MonkeyPa
     body = {"method": "kmeans", "inputs": {"features": [[0.0], [9.0]]}, "params": {"n_clusters": 2}}
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     tree = {"id": job["result"]["tree"]}
-    asked = {"metrics": ["explained_variance"], "labels": [0, 1]}
-    detail = problem_of(evaluate(working, tree, asked), 422, "wrong-input")["detail"]
+    criteria = {"metrics": ["explained_variance"], "labels": [0, 1]}
+    detail = problem_of(evaluate(working, tree, criteria), 422, "wrong-input")["detail"]
     assert "inertia" in detail
     monkeypatch.setattr(
         "app.routes.evaluations._measured", lambda *_: {"explained_variance": 0.25, "inertia": 1.0}
@@ -267,13 +266,13 @@ def test_nodes_as_csv_and_arrow(working: Working, tree: dict[str, Any]) -> None:
 
 
 def test_nodes_by_labels_or_features_alone(working: Working, tree: dict[str, Any]) -> None:
-    asked = {"labels": [1, 1, 2], "per_node": True}
-    body = evaluate(working, tree, asked).json()
+    criteria = {"labels": [1, 1, 2], "per_node": True}
+    body = evaluate(working, tree, criteria).json()
     assert body["metrics"]["purity"] == 1.0
     root = nodes_of(working, body["nodes"]).json()["items"][0]
     assert (root["majority"], root["exemplars"]) == (1, None)
-    asked = {"features": [[0.0], [1.0], [5.0]], "per_node": True}
-    body = evaluate(working, tree, asked).json()
+    criteria = {"features": [[0.0], [1.0], [5.0]], "per_node": True}
+    body = evaluate(working, tree, criteria).json()
     root = nodes_of(working, body["nodes"]).json()["items"][0]
     assert root == {
         "node": 0,
@@ -305,9 +304,9 @@ def test_nodes_that_are_not_there(working: Working, tree: dict[str, Any]) -> Non
 
 
 def test_the_same_key_gives_the_same_answer(working: Working, tree: dict[str, Any]) -> None:
-    asked = {"labels": [0, 0, 1]}
-    first = evaluate(working, tree, asked, **{"Idempotency-Key": "k"})
-    second = evaluate(working, tree, asked, **{"Idempotency-Key": "k"})
+    criteria = {"labels": [0, 0, 1]}
+    first = evaluate(working, tree, criteria, **{"Idempotency-Key": "k"})
+    second = evaluate(working, tree, criteria, **{"Idempotency-Key": "k"})
     assert second.json() == first.json()
     assert second.headers["idempotent-replayed"] == "true"
     jobs = [kind for kind, _ in working.work.sent]

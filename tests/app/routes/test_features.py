@@ -30,8 +30,8 @@ def tree(working: Working) -> str:
         headers={"Prefer": "wait=20"},
     ).json()
     assert job["status"] == "succeeded", job
-    found: str = job["result"]["tree"]
-    return found
+    tree_id: str = job["result"]["tree"]
+    return tree_id
 
 
 def test_the_table_says_what_the_tree_says(working: Working, tree: str) -> None:
@@ -65,10 +65,10 @@ def test_as_csv(working: Working, tree: str) -> None:
 
 
 def test_a_method_without_features(working: Working) -> None:
-    made = working.client.post(
+    imported = working.client.post(
         "/v1/trees", content="(a,b,c);", headers={"Content-Type": "text/x-nh"}
     ).json()["id"]
-    assert working.client.get(f"/v1/trees/{made}/features.json").json() == {"items": []}
-    assert working.client.get(f"/v1/trees/{made}/features.csv").text.count("\n") == 1
-    problem_of(working.client.get(f"/v1/trees/{made}/features.xls"), 406, "not-acceptable")
+    assert working.client.get(f"/v1/trees/{imported}/features.json").json() == {"items": []}
+    assert working.client.get(f"/v1/trees/{imported}/features.csv").text.count("\n") == 1
+    problem_of(working.client.get(f"/v1/trees/{imported}/features.xls"), 406, "not-acceptable")
     problem_of(working.client.get("/v1/trees/tr_" + "0" * 26 + "/features.csv"), 404, "not-found")

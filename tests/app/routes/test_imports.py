@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Start, Working, problem_of
-from tests.app.routes.test_trees import NEWICK, get, post
+from tests.app.tree_kit import NEWICK, get, npy, post
 
 FLAT = {
     "nodes": [
@@ -21,12 +21,6 @@ FLAT = {
     ]
 }
 NESTED = {"name": "top", "children": [{"name": "rose"}, {"name": "oak"}]}
-
-
-def npy(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
 
 
 def send(working: Working, content: str | bytes, media: str, **headers: str) -> Any:
@@ -102,7 +96,7 @@ def test_a_missing_length_is_1(working: Working) -> None:
 
 
 @pytest.mark.parametrize(
-    ("media", "content", "said"),
+    ("media", "content", "message"),
     [
         ("text/x-nh", "(a:-1,b:1);", "negative"),
         ("text/x-nh", "(a:NaN,b:1);", "finite"),
@@ -129,12 +123,12 @@ def test_a_missing_length_is_1(working: Working) -> None:
     ],
 )
 def test_what_is_no_tree_is_refused_with_its_place(
-    working: Working, media: str, content: str | bytes, said: str
+    working: Working, media: str, content: str | bytes, message: str
 ) -> None:
     answer = send(working, content, media)
     assert 400 <= answer.status_code < 500, answer.text
     code = answer.json()["type"].rpartition("/")[2]
-    assert said in problem_of(answer, answer.status_code, code)["detail"]
+    assert message in problem_of(answer, answer.status_code, code)["detail"]
     assert working.client.get("/v1/trees").json()["items"] == []
 
 

@@ -157,7 +157,7 @@ def test_an_input_is_an_id_or_a_list(api: Api, given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "code", "said"),
+    ("inputs", "code", "message"),
     [
         ({}, "wrong-input", "needs the input 'logits'"),
         ({"logits": LOGITS, "labels": [1, 2, 3]}, "wrong-input", "takes no input 'labels'"),
@@ -172,9 +172,11 @@ def test_an_input_is_an_id_or_a_list(api: Api, given: object) -> None:
         ({"logits": [[1.0, None]]}, "missing-value", "column 1"),
     ],
 )
-def test_inputs_that_do_not_fit(api: Api, inputs: dict[str, object], code: str, said: str) -> None:
+def test_inputs_that_do_not_fit(
+    api: Api, inputs: dict[str, object], code: str, message: str
+) -> None:
     body = problem_of(api.client.post("/v1/jobs", json=new_job(inputs=inputs)), 422, code)
-    assert said in body["detail"]
+    assert message in body["detail"]
     assert api.sent == []
 
 
@@ -216,7 +218,7 @@ def test_polling_with_an_etag(api: Api) -> None:
 
 
 def test_pages(api: Api) -> None:
-    made = [api.client.post("/v1/jobs", json=new_job()).json()["id"] for _ in range(5)]
+    ids = [api.client.post("/v1/jobs", json=new_job()).json()["id"] for _ in range(5)]
     seen: list[str] = []
     address = "/v1/jobs?limit=2&method=l2h"
     while True:
@@ -230,7 +232,7 @@ def test_pages(api: Api) -> None:
         assert page.headers["link"].endswith('rel="next"')
         assert page.json()["next_cursor"] in address
         assert "method=l2h" in address
-    assert seen == sorted(made, reverse=True)
+    assert seen == sorted(ids, reverse=True)
     assert api.client.get("/v1/jobs?status=failed").json() == {"items": [], "next_cursor": None}
     assert api.client.get("/v1/jobs?method=hac").json()["items"] == []
 

@@ -11,8 +11,7 @@ import pytest
 
 from app.routes import nodes
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, get, post
-from tests.app.routes.test_views import dataset, rows_tree
+from tests.app.tree_kit import NEWICK, dataset, get, post, rows_tree
 
 
 @pytest.fixture
@@ -101,8 +100,8 @@ def test_the_labels_under_a_node(working: Working) -> None:
         "mix": [],
     }
     per_leaf = dataset(working, ["u", "u", "v"])
-    found = get(working, tree, f"/nodes/0?labels={per_leaf}").json()["labels"]
-    assert (found["per"], found["n"], found["purity"]) == ("leaf", 3, pytest.approx(2 / 3))
+    counted = get(working, tree, f"/nodes/0?labels={per_leaf}").json()["labels"]
+    assert (counted["per"], counted["n"], counted["purity"]) == ("leaf", 3, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize("more", ["", "/members", "/members.csv"])
@@ -124,8 +123,8 @@ def test_labels_go_with_their_dataset(working: Working, tree: dict[str, Any]) ->
 
 def test_long_labels_are_shortened(working: Working, tree: dict[str, Any]) -> None:
     labels = dataset(working, ["x" * 5000, "b", "b"])
-    told = get(working, tree, f"/nodes/0?labels={labels}").json()["labels"]["mix"][1]["label"]
-    assert (len(told), told[-1]) == (1000, "\u2026")
+    shown = get(working, tree, f"/nodes/0?labels={labels}").json()["labels"]["mix"][1]["label"]
+    assert (len(shown), shown[-1]) == (1000, "\u2026")
     assert len(get(working, tree, f"/view?color_by={labels}").json()["categories"][1]) == 1000
 
 
@@ -168,8 +167,8 @@ def test_members_with_labels(working: Working) -> None:
     nodes_ = get(working, tree).json()["nodes"]
     inner = {node["parent"] for node in nodes_}
     leaves = [node["id"] for node in nodes_ if node["id"] not in inner]
-    told = dict(zip(leaves, ["first", "second", "third"], strict=True))
-    assert [item["label"] for item in items] == [told[item["leaf"]] for item in items]
+    label_of = dict(zip(leaves, ["first", "second", "third"], strict=True))
+    assert [item["label"] for item in items] == [label_of[item["leaf"]] for item in items]
 
 
 def test_members_as_csv(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,29 +12,14 @@ import pytest
 
 from app.routes.predictions import FORMS
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_imports import npy
-from tests.app.routes.test_trees import NEWICK, post
+from tests.app.tree_kit import NEWICK, fit, npy, post, predict
 
 LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
-
-
-def fit(working: Working, method: str, inputs: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    body = {"method": method, "inputs": inputs, **fields}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
-    assert job["status"] == "succeeded", job
-    return dict(working.client.get(f"/v1/trees/{job['result']['tree']}").json())
 
 
 @pytest.fixture
 def tree(working: Working) -> dict[str, Any]:
     return fit(working, "l2h", {"logits": LOGITS})
-
-
-def predict(working: Working, tree: dict[str, Any], inputs: Any, **headers: str) -> Any:
-    headers = {"Prefer": "wait=30", **headers}
-    return working.client.post(
-        f"/v1/trees/{tree['id']}/predictions", json={"inputs": inputs}, headers=headers
-    )
 
 
 def test_each_row_has_its_leaf_path_and_probabilities(
@@ -112,9 +97,9 @@ def test_rows_that_cannot_be_placed(
     working: Working, tree: dict[str, Any], inputs: Any, status: int, code: str | None
 ) -> None:
     answer = predict(working, tree, inputs)
-    found = answer.json()["type"].rpartition("/")[2]
-    problem_of(answer, status, code or found)
-    assert found != "internal"
+    kind = answer.json()["type"].rpartition("/")[2]
+    problem_of(answer, status, code or kind)
+    assert kind != "internal"
 
 
 def test_a_tree_without_a_model_places_nothing(working: Working) -> None:

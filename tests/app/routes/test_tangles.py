@@ -8,8 +8,7 @@ import pytest
 
 from app.routes import tangles
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import UNKNOWN, get, post
-from tests.app.routes.test_views import rows_tree
+from tests.app.tree_kit import UNKNOWN, get, post, rows_tree
 
 
 def leaves(body: list[dict[str, Any]]) -> list[str]:
@@ -70,12 +69,12 @@ def test_a_reversed_tree(working: Working) -> None:
     body = {"method": "l2h", "inputs": {"logits": logits, "names": ["z", "y", "x"]}}
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
     right = job["result"]["tree"]
-    found = get(working, left, f"/tangle?other={right}").json()
-    assert found["entanglement"] == 0
+    tangle = get(working, left, f"/tangle?other={right}").json()
+    assert tangle["entanglement"] == 0
     before = get(working, left, f"/tangle?other={right}&rotate=none").json()
-    assert before["entanglement"] == before["entanglement_before"] == found["entanglement_before"]
-    assert sum(points for *_, points in found["links"]) == 5
-    assert {points for *_, points in found["links"]} == {3, 2}
+    assert before["entanglement"] == before["entanglement_before"] == tangle["entanglement_before"]
+    assert sum(points for *_, points in tangle["links"]) == 5
+    assert {points for *_, points in tangle["links"]} == {3, 2}
 
 
 def test_folded_ends_and_few_links(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,27 +12,7 @@ import pytest
 
 from app.forms.tree import FORMS
 from tests.app.conftest import Start, Working, problem_of
-
-# ((rose:1,tulip:2)flower:1,oak:3)plant;
-#   plant 3 - flower 2 - rose 1, tulip 0;  oak 0
-NEWICK = "((rose:1,tulip:2)flower:1,oak:3)plant;"
-# A root with three children: no linkage can hold it.
-WIDE = "(a:1,b:1,c:1);"
-UNKNOWN = "tr_" + "0" * 26
-
-
-def post(
-    working: Working, content: str | bytes, media: str = "text/x-nh", **query: str
-) -> dict[str, Any]:
-    answer = working.client.post(
-        "/v1/trees", content=content, headers={"Content-Type": media}, params=query
-    )
-    assert answer.status_code == 201, answer.text
-    return dict(answer.json())
-
-
-def get(working: Working, tree: dict[str, Any], rest: str = "", **options: Any) -> Any:
-    return working.client.get(f"/v1/trees/{tree['id']}{rest}", **options)
+from tests.app.tree_kit import NEWICK, UNKNOWN, WIDE, get, post
 
 
 @pytest.fixture
@@ -306,17 +286,17 @@ def test_pictures_are_coloured(working: Working, tree: dict[str, Any]) -> None:
 
 
 def test_trees_are_listed_newest_first_in_pages(working: Working) -> None:
-    made = [post(working, WIDE, name=f"tree {number}") for number in range(5)]
-    found: list[str] = []
+    imported = [post(working, WIDE, name=f"tree {number}") for number in range(5)]
+    listed: list[str] = []
     address = "/v1/trees?limit=2"
     while address:
         answer = working.client.get(address)
-        found += [item["id"] for item in answer.json()["items"]]
+        listed += [item["id"] for item in answer.json()["items"]]
         assert all("nodes" not in item for item in answer.json()["items"])
         following = answer.links.get("next")
         address = following["url"] if following else ""
         assert (answer.json()["next_cursor"] is None) == (following is None)
-    assert found == [tree["id"] for tree in reversed(made)]
+    assert listed == [tree["id"] for tree in reversed(imported)]
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=100000", "limit=x"])

@@ -7,23 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_trees import NEWICK, get, post
-
-
-def dataset(working: Working, values: list[Any]) -> str:
-    """The id of a labels dataset."""
-    answer = working.client.post("/v1/datasets?role=labels", json=values)
-    assert answer.status_code == 201, answer.text
-    return str(answer.json()["id"])
-
-
-def rows_tree(working: Working) -> dict[str, Any]:
-    """Five rows of classes x, x, x, y, y; none of class z."""
-    logits = [[4.0, 1, 0], [3, 1, 0], [2, 1, 0], [0, 3, 2], [0, 3.5, 2]]
-    body = {"method": "l2h", "inputs": {"logits": logits, "names": ["x", "y", "z"]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
-    assert job["status"] == "succeeded", job
-    return {"id": job["result"]["tree"]}
+from tests.app.tree_kit import NEWICK, dataset, get, post, rows_tree
 
 
 @pytest.fixture
@@ -144,9 +128,11 @@ def test_rows_take_part_in_a_leafs_category(working: Working) -> None:
     # 7 and 8 are as frequent: by number.
     assert body["categories"] == ["7", "8", "9"]
     assert body["category_sizes"] == [2, 2, 1]
-    found = {node["name"]: node["category"] for node in body["nodes"] if node["n_leaves"] == 1}
+    category_of = {
+        node["name"]: node["category"] for node in body["nodes"] if node["n_leaves"] == 1
+    }
     # Class 1 has one of each: the first in order. Class 2 has no rows.
-    assert found == {"x": 1, "y": 0, "z": None}
+    assert category_of == {"x": 1, "y": 0, "z": None}
 
 
 @pytest.mark.parametrize(
@@ -211,13 +197,13 @@ def test_search(working: Working, tree: dict[str, Any]) -> None:
 
 def test_hits_come_in_pages(working: Working, tree: dict[str, Any]) -> None:
     address = f"/v1/trees/{tree['id']}/search?q=o&limit=2"
-    found = []
+    pages = []
     while address:
         answer = working.client.get(address)
-        found.append([hit["name"] for hit in answer.json()["items"]])
+        pages.append([hit["name"] for hit in answer.json()["items"]])
         address = answer.links["next"]["url"] if "next" in answer.links else ""
         assert (answer.json()["next_cursor"] is None) == (not address)
-    assert found == [["oak", "flower"], ["rose"]]
+    assert pages == [["oak", "flower"], ["rose"]]
 
 
 @pytest.mark.parametrize(

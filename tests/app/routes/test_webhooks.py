@@ -33,13 +33,13 @@ def allowing(start: Start) -> Api:
 def submit(api: Api, url: str | None, **headers: str) -> dict[str, Any]:
     answer = api.client.post("/v1/jobs", json=new_job(webhook=url), headers=headers)
     assert answer.status_code == 202, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    job: dict[str, Any] = answer.json()
+    return job
 
 
 def get(api: Api, job_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = api.client.get(f"/v1/jobs/{job_id}").json()
-    return found
+    job: dict[str, Any] = api.client.get(f"/v1/jobs/{job_id}").json()
+    return job
 
 
 def delivered(api: Api, job_id: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_a_job_shows_where_its_webhook_stands(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("", "begins with https"),
         ("example.org", "begins with https"),
@@ -88,12 +88,12 @@ def test_a_job_shows_where_its_webhook_stands(api: Api) -> None:
         ("https://localhost:8443/", "public addresses only"),
     ],
 )
-def test_addresses_that_will_not_do(api: Api, url: object, said: str) -> None:
+def test_addresses_that_will_not_do(api: Api, url: object, message: str) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(webhook=url))
     problem = problem_of(answer, 422, "invalid-request")
     assert problem["errors"][0]["pointer"] == ["webhook"]
-    assert said in problem["errors"][0]["detail"]
-    assert said in problem["detail"]
+    assert message in problem["errors"][0]["detail"]
+    assert message in problem["detail"]
     assert api.sent == []
 
 

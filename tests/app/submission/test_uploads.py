@@ -30,9 +30,9 @@ def sha256(content: bytes) -> str:
 def begun(api: Api, **query: str) -> str:
     answer = api.client.post("/v1/uploads", params=query)
     assert answer.status_code == 201, answer.text
-    found = answer.json()
-    assert answer.headers["location"] == f"/v1/uploads/{found['id']}"
-    assert api.client.get(answer.headers["location"]).json() == found
+    dataset = answer.json()
+    assert answer.headers["location"] == f"/v1/uploads/{dataset['id']}"
+    assert api.client.get(answer.headers["location"]).json() == dataset
     address: str = answer.headers["location"]
     return address
 
@@ -152,9 +152,9 @@ def test_what_is_missing_is_named(api: Api) -> None:
         ([1, 2, 3, 4, 5], "not stated", [6]),
     ):
         body = {"parts": [{"number": number} for number in parts]}
-        found = problem_of(api.client.post(complete, json=body), 409, "conflict")
-        assert word in found["detail"]
-        assert found["parts"] == numbers
+        problem = problem_of(api.client.post(complete, json=body), 409, "conflict")
+        assert word in problem["detail"]
+        assert problem["parts"] == numbers
     body = {"parts": [{"number": n, "sha256": sha256(b"xy"[: n // 6 + 1])} for n in range(1, 7)]}
     assert problem_of(api.client.post(complete, json=body), 409, "conflict")["parts"] == [6]
     wrong = {"sha256": "0" * 64}
@@ -183,8 +183,8 @@ def test_bounds(start: Start) -> None:
     problem_of(put(api, address, 1, bytes(1001)), 413, "too-large")
     for number in (1, 2, 3):
         assert put(api, address, number, b"1\n" * 500).status_code == 204
-    found = problem_of(api.client.post(f"{address}/complete"), 413, "too-large")
-    assert found["limit"] == 2500
+    problem = problem_of(api.client.post(f"{address}/complete"), 413, "too-large")
+    assert problem["limit"] == 2500
     put(api, address, 3, b"1\n" * 250)
     assert api.client.post(f"{address}/complete").json()["bytes"] == 2500
 
@@ -211,12 +211,12 @@ def test_other_tenants(start: Start) -> None:
 def test_many_at_once_make_one_dataset(api: Api) -> None:
     address = filled(api)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: api.client.post(f"{address}/complete"), range(8)))
-    assert {answer.status_code for answer in found} <= {201, 409}
-    made = {answer.json()["id"] for answer in found if answer.status_code == 201}
-    assert len(made) == 1
-    assert [one["id"] for one in api.client.get("/v1/datasets").json()["items"]] == list(made)
-    assert api.client.get(f"/v1/datasets/{made.pop()}/content").content == CONTENT
+        answers = list(pool.map(lambda _: api.client.post(f"{address}/complete"), range(8)))
+    assert {answer.status_code for answer in answers} <= {201, 409}
+    ids = {answer.json()["id"] for answer in answers if answer.status_code == 201}
+    assert len(ids) == 1
+    assert [one["id"] for one in api.client.get("/v1/datasets").json()["items"]] == list(ids)
+    assert api.client.get(f"/v1/datasets/{ids.pop()}/content").content == CONTENT
     assert len(list(api.service.blobs.keys("datasets"))) == 2
 
 
@@ -252,7 +252,7 @@ def test_a_dataset_that_was_deleted_is_not_made_again(api: Api) -> None:
 
 def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     address = filled(api)
-    whole = uploads.keep
+    whole = uploads.store
 
     async def slow(*args: Any) -> Any:
         upload_id = address.rpartition("/")[2]
@@ -262,7 +262,7 @@ def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.Monk
         return await whole(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(uploads, "keep", slow)
+        patched.setattr(uploads, "store", slow)
         problem_of(api.client.post(f"{address}/complete"), 409, "conflict")
     assert not list(api.service.blobs.keys("datasets"))
     put(api, address, len(PIECES), PIECES[-1])
@@ -270,11 +270,11 @@ def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.Monk
 
 
 def test_the_same_key_begins_one_upload(api: Api) -> None:
-    found = {
+    ids = {
         api.client.post("/v1/uploads", headers={"Idempotency-Key": "k"}).json()["id"]
         for _ in range(2)
     }
-    assert len(found) == 1
+    assert len(ids) == 1
 
 
 def test_old_ones_make_room(start: Start) -> None:

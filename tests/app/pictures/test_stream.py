@@ -17,7 +17,7 @@ from app.pictures.panels import spread
 from app.pictures.png import png
 from app.pictures.stream import MOST_SHOWN, svg
 from app.pictures.timeline import shortened, ticks
-from tests.app.pictures.test_pictures import HOSTILE
+from tests.app.pictures.tree_kit import HOSTILE
 
 NS = "{http://www.w3.org/2000/svg}"
 
@@ -50,13 +50,13 @@ def texts(picture: str) -> list[str]:
 
 def lines(picture: str) -> list[tuple[float, float, float, str, str]]:
     """(x, y of the middle, font, anchor, text) of each line."""
-    found = []
+    drawn_lines = []
     for one in ET.fromstring(picture.encode()).iter(f"{NS}text"):
         font = float(one.attrib["font-size"])
         middle = float(one.attrib["y"]) - 0.36 * font
         anchor = one.attrib.get("text-anchor", "start")
-        found.append((float(one.attrib["x"]), middle, font, anchor, one.text or ""))
-    return found
+        drawn_lines.append((float(one.attrib["x"]), middle, font, anchor, one.text or ""))
+    return drawn_lines
 
 
 def box(line: tuple[float, float, float, str, str]) -> tuple[float, float, float, float]:
@@ -92,11 +92,11 @@ def test_whole_pictures_in_which_nothing_overlaps(n_periods: int, n_clusters: in
                 one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
             )
             assert apart, (one, other)
-    said = " ".join(texts(drawn))
-    assert ("Turn from one period to the next" in said) == (n_periods > 1)
-    assert ("12 of 100 clusters in colour" in said) == (n_clusters == 100)
-    assert ("88 others" in said) == (n_clusters == 100)
-    assert ("every 4 periods drawn as one" in said) == (n_periods == 2000)
+    note = " ".join(texts(drawn))
+    assert ("Turn from one period to the next" in note) == (n_periods > 1)
+    assert ("12 of 100 clusters in colour" in note) == (n_clusters == 100)
+    assert ("88 others" in note) == (n_clusters == 100)
+    assert ("every 4 periods drawn as one" in note) == (n_periods == 2000)
 
 
 def heights(drawn: str, fill: str, top: float, bottom: float) -> tuple[float, float]:
@@ -194,11 +194,11 @@ def test_times_are_as_short_as_they_can_be(labels: list[str], short: list[str]) 
 @pytest.mark.parametrize("letters", [1, 10, 27])
 def test_labels_of_an_axis_stand_apart_and_inside(n: int, letters: int) -> None:
     x = np.linspace(50, 700, n).tolist() if n > 1 else [400.0]
-    found = ticks(["8" * letters] * n, x, 10.5, 1000)
-    assert found[0].x == x[0]
+    shown = ticks(["8" * letters] * n, x, 10.5, 1000)
+    assert shown[0].x == x[0]
     ends = [
         (tick.at - width(tick.text, 10.5) / 2, tick.at + width(tick.text, 10.5) / 2)
-        for tick in found
+        for tick in shown
     ]
     assert ends[0][0] >= 0
     assert ends[-1][1] <= 1000
@@ -212,13 +212,13 @@ def test_names_are_moved_as_little_as_can_be() -> None:
     assert spread(np.array([0.0, 0.0]), 10, 0, 100).tolist() == [0, 10]
     rng = np.random.default_rng(0)
     wanted = np.sort(rng.uniform(0, 1000, 40))
-    found = spread(wanted, 12, 0, 1000)
-    assert (np.diff(found) >= 12 - 1e-9).all()
+    places = spread(wanted, 12, 0, 1000)
+    assert (np.diff(places) >= 12 - 1e-9).all()
     # No shift of a run of touching names brings it nearer.
-    cost = ((found - wanted) ** 2).sum()
-    runs = np.split(np.arange(40), np.flatnonzero(np.diff(found) > 12 + 1e-9) + 1)
+    cost = ((places - wanted) ** 2).sum()
+    runs = np.split(np.arange(40), np.flatnonzero(np.diff(places) > 12 + 1e-9) + 1)
     for run in runs:
         for by in (-0.1, 0.1):
-            other = found.copy()
+            other = places.copy()
             other[run] += by
             assert ((other - wanted) ** 2).sum() >= cost - 1e-9

@@ -25,9 +25,9 @@ def test_levels_of_points(working: Working) -> None:
     tree = fit(working)["result"]["tree"]
     answer = working.client.get(f"/v1/trees/{tree}/levels")
     assert answer.status_code == 200
-    found = answer.json()["levels"]
-    assert 4 in [level["k"] for level in found]
-    for level in found:
+    suggested = answer.json()["levels"]
+    assert 4 in [level["k"] for level in suggested]
+    for level in suggested:
         assert dict(map(tuple, level["curve"]))[level["k"]] == level["score"]
         cut = working.client.get(
             f"/v1/trees/{tree}/assignments", params={"height": level["height"]}
@@ -42,8 +42,8 @@ def test_levels_of_an_imported_tree(working: Working) -> None:
         headers={"Content-Type": "text/x-nh"},
     )
     tree = answer.json()["id"]
-    found = working.client.get(f"/v1/trees/{tree}/levels").json()["levels"]
-    assert [(level["k"], level["criterion"]) for level in found] == [(3, "gap")]
+    suggested = working.client.get(f"/v1/trees/{tree}/levels").json()["levels"]
+    assert [(level["k"], level["criterion"]) for level in suggested] == [(3, "gap")]
 
 
 def test_trees_that_are_not_there(working: Working) -> None:
@@ -99,17 +99,17 @@ def test_classes_have_support_by_rows(working: Working) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"support": {"resample": "seeds"}}, "draws nothing"),
         ({"method": "l2h", "inputs": {"logits": [[1.0, 0.0], [0.0, 1.0]]},
           "support": {"resample": "columns"}}, "Columns"),
     ],
 )  # fmt: skip
-def test_support_that_cannot_be(working: Working, changes: dict[str, Any], said: str) -> None:
+def test_support_that_cannot_be(working: Working, changes: dict[str, Any], message: str) -> None:
     job = fit(working, **changes)
     assert job["status"] == "failed"
-    assert said in job["error"]["detail"]
+    assert message in job["error"]["detail"]
 
 
 @pytest.mark.parametrize("support", [{"replicates": 0}, {"resample": "jackknife"}, {"x": 1}, 5])

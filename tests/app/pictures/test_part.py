@@ -11,7 +11,7 @@ from app.pictures.palette import mix, style
 from app.pictures.svg import svg
 from models.tree import categories
 from models.tree.tree import Tree
-from tests.app.pictures.test_pictures import FOUR, SHAPES, by, random_tree, star, texts
+from tests.app.pictures.tree_kit import FOUR, SHAPES, by, random_tree, star, texts
 
 LIGHT = style()
 
@@ -53,8 +53,8 @@ def test_clusters_take_the_colours_from_left_to_right() -> None:
 
 
 def test_a_part_has_the_colours_to_itself() -> None:
-    found = by(FOUR, ["a", "a", "b", None])
-    drawn = strokes(svg(FOUR, root=2, categories=found))
+    labelled = by(FOUR, ["a", "a", "b", None])
+    drawn = strokes(svg(FOUR, root=2, categories=labelled))
     assert drawn[LIGHT.colours[0]] == 1
     assert LIGHT.colours[1] not in drawn
 
@@ -80,28 +80,28 @@ def test_folded_tips_fade_with_mixture() -> None:
 
 def test_what_finds_no_room_is_grey() -> None:
     wide = star(5000)
-    found = by(wide, ["a"] * 5000)
-    drawn = strokes(svg(wide, shape="rectangular", categories=found))
+    labelled = by(wide, ["a"] * 5000)
+    drawn = strokes(svg(wide, shape="rectangular", categories=labelled))
     assert drawn[LIGHT.ink] == 1
 
 
 def test_more_categories_than_colours_share_a_grey() -> None:
     n = 60
     tree = random_tree(n)
-    found = by(tree, [f"kind {i % 24:02}" for i in range(n)])
-    shown = texts(svg(tree, categories=found))
+    labelled = by(tree, [f"kind {i % 24:02}" for i in range(n)])
+    shown = texts(svg(tree, categories=labelled))
     assert "4 others" in shown
     assert "kind 19" in shown
     assert "kind 20" not in shown
-    shown = texts(svg(tree, categories=found, palette="tol-muted"))
+    shown = texts(svg(tree, categories=labelled, palette="tol-muted"))
     assert "15 others" in shown
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_dark_picture_has_no_colour_of_the_light_one(shape: str) -> None:
     tree = random_tree(30)
-    found = by(tree, [f"kind {i % 3}" for i in range(30)])
-    dark = svg(tree, shape=shape, theme="dark", categories=found, title="t")  # type: ignore[arg-type]
+    labelled = by(tree, [f"kind {i % 3}" for i in range(30)])
+    dark = svg(tree, shape=shape, theme="dark", categories=labelled, title="t")  # type: ignore[arg-type]
     for colour in (LIGHT.paper, LIGHT.text, LIGHT.ink, LIGHT.guide, LIGHT.faint):
         assert colour not in dark
     assert f'fill="{style("dark").paper}"' in dark

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.routes.test_predictions import fit, predict
+from tests.app.tree_kit import fit, predict
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(40, 2))
@@ -27,11 +27,13 @@ def tree(working: Working) -> dict[str, Any]:
 
 def test_new_rows_get_values(working: Working, tree: dict[str, Any]) -> None:
     assert (tree["n_points"], tree["n_leaves"]) == (40, 2)
-    asked = {"features": [[1.0, 0.0], [1.0, 0.0]], "tasks": ["south", "north"]}
-    items = predict(working, tree, asked).json()["items"]
+    new_rows = {"features": [[1.0, 0.0], [1.0, 0.0]], "tasks": ["south", "north"]}
+    items = predict(working, tree, new_rows).json()["items"]
     assert [tree["nodes"][item["leaf"]]["name"] for item in items] == ["south", "north"]
     assert [item["value"] for item in items] == pytest.approx([-2.75, 1.25], abs=1e-3)
-    table = list(csv.DictReader(io.StringIO(predict(working, tree, asked, Accept="text/csv").text)))
+    table = list(
+        csv.DictReader(io.StringIO(predict(working, tree, new_rows, Accept="text/csv").text))
+    )
     assert [float(row["value"]) for row in table] == [item["value"] for item in items]
     job = working.client.get(f"/v1/jobs/{tree['job']}").json()
     assert job["result"]["metrics"]["explained_variance"] > 0.99
@@ -47,12 +49,16 @@ def test_a_task_that_is_not_known_is_named(working: Working, tree: dict[str, Any
 
 def test_classes_that_look_like_formulas_stay_text(working: Working) -> None:
     names = ["=low" if target < 0 else "high" for target in TARGETS]
-    made = fit(working, "stl", {**INPUTS, "targets": names}, params={"problem": "classification"})
-    asked = {"features": INPUTS["features"], "tasks": TASKS}
-    items = predict(working, made, asked).json()["items"]
+    classified = fit(
+        working, "stl", {**INPUTS, "targets": names}, params={"problem": "classification"}
+    )
+    new_rows = {"features": INPUTS["features"], "tasks": TASKS}
+    items = predict(working, classified, new_rows).json()["items"]
     assert np.mean([item["value"] == name for item, name in zip(items, names, strict=True)]) > 0.9
     assert all(0.5 <= item["value_probability"] <= 1 for item in items)
-    rows = csv.DictReader(io.StringIO(predict(working, made, asked, Accept="text/csv").text))
+    rows = csv.DictReader(
+        io.StringIO(predict(working, classified, new_rows, Accept="text/csv").text)
+    )
     assert {row["value"] for row in rows} == {"'=low", "high"}
 
 

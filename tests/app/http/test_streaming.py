@@ -6,15 +6,13 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.forms import parts
-from app.forms import tree as forms
-from app.routes import predictions
+from app.http import streaming
+from app.routes import nodes, predictions, views
 from models.method import Predictions
 from tests.app.conftest import Working
 from workers.artifacts import results
@@ -22,14 +20,14 @@ from workers.artifacts import results
 CHAIN = 3000
 
 
-def placement(folder: Path, lengths: list[int]) -> predictions._Placement:
+def placement(folder: Path, lengths: list[int]) -> predictions.Placement:
     """Predictions whose paths have these lengths."""
     start = np.append(0, np.cumsum(lengths)).astype(np.int64)
     node = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0)
     share = 1.0 / (1.0 + node)
     leaf = np.array(lengths, np.int64) - 1
     results.save_predictions(Predictions(leaf, start, node.astype(np.int64), share), folder)
-    placed = predictions._Placement.at(folder / results.PREDICTIONS)
+    placed = predictions.Placement.at(folder / results.PREDICTIONS)
     # Whoever reads on is not disturbed.
     (folder / results.PREDICTIONS).unlink()
     return placed
@@ -43,7 +41,7 @@ def placement(folder: Path, lengths: list[int]) -> predictions._Placement:
 def test_predictions_in_pieces(
     tmp_path: Path, lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predictions, "_AT_ONCE", 1000)
+    monkeypatch.setattr(predictions, "PIECE_NODES", 1000)
     placed = placement(tmp_path, lengths)
     expected = [
         {
@@ -62,7 +60,7 @@ def test_predictions_in_pieces(
     assert [int(row[0]) for row in table[1:]] == list(range(len(lengths)))
     assert [int(row[1]) for row in table[1:]] == [length - 1 for length in lengths]
     assert table[-1][2].split() == [str(node) for node in range(lengths[-1])]
-    if sum(lengths) > 3 * predictions._AT_ONCE:
+    if sum(lengths) > 3 * predictions.PIECE_NODES:
         assert len(written["json"]) > 3
 
 
@@ -70,29 +68,6 @@ def test_no_predictions(tmp_path: Path) -> None:
     assert json.loads(b"".join(predictions.FORMS[0].write(placement(tmp_path, [])))) == {
         "items": []
     }
-
-
-@pytest.mark.parametrize("array", [np.arange(300_000), np.ones((70_000, 4)), np.zeros((0, 4))])
-def test_npy_in_pieces(array: Any) -> None:
-    whole = io.BytesIO()
-    np.save(whole, array)
-    assert b"".join(forms.npy_chunks(array)) == whole.getvalue()
-
-
-def test_npy_of_an_array_in_the_other_order() -> None:
-    array = np.asfortranarray(np.arange(12.0).reshape(3, 4))
-    back = np.load(io.BytesIO(b"".join(forms.npy_chunks(array))))
-    np.testing.assert_array_equal(back, array)
-
-
-def test_arrow_in_pieces() -> None:
-    table = pa.table({"a": np.arange(200_000)}).replace_schema_metadata({"kind": "x"})
-    chunks = list(forms.arrow_chunks(table))
-    assert len(chunks) > 2
-    with pa.ipc.open_file(b"".join(chunks)) as file:
-        back = file.read_all()
-    assert back.equals(table)
-    assert back.schema.metadata == {b"kind": b"x"}
 
 
 def chain(working: Working) -> str:
@@ -108,8 +83,9 @@ def chain(working: Working) -> str:
 
 def test_looking_at_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
     # Small pieces: whatever comes in several is put together again.
-    for name, size in (("AT_ONCE", 1000), ("ITEMS", 7), ("IDS", 100)):
-        monkeypatch.setattr(parts, name, size)
+    monkeypatch.setattr(streaming, "WHOLE_BYTES", 1000)
+    for module, name, size in ((views.parts, "ITEMS", 7), (nodes, "IDS", 100)):
+        monkeypatch.setattr(module, name, size)
     tree = chain(working)
     whole = list(range(CHAIN))
     answer = working.client.get(f"{tree}/nodes/{CHAIN - 1}")

@@ -9,12 +9,33 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Working
-from tests.app.routes.test_predictions import fit, predict
-from tests.models.methods.hyperbolic.documents_kit import N_TOPICS, PER_TOPIC, QUICK, planted
+from tests.app.tree_kit import fit, predict
 
 LINES = {"Content-Type": "application/x-ndjson"}
-PARAMS = {**QUICK, "max_iter": 0, "n_passes": 10}
-TEXTS = planted(0, 60)
+N_TOPICS, PER_TOPIC = 8, 12
+PARAMS = {
+    "min_count": 1,
+    "n_dimensions": 20,
+    "n_internal": 31,
+    "n_init": 2,
+    "max_iter": 0,
+    "n_passes": 10,
+}
+
+
+def planted(n_documents: int) -> list[str]:
+    """Texts of 40 words each, most of them of one topic: word "t3w5" is of topic 3."""
+    rng = np.random.default_rng(0)
+    texts = []
+    for document in range(n_documents):
+        own = rng.random(40) < 0.6
+        topic = np.where(own, document % N_TOPICS, rng.integers(N_TOPICS, size=40))
+        word = rng.integers(PER_TOPIC, size=40)
+        texts.append(" ".join(f"t{t}w{w}" for t, w in zip(topic, word, strict=True)))
+    return texts
+
+
+TEXTS = planted(60)
 
 
 def upload(working: Working, content: str) -> dict[str, Any]:
@@ -62,9 +83,9 @@ def test_uploaded_and_inline_documents_make_one_tree(
 
 
 def test_a_wrong_line_makes_the_dataset_invalid(working: Working) -> None:
-    found = upload(working, '"fine"\n{"body": "no text"}\n')
-    assert found["status"] == "invalid"
-    assert "Line 2 of the file" in found["problem"]["detail"]
+    uploaded = upload(working, '"fine"\n{"body": "no text"}\n')
+    assert uploaded["status"] == "invalid"
+    assert "Line 2 of the file" in uploaded["problem"]["detail"]
 
 
 def test_documents_are_no_features(working: Working, dataset: dict[str, Any]) -> None:
@@ -125,7 +146,7 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
     """By a method that takes names of columns, and by `name_by` for any other."""
     inputs, cosine = {"documents": TEXTS}, [*WORDS, {"step": "l2"}]
     own = fit(working, "vmf", inputs, params={"n_clusters": 6}, preprocess=cosine)
-    told = fit(
+    inferred = fit(
         working,
         "kmeans",
         inputs,
@@ -133,7 +154,7 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
         preprocess=cosine,
         name_by="feature_names",
     )
-    for tree in (own, told):
+    for tree in (own, inferred):
         texts = [text.split() for text in TEXTS]
         answer = working.client.get(f"/v1/trees/{tree['id']}/assignments").json()
         node_of = {one["id"]: one["node"] for one in answer["clusters"]}
@@ -142,9 +163,9 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
             terms = node["name"].split(", ")
             inside = own_node == node["id"]
             for term in terms:
-                found = np.array([term in text for text in texts])
+                present = np.array([term in text for text in texts])
                 # A term is named where it is more frequent than in the other clusters.
-                assert found[inside].mean() > found[~inside].mean(), (node, term)
+                assert present[inside].mean() > present[~inside].mean(), (node, term)
 
 
 def test_columns_that_are_no_words_name_nothing(working: Working) -> None:

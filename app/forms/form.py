@@ -1,0 +1,196 @@
+"""The forms that one thing is served in, how a client chooses among them, and the routes for it.
+
+`mount` makes two routes of one endpoint: the form by suffix (`/v1/trees/tr_1.nwk`) and by `Accept`.
+`respond` writes the chosen form: `ETag` and 304, `Vary`, whole or streamed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import APIRouter, Header, Path, Request, Response
+
+from app.http.etags import matches
+from app.http.problems import Refused
+from app.http.streaming import Turn, streamed
+
+T = TypeVar("T")
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
+Chunks = Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[T]):
+    """One form of a T: suffix of the path, media type, writer."""
+
+    suffix: str
+    media: str
+    write: Callable[[T], Chunks]
+
+
+def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
+    """The form with this suffix. Raises Refused `not-acceptable` (406), which lists all forms."""
+    for form in forms:
+        if form.suffix == suffix:
+            return form
+    raise _none_fits(f"the suffix .{suffix}", forms)
+
+
+def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
+    """The form that an `Accept` header prefers, the first of `forms` where it has no preference.
+
+    Raises Refused `not-acceptable` (406), which lists all forms, where it accepts none of them.
+    """
+    if not accept or not accept.strip():
+        return forms[0]
+    ranges = [_media_range(item) for item in accept.split(",") if item.strip()]
+    best, best_quality = None, 0.0
+    for form in forms:
+        quality = _quality(form.media, ranges)
+        if quality > best_quality:
+            best, best_quality = form, quality
+    if best is None:
+        raise _none_fits(f"Accept: {accept[:200]}", forms)
+    return best
+
+
+def _media_range(item: str) -> tuple[str, float]:
+    media, *parameters = (part.strip().lower() for part in item.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                quality = float(parameter[2:])
+            except ValueError:
+                quality = 0.0
+    return media, quality
+
+
+def _quality(media: str, ranges: Sequence[tuple[str, float]]) -> float:
+    """RFC 9110: the most specific range that fits decides."""
+    kind = media.partition("/")[0]
+    for pattern in (media, f"{kind}/*", "*/*"):
+        qualities = [quality for accepted, quality in ranges if accepted == pattern]
+        if qualities:
+            return max(qualities)
+    return 0.0
+
+
+def _none_fits(what: str, forms: Sequence[Form[T]]) -> Refused:
+    there_are = ", ".join(f".{form.suffix} ({form.media})" for form in forms)
+    return Refused("not-acceptable", f"Nothing fits {what}; there are {there_are}.")
+
+
+def mount(
+    router: APIRouter,
+    path: str,
+    forms: Sequence[Form[T]],
+    *,
+    summary: str,
+    responses: dict[int | str, dict[str, Any]],
+) -> Callable[[Endpoint], Endpoint]:
+    """A decorator that serves an endpoint at `path` by `Accept` and at `path.{suffix}`.
+
+    The endpoint has a parameter `form: Form[T]`, which is filled in; its name is the operation's id
+    (with `_as` for the route by suffix), its docstring the description.
+
+    responses : as documented, of both routes.
+    """
+    suffixes = [form.suffix for form in forms]
+    listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}."
+    media = f"One of {', '.join(f'`{form.media}`' for form in forms)}; the first by default."
+    plain = re.sub(r":\w+}", "}", router.prefix + path)
+    suffix = _keyword("suffix", Annotated[str, Path(description=listed, examples=[suffixes[1]])])
+    accept = _keyword("accept", Annotated[str | None, Header(description=media)], None)
+
+    def mounted(endpoint: Endpoint) -> Endpoint:
+        name = endpoint.__name__
+        router.get(
+            f"{path}.{{suffix}}",
+            operation_id=f"{name}_as",
+            summary=f"{summary}, by suffix",
+            description=f"As `GET {plain}`, in the form that the suffix names.",
+            response_class=Response,
+            responses=responses,
+        )(_choosing(endpoint, suffix, lambda text: by_suffix(text, forms)))
+        router.get(
+            path,
+            operation_id=name,
+            summary=summary,
+            description=inspect.getdoc(endpoint),
+            response_class=Response,
+            responses=responses,
+        )(_choosing(endpoint, accept, lambda text: by_accept(text, forms)))
+        return endpoint
+
+    return mounted
+
+
+def _keyword(
+    name: str, annotation: Any, default: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _choosing(
+    endpoint: Callable[..., Awaitable[Response]],
+    parameter: inspect.Parameter,
+    choose: Callable[[Any], Form[T]],
+) -> Callable[..., Awaitable[Response]]:
+    """The endpoint with `parameter` in the place of `form`, which is chosen by it."""
+
+    async def chosen(**arguments: Any) -> Response:
+        form = choose(arguments.pop(parameter.name))
+        return await endpoint(**arguments, form=form)
+
+    signature = inspect.signature(endpoint, eval_str=True)
+    parameters = [
+        parameter if own.name == "form" else own.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for own in signature.parameters.values()
+    ]
+    # FastAPI reads a route's parameters from here.
+    vars(chosen)["__signature__"] = signature.replace(parameters=parameters)
+    return chosen
+
+
+async def respond(
+    request: Request,
+    form: Form[T],
+    load: Callable[[], tuple[T, Mapping[str, str]]],
+    turn: Turn,
+    *,
+    etag: str | None = None,
+) -> Response:
+    """The form of what `load` gives: 200, or 304 where the client has it.
+
+    load : what to write, and headers that belong to it; blocks, and is called in `turn`. What it
+        raises is still answered as a problem, and so is what the first chunks raise.
+    etag : of this form; None where clients cannot keep it.
+    """
+    headers = {"Vary": "Accept"}
+    if etag is not None:
+        headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}
+        if matches(request.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers=headers)
+
+    def chunks() -> Chunks:
+        content, own = load()
+        headers.update(own)
+        yield from form.write(content)
+
+    if form.media == "image/png":
+        turn = Turn("png", waits=True)
+    response = await streamed(chunks(), turn, form.media)
+    response.headers.update(headers)
+    return response
+
+
+def warning(text: str | None) -> dict[str, str]:
+    """A `Warning` header with this text; none without one."""
+    return {} if text is None else {"Warning": f'199 - "{text}"'}

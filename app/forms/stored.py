@@ -1,0 +1,32 @@
+"""Stored trees as routes read them: the record, the tree, the turn of work on it; 404 for none."""
+
+from __future__ import annotations
+
+from anyio import to_thread
+
+from app.http.dependencies import Service
+from app.http.problems import not_found
+from app.http.streaming import Turn, turn
+from models.tree.tree import Tree
+from workers.artifacts.trees import TreeRecord
+
+
+async def record_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
+    """The facts of a tree. Raises Refused `not-found`."""
+    record = await to_thread.run_sync(service.trees.record, tenant, tree_id)
+    if record is None:
+        raise not_found("tree", tree_id)
+    return record
+
+
+def tree_of(service: Service, tenant: str, tree_id: str) -> Tree:
+    """The tree itself; blocks. Raises Refused `not-found`."""
+    tree = service.trees.load(tenant, tree_id)
+    if tree is None:
+        raise not_found("tree", tree_id)
+    return tree
+
+
+async def look_turn(service: Service, tenant: str, tree_id: str) -> Turn:
+    """The turn of work on a part of this tree. Raises Refused `not-found`."""
+    return turn(await record_of(service, tenant, tree_id), "look")
