@@ -25,7 +25,7 @@ from app.http.security import keys
 from app.settings import Settings
 from workers import processes
 from workers.embedded import EmbeddedServer
-from workers.processes import FolderInUse, FolderLock
+from workers.processes import FolderLock
 
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is started again at once."""
@@ -60,7 +60,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
     data_dir = data_dir.absolute()
     try:
         lock = FolderLock(data_dir)
-    except Taken as taken:
+    except FolderInUse as taken:
         raise CannotStart(
             f"The data directory {data_dir} is in use by another service (process {taken.pid}). "
             "Stop that one first or choose another --data-dir."

@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from models import memory
+from models.arrays import Array, Arrays, Float, Int
 from models.cluster_paths import ClusterPaths
 from models.data import Data, doubled
 from models.errors import UsageError

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from app.http.problems import Refused
+from models.arrays import Array
 from models.cluster_paths import ClusterPaths
 from models.registry import method
 from workers.artifacts import results
-
-Array = npt.NDArray[Any]
 
 MOST_ENTRIES = 20_000
 """Clusters times periods on a page, and in a block."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.forms.cluster_paths import MOST_ENTRIES, Array, Block, ChosenPaths
+from app.forms.cluster_paths import MOST_ENTRIES, Block, ChosenPaths
 from app.forms.form import Chunks, Form
 from app.forms.parts import ITEMS, json_object, shortened, slices
 from app.schemas.paths import PathsQuery

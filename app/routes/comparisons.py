@@ -28,7 +28,7 @@ from app.submission.jobs import (
     submitted,
 )
 from app.submission.steps import check_size, check_steps, find_method, queue_of
-from workers.child.comparison import MEASURED_ON, Asked, Contender
+from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
 from workers.model import Record, sibling
 
@@ -210,7 +210,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
         role = min(unused)
         detail = f"None of the methods takes an input {role!r}."
         raise refused_at("wrong-input", detail, "inputs", role)
-    plan = Asked(
+    plan = ComparisonOptions(
         runs=tuple(runs),
         seeds=body.seeds,
         metrics=tuple(body.metrics) if body.metrics else None,

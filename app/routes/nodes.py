@@ -26,7 +26,6 @@ from models.tree.categories import Categories
 from models.tree.labels import mix
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
-from models.tree.walk import Rows
 from workers.formats.table_writers import Column, Piece, csv_chunks, json_list, json_rows
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -156,7 +155,7 @@ class Members:
     @cached_property
     def page(self) -> tuple[Piece, str | None]:
         """The points of one page, and the cursor of the next: its first row."""
-        pieces: list[Rows] = [np.empty(0, dtype=np.int64)]
+        pieces: list[Int] = [np.empty(0, dtype=np.int64)]
         for rows in self._rows():
             pieces.append(rows[: self.limit + 1])
             if sum(map(len, pieces)) > self.limit:
@@ -165,12 +164,12 @@ class Members:
         following = str(rows[self.limit]) if rows.size > self.limit else None
         return self._piece(rows[: self.limit]), following
 
-    def _rows(self) -> Iterator[Rows]:
+    def _rows(self) -> Iterator[Int]:
         under = spans(self.tree)
         for start in range(self.first, self.tree.n_points, _ROWS):
             yield under.rows(self.tree, self.node, start, start + _ROWS)
 
-    def _piece(self, rows: Rows) -> Piece:
+    def _piece(self, rows: Int) -> Piece:
         leaf = self.tree.leaf_of_point[rows]
         columns: list[Column] = [rows, leaf, self.tree.name[leaf]]
         if self.categories is not None:
@@ -178,7 +177,7 @@ class Members:
         return columns
 
     def _labels(
-        self, categories: Categories, rows: Rows, leaf: npt.NDArray[Any]
+        self, categories: Categories, rows: Int, leaf: npt.NDArray[Any]
     ) -> list[str | None]:
         import pyarrow as pa
 

@@ -13,9 +13,9 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import Turn, streamed
 from app.schemas.looks import TangleBody
+from models.arrays import Int
 from models.tree.tangle import Rotate, links, matched, tangle
 from models.tree.tree import Tree
-from models.tree.walk import Rows
 from models.tree.window import fold, scene
 from workers.formats.table_writers import json_list
 
@@ -90,7 +90,7 @@ async def tangle_trees(
     return await streamed(turned(), Turn("look", any(turn.waits for turn in turns)))
 
 
-def _laid_out(tree: Tree, max_nodes: int, place: Rows) -> Iterator[bytes]:
+def _laid_out(tree: Tree, max_nodes: int, place: Int) -> Iterator[bytes]:
     """The nodes of one side, their leaves in the order of `place`."""
     nodes = scene(tree, 0, max_nodes, scale="auto", place=place).nodes
     return json_list(slices(nodes, ITEMS))

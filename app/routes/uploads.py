@@ -123,7 +123,7 @@ async def get_upload(
     """The parts that need not be sent again after an interruption; once complete, the dataset."""
     upload = await _find(service, tenant, upload_id)
     parts = await to_thread.run_sync(service.parts.list, upload)
-    dataset = await to_thread.run_sync(service.parts.made, upload)
+    dataset = await to_thread.run_sync(service.parts.completed, upload)
     return answer(request, UploadBody.of(upload, parts, dataset))
 
 
@@ -297,7 +297,7 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
             service, new, _from_thread(service.parts.read(upload, parts)), size
         )
     except Missing:
-        first = await to_thread.run_sync(service.parts.made, upload)
+        first = await to_thread.run_sync(service.parts.completed, upload)
         if first is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
@@ -315,7 +315,7 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
 
 def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
     """The dataset of an earlier request. Raises Refused `not-found` where it was deleted since."""
-    dataset = service.parts.made(upload)
+    dataset = service.parts.completed(upload)
     if dataset is None or service.datasets.get(dataset.tenant, dataset.id) is not None:
         return dataset
     if service.blobs.size(service.datasets.content_key(dataset.tenant, dataset.id)) is not None:

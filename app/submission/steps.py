@@ -21,11 +21,13 @@ from models.preprocess.pipeline import (
     parsed,
     reads_documents,
 )
-from workers.model import Step
+from workers.model import MethodStep
 from workers.webhooks.addresses import Guard, NotAllowed, parse
 
 
-def step_of(method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()) -> Step:
+def step_of(
+    method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()
+) -> MethodStep:
     """A method that exists, with params that it takes and defaults filled in.
 
     at : where the step stands in the body, for pointers. Raises Refused `unknown-method`,
@@ -43,7 +45,7 @@ def step_of(method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...]
             f"{detail} Method {method_id!r} takes the parameters: {accepted}.",
             errors=errors,
         ) from None
-    return Step(method=method_id, params=valid.model_dump(mode="json"))
+    return MethodStep(method=method_id, params=valid.model_dump(mode="json"))
 
 
 def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
@@ -54,7 +56,7 @@ def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
         raise refused_at(error.code, error.detail, *at, "method") from None
 
 
-def check_steps(body: NewJob) -> tuple[Step, Step | None]:
+def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
     """The job's one or two steps; its inputs are what they take. Raises Refused."""
     step = step_of(body.method, body.params)
     method = find_method(body.method)
@@ -93,7 +95,7 @@ def check_steps(body: NewJob) -> tuple[Step, Step | None]:
     return step, then
 
 
-def _second_step(then: str | StepBody, first: Method[Any]) -> Step:
+def _second_step(then: str | StepBody, first: Method[Any]) -> MethodStep:
     """The step that runs on the logits of the first one."""
     body = then if isinstance(then, StepBody) else StepBody(method=then)
     step = step_of(body.method, body.params, ("then",))
@@ -144,7 +146,7 @@ def _refused_role(role: str, detail: str) -> Refused:
     return refused_at("wrong-input", detail, "inputs", role)
 
 
-def queue_of(*steps: Step) -> Literal["cpu", "gpu"]:
+def queue_of(*steps: MethodStep) -> Literal["cpu", "gpu"]:
     """The queue of a job of these steps: that of GPUs if one of them wants a GPU."""
     queues = {find_method(step.method).queue_for(step.params) for step in steps}
     return "gpu" if "gpu" in queues else "cpu"

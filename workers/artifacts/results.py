@@ -49,10 +49,178 @@ PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
 NODES = "nodes.arrow"
 
+_FACTS = "umbel"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One fitted method of a result; a job with `then` has two."""
+
+    method: str
+    params: Mapping[str, Any]
+    model: Model
+
+
+@dataclass(frozen=True, slots=True)
+class FittedModel:
+    """All that a prediction needs.
+
+    stages : in order. inputs : the roles that they expect. prepared : how features are prepared,
+        a pipeline for each matrix of them; empty where they are taken as they are.
+    """
+
+    stages: list[Stage]
+    inputs: list[str]
+    prepared: tuple[Pipeline, ...] = ()
+
+
+def save_tree(tree: Tree, folder: Path) -> None:
+    """Write the tree's two files into `folder`."""
+    from models.tree.columns import to_table
+
+    # One batch: whole columns are mapped back.
+    save_arrow(to_table(tree), folder / TREE, batch_rows=None)
+    with (folder / LEAF_OF_POINT).open("wb") as file:
+        # Given the file itself, numpy loses the reason why it cannot be written.
+        np.save(SimpleNamespace(write=file.write), tree.leaf_of_point)
+
+
+def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
+    """Read a tree back; columns are memory-mapped where Arrow allows it. O(n_nodes)."""
+    import pyarrow as pa
+
+    from models.tree.columns import from_table
+
+    with pa.memory_map(str(tree_path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    return from_table(table, np.load(leaf_path, mmap_mode="r", allow_pickle=False))
+
+
+def save_model(model: FittedModel, folder: Path) -> None:
+    """Write the model: arrays as safetensors, facts as JSON in its metadata."""
+    described = [
+        {"method": stage.method, "params": dict(stage.params), "facts": dict(stage.model.facts)}
+        for stage in model.stages
+    ]
+    arrays = {
+        f"{number}.{name}": array
+        for number, stage in enumerate(model.stages)
+        for name, array in stage.model.arrays.items()
+    }
+    preprocess = []
+    for number, pipeline in enumerate(model.prepared):
+        steps = [step.model_dump(mode="json") for step in pipeline.steps]
+        preprocess.append({"steps": steps, "n_features": pipeline.n_features})
+        for name, array in pipeline.arrays().items():
+            arrays[f"preprocess.{number}.{name}"] = array
+    facts = json.dumps({"stages": described, "inputs": model.inputs, "preprocess": preprocess})
+    _save(arrays, folder / MODEL, {_FACTS: facts})
+
+
+def load_model(path: Path) -> FittedModel:
+    """The model that `save_model` wrote."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as source:
+        described = json.loads(source.metadata()[_FACTS])
+        arrays = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118
+    stages = []
+    for number, stage in enumerate(described["stages"]):
+        fitted = Model(_under(f"{number}.", arrays), stage["facts"])
+        stages.append(Stage(stage["method"], stage["params"], fitted))
+    return FittedModel(stages, described["inputs"], _prepared(described, arrays))
+
+
+def map_first_stage(path: Path) -> Stage:
+    """The first step of a model. Its arrays are mapped, so a slice of one reads only itself."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    stage = json.loads(header.pop("__metadata__")[_FACTS])["stages"][0]
+    arrays = {
+        name: _mapped(path, 8 + length, entry)
+        for name, entry in header.items()
+        if name.startswith("0.")
+    }
+    return Stage(stage["method"], stage["params"], Model(_under("0.", arrays), stage["facts"]))
+
+
+_DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"} | {
+    f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
+}
+
+
+def _mapped(path: Path, start: int, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """An array of a safetensors file whose data begin at `start`."""
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+    if 0 in shape:
+        # Nothing cannot be mapped.
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", start + entry["data_offsets"][0], shape)
+
+
+def load_prepared(path: Path) -> tuple[Pipeline, ...]:
+    """The pipelines that prepare a model's features; none of its other arrays is read."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as source:
+        described = json.loads(source.metadata()[_FACTS])
+        names = [name for name in source.keys() if name.startswith("preprocess.")]  # noqa: SIM118
+        return _prepared(described, {name: source.get_tensor(name) for name in names})
+
+
+def _prepared(described: Mapping[str, Any], arrays: Arrays) -> tuple[Pipeline, ...]:
+    return tuple(
+        Pipeline.of(
+            pipeline["steps"], _under(f"preprocess.{number}.", arrays), pipeline["n_features"]
+        )
+        for number, pipeline in enumerate(described.get("preprocess", ()))
+    )
+
+
+def model_header(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The facts of a model's file, and dtype and shape of each array; no array is read."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as source:
+        facts = json.loads(source.metadata()[_FACTS])
+        arrays = {}
+        for name in sorted(source.keys()):
+            part = source.get_slice(name)
+            arrays[name] = {"dtype": part.get_dtype(), "shape": list(part.get_shape())}
+    return facts, arrays
+
+
+def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """The arrays whose names begin with `prefix`, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def save_predictions(predictions: Predictions, folder: Path) -> None:
+    """Write predictions: leaf, path, probabilities and the method's own columns."""
+    import pyarrow as pa
+
+    start = pa.array(predictions.start, pa.int64())
+    table = pa.table(
+        {
+            "leaf": pa.array(predictions.leaf, pa.int64()),
+            "path": pa.LargeListArray.from_arrays(start, pa.array(predictions.node, pa.int64())),
+            "probabilities": pa.LargeListArray.from_arrays(
+                start, pa.array(predictions.probability, pa.float64())
+            ),
+            **{name: pa.array(column) for name, column in predictions.columns.items()},
+        }
+    )
+    save_arrow(table, folder / PREDICTIONS)
+
 
 def save_nodes(report: NodeReport, folder: Path) -> None:
-    """Write the table of a report as an Arrow file."""
-    save_arrow(to_table(report), folder / NODES)
+    """Write an evaluation's report on every node."""
+    save_arrow(node_table(report), folder / NODES)
 
 
 def node_table(report: NodeReport) -> pa.Table:
@@ -98,185 +266,10 @@ def _exemplars(report: NodeReport) -> pa.Array:
 
     if report.exemplars is None:
         return pa.nulls(report.size.shape[0], pa.large_list(pa.int64()))
-    there = report.exemplars >= 0
-    start = np.zeros(there.shape[0] + 1, dtype=np.int64)
-    np.cumsum(there.sum(axis=1), out=start[1:])
-    return pa.LargeListArray.from_arrays(pa.array(start), pa.array(report.exemplars[there]))
-
-
-TREE = "tree.arrow"
-LEAF_OF_POINT = "leaf_of_point.npy"
-MODEL = "model.safetensors"
-PREDICTIONS = "predictions.arrow"
-STATE = "state.safetensors"
-PIECE = "piece.safetensors"
-POINTS = "points.safetensors"
-
-_FACTS = "umbel"
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One fitted method of a result; a job with `then` has two."""
-
-    method: str
-    params: Mapping[str, Any]
-    model: Model
-
-
-def save_tree(tree: Tree, folder: Path) -> None:
-    """Write the tree's two files into `folder`."""
-    from models.tree.columns import to_table
-
-    # One batch: whole columns are mapped back.
-    save_arrow(to_table(tree), folder / TREE, batch_rows=None)
-    with (folder / LEAF_OF_POINT).open("wb") as file:
-        # Given the file itself, numpy loses the reason why it cannot be written.
-        np.save(SimpleNamespace(write=file.write), tree.leaf_of_point)
-
-
-def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
-    """Read a tree back; columns are memory-mapped where Arrow allows it. O(n_nodes)."""
-    import pyarrow as pa
-
-    from models.tree.columns import from_table
-
-    with pa.memory_map(str(tree_path)) as source:
-        table = pa.ipc.open_file(source).read_all()
-    return from_table(table, np.load(leaf_path, mmap_mode="r", allow_pickle=False))
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """All that predicts.
-
-    stages : in order. inputs : the roles that they expect. prepared : how features are prepared,
-        a pipeline for each matrix of them; none where they are not.
-    """
-
-    stages: list[Stage]
-    inputs: list[str]
-    prepared: tuple[Pipeline, ...] = ()
-
-
-def save_model(kept: Kept, folder: Path) -> None:
-    """Write what predicts: arrays as safetensors, facts as JSON in its metadata."""
-    described = [
-        {"method": stage.method, "params": dict(stage.params), "facts": dict(stage.model.facts)}
-        for stage in kept.stages
-    ]
-    arrays = {
-        f"{number}.{name}": array
-        for number, stage in enumerate(kept.stages)
-        for name, array in stage.model.arrays.items()
-    }
-    preprocess = []
-    for number, pipeline in enumerate(kept.prepared):
-        steps = [step.model_dump(mode="json") for step in pipeline.steps]
-        preprocess.append({"steps": steps, "n_features": pipeline.n_features})
-        for name, array in pipeline.arrays().items():
-            arrays[f"preprocess.{number}.{name}"] = array
-    facts = json.dumps({"stages": described, "inputs": kept.inputs, "preprocess": preprocess})
-    _save(arrays, folder / MODEL, {_FACTS: facts})
-
-
-def load_model(path: Path) -> Kept:
-    """What `save_model` wrote."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as source:
-        described = json.loads(source.metadata()[_FACTS])
-        arrays = {name: source.get_tensor(name) for name in source.keys()}  # noqa: SIM118
-    stages = []
-    for number, stage in enumerate(described["stages"]):
-        own = _under(f"{number}.", arrays)
-        stages.append(Stage(stage["method"], stage["params"], Model(own, stage["facts"])))
-    return Kept(stages, described["inputs"], _prepared(described, arrays))
-
-
-def map_first_stage(path: Path) -> Stage:
-    """The first step of a model. Its arrays are mapped, so a slice of one reads only itself."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-    stage = json.loads(header.pop("__metadata__")[_FACTS])["stages"][0]
-    arrays = {
-        name: _mapped(path, 8 + length, entry)
-        for name, entry in header.items()
-        if name.startswith("0.")
-    }
-    return Stage(stage["method"], stage["params"], Model(_under("0.", arrays), stage["facts"]))
-
-
-_DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"} | {
-    f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
-}
-
-
-def _mapped(path: Path, start: int, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """An array of a safetensors file whose data begin at `start`."""
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
-    if 0 in shape:
-        # Nothing cannot be mapped.
-        return np.empty(shape, dtype)
-    return np.memmap(path, dtype, "r", start + entry["data_offsets"][0], shape)
-
-
-def load_prepared(path: Path) -> tuple[Pipeline, ...]:
-    """How the features were prepared for a model's fit; none of its other arrays is read."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as source:
-        described = json.loads(source.metadata()[_FACTS])
-        names = [name for name in source.keys() if name.startswith("preprocess.")]  # noqa: SIM118
-        return _prepared(described, {name: source.get_tensor(name) for name in names})
-
-
-def _prepared(described: Mapping[str, Any], arrays: Arrays) -> tuple[Pipeline, ...]:
-    return tuple(
-        Pipeline.of(one["steps"], _under(f"preprocess.{number}.", arrays), one["n_features"])
-        for number, one in enumerate(described.get("preprocess", ()))
-    )
-
-
-def model_header(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The facts of a model's file, and dtype and shape of each array; no array is read."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as source:
-        facts = json.loads(source.metadata()[_FACTS])
-        arrays = {}
-        for name in sorted(source.keys()):
-            part = source.get_slice(name)
-            arrays[name] = {"dtype": part.get_dtype(), "shape": list(part.get_shape())}
-    return facts, arrays
-
-
-def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-
-
-def save_predictions(predictions: Predictions, folder: Path) -> None:
-    """Write predictions as an Arrow file with columns leaf, path, probabilities and their own."""
-    import pyarrow as pa
-
-    start = pa.array(predictions.start, pa.int64())
-    table = pa.table(
-        {
-            "leaf": pa.array(predictions.leaf, pa.int64()),
-            "path": pa.LargeListArray.from_arrays(start, pa.array(predictions.node, pa.int64())),
-            "probabilities": pa.LargeListArray.from_arrays(
-                start, pa.array(predictions.probability, pa.float64())
-            ),
-            **{name: pa.array(column) for name, column in predictions.columns.items()},
-        }
-    )
-    save_arrow(table, folder / PREDICTIONS)
+    present = report.exemplars >= 0
+    start = np.zeros(present.shape[0] + 1, dtype=np.int64)
+    np.cumsum(present.sum(axis=1), out=start[1:])
+    return pa.LargeListArray.from_arrays(pa.array(start), pa.array(report.exemplars[present]))
 
 
 def save_state(state: Arrays, folder: Path) -> None:

@@ -76,11 +76,7 @@ def json_rows(names: Sequence[str], pieces: Iterable[Piece]) -> Iterator[bytes]:
 
     NaN and infinity are null in an array; in a list they raise ValueError.
     """
-    columns = ([_json_values(column) for column in piece] for piece in pieces)
-    return json_list(
-        [dict(zip(names, row, strict=True)) for row in zip(*piece, strict=True)]
-        for piece in columns
-    )
+    return json_list(_objects(names, piece) for piece in pieces)
 
 
 def json_columns(columns: Mapping[str, Column], *, piece_rows: int = PIECE_ROWS) -> Iterator[bytes]:
@@ -167,6 +163,11 @@ def _csv_cell(value: Any) -> Any:
     if isinstance(value, list):
         return guarded(" ".join(map(str, value)))
     return value
+
+
+def _objects(names: Sequence[str], piece: Piece) -> list[dict[str, Any]]:
+    columns = [_json_values(column) for _, column in zip(names, piece, strict=True)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _values(column: Column) -> Sequence[Any]:

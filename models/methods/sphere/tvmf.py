@@ -34,10 +34,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.checks import Float, Int, require_distinct, require_width
+from models import memory
+from models.arrays import Arrays, Float, Int, Mask, Matrix
+from models.checks import require_distinct, require_width
 from models.cluster_paths import ClusterPaths, TopFeatures
-from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count, share
-from models.clusters.counts import Mask, check_held_out, held_out, term_names
+from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
+from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
