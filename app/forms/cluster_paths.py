@@ -17,7 +17,7 @@ import numpy as np
 
 from app.http.problems import Refused
 from models.arrays import Array
-from models.methods.sphere.mixture import result
+from models.methods.sphere.mixture import distinctive_features as result
 from models.methods.sphere.time.periods import Periods
 from models.tree.tree import Tree
 from workers.artifacts import results
@@ -108,7 +108,7 @@ class ClusterPaths:
         if not self.has_names:
             return []
         with self._arrays() as source:
-            return result.names_told({result.NAMES: source.get_tensor(_STAGE + result.NAMES)})
+            return result.feature_names({result.NAMES: source.get_tensor(_STAGE + result.NAMES)})
 
     @cached_property
     def kappa(self) -> dict[str, list[float]]:

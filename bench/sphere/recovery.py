@@ -6,8 +6,8 @@ from bench import Size
 from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
-from bench.sphere.sets import Known, Labels
-from models.arrays import Matrix
+from bench.sphere.sets import Known
+from models.arrays import Int, Matrix
 from models.method import Fitted
 
 N_CLUSTERS = 20
@@ -65,7 +65,7 @@ def _recovered(
     )
 
 
-def _agreement(labels: Labels, found: Fitted) -> tuple[float, float]:
+def _agreement(labels: Int, found: Fitted) -> tuple[float, float]:
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     own = found.tree.leaf_of_point
