@@ -61,49 +61,54 @@ class SplitMerge:
     counted: Float
     scores: MoveScores
 
-    def move(self, at: Partition, rng: np.random.Generator) -> None:
+    def move(self, partition: Partition, rng: np.random.Generator) -> None:
         """Tries `MOVES` splits or merges."""
         fitted = np.flatnonzero(self.counted > 0)
-        if len(fitted) < 2 or len(at.size) < 2:
+        if len(fitted) < 2 or len(partition.size) < 2:
             return
         for _ in range(MOVES):
             i, j = (int(row) for row in fitted[rng.choice(len(fitted), 2, replace=False)])
-            if at.cluster[i] == at.cluster[j]:
-                self._split(at, i, j, rng)
+            if partition.cluster[i] == partition.cluster[j]:
+                self._split(partition, i, j, rng)
             else:
-                self._merge(at, i, j, rng)
+                self._merge(partition, i, j, rng)
 
-    def merge_likelier(self, at: Partition) -> None:
+    def merge_likelier(self, partition: Partition) -> None:
         """Makes all merges by which clusters become likelier, their own concentrations integrated
-        out by Laplace's method: no step of a Markov chain, but a way out of too many clusters."""
+        out by Laplace's method.
+
+        That is no step of a Markov chain; it leads away from too many clusters.
+        """
         while True:
-            occupied = np.flatnonzero(at.size > 0)
+            occupied = np.flatnonzero(partition.size > 0)
             if len(occupied) < 2:
                 return
-            first, second, gain = self._gains(at, occupied)
-            free = np.ones(len(at.size), dtype=bool)
+            first, second, gain = self._gains(partition, occupied)
+            free = np.ones(len(partition.size), dtype=bool)
             for pair in np.argsort(-gain, kind="stable"):
-                one, other = int(first[pair]), int(second[pair])
+                into, gone = int(first[pair]), int(second[pair])
                 if gain[pair] <= 0.0:
                     break
-                if free[one] and free[other]:
-                    free[[one, other]] = False
-                    self._join(at, one, other, float(at.log_kappa[one]))
+                if free[into] and free[gone]:
+                    free[[into, gone]] = False
+                    self._join(partition, into, gone, float(partition.log_kappa[into]))
                     if self.scores.spread == "own":
-                        at.log_kappa[one] = self.scores.peaks(at.size[[one]], at.total[[one]])[0][0]
+                        partition.log_kappa[into] = self.scores.peaks(
+                            partition.size[[into]], partition.total[[into]]
+                        )[0][0]
             if free.all():
                 return
 
-    def _split(self, at: Partition, i: int, j: int, rng: np.random.Generator) -> None:
-        whole, empty = int(at.cluster[i]), np.flatnonzero(at.size == 0)
+    def _split(self, partition: Partition, i: int, j: int, rng: np.random.Generator) -> None:
+        whole, empty = int(partition.cluster[i]), np.flatnonzero(partition.size == 0)
         if not empty.size:
             return
         new = int(rng.choice(empty))
-        rows = np.flatnonzero((at.cluster == whole) & (self.counted > 0))
+        rows = np.flatnonzero((partition.cluster == whole) & (self.counted > 0))
         block = self.points.take(rows)
-        own, log_q = self._divided(block, rows, i, j, at.log_kappa[whole], None, rng)
+        own, log_q = self._divided(block, rows, i, j, partition.log_kappa[whole], None, rng)
         size, total = _sums(block, own)
-        log_kappa = np.repeat(at.log_kappa[whole], 2)
+        log_kappa = np.repeat(partition.log_kappa[whole], 2)
         log_h = 0.0
         if self.scores.spread == "own":
             centre, width = self.scores.peaks(size, total)
@@ -111,52 +116,56 @@ class SplitMerge:
             if log_kappa.max() > self.scores.most:
                 return
             log_h = float(log_normal(log_kappa, centre, width).sum())
-            log_h -= self._log_back(at, [whole])
-        one = (at.size[whole], at.total[whole], at.log_kappa[whole])
-        change = self.scores.change(*one, size, total, log_kappa)
+            log_h -= self._log_back(partition, [whole])
+        joined = (partition.size[whole], partition.total[whole], partition.log_kappa[whole])
+        change = self.scores.change(*joined, size, total, log_kappa)
         if math.log(max(rng.random(), 1e-300)) > change - log_q - log_h:
             return
         both = [whole, new]
-        at.cluster[rows[own == 1]] = new
-        at.size[both], at.total[both], at.log_kappa[both] = size, total, log_kappa
+        partition.cluster[rows[own == 1]] = new
+        partition.size[both], partition.total[both], partition.log_kappa[both] = (
+            size,
+            total,
+            log_kappa,
+        )
 
-    def _merge(self, at: Partition, i: int, j: int, rng: np.random.Generator) -> None:
-        one, other = int(at.cluster[i]), int(at.cluster[j])
-        both = [one, other]
-        size, total = at.size[both], at.total[both]
-        log_kappa, log_h = float(at.log_kappa[one]), 0.0
+    def _merge(self, partition: Partition, i: int, j: int, rng: np.random.Generator) -> None:
+        first, second = int(partition.cluster[i]), int(partition.cluster[j])
+        both = [first, second]
+        size, total = partition.size[both], partition.total[both]
+        log_kappa, log_h = float(partition.log_kappa[first]), 0.0
         if self.scores.spread == "own":
             centre, width = self.scores.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])
-            drawn = centre + width * rng.standard_normal(1)
-            if drawn[0] > self.scores.most:
+            proposed = centre + width * rng.standard_normal(1)
+            if proposed[0] > self.scores.most:
                 return
-            log_kappa = float(drawn[0])
-            log_h = self._log_back(at, both)
-            log_h -= float(log_normal(drawn, centre, width)[0])
+            log_kappa = float(proposed[0])
+            log_h = self._log_back(partition, both)
+            log_h -= float(log_normal(proposed, centre, width)[0])
         whole = (size.sum(), total.sum(axis=0), log_kappa)
-        change = self.scores.change(*whole, size, total, at.log_kappa[both])
+        change = self.scores.change(*whole, size, total, partition.log_kappa[both])
         wanted = math.log(max(rng.random(), 1e-300))
         if wanted > log_h - change:
             return
-        in_either = (at.cluster == one) | (at.cluster == other)
+        in_either = (partition.cluster == first) | (partition.cluster == second)
         rows = np.flatnonzero(in_either & (self.counted > 0))
-        own = (at.cluster[rows] == other).astype(np.int64)
+        own = (partition.cluster[rows] == second).astype(np.int64)
         _, log_q = self._divided(self.points.take(rows), rows, i, j, log_kappa, own, rng)
         if wanted <= log_h - change + log_q:
-            self._join(at, one, other, log_kappa)
+            self._join(partition, first, second, log_kappa)
             if self.scores.spread == "own":
-                at.log_kappa[other] = self.scores.drawn(1, rng)[0]
+                partition.log_kappa[second] = self.scores.drawn(1, rng)[0]
 
-    def _join(self, at: Partition, one: int, other: int, log_kappa: float) -> None:
-        at.cluster[(at.cluster == other) & (self.counted > 0)] = one
-        at.size[one] += at.size[other]
-        at.total[one] += at.total[other]
-        at.size[other], at.total[other] = 0.0, 0.0
-        at.log_kappa[one] = log_kappa
+    def _join(self, partition: Partition, into: int, gone: int, log_kappa: float) -> None:
+        partition.cluster[(partition.cluster == gone) & (self.counted > 0)] = into
+        partition.size[into] += partition.size[gone]
+        partition.total[into] += partition.total[gone]
+        partition.size[gone], partition.total[gone] = 0.0, 0.0
+        partition.log_kappa[into] = log_kappa
 
-    def _log_back(self, at: Partition, clusters: list[int]) -> float:
+    def _log_back(self, partition: Partition, clusters: list[int]) -> float:
         return self.scores.log_proposal(
-            at.log_kappa[clusters], at.size[clusters], at.total[clusters]
+            partition.log_kappa[clusters], partition.size[clusters], partition.total[clusters]
         )
 
     def _divided(
@@ -222,9 +231,9 @@ class SplitMerge:
             return float(loops.sweep_sparse(*arrays, at, own, *state))
         return float(loops.sweep(block, at, own, *state))
 
-    def _gains(self, at: Partition, occupied: Int) -> tuple[Int, Int, Float]:
+    def _gains(self, partition: Partition, occupied: Int) -> tuple[Int, Int, Float]:
         """(P,) each: pairs of clusters most alike, and the log of how much likelier one is."""
-        size, total = at.size[occupied], at.total[occupied]
+        size, total = partition.size[occupied], partition.total[occupied]
         product = total @ total.T
         length = np.diag(product)
         root = np.sqrt(np.maximum(length, 1e-300))
@@ -234,12 +243,12 @@ class SplitMerge:
         pairs = np.stack([np.repeat(np.arange(len(occupied)), near.shape[1]), near.ravel()])
         first, second = np.unique(np.sort(pairs, axis=0), axis=1)
         along = total @ self.scores.priors.mu0
-        alone = self.scores.evidence_by(size, length, along, at.log_kappa[occupied])
+        alone = self.scores.evidence_by(size, length, along, partition.log_kappa[occupied])
         both = self.scores.evidence_by(
             size[first] + size[second],
             np.maximum(0.0, length[first] + length[second] + 2.0 * product[first, second]),
             along[first] + along[second],
-            at.log_kappa[occupied[first]],
+            partition.log_kappa[occupied[first]],
         )
         prior = gammaln(size[first] + size[second]) - gammaln(size[first]) - gammaln(size[second])
         gain = both - alone[first] - alone[second] + prior - math.log(self.scores.priors.alpha)
