@@ -91,7 +91,7 @@ def believed(how: How, world: World, rows: Float, seed: int, n_init: int) -> Bel
         form: Form = "grid" if how == "variational-sampling" else "bound"
         counted = np.ones(len(rows))
         way = Variational(passes, counted, form, world.priors, False, 1e9, 200, 1e-4)
-        q = Restarts(passes, counted, n_init, seed).best(way, world.n_clusters, silent).posterior
+        q = Restarts(passes, counted, n_init, seed).best(way, world.n_clusters, silent).estimate
         joint = log_joint(passes.points, q.weights, q.offsets)
     rho, kappas, rng = q.arrays()["rho"], q.kappas, np.random.default_rng([seed, 1])
     whole = rho.sum()

@@ -28,7 +28,7 @@ from bench.calibration.worlds import Float, Int, Plan, State, World
 from models.data import Data
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.chain import Chain
-from models.methods.sphere.gibbs.dirichlet_process import Process, ProcessChain
+from models.methods.sphere.gibbs.dirichlet_process import DirichletProcess, ProcessChain
 from models.methods.sphere.gibbs.gibbs import Gibbs
 from models.methods.sphere.mixture.loops.constants import log_c
 from models.methods.sphere.mixture.passes import Passes
@@ -51,7 +51,7 @@ def sampler(passes: Passes, counted: Float, world: World, plan: Plan) -> Gibbs:
     """The sampler as it is, with the priors known."""
     n_samples = plan.n_draws * plan.thin
     given = (passes, counted, world.priors, False, 1e9, plan.burn_in, n_samples, world.spread)
-    return Process(*given, most=world.n_clusters) if world.process else Gibbs(*given)
+    return DirichletProcess(*given, most=world.n_clusters) if world.process else Gibbs(*given)
 
 
 def blind(rows: Float, state: State, priors: Priors) -> dict[str, float]:

@@ -20,10 +20,10 @@ from models.data import Data
 from models.methods.sphere import bvmf, vmf
 
 MODELS = {
-    "B-vMFmix": bvmf.verdicts,
-    "B-vMFmix, one kappa": bvmf.verdicts,
-    "vMFmix": vmf.verdicts,
-    "vMFmix, own kappa": vmf.verdicts,
+    "B-vMFmix": bvmf.in_sample,
+    "B-vMFmix, one kappa": bvmf.in_sample,
+    "vMFmix": vmf.in_sample,
+    "vMFmix, own kappa": vmf.in_sample,
 }
 
 

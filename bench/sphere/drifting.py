@@ -25,7 +25,7 @@ MOVING: dict[Size, tuple[int, int, int]] = {
 STEPS = (150.0, 600.0, 4000.0)
 """C0 of what is drawn: from quick clusters to slow ones."""
 
-MODELS = {"vMFmix": vmf.verdicts, "B-vMFmix": bvmf.verdicts, "T-vMFmix": tvmf.verdicts}
+MODELS = {"vMFmix": vmf.in_sample, "B-vMFmix": bvmf.in_sample, "T-vMFmix": tvmf.in_sample}
 
 
 def table(report: Report, scores: Scores, size: Size, seeds: int) -> None:
@@ -59,13 +59,13 @@ def _ahead(c0: float, seed: int, size: Size) -> tuple[dict[str, list[float]], di
     taken = dict.fromkeys(MODELS, 0.0)
     for now in range(2, n_periods):
         before, new = period < now, Data({"features": features[period == now]})
-        for model, verdicts in MODELS.items():
+        for model, in_sample in MODELS.items():
             timed = model == "T-vMFmix"
             inputs = {"timestamps": period[before]} if timed else {}
             given: dict[str, Any] = {"n_clusters": n_clusters, **({"c0": c0} if timed else {})}
             one, seconds = fitted(model, features[before], seed, inputs, **given)
             assert one.model is not None
-            found[model].append(float(verdicts(one.model, new)["log_likelihood"].mean()))
+            found[model].append(float(in_sample(one.model, new)["log_likelihood"].mean()))
             taken[model] += seconds
     return found, taken
 

@@ -18,7 +18,7 @@ from bench.report import Report
 from bench.sphere.sets import UNIT, prepared
 from models.arrays import Matrix
 from models.data import Data
-from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.progress import silent
@@ -67,7 +67,7 @@ def _iterations(report: Report, what: str, features: Matrix, n_clusters: int, re
 
             def iteration(hard: bool = hard) -> Mixture:
                 sums = passes.expect(start.weights, start.offsets, counted, silent, hard=hard)
-                return maximize(sums, start, Shape("shared", 1e6, equal=hard))
+                return maximize(sums, start, Constraints("shared", 1e6, equal=hard))
 
             ways[name] = iteration
         for n in _KMEANS:

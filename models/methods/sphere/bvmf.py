@@ -5,123 +5,236 @@ its cluster's vMF. Three ways to the posterior: `variational-sampling`, coordina
 mean-field optimum of each kappa (its expectations by a grid in log kappa instead of draws, so the
 lower bound stays one and never falls); `variational-bounding`, a log-normal kappa and an upper
 bound of the Bessel function, which shrinks kappa in few dimensions; `gibbs`, collapsed Gibbs
-sampling, exact in the long run (`bayes.variational`, `.concentrations`, `.gibbs`). Empirical
-Bayes sets every prior parameter.
+sampling, exact in the long run (`bayes.variational`, `bayes.concentrations`, `gibbs.gibbs`).
+Empirical Bayes sets every prior parameter.
 
 How far to trust them, priors known, 400 rows in 4 clusters, D from 3 to 200 (`bench.calibration`):
-`gibbs` is calibrated (so it is with either form of `weights` and of `kappa`), its 95% intervals
-hold kappa 86 to 95 times in 100. `variational-sampling` is nearly so where clusters are apart (81
-to 96); where one row in six could be another cluster's, its standard deviations are 2 to 3 times
-too small, its intervals hold kappa 35 to 76 times, and in many dimensions small clusters lose rows
-to large ones (log weight 0.6 too low at D = 200).
-`variational-bounding` besides makes kappa too small by the factor (D - 2) / (D - r^2), r being a
-cluster's mean resultant length: half at D = 3, 14% at D = 10, 3% at D = 50, so below D = 50 its
-intervals seldom hold it.
+`gibbs` is calibrated, with either form of `weights` and of `kappa`; its 95% intervals hold kappa 86
+to 95 times in 100. `variational-sampling` nearly is where clusters are well separated (81 to 96);
+where one row in six could belong to another cluster, its standard deviations are 2 to 3 times too
+small, its intervals hold kappa 35 to 76 times, and in many dimensions small clusters lose rows to
+large ones (log weight 0.6 too low at D = 200). `variational-bounding` moreover makes kappa too
+small by the factor (D - 2) / (D - r^2), r being a cluster's mean resultant length: half at D = 3,
+14% at D = 10, 3% at D = 50, so below D = 50 its intervals seldom hold it.
 
 Each cluster has a concentration of its own, the thesis's model; with `kappa: "shared"` there is one
-for all, in every form, as `vmf` has it by default. Of one number empirical Bayes sets m, at E[log
-kappa]; sigma stays as given, since a single draw says nothing of the spread it came from and the
-bound is highest at the least sigma there is. Own ones raise likelihood, of new rows too, by wide
-clusters beside narrow ones, while known classes come back better with one for all on most sets of
-texts and embeddings tried (`bench.sphere`).
+for all, in every form, as `vmf` has it by default. With a single number empirical Bayes sets m, at
+E[log kappa]; sigma stays as given, since one draw says nothing of the spread it came from and the
+bound is highest at the least sigma. Own concentrations raise the likelihood, also of new rows,
+where wide clusters lie beside narrow ones, while a shared one recovers known classes better on most
+sets of texts and embeddings tried (`bench.sphere`).
 
-The number of clusters is given, or found: with weights 'stick-breaking' pi follows a Dirichlet
-process of concentration alpha, of which `n_clusters` clusters are looked at. The variational forms
-(`bayes.proportions`) have merges that take the ascent out of optima with too many
-(`bayes.merging`), Gibbs sampling (`gibbs.dirichlet_process`) has moves that split and merge; every
-second run begins with fewer: half, a quarter, and so on. Only clusters that are the likeliest one
-of some row are served; all others are empty, and neither tree, model nor logits have them. Clusters
-that overlap much are found as fewer, rows of no such mixture as many. A chain tells the posterior
-of their number too, as the curve `n_clusters_probability` and its 95% credible interval
-`n_clusters_low` to `n_clusters_high`, which count rows that lie far out and have clusters of their
-own; served is the likeliest partition of the commonest number, but for clusters that, on average
-over sweeps, are the likeliest of no row.
+The number of clusters is given or inferred: with weights 'stick-breaking' pi follows a Dirichlet
+process of concentration alpha, of which at most `n_clusters` clusters are used. The variational
+forms (`bayes.proportions`) merge clusters to leave optima with too many (`bayes.merging`), Gibbs
+sampling (`gibbs.dirichlet_process`) has moves that split and merge; every second run starts with
+fewer: half, a quarter, and so on. The result has only clusters that are the likeliest one of some
+row; all others are empty, and neither tree, model nor logits have them. Clusters that overlap much
+come out as fewer, rows of no such mixture as many. A chain also gives the posterior of their
+number, as the curve `n_clusters_probability`, and its 95% credible interval `n_clusters_low` to
+`n_clusters_high`; these count outlying rows that have clusters of their own. Its result is the
+likeliest partition of the commonest number, without clusters that, on average over sweeps, are the
+likeliest of no row.
 
 By batches ('batch_size'), for data larger than memory, both variational inferences are stochastic
-(`em.batches`, which says when a run ends): rows in a random order, read in runs, update
-the posterior after each batch; a last pass measures the bound that runs are compared by. The curve
-`objective_estimate_by_epoch` has estimates of it, each by a posterior that moved on.
+(`mixture.stochastic`, which says when a run ends): rows in a random order, read in runs, update the
+posterior after each batch; a last pass measures the bound by which runs are compared. The curve
+`objective_estimate_by_epoch` has estimates of it, made while the posterior moved on.
 
-What is served is the posterior predictive: the logits are log p(k | x), a row's log-likelihood is
-log p(x) with means integrated out exactly and concentrations by quadrature
-(`bayes.predictive`). The tree has kappa's posterior mean and 95% interval. Clusters, held-out
-rows, in-sample or not, names: as by `vmf`.
+Rows are placed by the posterior predictive: the logits are log p(k | x), a row's log-likelihood is
+log p(x) with means integrated out exactly and concentrations by quadrature (`bayes.predictive`).
+The tree has kappa's posterior mean and 95% interval. The order of clusters, rows held out,
+in-sample rows and names are as by `vmf`.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.3; Gopal and Yang, "Von
 Mises-Fisher Clustering Models" (2014). Deviations: the inverse Bessel ratio and log I_v are exact;
 equation 5.8 has its integral put right; 5.10's delta method, which is no bound, is a quadrature;
 q(mu_k)'s mean is A_D(gamma_k) psi_k, the entropy of q(kappa) is added. Cost: an iteration as of
-`vmf` and some ms; a sweep of Gibbs as `gibbs.gibbs` says. Memory as of `vmf`, and of a chain
-whose number of clusters is found the clusters of every row in the sweeps kept, 500 at most.
+`vmf` and some ms; a sweep of Gibbs as `gibbs.gibbs` says. Memory as of `vmf`; a chain that infers
+the number of clusters also keeps the clusters of every row in at most 500 sweeps.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar, cast
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 import numpy as np
+from pydantic import Field
 
-from models.arrays import Float, Mask, Matrix
+from models.arrays import Float, Int, Mask, Matrix
 from models.checks import require_distinct, require_width
-from models.clusters.choosing import Choice, Count, check_count
+from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data
+from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.sphere.bayes.bayesian import (
-    BVMFParams,
-    bytes_of_chains,
-    check_asked,
-    gibbs,
-    occupied,
-    variational,
-    visited,
+from models.methods.sphere.bayes.merging import Merging
+from models.methods.sphere.bayes.occupied import occupied, with_credible_number
+from models.methods.sphere.bayes.predictive import predict
+from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.bayes.proportions import Dirichlet, ProportionsKind, Sticks
+from models.methods.sphere.bayes.stochastic import StochasticVariational
+from models.methods.sphere.bayes.variational import Posterior, Variational
+from models.methods.sphere.gibbs.dirichlet_process import (
+    MOST_KEPT,
+    DirichletProcess,
+    ProcessChain,
 )
-from models.methods.sphere.bayes.variational import Ascent, Posterior
-from models.methods.sphere.em.batches import Steps, bytes_of_batches
-from models.methods.sphere.em.stepwise import SampledRestarts, by_epoch, stochastic
-from models.methods.sphere.gibbs.chain import Chain
-from models.methods.sphere.gibbs.dirichlet_process import ProcessChain
-from models.methods.sphere.mixture import pass_gpu, result
-from models.methods.sphere.mixture.mixture import Mixture, together
-from models.methods.sphere.mixture.passes import SHARES
-from models.methods.sphere.mixture.result import Inside, answer, judged, ordered
+from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.mixture import pass_gpu
+from models.methods.sphere.mixture.batches import bytes_of_batches
+from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
+from models.methods.sphere.mixture.parameters import (
+    BatchSize,
+    Delay,
+    Device,
+    Forgetting,
+    HeldOut,
+    KappaMedian,
+    KappaSigma,
+    Level,
+    MaxKappa,
+    Tol,
+)
+from models.methods.sphere.mixture.passes import SHARES, Passes, direction
+from models.methods.sphere.mixture.result import (
+    IDENTICAL_ROWS,
+    bounding_warnings,
+    cap_warnings,
+    end_warnings,
+    ordered,
+    partition_result,
+    prior_warnings,
+)
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
-from models.progress import subprogress
+from models.methods.sphere.mixture.stochastic import SampledRestarts, Steps, by_epoch
+from models.parameters import MaxIter, Params, Seed
+from models.progress import Progress, subprogress
 from models.tree.tree import Tree
+
+
+class BVMFParams(Params):
+    n_clusters: int = Field(
+        8,
+        ge=1,
+        le=MOST_CLUSTERS,
+        description="Number of clusters; with weights 'stick-breaking' the largest number.",
+    )
+    weights: Literal["dirichlet", "stick-breaking"] = Field(
+        "dirichlet",
+        description=(
+            "Prior of the clusters' weights: 'dirichlet' for 'n_clusters' clusters, or "
+            "'stick-breaking', a Dirichlet process that infers their number."
+        ),
+    )
+    inference: Literal["variational-sampling", "variational-bounding", "gibbs"] = Field(
+        "variational-sampling",
+        description=(
+            "How the posterior is computed: 'variational-sampling' with the exact distribution of "
+            "each concentration given the rest, 'variational-bounding' with a log-normal one and "
+            "a bound, 'gibbs' by collapsed Gibbs sampling."
+        ),
+    )
+    kappa: Spread = Field(
+        "own",
+        description=(
+            "Whether all clusters share one concentration or have their own. Own ones make rows "
+            "likelier; a shared one recovers known classes better on most data sets tried. With "
+            "'shared', 'kappa_sigma' is not estimated."
+        ),
+    )
+    empirical_bayes: bool = Field(
+        True,
+        description=(
+            "Whether the priors are estimated; 'alpha' and 'kappa_sigma' are the starting values."
+        ),
+    )
+    alpha: float = Field(
+        1.0,
+        ge=1e-3,
+        le=1e3,
+        description=(
+            "Parameter of the weights' prior: each cluster's in the Dirichlet distribution, or the "
+            "Dirichlet process's concentration; larger values give more clusters."
+        ),
+    )
+    c0: float = Field(
+        1.0,
+        ge=0,
+        le=1e6,
+        description=(
+            "Concentration of the clusters' means around the direction of all rows; used without "
+            "'empirical_bayes'."
+        ),
+    )
+    kappa_median: KappaMedian = 100.0
+    kappa_sigma: KappaSigma = 1.0
+    max_kappa: MaxKappa = 1e6
+    burn_in: int = Field(
+        300,
+        ge=0,
+        le=1_000_000,
+        description="Sweeps of Gibbs sampling that are discarded at the start.",
+    )
+    n_samples: int = Field(
+        200, ge=1, le=1_000_000, description="Sweeps of Gibbs sampling that are kept."
+    )
+    held_out: HeldOut = 0.0
+    level: Level = 0.95
+    n_init: int = Field(
+        5,
+        ge=1,
+        le=1000,
+        description=(
+            "Number of runs from different seeds; kept is the one with the highest bound or, of "
+            "Gibbs chains, with the highest mean joint density."
+        ),
+    )
+    max_iter: MaxIter = 200
+    tol: Tol = 1e-4
+    batch_size: BatchSize = None
+    delay: Delay = 10.0
+    forgetting: Forgetting = 0.7
+    device: Device = "cpu"
+    seed: Seed = 0
 
 
 class BVMF(Method[BVMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "bvmf"
-    title: ClassVar = "Bayesian mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
-    Params: ClassVar = BVMFParams
-    inputs: ClassVar = {
+    id = "bvmf"
+    title = "Bayesian mixture of von Mises-Fisher distributions"
+    family = "sphere"
+    paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params = BVMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "feature_names": Input(
             required=False,
-            description="One name per column; clusters are named by the features that tell them.",
+            description=(
+                "One name per column; clusters are named by their most distinctive features."
+            ),
         ),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: BVMFParams) -> int:
         if "features" not in shapes:
             return 0
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.n_clusters * n_features)
-        chain = bytes_of_chains(n_points, params)
+        chain = _bytes_of_chain(n_points, params)
         runs = chain + bytes_beside(params.n_init, params.n_clusters * n_features, chain)
         runs += bytes_of_batches(shapes, params.batch_size)
         return bytes_of_logits(shapes, params.n_clusters) + 48 * n_points + sums + runs
@@ -134,7 +247,7 @@ class BVMF(Method[BVMFParams]):
         term_names(data, points.shape[1])
         points.require_unit()
         require_distinct(points.values, params.n_clusters)
-        check_asked(data, params)
+        _check_combination(data, params)
 
     def _fit(self, data: Data, params: BVMFParams, run: Run) -> Fitted:
         run.progress(0.0, "reading")
@@ -143,67 +256,34 @@ class BVMF(Method[BVMFParams]):
         within = subprogress(run.progress, 0.05, 0.9)
         with pass_gpu.passes(points, run.threads, params.device) as passes:
             counted = (~out).astype(np.float64)
-            seed = int(run.rng.integers(2**31))
-            restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
-            restarts.halving = params.weights == "stick-breaking"
-            restarts.keeps = bytes_of_chains(points.shape[0], params)
-            best: Ascent | None = None
-            chain: Chain | None = None
-            if params.inference == "gibbs":
-                sampler = gibbs(passes, counted, params)
-                chain = restarts.best(sampler, sampler.n_seeds(params.n_clusters), within)
-                posterior = sampler.posterior(chain, subprogress(run.progress, 0.9, 0.9))
-                objective = chain.objective[-1]
-            else:
-                way = variational(passes, counted, params)
-                if params.batch_size is not None:
-                    steps = Steps(params.batch_size, params.delay, params.forgetting)
-                    way = stochastic(way, steps)
-                    restarts = SampledRestarts(restarts, params.n_clusters, run.rng)
-                best = restarts.best(way, params.n_clusters, within)
-                posterior, objective = best.posterior, best.objective[-1]
-        run.progress(0.9, "assigning points")
-        choice = Choice.given(params.n_clusters)
-        if params.weights == "stick-breaking":
-            likeliest = result.placed(points, result.kept(posterior), run.threads)[0].argmax(axis=1)
-            posterior, choice = occupied(posterior, likeliest, objective, params.n_clusters)
-        metrics = {"objective": objective}
-        if isinstance(chain, ProcessChain):
-            choice, ends = visited(choice, chain.numbers, params.n_clusters)
-            metrics.update(ends)
-        if best is not None:
-            metrics["n_iter"] = float(len(best.objective))
-        notes = result.said_of(
-            posterior,
-            best,
-            max_iter=params.max_iter,
-            by_batches=params.batch_size is not None,
-            inference=params.inference,
-            max_kappa=params.max_kappa,
-            empirical=params.empirical_bayes,
-            n_clusters=params.n_clusters,
-        )
-        if params.batch_size is not None and params.weights == "stick-breaking":
-            notes.append(
-                "With 'batch_size' clusters are not merged, so there may be more than without it."
+            restarts = Restarts(
+                passes,
+                counted,
+                params.n_init,
+                int(run.rng.integers(2**31)),
+                run.checkpoint,
+                state=_bytes_of_chain(points.shape[0], params),
+                halving=params.weights == "stick-breaking",
             )
-        found = _fitted(data, points, posterior, out, params, metrics, choice, notes, run.threads)
-        if params.batch_size is None or best is None:
-            return found
-        return replace(found, curves={**found.curves, **by_epoch(best.objective)})
+            if params.inference == "gibbs":
+                inferred = _sampled(restarts, params, within, run.progress)
+            else:
+                inferred = _climbed(restarts, params, within, run.rng)
+        run.progress(0.9, "assigning points")
+        return _fitted(data, points, inferred, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest posterior, with it as probability; in or out of the sample."""
         logits, evidence = _new_rows(model, data)
-        return judged(placed(tree, logits.argmax(axis=1), logits), model, evidence)
+        return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]
 
 
-def verdicts(model: Model, data: Data) -> dict[str, Float]:
-    """Of new rows their log-likelihood and whether they are in-sample (`Inside.columns`)."""
-    return Inside.kept(model.arrays, model.facts).columns(_new_rows(model, data)[1])
+def in_sample(model: Model, data: Data) -> dict[str, Float]:
+    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
+    return InSample.of_model(model).columns(_new_rows(model, data)[1])
 
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
@@ -211,28 +291,151 @@ def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
     points = UnitRows.of(data)
     require_width(points.values, model.arrays["psi"].shape[1])
     points.require_unit()
-    return result.placed(points, model.arrays, 1)
+    return predict(points, model.arrays, 1)
+
+
+def _check_combination(data: Data, params: BVMFParams) -> None:
+    """UsageError for parameters that do not go together, or not with the inputs."""
+    if params.batch_size is not None and params.inference == "gibbs":
+        raise UsageError(
+            "Parameter 'batch_size' is set, but 'inference' = 'gibbs' draws every row in turn: "
+            "leave out 'batch_size', or use 'variational-sampling' or 'variational-bounding'.",
+            code="wrong-parameter",
+            parameter="batch_size",
+        )
+    if params.device == "cuda" and params.inference == "gibbs":
+        raise UsageError(
+            "Parameter 'device' is 'cuda', but 'inference' = 'gibbs' draws one row after "
+            "another, on the processor: use 'device': 'cpu', or another inference.",
+            code="wrong-parameter",
+            parameter="device",
+        )
+    if params.weights == "stick-breaking" and "names" in data:
+        raise UsageError(
+            "Input 'names' holds one name for each cluster, but with 'weights' = 'stick-breaking' "
+            "their number is yet to be inferred; leave out 'names', or use 'dirichlet'.",
+            code="wrong-input",
+            role="names",
+        )
+
+
+def _bytes_of_chain(n_points: int, params: BVMFParams) -> int:
+    """Bytes of a chain, of the best one of others and of its posterior; 0 without chains."""
+    if params.inference != "gibbs":
+        return 0
+    n_bytes = 8 * params.n_samples * params.n_clusters
+    if params.weights == "stick-breaking":
+        label = np.min_scalar_type(params.n_clusters).itemsize
+        n_sweeps = min(params.n_samples, MOST_KEPT)
+        n_bytes += 4 * n_sweeps * n_points * label + 24 * params.n_clusters**2
+    return n_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Inferred:
+    """The outcome of an inference.
+
+    objective : of the best run. climb : that run; None for a chain. numbers : (n_sweeps,) of
+    clusters, of a chain that infers their number.
+    """
+
+    posterior: Posterior
+    objective: float
+    climb: Climb[Posterior] | None = None
+    numbers: Int | None = None
+
+
+def _sampled(
+    restarts: Restarts, params: BVMFParams, within: Progress, progress: Progress
+) -> _Inferred:
+    """By 'inference' = 'gibbs'. within : the progress of the runs."""
+    passes, counted = restarts.passes, restarts.counted
+    common = (
+        passes,
+        counted,
+        _priors(passes, counted, params),
+        params.empirical_bayes,
+        params.max_kappa,
+        params.burn_in,
+        params.n_samples,
+        params.kappa,
+    )
+    if params.weights == "dirichlet":
+        sampler = Gibbs(*common)
+    else:
+        sampler = DirichletProcess(*common, most=params.n_clusters)
+    chain = restarts.best(sampler, sampler.n_seeds(params.n_clusters), within)
+    posterior = sampler.posterior(chain, subprogress(progress, 0.9, 0.9))
+    numbers = chain.numbers if isinstance(chain, ProcessChain) else None
+    return _Inferred(posterior, chain.objective[-1], numbers=numbers)
+
+
+_WEIGHTS: dict[str, tuple[type[Variational], ProportionsKind]] = {
+    "dirichlet": (Variational, Dirichlet),
+    "stick-breaking": (Merging, Sticks),
+}
+
+
+def _climbed(
+    restarts: Restarts, params: BVMFParams, within: Progress, rng: np.random.Generator
+) -> _Inferred:
+    """By the variational inferences. within : the progress of the runs."""
+    kind, proportions = _WEIGHTS[params.weights]
+    variational = kind(
+        restarts.passes,
+        restarts.counted,
+        "grid" if params.inference == "variational-sampling" else "bound",
+        _priors(restarts.passes, restarts.counted, params),
+        params.empirical_bayes,
+        params.max_kappa,
+        params.max_iter,
+        params.tol,
+        proportions,
+        params.kappa,
+    )
+    if params.batch_size is not None:
+        steps = Steps(params.batch_size, params.delay, params.forgetting)
+        variational = StochasticVariational.of(variational, steps)
+        restarts = SampledRestarts(restarts, params.n_clusters, rng)
+    best = restarts.best(variational, params.n_clusters, within)
+    return _Inferred(best.estimate, best.objective[-1], climb=best)
+
+
+def _priors(passes: Passes, counted: Float, params: BVMFParams) -> Priors:
+    """As given, with mu0 the direction of all rows that count."""
+    m = float(np.log(params.kappa_median))
+    return Priors(params.alpha, direction(passes.points, counted), params.c0, m, params.kappa_sigma)
 
 
 def _fitted(
     data: Data,
     points: UnitRows,
-    found: Posterior,
+    inferred: _Inferred,
     out: Mask,
     params: BVMFParams,
-    metrics: dict[str, float],
-    choice: Choice,
-    notes: list[str],
     threads: int,
 ) -> Fitted:
-    logits, evidence = result.placed(points, result.kept(found), threads)
-    cluster, order = ordered(logits, found.psi)
-    posterior = found.kept(order)
-    arrays, priors = result.kept(posterior), posterior.priors
-    kappas = posterior.kappas.each(len(order))
-    whole = together(Mixture(arrays["log_weights"], posterior.psi, kappas.mean), params.max_kappa)
-    nodes = kappas.intervals
-    return answer(
+    posterior, metrics = inferred.posterior, {"objective": inferred.objective}
+    choice = Choice.given(params.n_clusters)
+    if params.weights == "stick-breaking":
+        logits = predict(points, posterior.model_arrays(), threads)[0]
+        posterior, choice = occupied(
+            posterior, logits.argmax(axis=1), inferred.objective, params.n_clusters
+        )
+    if inferred.numbers is not None:
+        choice, ends = with_credible_number(choice, inferred.numbers, params.n_clusters)
+        metrics.update(ends)
+    if inferred.climb is not None:
+        metrics["n_iter"] = float(len(inferred.climb.objective))
+    warnings = _warnings(posterior, inferred.climb, params)
+    logits, evidence = predict(points, posterior.model_arrays(), threads)
+    cluster, order = ordered(logits, posterior.psi)
+    posterior = posterior.selected(order)
+    arrays, priors = posterior.model_arrays(), posterior.priors
+    kappas = posterior.kappas.per_cluster(len(order))
+    mixture = Mixture(arrays["log_weights"], posterior.psi, kappas.mean)
+    root = pooled_kappa(mixture, params.max_kappa)
+    result = partition_result(
         data,
         cluster,
         logits,
@@ -241,7 +444,7 @@ def _fitted(
         params.level,
         means=posterior.means,
         log_weights=arrays["log_weights"],
-        nodes={name: np.append(whole, column) for name, column in nodes.items()},
+        nodes={name: np.append(root, column) for name, column in kappas.intervals.items()},
         arrays=arrays,
         facts={"inference": params.inference, "kappa": params.kappa},
         metrics={
@@ -254,5 +457,31 @@ def _fitted(
             "kappa_sigma": priors.sigma,
         },
         choice=choice,
-        warnings=notes,
+        warnings=warnings,
     )
+    if params.batch_size is None or inferred.climb is None:
+        return result
+    return replace(result, curves={**result.curves, **by_epoch(inferred.climb)})
+
+
+def _warnings(
+    posterior: Posterior, best: Climb[Posterior] | None, params: BVMFParams
+) -> tuple[str, ...]:
+    """best : the run that is kept; None for a chain."""
+    by_batches = params.batch_size is not None
+    warnings = [
+        *end_warnings(best is None or best.ended, params.max_iter, by_batches),
+        *bounding_warnings(params.inference, posterior.n_features),
+        *cap_warnings(posterior.kappas.high, params.max_kappa, IDENTICAL_ROWS),
+        *prior_warnings(params.empirical_bayes, params.n_clusters),
+    ]
+    if params.empirical_bayes and posterior.priors.c0 >= params.max_kappa:
+        warnings.append(
+            f"The concentration of the clusters' means, C0, reached 'max_kappa' = "
+            f"{params.max_kappa:g}: the clusters' means are nearly the same."
+        )
+    if by_batches and params.weights == "stick-breaking":
+        warnings.append(
+            "With 'batch_size' clusters are not merged, so there may be more than without it."
+        )
+    return tuple(warnings)

@@ -1,30 +1,29 @@
 """Hierarchical mixture of von Mises-Fisher distributions: clusters at the leaves of a hierarchy.
 
-The hierarchy is given, a tree whose leaves are the clusters, or the complete one of `height` and
-`branching`. Its root's mean is drawn from vMF(mu0, C0), any other node's from vMF(mu_parent,
+The hierarchy is a given tree, whose leaves are the clusters, or the complete one of `height` and
+`branching`. The root's mean is drawn from vMF(mu0, C0), any other node's from vMF(mu_parent,
 kappa_parent), every kappa from a log-normal(m, sigma^2), each row from the vMF of its leaf. So
-leaves near each other in the hierarchy are alike and share strength. Coordinate ascent of the lower
-bound (`nested.hierarchical`), which never falls; a run starts top-down, each node's rows, or in
-every second run k-means++ seeds in their place, parted among its children by spherical k-means.
+leaves near each other in the hierarchy are alike and share strength. Inference is coordinate ascent
+of the lower bound (`nested.hierarchical`), which never falls. A run starts top-down: spherical
+k-means divides each node's rows, or in every second run k-means++ seeds in their place, among its
+children.
 
-The tree has the hierarchy's shape, with rows at the leaves and, of every node, kappa's posterior
+The tree has the hierarchy's shape, with rows at the leaves and for every node kappa's posterior
 mean and 95% interval: at a leaf how close its rows lie to its mean, above how close its children's
 means do. Siblings of a complete hierarchy are ordered by size, largest first; those of a given one
 stay. The logits are log p(leaf | x) by the posterior predictive; likelihoods, rows held out and
-in-sample or not as by `bvmf`. Where features have names, nodes are named by those that tell them
-from their parents.
+in-sample rows are as by `bvmf`. Where features have names, nodes are named by those that
+distinguish them from their parents.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.4. Deviations: those of `bvmf`;
 the print leaves open an inner node's kappa, whose log density is (number of children) log C_D(k) +
 k sum_c E[mu_c].E[mu] and its log-normal prior's, and the root's parent term, C0 mu0. The root's
-prior is not estimated: one root tells nothing of how roots spread. Cost: an iteration as of `vmf`
+prior is not estimated: one root says nothing of how roots spread. Cost: an iteration as of `vmf`
 with as many clusters as leaves, and some passes over the T nodes' means, T D each. Memory as of
 `vmf`, and T D numbers about ten times.
 """
 
 from __future__ import annotations
-
-from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -38,32 +37,32 @@ from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.distinctive_features import top_features_below
+from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.parameters import (
     HeldOut,
     KappaMedian,
     KappaSigma,
     Level,
-    MaxIter,
     MaxKappa,
     NInit,
     Tol,
+    VariationalInference,
 )
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
-    Inside,
-    answer_of_tree,
-    judged,
+    bounding_warnings,
+    cap_warnings,
+    end_warnings,
     placed_below,
-    said_of_bounding,
-    said_of_caps,
-    said_of_end,
-    top_features_below,
+    tree_result,
 )
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
-from models.methods.sphere.nested.hierarchical import Ascent, Branches, Hierarchical
-from models.methods.sphere.nested.hierarchy import Asked
-from models.parameters import Params, Seed
+from models.methods.sphere.nested.hierarchical import Hierarchical, HierarchyPosterior
+from models.methods.sphere.nested.hierarchy import RequestedHierarchy
+from models.parameters import MaxIter, Params, Seed
 from models.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.parents import under
@@ -75,29 +74,20 @@ class HVMFParams(Params):
         2,
         ge=1,
         le=16,
-        description="Edges from the root to each leaf. Not looked at where a hierarchy is given.",
+        description="Edges from the root to each leaf. Ignored where a hierarchy is given.",
     )
     branching: int = Field(
         3,
         ge=2,
         le=1000,
-        description=(
-            "Children of each node that is no leaf. Not looked at where a hierarchy is given."
-        ),
+        description="Children of each node that is not a leaf. Ignored where a hierarchy is given.",
     )
-    inference: Literal["variational-sampling", "variational-bounding"] = Field(
-        "variational-sampling",
-        description=(
-            "How the posterior is found: 'variational-sampling' with the exact distribution of "
-            "each concentration given the rest, 'variational-bounding' with a log-normal one and "
-            "a bound."
-        ),
-    )
+    inference: VariationalInference = "variational-sampling"
     empirical_bayes: bool = Field(
         True,
         description=(
             "Whether the priors of weights and concentrations are estimated; 'alpha' and "
-            "'kappa_sigma' are where that starts."
+            "'kappa_sigma' are the starting values."
         ),
     )
     alpha: float = Field(
@@ -123,71 +113,73 @@ class HVMFParams(Params):
 class HVMF(Method[HVMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hvmf"
-    title: ClassVar = "Hierarchical mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
-    Params: ClassVar = HVMFParams
-    inputs: ClassVar = {
+    id = "hvmf"
+    title = "Hierarchical mixture of von Mises-Fisher distributions"
+    family = "sphere"
+    paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params = HVMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "hierarchy": Input(
             required=False,
             fit_only=True,
             description=(
                 "A tree whose leaves are the clusters, in place of 'height' and 'branching'. Its "
-                "points, if any, are not looked at."
+                "points, if any, are ignored."
             ),
         ),
         "feature_names": Input(
             required=False,
-            description="One name per column; nodes are named by the features that tell them.",
+            description="One name per column; nodes are named by their most distinctive features.",
         ),
         "names": Input(
             required=False,
             description=(
-                "One name per leaf, from left to right; of siblings that 'height' and 'branching' "
-                "made, the largest comes first."
+                "One name per leaf, from left to right; among siblings that 'height' and "
+                "'branching' describe, the largest comes first."
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer leaves, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"height": 1, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer leaves, or use a sample of the points."
+    resumes = True
+    example = {"height": 1, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HVMFParams) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
-        # More leaves than points are refused, with a clearer word.
+        # More leaves than points are refused, with a clearer message.
         n_leaves = min(params.branching**params.height, shapes["features"][0])
         return _bytes(shapes, params.n_init, n_leaves, 2 * n_leaves)
 
     def _check(self, data: Data, params: HVMFParams) -> None:
-        points, asked = UnitRows.of(data), _asked(data, params)
+        points, requested = UnitRows.of(data), _requested(data, params)
         n_points = points.shape[0]
-        asked.require_rows(n_points)
+        requested.require_rows(n_points)
         n_fitted = n_points - round(params.held_out * n_points)
-        asked.require_rows(n_fitted, "point(s) left by 'held_out'")
-        if asked.given is not None:
-            n_nodes = asked.given.n_nodes
-            needed = _bytes(data.shapes(), params.n_init, asked.n_leaves, n_nodes)
+        requested.require_rows(n_fitted, "point(s) left by 'held_out'")
+        if requested.tree is not None:
+            n_nodes = requested.tree.n_nodes
+            needed = _bytes(data.shapes(), params.n_init, requested.n_leaves, n_nodes)
             memory.require(self.id, needed, self.advice)
-        data.leaf_names(asked.n_leaves, "leaf of the hierarchy")
+        data.leaf_names(requested.n_leaves, "leaf of the hierarchy")
         term_names(data, points.shape[1])
         points.require_unit()
-        asked.require_rows(count_distinct(points.values, asked.n_leaves), "distinct point(s)")
+        requested.require_rows(
+            count_distinct(points.values, requested.n_leaves), "distinct point(s)"
+        )
 
     def _fit(self, data: Data, params: HVMFParams, run: Run) -> Fitted:
-        from models.methods.sphere.nested.top_down import begun
+        from models.methods.sphere.nested.top_down import first_means
 
         run.progress(0.0, "reading")
-        points, hierarchy = UnitRows.of(data).held(), _asked(data, params).hierarchy()
+        points, hierarchy = UnitRows.of(data).held(), _requested(data, params).hierarchy()
         out = held_out(points.shape[0], params.held_out, run.rng)
         counted = (~out).astype(np.float64)
         m = float(np.log(params.kappa_median))
         around = direction(points, counted)
         with Passes(points, run.threads) as passes:
-            way = Hierarchical(
+            hierarchical = Hierarchical(
                 hierarchy,
                 passes,
                 counted,
@@ -200,12 +192,19 @@ class HVMF(Method[HVMFParams]):
             )
 
             def means(rows: Matrix, number: int, rng: np.random.Generator) -> Float:
-                return begun(rows, hierarchy, number, rng)
+                return first_means(rows, hierarchy, number, rng)
 
-            seed = int(run.rng.integers(2**31))
-            restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint, means=means)
-            restarts.n_means = hierarchy.n_nodes
-            best = restarts.best(way, hierarchy.leaves.size, subprogress(run.progress, 0.05, 0.9))
+            restarts = Restarts(
+                passes,
+                counted,
+                params.n_init,
+                int(run.rng.integers(2**31)),
+                run.checkpoint,
+                means=means,
+                n_means=hierarchy.n_nodes,
+            )
+            within = subprogress(run.progress, 0.05, 0.9)
+            best = restarts.best(hierarchical, hierarchy.leaves.size, within)
         run.progress(0.9, "assigning points")
         return _fitted(data, points, best, out, params, run.threads)
 
@@ -213,15 +212,15 @@ class HVMF(Method[HVMFParams]):
         """The likeliest leaf; a node's probability is that of all leaves under it. In or out of
         the sample."""
         logits, evidence = _new_rows(model, data)
-        return judged(placed_below(tree, logits), model, evidence)
+        return with_in_sample(placed_below(tree, logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]
 
 
-def verdicts(model: Model, data: Data) -> dict[str, Float]:
-    """Of new rows their log-likelihood and whether they are in-sample (`Inside.columns`)."""
-    return Inside.kept(model.arrays, model.facts).columns(_new_rows(model, data)[1])
+def in_sample(model: Model, data: Data) -> dict[str, Float]:
+    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
+    return InSample.of_model(model).columns(_new_rows(model, data)[1])
 
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
@@ -245,8 +244,8 @@ def _placed(points: UnitRows, arrays: Arrays, threads: int) -> tuple[Float, Floa
     )
 
 
-def _asked(data: Data, params: HVMFParams) -> Asked:
-    return Asked.of(data, params.height, params.branching)
+def _requested(data: Data, params: HVMFParams) -> RequestedHierarchy:
+    return RequestedHierarchy.of(data, params.height, params.branching)
 
 
 def _bytes(shapes: Shapes, n_init: int, n_leaves: int, n_nodes: int) -> int:
@@ -257,28 +256,34 @@ def _bytes(shapes: Shapes, n_init: int, n_leaves: int, n_nodes: int) -> int:
 
 
 def _fitted(
-    data: Data, points: UnitRows, best: Ascent, out: Mask, params: HVMFParams, threads: int
+    data: Data,
+    points: UnitRows,
+    best: Climb[HierarchyPosterior],
+    out: Mask,
+    params: HVMFParams,
+    threads: int,
 ) -> Fitted:
-    found = best.posterior
-    logits, evidence = _placed(points, _arrays(found), threads)
-    posterior = _ordered(found, logits)
+    logits, evidence = _placed(points, _arrays(best.estimate), threads)
+    posterior = _ordered(best.estimate, logits)
     hierarchy, kappas, priors = posterior.hierarchy, posterior.kappas, posterior.priors
     cluster = logits.argmax(axis=1)
-    names, asked = term_names(data, points.shape[1]), _asked(data, params)
-    top, made = None, [""] * hierarchy.n_nodes
+    names, requested = term_names(data, points.shape[1]), _requested(data, params)
+    top, by_features = None, [""] * hierarchy.n_nodes
     if names is not None:
         top = top_features_below(posterior.psi, hierarchy.parent, names)
-        made[1:] = [", ".join(one["term"] for one in terms[:NAMED_BY]) for terms in top[1:]]
+        by_features[1:] = [
+            ", ".join(feature["term"] for feature in features[:NAMED_BY]) for features in top[1:]
+        ]
     tree = from_parents(
         hierarchy.parent,
-        asked.heights(),
-        asked.names(hierarchy, data.names(), [one or None for one in made]),
+        requested.heights(),
+        requested.names(hierarchy, data.names(), [name or None for name in by_features]),
         hierarchy.leaves[cluster],
-        monotone=asked.monotone,
+        monotone=requested.monotone,
         extra={"weight": posterior.shares, **kappas.intervals},
     )
     leaf_kappa = kappas.mean[hierarchy.leaves]
-    return answer_of_tree(
+    return tree_result(
         tree,
         logits,
         evidence,
@@ -297,26 +302,26 @@ def _fitted(
             "kappa_sigma": priors.sigma,
         },
         warnings=(
-            *_said(posterior, best, params),
+            *_warnings(posterior, best, params),
             *said_of_empty(cluster, hierarchy.leaves.size, "leaf cluster"),
         ),
     )
 
 
-def _ordered(found: Branches, logits: Float) -> Branches:
+def _ordered(posterior: HierarchyPosterior, logits: Float) -> HierarchyPosterior:
     """With larger siblings first where they may change places; the logits' columns with them."""
-    tree = found.hierarchy
+    tree = posterior.hierarchy
     size = np.zeros(tree.n_nodes, dtype=np.int64)
     size[tree.leaves] = np.bincount(logits.argmax(axis=1), minlength=tree.leaves.size)
-    order = tree.sorted(under(tree.parent, size), found.psi)
+    order = tree.sorted(under(tree.parent, size), posterior.psi)
     after = order[tree.leaves]
     if (order != np.arange(order.size)).any():
         permute(logits, np.searchsorted(tree.leaves, after))
-    return found.reordered(order)
+    return posterior.reordered(order)
 
 
-def _arrays(posterior: Branches) -> dict[str, Float | Int]:
-    """What a model keeps: of leaves `log_weights` and `rho`, the rest of all nodes."""
+def _arrays(posterior: HierarchyPosterior) -> dict[str, Float | Int]:
+    """The arrays of a model: `log_weights` and `rho` of the leaves, the rest of all nodes."""
     kappas, rho = posterior.kappas, posterior.rho
     return {
         "leaf": posterior.hierarchy.leaves,
@@ -324,18 +329,20 @@ def _arrays(posterior: Branches) -> dict[str, Float | Int]:
         "rho": rho,
         "psi": posterior.psi,
         "gamma": posterior.gamma,
-        **kappas.served,
+        **kappas.model_arrays,
         "mu0": posterior.priors.mu0,
     }
 
 
-def _said(posterior: Branches, best: Ascent, params: HVMFParams) -> tuple[str, ...]:
+def _warnings(
+    posterior: HierarchyPosterior, best: Climb[HierarchyPosterior], params: HVMFParams
+) -> tuple[str, ...]:
     high, hierarchy = posterior.kappas.high, posterior.hierarchy
-    alike = "the points of a leaf are all but identical, so likelihoods hang on that bound"
-    close = "the means of their children are all but the same"
+    identical = "the points of a leaf are nearly identical, so likelihoods depend on that bound"
+    close = "the means of their children are nearly the same"
     return (
-        *said_of_end(best.ended, params.max_iter),
-        *said_of_bounding(params.inference, posterior.psi.shape[1]),
-        *said_of_caps(high[hierarchy.leaves], params.max_kappa, alike),
-        *said_of_caps(high[hierarchy.inner], params.max_kappa, close, " of inner nodes"),
+        *end_warnings(best.ended, params.max_iter),
+        *bounding_warnings(params.inference, posterior.psi.shape[1]),
+        *cap_warnings(high[hierarchy.leaves], params.max_kappa, identical),
+        *cap_warnings(high[hierarchy.inner], params.max_kappa, close, " of inner nodes"),
     )

@@ -3,20 +3,20 @@
 Rows have time stamps; each distinct stamp is a period, or time is cut into `n_periods` equal bins.
 A cluster's mean is drawn from vMF(mean of the period before, C0), so the larger `c0` is, the slower
 it moves; by default means turn by about 15 degrees a period. Its concentration stays. Weights are
-softmax of Gaussian walks. Coordinate ascent of the lower bound, which never falls
-(`time.temporal`, `.weight_paths`); a run starts from clusters that stand still or from such
-as are followed from one period to both ends, whichever is better.
+the softmax of Gaussian random walks. Inference is coordinate ascent of the lower bound, which never
+falls (`time.temporal`, `time.weight_paths`); a run starts from clusters that stand still or from
+clusters that are followed from one period to both ends, whichever is better.
 
 Rows go to their likeliest cluster by the posterior predictive of their own period; clusters are
-ordered by size. The model has the path of each: `psi` and `gamma` (periods, K, ...) with means and
-how sure they are, `weights` (periods, K), `drift` (periods - 1, K), the degrees that its mean turns
-from one period to the next; the latter two also in its facts, up to 20,000 numbers each.
-`from_first` (periods, K) are the degrees from the first mean, and where features have names `told`
-are those that tell the cluster in each period (`mixture.result`). The tree's column `drift` is
-the angle between first and last mean. New rows with stamps belong to the period
-of theirs: between two distinct ones the earlier, before the first the first; after the last, and
-without stamps, means are looked ahead by the walk's steps. Likelihoods, rows held out, in-sample or
-not, names as by `bvmf`.
+ordered by size. The model has each cluster's path: `psi` and `gamma` (periods, K, ...) with its
+means and how certain they are, `weights` (periods, K), and `drift` (periods - 1, K), the degrees
+that its mean turns from one period to the next; the latter two also in its facts, up to 20,000
+numbers each. `from_first` (periods, K) are the degrees from the first mean, and where features have
+names `told` are those that distinguish the cluster in each period (`mixture.distinctive_features`).
+The tree's column `drift` is the angle between first and last mean. New rows with stamps belong to
+the period of their stamp: between two distinct stamps to the earlier, before the first to the
+first; after the last, and without stamps, means are extrapolated by the walk's steps. Likelihoods,
+rows held out, in-sample rows and names are as by `bvmf`.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.5. Deviations: those of `bvmf`;
 z_ti ~ Cat(softmax(eta_t)), since the printed Dirichlet is not indexed by time; the first means have
@@ -27,15 +27,14 @@ rows once more, 8 N K bytes for the logits, T K D numbers about ten times.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 
 from models import memory
-from models.arrays import Arrays, Float, Int, Mask, Matrix
+from models.arrays import Array, Arrays, Float, Int, Mask, Matrix
 from models.checks import require_distinct, require_width
 from models.cluster_paths import ClusterPaths, TopFeatures
 from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
@@ -43,53 +42,52 @@ from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.sphere.bayes.predictive import log_predictive_in_time
 from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.mixture.mixture import Mixture, together
+from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.distinctive_features import top_features_by_period
+from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     HeldOut,
     KappaMedian,
     KappaSigma,
     Level,
-    MaxIter,
     MaxKappa,
     NInit,
     Tol,
+    VariationalInference,
 )
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
-    INDEX,
-    WEIGHT,
-    Inside,
-    answer,
-    judged,
-    names_told,
+    IDENTICAL_ROWS,
+    bounding_warnings,
+    cap_warnings,
+    end_warnings,
     ordered,
-    said_of_bounding,
-    said_of_caps,
-    said_of_end,
-    telling,
+    partition_result,
+    prior_warnings,
 )
-from models.methods.sphere.mixture.rows import TimedRows, UnitRows
+from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
 from models.methods.sphere.time.periods import (
     MOST_PERIODS,
     Periods,
-    said_of_empty_periods,
+    empty_period_warnings,
     stamps_of,
 )
-from models.methods.sphere.time.temporal import Ascent, Paths, Temporal
+from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
+from models.methods.sphere.time.timed_rows import TimedRows, log_predictive_in_time
 from models.numerics import bessel
 from models.numerics.sphere import unit
-from models.parameters import Params, Seed
+from models.parameters import MaxIter, Params, Seed
 from models.progress import subprogress
 from models.tree.tree import Tree
 
 USUAL_TURN = 15.0
-"""Degrees that means turn in a period, about, where `c0` is not given."""
+"""Degrees that means turn in a period, about, where `c0` is not set."""
 
 MOST_FACTS = 20_000
-"""Numbers of a path that facts hold; a model's arrays have all."""
+"""The most numbers of paths that facts hold; a model's arrays have all."""
 
 
 class TVMFParams(Params):
@@ -99,7 +97,8 @@ class TVMFParams(Params):
         ge=1,
         le=MOST_PERIODS,
         description=(
-            "Equal bins that time is cut into; without it each distinct time stamp is a period."
+            "Number of equal bins that time is cut into. Default: each distinct time stamp is a "
+            "period."
         ),
     )
     c0: float | None = Field(
@@ -108,22 +107,15 @@ class TVMFParams(Params):
         le=1e9,
         description=(
             "Concentration of a cluster's mean around that of the period before: the larger, the "
-            "slower clusters move. Without it means turn by about 15 degrees a period."
+            "slower clusters move. Default: means turn by about 15 degrees a period."
         ),
     )
-    inference: Literal["variational-sampling", "variational-bounding"] = Field(
-        "variational-sampling",
-        description=(
-            "How the posterior is found: 'variational-sampling' with the exact distribution of "
-            "each concentration given the rest, 'variational-bounding' with a log-normal one and "
-            "a bound."
-        ),
-    )
+    inference: VariationalInference = "variational-sampling"
     empirical_bayes: bool = Field(
         True,
         description=(
-            "Whether the priors but 'c0' are estimated; 'weight_sd' and 'kappa_sigma' are where "
-            "that starts."
+            "Whether the priors except 'c0' are estimated; 'weight_sd' and 'kappa_sigma' are the "
+            "starting values."
         ),
     )
     first_c0: float = Field(
@@ -132,14 +124,14 @@ class TVMFParams(Params):
         le=1e6,
         description=(
             "Concentration of the clusters' means in the first period around the direction of all "
-            "rows; without 'empirical_bayes'."
+            "rows; used without 'empirical_bayes'."
         ),
     )
     weight_sd: float = Field(
         0.3,
         ge=0.01,
         le=10,
-        description="Standard deviation of the step that a cluster's log weight takes in a period.",
+        description="Standard deviation of the change of a cluster's log weight in a period.",
     )
     kappa_median: KappaMedian = 100.0
     kappa_sigma: KappaSigma = 1.0
@@ -155,32 +147,34 @@ class TVMFParams(Params):
 class TVMF(Method[TVMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "tvmf"
-    title: ClassVar = "Temporal mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
-    Params: ClassVar = TVMFParams
-    inputs: ClassVar = {
+    id = "tvmf"
+    title = "Temporal mixture of von Mises-Fisher distributions"
+    family = "sphere"
+    paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params = TVMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "timestamps": Input(
             fit_only=True,
             description=(
                 "One stamp per row, in any order: integers, numbers, or times of ISO 8601. New "
-                "rows without are of the period after the last."
+                "rows without stamps belong to the period after the last."
             ),
         ),
         "feature_names": Input(
             required=False,
-            description="One name per column; clusters are named by the features that tell them.",
+            description=(
+                "One name per column; clusters are named by their most distinctive features."
+            ),
         ),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters or periods, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters or periods, or use a sample of the points."
+    resumes = True
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: TVMFParams) -> int:
         if len(shapes.get("features", ())) != 2:
@@ -213,7 +207,7 @@ class TVMF(Method[TVMFParams]):
         with Passes(timed.points, run.threads) as passes:
             m = float(np.log(params.kappa_median))
             around = direction(timed.points, counted)
-            way = Temporal(
+            temporal = Temporal(
                 [passes.over(part) for part in timed.parts()],
                 np.split(counted, timed.start[1:-1]),
                 "grid" if params.inference == "variational-sampling" else "bound",
@@ -225,17 +219,23 @@ class TVMF(Method[TVMFParams]):
                 params.max_iter,
                 params.tol,
             )
-            seed = int(run.rng.integers(2**31))
-            restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
-            restarts.n_means = periods.n * params.n_clusters
-            best = restarts.best(way, params.n_clusters, subprogress(run.progress, 0.05, 0.9))
+            restarts = Restarts(
+                passes,
+                counted,
+                params.n_init,
+                int(run.rng.integers(2**31)),
+                run.checkpoint,
+                n_means=periods.n * params.n_clusters,
+            )
+            within = subprogress(run.progress, 0.05, 0.9)
+            best = restarts.best(temporal, params.n_clusters, within)
         run.progress(0.9, "assigning points")
         return _fitted(data, timed, periods, best, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest posterior, with it as probability; in or out of the sample."""
         logits, evidence = _new_rows(model, data)
-        return judged(placed(tree, logits.argmax(axis=1), logits), model, evidence)
+        return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _new_rows(model, data)[0]
@@ -244,18 +244,18 @@ class TVMF(Method[TVMFParams]):
         return _paths(model)
 
 
-def verdicts(model: Model, data: Data) -> dict[str, Float]:
-    """Of new rows their log-likelihood and whether they are in-sample (`Inside.columns`)."""
-    return Inside.kept(model.arrays, model.facts).columns(_new_rows(model, data)[1])
+def in_sample(model: Model, data: Data) -> dict[str, Float]:
+    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
+    return InSample.of_model(model).columns(_new_rows(model, data)[1])
 
 
 def usual_c0(n_features: int) -> float:
-    """Of which the mean cosine with the mean before is that of `USUAL_TURN`."""
+    """The `c0` by which the mean cosine with the mean before is that of `USUAL_TURN`."""
     return float(bessel.concentration(n_features, np.cos(np.deg2rad(USUAL_TURN))))
 
 
 def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
-    """With the rows once more, and as many periods as there are distinct stamps."""
+    """UsageError where memory lacks room for the rows once more and the paths of all periods."""
     n_points, n_features = points.shape
     own = (
         points.values.nnz * 12
@@ -273,7 +273,7 @@ def _bytes_of_paths(params: TVMFParams, n_periods: int, n_features: int) -> int:
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
     """Log posterior and log-likelihood of new rows. UsageError for rows that are not unit."""
-    points, periods = UnitRows.of(data), Periods.kept(model.arrays, model.facts)
+    points, periods = UnitRows.of(data), Periods.of_model(model)
     n_points = points.shape[0]
     require_width(points.values, model.arrays["psi"].shape[2])
     points.require_unit()
@@ -315,27 +315,25 @@ def _fitted(
     data: Data,
     timed: TimedRows,
     periods: Periods,
-    best: Ascent,
+    best: Climb[TemporalPosterior],
     out: Mask,
     params: TVMFParams,
     threads: int,
 ) -> Fitted:
-    found = best.posterior
-    logits, evidence = log_predictive_in_time(timed, _arrays(found), found.c0, threads)
-    cluster, order = ordered(logits, found.psi[0])
-    posterior = found.reordered(order)
+    posterior = best.estimate
+    logits, evidence = log_predictive_in_time(timed, _arrays(posterior), posterior.c0, threads)
+    cluster, order = ordered(logits, posterior.psi[0])
+    posterior = posterior.reordered(order)
     arrays, kappas, priors = _arrays(posterior), posterior.kappas, posterior.priors
     n_rows = np.diff(timed.start)
     shares = arrays["weights"] * (n_rows / n_rows.sum())[:, None]
     log_weights = np.log(shares.sum(axis=0))
-    # Over time, each period's mean by how many rows of the cluster it has.
-    middle = np.einsum("tk,tkd->kd", shares, posterior.psi)
-    means = unit(middle)
-    whole = together(Mixture(log_weights, means, kappas.mean), params.max_kappa)
+    # The mean over time, weighted by the rows that the cluster has in each period.
+    means = unit(np.einsum("tk,tkd->kd", shares, posterior.psi))
+    root = pooled_kappa(Mixture(log_weights, means, kappas.mean), params.max_kappa)
     ends = arrays["weights"][[0, -1], :, None] * posterior.psi[[0, -1]]
     turned = np.append(_angle(*unit(ends.sum(axis=1))), _angle(posterior.psi[0], posterior.psi[-1]))
-    nodes = kappas.intervals
-    # `out` is in the order of periods, the answer in that of the rows.
+    # `out` is in the order of periods, the result in that of the rows.
     own = np.repeat(np.arange(periods.n), n_rows)
     fitted_rows = np.bincount(own[~out], minlength=periods.n)
     rows_out = np.empty_like(out)
@@ -349,7 +347,7 @@ def _fitted(
     for name in ("weights", "drift"):
         if arrays[name].size <= MOST_FACTS:
             facts[name] = np.round(arrays[name], 6).tolist()
-    return answer(
+    return partition_result(
         data,
         cluster,
         logits,
@@ -358,8 +356,11 @@ def _fitted(
         params.level,
         means=means,
         log_weights=log_weights,
-        nodes={**{name: np.append(whole, one) for name, one in nodes.items()}, "drift": turned},
-        arrays={**arrays, **periods.arrays(), **_told(data, arrays)},
+        nodes={
+            **{name: np.append(root, column) for name, column in kappas.intervals.items()},
+            "drift": turned,
+        },
+        arrays={**arrays, **periods.arrays(), **_distinctive_features(data, arrays)},
         facts=facts,
         metrics={
             "objective": best.objective[-1],
@@ -374,12 +375,12 @@ def _fitted(
             "kappa_sigma": priors.sigma,
         },
         choice=Choice.given(params.n_clusters),
-        warnings=_said(posterior, best, periods, fitted_rows, params),
+        warnings=_warnings(posterior, best, periods, fitted_rows, params),
     )
 
 
-def _arrays(posterior: Paths) -> dict[str, npt.NDArray[Any]]:
-    """What a model keeps."""
+def _arrays(posterior: TemporalPosterior) -> dict[str, Array]:
+    """The arrays of a model, but for those of `Periods` and of features."""
     kappas = posterior.kappas
     return {
         "psi": posterior.psi,
@@ -387,37 +388,37 @@ def _arrays(posterior: Paths) -> dict[str, npt.NDArray[Any]]:
         "weights": posterior.walk.weights,
         "drift": _angle(posterior.psi[:-1], posterior.psi[1:]),
         "from_first": _angle(posterior.psi, posterior.psi[:1]),
-        **kappas.served,
+        **kappas.model_arrays,
         "mu0": posterior.priors.mu0,
     }
 
 
-def _told(data: Data, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
-    """What tells the clusters in each period, where features have names."""
+def _distinctive_features(data: Data, arrays: Arrays) -> dict[str, Array]:
+    """The features that distinguish clusters in each period, where features have names."""
     names = term_names(data, arrays["psi"].shape[2])
-    return {} if names is None else telling(arrays["psi"], arrays["weights"], names)
+    if names is None:
+        return {}
+    return top_features_by_period(arrays["psi"], arrays["weights"], names)
 
 
 def _angle(one: Float, other: Float) -> Float:
-    """Degrees between unit vectors along the last axis; right for small ones."""
+    """Degrees between unit vectors along the last axis; accurate also for small angles."""
     half = 0.5 * np.linalg.norm(one - other, axis=-1)
     return np.asarray(np.rad2deg(2.0 * np.arcsin(np.minimum(half, 1.0))))
 
 
-def _said(
-    posterior: Paths, best: Ascent, periods: Periods, fitted_rows: Int, params: TVMFParams
+def _warnings(
+    posterior: TemporalPosterior,
+    best: Climb[TemporalPosterior],
+    periods: Periods,
+    fitted_rows: Int,
+    params: TVMFParams,
 ) -> tuple[str, ...]:
     n_clusters, n_features = posterior.psi.shape[1:]
-    alike = "the points of a cluster are all but identical, so likelihoods hang on that bound"
-    found = (
-        *said_of_empty_periods(periods, fitted_rows),
-        *said_of_end(best.ended, params.max_iter),
-        *said_of_bounding(params.inference, n_features),
-        *said_of_caps(posterior.kappas.high, params.max_kappa, alike),
-    )
-    if not params.empirical_bayes or n_clusters > 1:
-        return found
     return (
-        *found,
-        "One cluster tells nothing of how clusters differ, so the priors were not estimated.",
+        *empty_period_warnings(periods, fitted_rows),
+        *end_warnings(best.ended, params.max_iter),
+        *bounding_warnings(params.inference, n_features),
+        *cap_warnings(posterior.kappas.high, params.max_kappa, IDENTICAL_ROWS),
+        *prior_warnings(params.empirical_bayes, n_clusters),
     )

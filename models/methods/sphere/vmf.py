@@ -2,33 +2,33 @@
 
 Rows of length 1 are drawn from K distributions with density C_D(kappa) exp(kappa mu_k . x), with
 one kappa for all clusters or one for each. A run starts from k-means++ seeds by cosine and climbs
-by EM; the best of `n_init` runs serves. `assignment: "hard"` gives each row whole to its likeliest
-cluster; with a shared kappa, all clusters having one weight then, that is spherical k-means. The
-objective never falls, and the updates are exact: kappa is Newton's inverse of the Bessel ratio, not
-its closed approximation (`models.numerics.bessel`). The logits are log p(k | x). Clusters are
+by EM; the best of `n_init` runs is kept. `assignment: "hard"` assigns each row to its likeliest
+cluster alone; with a shared kappa all clusters then have one weight, and that is spherical k-means.
+The objective never falls, and the updates are exact: kappa is Newton's inverse of the Bessel ratio,
+not its closed approximation (`models.numerics.bessel`). The logits are log p(k | x). Clusters are
 ordered by size, largest first, those of one size by their means' coordinates.
 
-By batches ('batch_size'), for data larger than memory, EM is stepwise (`em.batches`,
-which says when a run ends): rows in a random order, read in runs, update the mixture after each
-batch; a last pass measures the likelihood that runs are compared by. The curve
-`objective_estimate_by_epoch` has estimates of it, each by a mixture that moved on.
+By batches ('batch_size'), for data larger than memory, EM is stepwise (`mixture.stochastic`, which
+says when a run ends): rows in a random order, read in runs, update the mixture after each batch; a
+last pass measures the likelihood by which runs are compared. The curve
+`objective_estimate_by_epoch` has estimates of it, made while the mixture moved on.
 
-With `held_out` a random share of the rows is kept out of the fit and their likelihood measured. A
-row, new or fitted, is in-sample where its log-likelihood reaches the quantile 1 - `level` of that
+With `held_out` a random share of the rows is kept out of the fit and its likelihood measured. A
+row, new or fitted, is in-sample where its log-likelihood reaches the quantile 1 - `level` of those
 of the rows held out (of the fitted rows, where none are: a little too strict then). The number of
 clusters is given, or chosen by the lowest BIC or the highest held-out likelihood.
 
 Source: Banerjee, Dhillon, Ghosh and Sra (2005); Gopal, "Large-scale Structured Learning" (2014),
-section 5.2, whose pi_k is printed upside down. Cost: for each iteration two products of N D K,
-sparse rows of their stored values times K; rows are read in blocks, from a file where they lie in
-one, single precision ones multiplied in single and summed in double precision. Dense rows may lie
-on a GPU ('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and K D sums at most 17 times.
+section 5.2, whose pi_k is printed upside down. Cost: each iteration takes two products of N D K, or
+of sparse rows' stored values with K. Rows are read in blocks, also from a file; rows in single
+precision are multiplied in single and summed in double precision. Dense rows may lie on a GPU
+('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and K D sums at most 17 times.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from pydantic import Field
@@ -40,11 +40,13 @@ from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.sphere.em.batches import Steps, bytes_of_batches
-from models.methods.sphere.em.em import EM, Climb, choose_climb
-from models.methods.sphere.em.stepwise import SampledRestarts, by_epoch, stepwise
-from models.methods.sphere.mixture import pass_gpu as device
-from models.methods.sphere.mixture.mixture import Mixture, Shape, together
+from models.methods.sphere.em.em import EM, choose_n_clusters
+from models.methods.sphere.em.stepwise import StepwiseEM
+from models.methods.sphere.mixture import pass_gpu
+from models.methods.sphere.mixture.batches import bytes_of_batches
+from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
     Delay,
@@ -52,13 +54,18 @@ from models.methods.sphere.mixture.parameters import (
     Forgetting,
     HeldOut,
     Level,
-    MaxIter,
 )
 from models.methods.sphere.mixture.passes import SHARES
-from models.methods.sphere.mixture.result import Inside, answer, judged, ordered, said_of_end
+from models.methods.sphere.mixture.result import (
+    IDENTICAL_ROWS,
+    end_warnings,
+    ordered,
+    partition_result,
+)
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
-from models.parameters import Seed
+from models.methods.sphere.mixture.stochastic import SampledRestarts, Steps, by_epoch
+from models.parameters import MaxIter, NInit, Seed
 from models.progress import subprogress
 from models.tree.tree import Tree
 
@@ -74,27 +81,23 @@ class VMFParams(Count):
     assignment: Literal["soft", "hard"] = Field(
         "soft",
         description=(
-            "How EM shares out a row: 'soft' by its posterior, 'hard' whole to its likeliest "
-            "cluster; hard with a 'shared' kappa is spherical k-means."
+            "How EM assigns a row: 'soft' by its posterior, 'hard' to its likeliest cluster "
+            "alone; hard with a 'shared' kappa is spherical k-means."
         ),
     )
     kappa: Literal["shared", "own"] = Field(
         "shared", description="Whether all clusters share one concentration or have their own."
     )
-    max_kappa: float = Field(
-        1e6, ge=1, le=1e9, description="The largest concentration that a cluster may have."
-    )
+    max_kappa: float = Field(1e6, ge=1, le=1e9, description="Largest concentration of a cluster.")
     held_out: HeldOut = 0.0
     level: Level = 0.95
-    n_init: int = Field(
-        5, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
-    )
+    n_init: NInit = 5
     max_iter: MaxIter = 200
     tol: float = Field(
         1e-4,
         ge=0,
         le=1,
-        description="A run ends when the mean log-likelihood of a row rises by no more.",
+        description="A run ends when the mean log-likelihood of a row rises by no more than this.",
     )
     batch_size: BatchSize = None
     delay: Delay = 10.0
@@ -106,29 +109,31 @@ class VMFParams(Count):
 class VMF(Method[VMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "vmf"
-    title: ClassVar = "Mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper(
+    id = "vmf"
+    title = "Mixture of von Mises-Fisher distributions"
+    family = "sphere"
+    paper = Paper(
         "Clustering on the Unit Hypersphere using von Mises-Fisher Distributions",
         2005,
         "Journal of Machine Learning Research 6",
     )
-    Params: ClassVar = VMFParams
-    inputs: ClassVar = {
+    Params = VMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "feature_names": Input(
             required=False,
-            description="One name per column; clusters are named by the features that tell them.",
+            description=(
+                "One name per column; clusters are named by their most distinctive features."
+            ),
         ),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: VMFParams) -> int:
         if "features" not in shapes:
@@ -141,7 +146,7 @@ class VMF(Method[VMFParams]):
 
     def _check(self, data: Data, params: VMFParams) -> None:
         points = UnitRows.of(data)
-        device.require(params.device, points)
+        pass_gpu.require(params.device, points)
         check_held_out(cast(Matrix, points.values), params, params.held_out)
         check_count(data, params)
         term_names(data, points.shape[1])
@@ -153,36 +158,38 @@ class VMF(Method[VMFParams]):
         points = UnitRows.of(data).held()
         out = held_out(points.shape[0], params.held_out, run.rng)
         hard = params.assignment == "hard"
-        shape = Shape(params.kappa, params.max_kappa, hard and params.kappa == "shared")
+        equal = hard and params.kappa == "shared"
+        constraints = Constraints(params.kappa, params.max_kappa, equal)
         counted = (~out).astype(np.float64)
         within = subprogress(run.progress, 0.05, 0.9)
-        with device.passes(points, run.threads, params.device) as passes:
-            way = EM(passes, counted, shape, hard, params.max_iter, params.tol)
+        with pass_gpu.passes(points, run.threads, params.device) as passes:
+            em = EM(passes, counted, constraints, hard, params.max_iter, params.tol)
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)
             if params.batch_size is not None:
-                way = stepwise(way, Steps(params.batch_size, params.delay, params.forgetting))
+                steps = Steps(params.batch_size, params.delay, params.forgetting)
+                em = StepwiseEM.of(em, steps)
                 restarts = SampledRestarts(restarts, params.most, run.rng)
             if params.choose is None:
                 choice = Choice.given(params.n_clusters)
-                best = restarts.best(way, params.n_clusters, within)
+                best = restarts.best(em, params.n_clusters, within)
             else:
-                choice, best = choose_climb(restarts, way, params, out, within)
+                choice, best = choose_n_clusters(restarts, em, params, out, within)
         run.progress(0.9, "assigning points")
-        return _fitted(data, points, params, shape, best, choice, out)
+        return _fitted(data, points, params, constraints, best, choice, out)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest posterior, with it as probability; in or out of the sample."""
         logits, evidence = _posterior(model, data)
-        return judged(placed(tree, logits.argmax(axis=1), logits), model, evidence)
+        return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
     def _logits(self, model: Model, data: Data) -> Float:
         return _posterior(model, data)[0]
 
 
-def verdicts(model: Model, data: Data) -> dict[str, Float]:
-    """Of new rows their log-likelihood and whether they are in-sample (`Inside.columns`)."""
-    return Inside.kept(model.arrays, model.facts).columns(_posterior(model, data)[1])
+def in_sample(model: Model, data: Data) -> dict[str, Float]:
+    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
+    return InSample.of_model(model).columns(_posterior(model, data)[1])
 
 
 def _posterior(model: Model, data: Data) -> tuple[Float, Float]:
@@ -197,16 +204,16 @@ def _fitted(
     data: Data,
     points: UnitRows,
     params: VMFParams,
-    shape: Shape,
-    best: Climb,
+    constraints: Constraints,
+    best: Climb[Mixture],
     choice: Choice,
     out: Mask,
 ) -> Fitted:
-    logits, evidence = best.mixture.log_posterior(points)
-    cluster, order = ordered(logits, best.mixture.means)
-    mixture = best.mixture.reordered(order)
+    logits, evidence = best.estimate.log_posterior(points)
+    cluster, order = ordered(logits, best.estimate.means)
+    mixture = best.estimate.reordered(order)
     fitted = evidence[~out]
-    found = answer(
+    result = partition_result(
         data,
         cluster,
         logits,
@@ -215,36 +222,32 @@ def _fitted(
         params.level,
         means=mixture.means,
         log_weights=mixture.log_weights,
-        nodes={"kappa": np.append(together(mixture, params.max_kappa), mixture.kappa)},
+        nodes={"kappa": np.append(pooled_kappa(mixture, params.max_kappa), mixture.kappa)},
         arrays=mixture.arrays(),
         facts={},
         metrics={
-            "bic": shape.bic(mixture, float(fitted.sum()), fitted.size),
+            "bic": constraints.bic(mixture, float(fitted.sum()), fitted.size),
             "n_iter": float(len(best.objective)),
             "kappa_min": float(mixture.kappa.min()),
             "kappa_max": float(mixture.kappa.max()),
         },
         choice=choice,
-        warnings=_said(best, params),
+        warnings=_warnings(best, params),
     )
     if params.batch_size is None:
-        return found
-    return replace(found, curves={**found.curves, **by_epoch(best.objective)})
+        return result
+    return replace(result, curves={**result.curves, **by_epoch(best)})
 
 
-def _said(best: Climb, params: VMFParams) -> list[str]:
-    """What is odd about a run."""
-    found = [*said_of_end(best.ended, params.max_iter, params.batch_size is not None)]
+def _warnings(best: Climb[Mixture], params: VMFParams) -> list[str]:
+    warnings = [*end_warnings(best.ended, params.max_iter, params.batch_size is not None)]
     if best.reseeded:
-        found.append(
-            f"{best.reseeded} cluster(s) lost all their points on the way and were given a new "
+        warnings.append(
+            f"{best.reseeded} cluster(s) lost all their points during the fit and were given a new "
             "mean, one of the points that were least likely."
         )
-    capped = int((best.mixture.kappa >= params.max_kappa).sum())
-    if capped:
-        which = "The shared concentration" if params.kappa == "shared" else f"{capped} kappa(s)"
-        found.append(
-            f"{which} reached 'max_kappa' = {params.max_kappa:g}: the points of a cluster are all "
-            "but identical, so likelihoods hang on that bound."
-        )
-    return found
+    n_capped = int((best.estimate.kappa >= params.max_kappa).sum())
+    if n_capped:
+        which = "The shared concentration" if params.kappa == "shared" else f"{n_capped} kappa(s)"
+        warnings.append(f"{which} reached 'max_kappa' = {params.max_kappa:g}: {IDENTICAL_ROWS}.")
+    return warnings

@@ -1,22 +1,18 @@
 """Posteriors of the concentrations given the rest, in the two forms of the thesis.
 
 Given n_k rows and s_k = sum_i lambda_ik x_i . E[mu_k], the mean-field optimum is q(kappa_k)
-proportional to exp(n_k log C_D(kappa) + s_k kappa) times the log-normal prior (equation 5.7). Of
-one kappa that all clusters share it is the same of the sums of n_k and of s_k.
+proportional to exp(n_k log C_D(kappa) + s_k kappa) times the log-normal prior (equation 5.7). For
+one kappa that all clusters share, the sums of n_k and of s_k take their place.
 
 `by_grid` takes its expectations by the trapezoidal rule in log kappa, so the lower bound stays one;
-the thesis's MCMC draws from the same distribution and loses it. `by_bound` (5.3.1.2) takes
+the thesis's MCMC draws from the same distribution, which loses it. `by_bound` (5.3.1.2) takes
 q(kappa_k) log-normal and log I_v by an upper bound of it (equation 5.8, its integral corrected):
 log I_v(u) <= sqrt(u^2 + v^2) + v log(u / (v + sqrt(u^2 + v^2))) + v log v - v - log Gamma(v + 1),
 from I_v'(u) / I_v(u) <= sqrt(1 + v^2 / u^2); expectations are Gauss-Hermite's instead of the delta
 method, which is no bound (5.10).
 
-Neither lets kappa run off where rows are identical: q lies below `max_kappa` (its median by the
-bound), which leaves the lower bound one.
-
-The bounding scheme's concentrations: the bound of log C_D, and the best log-normal under it.
-
-Source: the thesis, section 5.3.1.2, as `bayes.concentrations` says.
+Neither lets kappa grow without limit where rows are identical: q lies below `max_kappa` (with
+`by_bound` its median), and the lower bound remains one.
 """
 
 from __future__ import annotations
@@ -36,10 +32,10 @@ NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
 NODE_WEIGHTS = _NODE_WEIGHTS / math.sqrt(2.0 * math.pi)
 
 LEAST_LOG = -35.0
-"""Of kappa."""
+"""The least log kappa."""
 
 
-def highest(
+def best_log_normal(
     size: Float,
     along: Float,
     n_features: int,
@@ -47,15 +43,15 @@ def highest(
     before: tuple[Float, Float] | None,
     max_kappa: float,
 ) -> tuple[Float, Float]:
-    """(K,) each: a and b of the best log-normals exp N(a, b^2), from those `before` on.
+    """(K,) each: a and b of the best log-normals exp N(a, b^2), starting from those `before`.
 
-    Two numbers a cluster by L-BFGS with exact gradients.
+    By L-BFGS with exact gradients over two numbers a cluster.
     """
     from scipy.optimize import minimize
 
     v = bessel.order_of(n_features)
     if before is None:
-        # Where the bounded likelihood is highest, kappa / (v + sqrt(v^2 + kappa^2)) being r.
+        # The bounded likelihood is highest where kappa / (v + sqrt(v^2 + kappa^2)) is r.
         r = np.divide(along, size, out=np.zeros_like(along), where=size > 1e-12)
         peak = 2.0 * v * np.clip(r, 0.0, 1.0 - 1e-12) / (1.0 - np.clip(r, 0.0, 1.0 - 1e-12) ** 2)
         a = np.where(peak > 0, np.log(np.where(peak > 0, peak, 1.0)), priors.m)
@@ -70,13 +66,13 @@ def highest(
 
     def negative(z: Float) -> tuple[float, Float]:
         shift, stretch = z.reshape(2, -1)
-        value, by_a, by_b = lower(
+        value, by_a, by_b = log_normal_bound(
             a + shift * scale, b * np.exp(stretch), size, along, n_features, priors
         )
         by_stretch = by_b * b * np.exp(stretch)
         return -float(value.sum()), -np.concatenate([by_a * scale, by_stretch])
 
-    found = minimize(
+    optimum = minimize(
         negative,
         np.zeros(2 * len(size)),
         jac=True,
@@ -85,27 +81,27 @@ def highest(
         + [(-4.0, 4.0)] * len(size),
         options={"maxiter": 200, "ftol": 1e-13, "gtol": 1e-7},
     )
-    shift, stretch = found.x.reshape(2, -1)
+    shift, stretch = optimum.x.reshape(2, -1)
     return a + shift * scale, b * np.exp(stretch)
 
 
-def bounded_log_c(n_features: int, kappa: Any) -> Float:
+def log_c_bound(n_features: int, kappa: Any) -> Float:
     """A lower bound of log C_D(kappa), by the upper bound of log I_v; equal at 0."""
     v = bessel.order_of(n_features)
     s = np.sqrt(v * v + kappa * kappa)
-    # At 0 the uniform density's; log1p and s - v keep what is left from cancelling.
+    # At 0 it is the uniform density's; log1p and s - v avoid cancellation.
     grown = kappa * kappa / (s + v) if v else kappa
     lead = v * np.log1p(0.5 * grown / v) if v else 0.0
     return np.asarray(bessel.log_uniform(n_features) + lead - grown)
 
 
-def lower(
+def log_normal_bound(
     a: Float, b: Float, size: Float, along: Float, n_features: int, priors: Priors
 ) -> tuple[Float, Float, Float]:
-    """(K,) each: the bound's part of log-normal q(kappa) = exp N(a, b^2), its slopes in a and b."""
+    """(K,) each: the bound's part for q(kappa) = exp N(a, b^2), and its slopes in a and b."""
     v = bessel.order_of(n_features)
     kappa = np.exp(a[:, None] + b[:, None] * NODES)
-    gain = size[:, None] * bounded_log_c(n_features, kappa) + along[:, None] * kappa
+    gain = size[:, None] * log_c_bound(n_features, kappa) + along[:, None] * kappa
     value = gain @ NODE_WEIGHTS
     steep = kappa / (v + np.sqrt(v * v + kappa * kappa))
     rise = kappa * (along[:, None] - size[:, None] * steep)
@@ -119,23 +115,23 @@ def lower(
 Form = Literal["grid", "bound"]
 
 ZOOM, FINE = 33, 257
-"""Points of the grids that find where a posterior lies, and of the one it is summed on."""
+"""Points of the grids that locate a posterior, and of the grid that it is summed on."""
 
 DROP = 45.0
-"""What lies so many nats below the top is left out."""
+"""Nats below the peak from which on a posterior is left out."""
 
-_ENDS = (0.025, 0.975)
+_INTERVAL = (0.025, 0.975)
 
 _COLUMNS = ("mean", "log_c", "log_mean", "log_square", "divergence", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class Concentrations:
-    """Of each cluster, (K,) each; or (1,) each of one kappa that all clusters share.
+    """q(kappa) of each cluster, (K,) each; or of one kappa that all clusters share, (1,) each.
 
     mean, log_c, log_mean, log_square : E[kappa], E[log C_D(kappa)] (or of its bound),
     E[log kappa], E[(log kappa)^2].
-    divergence : KL(q || prior) with the prior `m`, `sigma` that q was made with.
+    divergence : KL(q || prior) with the prior `m`, `sigma` that q was computed with.
     low, high : the 95% credible interval.
     """
 
@@ -151,13 +147,32 @@ class Concentrations:
 
     @classmethod
     def at(cls, kappa: Float, n_features: int, priors: Priors) -> Concentrations:
-        """All of q at one number each, to begin with: its divergence is left out."""
+        """q at a single number each, to start a run; without its divergence."""
         log = np.log(np.maximum(kappa, 1e-12))
         log_c, none = bessel.log_c(n_features, kappa), np.zeros(len(kappa))
         return cls(kappa, log_c, log, log**2, none, kappa, kappa, priors.m, priors.sigma)
 
+    @classmethod
+    def fitted(
+        cls,
+        form: Form,
+        size: Float,
+        along: Float,
+        n_features: int,
+        priors: Priors,
+        before: Concentrations | None,
+        max_kappa: float,
+    ) -> Concentrations:
+        """q in the given form at its maximum for n_k = `size` and s_k = `along`, (K,) each.
+
+        before : where the search for a bound's q starts; None for the likelihood's mode.
+        """
+        if form == "grid":
+            return by_grid(size, along, n_features, priors, max_kappa)
+        return by_bound(size, along, n_features, priors, before, max_kappa)
+
     def divergence_from(self, priors: Priors) -> Float:
-        """KL(q || prior) for other m and sigma."""
+        """KL(q || prior) for other m and sigma, (K,)."""
 
         def surprise(m: float, sigma: float) -> Float:
             square = self.log_square - 2.0 * m * self.log_mean + m * m
@@ -166,7 +181,7 @@ class Concentrations:
         return self.divergence + surprise(priors.m, priors.sigma) - surprise(self.m, self.sigma)
 
     def reordered(self, order: Int) -> Concentrations:
-        """With cluster `order[k]` as cluster k; one for all stays."""
+        """With cluster `order[k]` as cluster k; a shared one stays."""
         if len(self.mean) == 1:
             return self
         return replace(self, **{name: getattr(self, name)[order] for name in _COLUMNS})
@@ -183,41 +198,26 @@ class Concentrations:
         table = np.asarray(arrays[f"{prefix}concentrations"], dtype=np.float64)
         return cls(**dict(zip(_COLUMNS, table, strict=True)), m=m, sigma=sigma)
 
-    def each(self, n_clusters: int) -> Concentrations:
-        """(K,) whether shared or not."""
+    def per_cluster(self, n_clusters: int) -> Concentrations:
+        """The same with (K,) numbers, also where they are shared."""
         if len(self.mean) > 1:
             return self
         return replace(self, **{name: getattr(self, name).repeat(n_clusters) for name in _COLUMNS})
 
     @property
     def intervals(self) -> dict[str, Float]:
-        """Columns of a tree: the mean of each kappa and the ends of its interval."""
+        """The columns of a tree: the mean of each kappa and the ends of its interval."""
         return {"kappa": self.mean, "kappa_low": self.low, "kappa_high": self.high}
 
     @property
-    def served(self) -> dict[str, Float]:
-        """Arrays of a model."""
+    def model_arrays(self) -> dict[str, Float]:
+        """The arrays of a model."""
         return {**self.intervals, "log_mean": self.log_mean, "log_sd": self.log_sd}
 
     @property
     def log_sd(self) -> Float:
         """Standard deviation of log kappa."""
         return np.asarray(np.sqrt(np.maximum(0.0, self.log_square - self.log_mean**2)))
-
-
-def renewed(
-    form: Form,
-    size: Float,
-    along: Float,
-    n_features: int,
-    priors: Priors,
-    before: Concentrations | None,
-    max_kappa: float,
-) -> Concentrations:
-    """q of each kappa after `before`, in the given form."""
-    if form == "grid":
-        return by_grid(size, along, n_features, priors, max_kappa)
-    return by_bound(size, along, n_features, priors, before, max_kappa)
 
 
 def by_grid(
@@ -230,9 +230,9 @@ def by_grid(
     low, high = _range(size, along, n_features, priors, math.log(max_kappa))
     for _ in range(24):
         t, log_q, _ = _log_q(low, high, ZOOM, size, along, n_features, priors)
-        kept = log_q > log_q.max(axis=1, keepdims=True) - DROP
-        first = np.maximum(kept.argmax(axis=1) - 1, 0)
-        last = np.minimum(ZOOM - kept[:, ::-1].argmax(axis=1), ZOOM - 1)
+        inside = log_q > log_q.max(axis=1, keepdims=True) - DROP
+        first = np.maximum(inside.argmax(axis=1) - 1, 0)
+        last = np.minimum(ZOOM - inside[:, ::-1].argmax(axis=1), ZOOM - 1)
         rows = np.arange(len(size))
         low, high = t[rows, first], t[rows, last]
         if (last - first > ZOOM // 2).all():
@@ -249,7 +249,9 @@ def by_grid(
     mean, mean_log_c = (mass * kappa).sum(axis=1), (mass * log_c).sum(axis=1)
     log_mean, log_square = (mass * t).sum(axis=1), (mass * t * t).sum(axis=1)
     below = np.cumsum(mass, axis=1) - 0.5 * mass
-    ends = [[np.interp(level, b, at) for b, at in zip(below, t, strict=True)] for level in _ENDS]
+    ends = [
+        [np.interp(level, b, grid) for b, grid in zip(below, t, strict=True)] for level in _INTERVAL
+    ]
     return Concentrations(
         mean,
         mean_log_c,
@@ -271,19 +273,19 @@ def by_bound(
     before: Concentrations | None,
     max_kappa: float = 1e9,
 ) -> Concentrations:
-    """The best log-normal under the bound of log I_v, from `before` on, or from the prior's mode.
+    """The best log-normal under the bound of log I_v, never worse than `before`.
 
-    What it gives is never worse than `before`.
+    The search starts from `before`, or without it from the likelihood's mode.
     """
     known = None if before is None else (before.log_mean, before.log_sd)
-    a, b = highest(size, along, n_features, priors, known, max_kappa)
+    a, b = best_log_normal(size, along, n_features, priors, known, max_kappa)
     kappa = np.exp(a[:, None] + b[:, None] * NODES)
     square = b * b + (a - priors.m) ** 2
     divergence = np.log(priors.sigma / b) + 0.5 * square / priors.sigma**2 - 0.5
     reach = float(ndtri(0.975)) * b
     return Concentrations(
         np.exp(a + 0.5 * b * b),
-        bounded_log_c(n_features, kappa) @ NODE_WEIGHTS,
+        log_c_bound(n_features, kappa) @ NODE_WEIGHTS,
         a,
         a * a + b * b,
         divergence,
@@ -295,20 +297,20 @@ def by_bound(
 
 
 def _peaks(size: Float, along: Float, n_features: int, priors: Priors) -> tuple[Float, Float]:
-    """(K,) each: between which log kappa of the likelihood's maximum lies (Amos's bounds of the
-    Bessel ratio); the prior's mean where there is none."""
+    """(K,) each: the interval that has the log kappa of the likelihood's maximum (Amos's bounds of
+    the Bessel ratio); the prior's mean where there is no maximum."""
     r = np.divide(along, size, out=np.zeros_like(along), where=size > 1e-12)
     r = np.clip(r, 0.0, 1.0 - 1e-12)
-    there = r > 0
-    scale = np.where(there, r / (1.0 - r * r), 1.0)
-    found = (np.log((n_features - 1) * scale), np.log(n_features * scale))
-    return np.where(there, found[0], priors.m), np.where(there, found[1], priors.m)
+    has_peak = r > 0
+    scale = np.where(has_peak, r / (1.0 - r * r), 1.0)
+    low, high = np.log((n_features - 1) * scale), np.log(n_features * scale)
+    return np.where(has_peak, low, priors.m), np.where(has_peak, high, priors.m)
 
 
 def _range(
     size: Float, along: Float, n_features: int, priors: Priors, most: float
 ) -> tuple[Float, Float]:
-    """Where log kappa can be: beyond the maxima of prior and likelihood both fall."""
+    """The range of log kappa: beyond the maxima of prior and likelihood both fall."""
     left, right = _peaks(size, along, n_features, priors)
     reach = math.sqrt(2.0 * DROP) * priors.sigma
     low, high = np.minimum(left, priors.m) - reach, np.maximum(right, priors.m) + reach

@@ -1,119 +1,124 @@
-"""Merges of clusters: out of the optima in which coordinate ascent leaves too many.
+"""Variational inference that merges clusters, since coordinate ascent ends with too many.
 
-Rows cut in two by a pair of clusters keep each other there, though the bound is higher with them in
+Rows that a pair of clusters divides keep each other there, though the bound is higher with them in
 one (Hughes and Sudderth, "Memoized Online Variational Inference for Dirichlet Process Mixture
-Models", 2013, section 4). Where a run has ended, each pair's change of the bound is exact: all
-factors at their optimum for the pair's posteriors added up, less what the entropy of the
-assignments loses. (A kappa that all clusters share is held meanwhile, so that changes of several
-pairs add up; the update that follows only raises the bound.) Disjoint pairs that raise it merge,
-and the ascent goes on, until none does; so the bound never falls. Where none does by itself, the
-best few are tried with some iterations after.
+Models", 2013, section 4). When a run has ended, each pair's change of the bound is exact: all
+factors at their optimum for the pair's posteriors added up, less the entropy that the assignments
+lose. (A kappa that all clusters share is held meanwhile, so that changes of several pairs add up;
+the update that follows only raises the bound.) Disjoint pairs that raise the bound merge, and the
+ascent goes on, until no pair does; so the bound never falls. Where no pair raises it by itself, the
+best few are tried with some iterations after the merge.
 
-Cost: of a round two passes over the rows, grids for the pairs (each cluster's `PARTNERS` most alike
-ones), 8 N K bytes; rounds are few.
+Cost: a round takes two passes over the rows and a grid for each pair (each cluster with the
+`PARTNERS` most like it), and 8 N K bytes; rounds are few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from models.arrays import Float, Int
 from models.clusters.placing import normalize
-from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.priors import vmf_divergence
-from models.methods.sphere.bayes.variational import Ascent, Posterior, Variational, directions
+from models.methods.sphere.bayes.variational import Posterior, Variational, directions
+from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Sums, log_joint
 from models.numerics import bessel
 from models.progress import Progress, subprogress
 
 PARTNERS = 10
-"""Of each cluster those most like it are looked at."""
+"""Each cluster is paired with this many of those most like it."""
 
 OCCUPIED = 0.01
-"""Expected rows from which on a cluster is there to be merged."""
+"""Expected rows from which on a cluster takes part in merges."""
 
 LEAST_PART = 1e-15
-"""A smaller posterior than this tells nothing of how a row is torn."""
+"""A smaller posterior adds nothing to the entropy of a row."""
 
 LEAST_GAIN = 1e-3
 """Nats by which a merge must raise the bound."""
 
 TRIALS, PASSES = 6, 5
-"""Pairs that are tried where none raises the bound by itself, and passes that each is given."""
+"""Pairs that are tried where none raises the bound by itself, and passes for each."""
 
 REACH = 8.0
-"""A trial is given up where it lacks more than so many times what the last pass gave."""
+"""A trial ends when it lacks more than this many times the gain of its last pass."""
 
 VALUES = 1 << 22
-"""Of sums over pairs that are held at a time."""
+"""Values of sums over pairs that are held at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merging(Variational):
-    """As it is, and merges where it has ended."""
+    """Variational inference with merges whenever a run has converged."""
 
-    def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
+    def climb(
+        self,
+        run: Climb[Posterior],
+        progress: Progress,
+        save: Callable[[Climb[Posterior]], None],
+    ) -> Climb[Posterior]:
         """Until no merge raises the bound, or `max_iter` iterations are done."""
         while True:
-            one = Variational.climb(self, one, progress, save)
-            if not one.ended:
-                return one
-            at = len(one.objective) / (self.max_iter + 1)
-            merged = self.merged(one.posterior, subprogress(progress, at, at, "merges"))
+            run = Variational.climb(self, run, progress, save)
+            if not run.ended:
+                return run
+            share = len(run.objective) / (self.max_iter + 1)
+            merged = self.merged(run.estimate, subprogress(progress, share, share, "merges"))
             if merged is None:
-                return one
-            one = ascent.Ascent(merged, one.objective)
-            save(one)
+                return run
+            run = replace(run, estimate=merged, ended=False)
+            save(run)
 
     def merged(self, posterior: Posterior, progress: Progress) -> Posterior | None:
-        """After merges that raise the bound; None where none does."""
-        sums, bound = self._expected(posterior, progress)
+        """The posterior after merges that raise the bound; None where none does."""
+        sums, bound = self.expected(posterior, progress)
         pairs = self.pairs(posterior, sums)
-        return self._at_once(posterior, sums, pairs) or self._tried(
+        return self._disjoint(posterior, sums, pairs) or self._tried(
             posterior, sums, pairs, bound, progress
         )
 
-    def _at_once(self, posterior: Posterior, sums: Sums, pairs: Pairs) -> Posterior | None:
-        """All disjoint pairs that raise the bound by themselves."""
+    def _disjoint(self, posterior: Posterior, sums: Sums, pairs: Pairs) -> Posterior | None:
+        """The posterior with all disjoint pairs merged that raise the bound by themselves."""
         free, value = np.ones(len(sums.size), dtype=bool), pairs.value
         joined = sums
-        for at in np.argsort(-pairs.gain, kind="stable").tolist():
-            into, gone = int(pairs.first[at]), int(pairs.second[at])
+        for pair in np.argsort(-pairs.gain, kind="stable").tolist():
+            into, gone = int(pairs.first[pair]), int(pairs.second[pair])
             if not (free[into] and free[gone]):
                 continue
             after = _joined(joined, into, gone)
-            then = _value(posterior, after.size)
+            value_after = _weights_value(posterior, after.size)
             # The weights' part is not the sum of the pairs'.
-            if pairs.parts[at] - pairs.lost[at] + then - value > LEAST_GAIN:
-                joined, value = after, then
+            if pairs.parts[pair] - pairs.lost[pair] + value_after - value > LEAST_GAIN:
+                joined, value = after, value_after
                 free[[into, gone]] = False
-        return None if free.all() else self._updated(posterior, joined)
+        return None if free.all() else self.updated(posterior, joined)
 
     def _tried(
         self, posterior: Posterior, sums: Sums, pairs: Pairs, bound: float, progress: Progress
     ) -> Posterior | None:
-        """A pair that raises it with the passes that follow: each cluster, if it is among the
-        `TRIALS` that lose least, with the partner by which it does."""
+        """The posterior after a merge that raises the bound with the passes that follow; None where
+        no trial does. Tried are the `TRIALS` clusters that lose least, each with one partner."""
         order = np.argsort(-pairs.gain, kind="stable")
-        _, at = np.unique(pairs.second[order], return_index=True)
-        for pair in order[np.sort(at)[:TRIALS]].tolist():
+        _, first = np.unique(pairs.second[order], return_index=True)
+        for pair in order[np.sort(first)[:TRIALS]].tolist():
             joined = _joined(sums, int(pairs.first[pair]), int(pairs.second[pair]))
-            then, before = posterior, -np.inf
+            trial, bound_before = posterior, -np.inf
             for _ in range(PASSES):
-                then = self._updated(then, joined)
-                joined, now = self._expected(then, progress)
-                if now > bound + LEAST_GAIN:
-                    return then
-                if bound - now > REACH * (now - before):
+                trial = self.updated(trial, joined)
+                joined, trial_bound = self.expected(trial, progress)
+                if trial_bound > bound + LEAST_GAIN:
+                    return trial
+                if bound - trial_bound > REACH * (trial_bound - bound_before):
                     break
-                before = now
+                bound_before = trial_bound
         return None
 
     def pairs(self, posterior: Posterior, sums: Sums) -> Pairs:
-        """Of pairs of clusters what the bound gains at least by their merge."""
+        """Pairs of clusters, with the least gain of the bound by their merge."""
         first, second = _pairs(sums)
         alone = self._parts(posterior, sums, np.arange(len(sums.size)))
         parts = -alone[first] - alone[second]
@@ -122,41 +127,39 @@ class Merging(Variational):
             i, j = first[start : start + step], second[start : start + step]
             both = Sums(sums.size[i] + sums.size[j], sums.total[i] + sums.total[j], sums.evidence)
             parts[start : start + step] += self._parts(posterior, both, i)
-        value = _value(posterior, sums.size)
-        then = [
-            _value(posterior, _joined(sums, i, j).size)
+        value = _weights_value(posterior, sums.size)
+        values_after = [
+            _weights_value(posterior, _joined(sums, i, j).size)
             for i, j in zip(first.tolist(), second.tolist(), strict=True)
         ]
-        gain = parts + np.array(then) - value
-        entropy = self._lost(posterior, first, second)
-        return Pairs(first, second, parts, entropy, gain - entropy, value)
+        gain = parts + np.array(values_after) - value
+        lost = self._lost_entropy(posterior, first, second)
+        return Pairs(first, second, parts, lost, gain - lost, value)
 
-    def _lost(self, posterior: Posterior, first: Int, second: Int) -> Float:
-        """(P,) by how much the entropy of the assignments falls as two clusters become one."""
+    def _lost_entropy(self, posterior: Posterior, first: Int, second: Int) -> Float:
+        """(P,) the entropy that the assignments lose as two clusters become one."""
         lost = np.zeros(len(first))
         if not len(first):
             return lost
         part = log_joint(self.passes.points, posterior.weights, posterior.offsets)
         normalize(part)
         np.exp(part, out=part)
-        for at, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            one, other = part[:, i], part[:, j]
-            both = np.flatnonzero((np.minimum(one, other) > LEAST_PART) & (self.counted > 0))
-            one, other = one[both], other[both]
-            lost[at] = self.counted[both] @ (
-                one * np.log1p(other / one) + other * np.log1p(one / other)
-            )
+        for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+            a, b = part[:, i], part[:, j]
+            both = np.flatnonzero((np.minimum(a, b) > LEAST_PART) & (self.counted > 0))
+            a, b = a[both], b[both]
+            lost[pair] = self.counted[both] @ (a * np.log1p(b / a) + b * np.log1p(a / b))
         return lost
 
-    def _parts(self, before: Posterior, sums: Sums, begun: Int) -> Float:
-        """(K,) what each cluster has of the bound besides its weight, at its optimum for `sums`,
-        from that of cluster `begun[k]` on; q of a shared kappa, of which all have a part, stays."""
-        psi, kappas = before.psi[begun], before.kappas.reordered(begun)
+    def _parts(self, before: Posterior, sums: Sums, start: Int) -> Float:
+        """(K,) the part of the bound that each cluster has besides its weight, at its optimum for
+        `sums`, from that of cluster `start[k]` on; q of a kappa that all share stays."""
+        psi, kappas = before.psi[start], before.kappas.reordered(start)
         shared = self.spread == "shared"
         if shared:
             psi, gamma = directions(psi, kappas, before.priors, sums)
         else:
-            psi, gamma, kappas = self._components(psi, kappas, before.priors, sums)
+            psi, gamma, kappas = self.components(psi, kappas, before.priors, sums)
         means = bessel.ratio(psi.shape[1], gamma)[:, None] * psi
         likely = sums.size * kappas.log_c + kappas.mean * np.einsum("kd,kd->k", means, sums.total)
         priors = before.priors
@@ -169,9 +172,9 @@ class Merging(Variational):
 class Pairs:
     """Pairs of clusters that might merge, and the bound's change by each.
 
-    first, second : (P,), the larger one first. parts : the change of what clusters have of it
-    alone. lost : the entropy that the assignments lose. gain : the whole change. value : what the
-    weights have of it before.
+    first, second : (P,), the larger one first. parts : the change of the clusters' own parts of
+    the bound. lost : the entropy that the assignments lose. gain : the whole change. value : the
+    weights' part of the bound before.
     """
 
     first: Int
@@ -183,30 +186,30 @@ class Pairs:
 
 
 def _pairs(sums: Sums) -> tuple[Int, Int]:
-    """Each occupied cluster with those whose rows point most alike."""
-    there = np.flatnonzero(sums.size > OCCUPIED)
-    there = there[np.argsort(-sums.size[there], kind="stable")]
-    total = sums.total[there]
+    """Each occupied cluster paired with those whose rows point most alike."""
+    occupied = np.flatnonzero(sums.size > OCCUPIED)
+    occupied = occupied[np.argsort(-sums.size[occupied], kind="stable")]
+    total = sums.total[occupied]
     length = np.sqrt(np.einsum("kd,kd->k", total, total))
     unit = total / np.where(length > 0, length, 1.0)[:, None]
     cosine = unit @ unit.T
     np.fill_diagonal(cosine, -np.inf)
-    n_partners = min(PARTNERS, len(there) - 1)
+    n_partners = min(PARTNERS, len(occupied) - 1)
     near = np.argsort(-cosine, axis=1, kind="stable")[:, :n_partners]
-    own = np.repeat(np.arange(len(there)), n_partners)
+    own = np.repeat(np.arange(len(occupied)), n_partners)
     both = np.sort(np.stack([own, near.ravel()]), axis=0)
     both = np.unique(both, axis=1)
-    return there[both[0]], there[both[1]]
+    return occupied[both[0]], occupied[both[1]]
 
 
-def _value(posterior: Posterior, size: Float) -> float:
-    """What the weights have of the bound, at their optimum for `size`."""
-    found = posterior.proportions.given(size, posterior.priors)
-    return float(found.log_means @ size) - found.divergence(posterior.priors)
+def _weights_value(posterior: Posterior, size: Float) -> float:
+    """The weights' part of the bound, at their optimum for `size`."""
+    proportions = posterior.proportions.updated(size, posterior.priors)
+    return float(proportions.log_means @ size) - proportions.divergence(posterior.priors)
 
 
 def _joined(sums: Sums, into: int, gone: int) -> Sums:
-    """With the rows of one cluster given to another."""
+    """The sums with the rows of cluster `gone` added to those of `into`."""
     size, total = sums.size.copy(), sums.total.copy()
     size[into] += size[gone]
     total[into] += total[gone]

@@ -1,10 +1,11 @@
 """The priors of the Bayesian mixture and their empirical Bayes.
 
-pi ~ Dirichlet(alpha, ..., alpha), or by sticks broken with alpha (`bayes.proportions`); mu_k ~
-vMF(mu0, C0); log kappa_k ~ N(m, sigma^2), of each cluster or of one kappa for all.
+pi ~ Dirichlet(alpha, ..., alpha), or a stick broken with alpha (`proportions`); mu_k ~ vMF(mu0,
+C0); log kappa_k ~ N(m, sigma^2), for each cluster or for one kappa of all.
 
-Source: the thesis, section 5.3 and 5.3.1.3. Each estimate here is the maximum of the lower bound in
-its parameters, given expectations; C0 by the exact inverse of the Bessel ratio.
+Source: the thesis, sections 5.3 and 5.3.1.3. Each method `of_...` gives the priors with some
+parameters at the maximum of the lower bound, given expectations; C0 by the exact inverse of the
+Bessel ratio.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from models.arrays import Arrays, Float
 from models.numerics import bessel
 
 LEAST_SIGMA, MOST_SIGMA = 0.05, 4.0
-"""Of log kappa; with clusters all alike the estimate would go to 0, and where one of few has
-identical rows it would have the others' means of kappa overflow."""
+"""Bounds of the estimate of sigma. With clusters all alike it would go to 0; where one of few has
+identical rows, the others' means of kappa would overflow."""
 
 LEAST_ALPHA, MOST_ALPHA = 1e-3, 1e3
 
@@ -45,50 +46,50 @@ class Priors:
         return cls(alpha, np.asarray(arrays[f"{prefix}mu0"], dtype=np.float64), c0, m, sigma)
 
     def log_densities(self, log_kappa: Float) -> Float:
-        """Of log kappa."""
+        """The log density of each log kappa."""
         off = (log_kappa - self.m) / self.sigma
         return np.asarray(-0.5 * off * off - math.log(self.sigma) - 0.5 * math.log(2.0 * math.pi))
 
-    def of_kappa(self, log_mean: float, log_square: float) -> Priors:
-        """m and sigma by the clusters' mean E[log kappa_k] and mean E[(log kappa_k)^2]."""
+    def of_kappas(self, log_mean: float, log_square: float) -> Priors:
+        """With m and sigma by the clusters' mean E[log kappa_k] and E[(log kappa_k)^2]."""
         variance = max(0.0, log_square - log_mean**2)
-        # Never below what it was by the upper limit alone, so that the lower bound does not fall.
+        # The upper limit alone never lowers it, so that the lower bound does not fall.
         sigma = min(max(LEAST_SIGMA, math.sqrt(variance)), max(MOST_SIGMA, self.sigma))
         return replace(self, m=log_mean, sigma=sigma)
 
-    def of_one_kappa(self, log_mean: float) -> Priors:
-        """m by the E[log kappa] of one kappa for all clusters.
+    def of_shared_kappa(self, log_mean: float) -> Priors:
+        """With m by the E[log kappa] of one kappa for all clusters.
 
-        sigma stays: nothing tells how far from its median a single draw may be, and the bound has
-        its maximum at the least sigma that there is.
+        sigma stays: a single draw says nothing of how far from its median it may be, and the bound
+        is highest at the least sigma.
         """
         return replace(self, m=log_mean)
 
     def of_means(self, mean: Float, max_kappa: float) -> Priors:
-        """mu0 and C0 by the clusters' mean E[mu_k], (D,)."""
+        """With mu0 and C0 by the clusters' mean E[mu_k], (D,)."""
         length = float(np.linalg.norm(mean))
         if length == 0.0:
             return replace(self, c0=0.0)
-        found = bessel.concentration(len(mean), min(1.0, length))
-        return replace(self, mu0=mean / length, c0=float(np.minimum(found, max_kappa)))
+        c0 = bessel.concentration(len(mean), min(1.0, length))
+        return replace(self, mu0=mean / length, c0=float(np.minimum(c0, max_kappa)))
 
     def of_weights(self, mean: float, n: int) -> Priors:
-        """alpha by the n clusters' mean E[log pi_k], by Newton's iterations within bounds."""
+        """With alpha by the n clusters' mean E[log pi_k]: Newton's method within bounds."""
         low, high = np.log(LEAST_ALPHA), np.log(MOST_ALPHA)
-        at = float(np.clip(np.log(self.alpha), low, high))
+        log_alpha = float(np.clip(np.log(self.alpha), low, high))
         for _ in range(100):
-            alpha = float(np.exp(at))
+            alpha = float(np.exp(log_alpha))
             slope = n * alpha * (digamma(n * alpha) - digamma(alpha) + mean)
-            # The slope falls where it is 0, so the sign says on which side that is.
-            low, high = (at, high) if slope > 0 else (low, at)
+            # The slope falls where it is 0, so its sign says on which side that is.
+            low, high = (log_alpha, high) if slope > 0 else (low, log_alpha)
             curve = slope + n * alpha**2 * (n * polygamma(1, n * alpha) - polygamma(1, alpha))
-            after = at - slope / curve if curve < 0 else 0.5 * (low + high)
+            after = log_alpha - slope / curve if curve < 0 else 0.5 * (low + high)
             if not low <= after <= high:
                 after = 0.5 * (low + high)
-            if abs(after - at) < 1e-12:
+            if abs(after - log_alpha) < 1e-12:
                 break
-            at = float(after)
-        return replace(self, alpha=float(np.exp(at)))
+            log_alpha = float(after)
+        return replace(self, alpha=float(np.exp(log_alpha)))
 
 
 def dirichlet_divergence(rho: Float, alpha: float) -> float:

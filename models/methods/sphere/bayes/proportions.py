@@ -1,14 +1,13 @@
-"""Posteriors of the mixing weights: what any of them gives, and the Dirichlet's.
+"""Posteriors of the mixing weights: a Dirichlet distribution's, and a Dirichlet process's.
 
-Mixing weights by breaking a stick: a Dirichlet process of which K clusters are looked at.
+The Dirichlet process is a stick that is broken: pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1,
+alpha), for all k = 1, 2, ... q gives rows to the first K pieces alone, with q(v_k) = Beta(a_k,
+b_k), a_k = 1 + n_k, b_k = alpha + sum_{j>k} n_j, and is the prior beyond K. So the bound is one
+of the whole process's evidence, clusters without rows cost nothing, and K is the largest number of
+clusters. (Blei and Jordan's v_K = 1 cuts off the prior too; its last piece, which costs nothing,
+then draws alpha up where few are left over.)
 
-pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1, alpha), for all k = 1, 2, ...; q gives rows to the
-first K alone, q(v_k) = Beta(a_k, b_k) with a_k = 1 + n_k, b_k = alpha + sum_{j>k} n_j, and beyond K
-it is the prior. So the bound is one of the whole process's evidence, clusters without rows cost it
-nothing, and K is the most that there may be. (Blei and Jordan's v_K = 1 cuts off the prior too;
-its last piece, which costs nothing, then draws alpha up where few are left over.)
-
-The labels' order is part of q. The best one, whatever alpha, goes by size: of the bound,
+The labels' order is part of q. The best one, whatever alpha, goes by size: only the bound's term
 -sum_{k>1} log(alpha + sum_{j>=k} n_j) depends on it.
 
 Source: Blei and Jordan, "Variational Inference for Dirichlet Process Mixtures" (2006), section 3;
@@ -42,7 +41,7 @@ class Proportions(Protocol):
         """(K,) E[log pi_k]."""
         ...
 
-    def given(self, size: Float, priors: Priors) -> Proportions:
+    def updated(self, size: Float, priors: Priors) -> Proportions:
         """The maximum of the lower bound for expected numbers of rows `size`, (K,); O(K log K)."""
         ...
 
@@ -50,26 +49,26 @@ class Proportions(Protocol):
         """KL(q || prior)."""
         ...
 
-    def learned(self, size: Float, priors: Priors) -> tuple[Proportions, Priors]:
-        """As `given`, and the priors with alpha at its maximum under q; at least two clusters."""
+    def updated_with_alpha(self, size: Float, priors: Priors) -> tuple[Proportions, Priors]:
+        """As `updated`, and the priors with alpha at its maximum under q; at least two clusters."""
         ...
 
-    def kept(self, order: Int) -> Dirichlet:
-        """What is served of it: with cluster `order[k]` as cluster k, those left out not there."""
+    def selected(self, order: Int) -> Dirichlet:
+        """A Dirichlet of the same means, cluster `order[k]` as cluster k; others are left out."""
         ...
 
     def arrays(self, prefix: str = "") -> dict[str, Float]: ...
 
 
-class Weighing(Protocol):
+class ProportionsKind(Protocol):
     """A kind of q(pi)."""
 
     def first(self, size: Float, priors: Priors) -> Proportions:
-        """As `Proportions.given`, to begin with."""
+        """As `Proportions.updated`, at the start of a run."""
         ...
 
     def of(self, arrays: Arrays, prefix: str) -> Proportions:
-        """What `Proportions.arrays` kept."""
+        """The proportions that `Proportions.arrays` saved."""
         ...
 
 
@@ -91,17 +90,17 @@ class Dirichlet:
     def first(cls, size: Float, priors: Priors) -> Dirichlet:
         return cls(priors.alpha + size)
 
-    def given(self, size: Float, priors: Priors) -> Dirichlet:
+    def updated(self, size: Float, priors: Priors) -> Dirichlet:
         return Dirichlet(priors.alpha + size)
 
     def divergence(self, priors: Priors) -> float:
         return dirichlet_divergence(self.rho, priors.alpha)
 
-    def learned(self, size: Float, priors: Priors) -> tuple[Dirichlet, Priors]:
-        found = self.given(size, priors)
-        return found, priors.of_weights(float(found.log_means.mean()), len(found.rho))
+    def updated_with_alpha(self, size: Float, priors: Priors) -> tuple[Dirichlet, Priors]:
+        after = self.updated(size, priors)
+        return after, priors.of_weights(float(after.log_means.mean()), len(after.rho))
 
-    def kept(self, order: Int) -> Dirichlet:
+    def selected(self, order: Int) -> Dirichlet:
         return Dirichlet(self.rho[order])
 
     def arrays(self, prefix: str = "") -> dict[str, Float]:
@@ -116,30 +115,30 @@ class Dirichlet:
 class Sticks:
     """q(v) at its maximum for expected numbers of rows.
 
-    size : (K,) n of the clusters. alpha : that q was made with.
+    size : (K,) n of the clusters. alpha : the prior's when q was computed.
     """
 
     size: Float
     alpha: float
 
     @property
-    def place(self) -> Int:
-        """(K,) which cluster is the k-th to be broken off: the larger first."""
+    def order(self) -> Int:
+        """(K,) the cluster of each piece: the larger first."""
         return np.argsort(-self.size, kind="stable")
 
     @property
     def beta(self) -> tuple[Float, Float]:
-        """(K,) each: a_k, b_k, in that order."""
-        size = self.size[self.place]
+        """(K,) each: a_k, b_k, in the order of the pieces."""
+        size = self.size[self.order]
         return 1.0 + size, self.alpha + _after(size)
 
     @property
     def means(self) -> Float:
-        """E[pi_k] over the sum of these."""
+        """E[pi_k] over their sum."""
         a, b = self.beta
         left = np.concatenate([[1.0], np.cumprod(b / (a + b))])[:-1]
-        found = self._by_cluster(left * a / (a + b))
-        return np.asarray(found / found.sum())
+        means = self._by_cluster(left * a / (a + b))
+        return np.asarray(means / means.sum())
 
     @property
     def log_means(self) -> Float:
@@ -151,10 +150,10 @@ class Sticks:
     def first(cls, size: Float, priors: Priors) -> Sticks:
         return cls(size, priors.alpha)
 
-    def given(self, size: Float, priors: Priors) -> Sticks:
+    def updated(self, size: Float, priors: Priors) -> Sticks:
         return Sticks(size, priors.alpha)
 
-    def learned(self, size: Float, priors: Priors) -> tuple[Sticks, Priors]:
+    def updated_with_alpha(self, size: Float, priors: Priors) -> tuple[Sticks, Priors]:
         """q and alpha at their maximum together."""
         alpha = _alpha(size, priors.alpha)
         return Sticks(size, alpha), replace(priors, alpha=alpha)
@@ -165,8 +164,8 @@ class Sticks:
         own = (a - 1.0) * broken + (b - priors.alpha) * kept - betaln(a, b)
         return float(own.sum() - len(a) * math.log(priors.alpha))
 
-    def kept(self, order: Int) -> Dirichlet:
-        """With the same E[pi_k] but for the share of those left out, and as many rows."""
+    def selected(self, order: Int) -> Dirichlet:
+        """With the same E[pi_k] but for the share of those left out, and as many rows in all."""
         means = self.means[order]
         return Dirichlet((self.size.sum() + self.alpha) * means / means.sum())
 
@@ -179,39 +178,39 @@ class Sticks:
         return cls(size, float(arrays[f"{prefix}stick_alpha"][0]))
 
     def _logs(self) -> tuple[Float, Float]:
-        """(K,) each: E[log v_k], E[log(1 - v_k)], in the order of `place`."""
+        """(K,) each: E[log v_k], E[log(1 - v_k)], in the order of the pieces."""
         a, b = self.beta
         whole = digamma(a + b)
         return digamma(a) - whole, digamma(b) - whole
 
     def _by_cluster(self, values: Float) -> Float:
         out = np.empty_like(values)
-        out[self.place] = values
+        out[self.order] = values
         return out
 
 
 def value(size: Float, alpha: float) -> float:
-    """What the bound has of the weights, at their best q(v).
+    """The weights' part of the bound, at their best q(v).
 
-    size : (K,) in the pieces' order.
+    size : (K,) in the order of the pieces.
     """
     return float((math.log(alpha) + betaln(1.0 + size, alpha + _after(size))).sum())
 
 
 def _after(size: Float) -> Float:
-    """(K,) of later pieces together."""
+    """(K,) the rows of all later pieces."""
     return np.append(np.cumsum(size[:0:-1])[::-1], 0.0)
 
 
 def _alpha(size: Float, before: float) -> float:
-    """The best alpha for given rows, never worse than `before`."""
+    """The best alpha for given sizes, never worse than `before`."""
     from scipy.optimize import minimize_scalar
 
     size = np.sort(size)[::-1]
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda log_alpha: -value(size, math.exp(log_alpha)),
         bounds=(math.log(LEAST_ALPHA), math.log(MOST_ALPHA)),
         method="bounded",
         options={"xatol": 1e-8},
     )
-    return max((math.exp(float(found.x)), before), key=lambda alpha: value(size, alpha))
+    return max((math.exp(float(optimum.x)), before), key=lambda alpha: value(size, alpha))

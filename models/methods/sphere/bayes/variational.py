@@ -1,29 +1,26 @@
 """Variational inference for the Bayesian mixture of vMF distributions.
 
-q(pi) = Dirichlet(rho), or of `bayes.proportions`; q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
-Categorical(lambda_i), q(kappa_k), or that of one kappa for all clusters, as
-`bayes.concentrations` says. Coordinate ascent of the
-lower bound (thesis 5.1): one pass gives lambda and what it sums to, then q(pi), psi and gamma with
-q(kappa), and the priors by empirical Bayes each go to their maximum, so the bound never falls but
-for rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for psi_k), and the entropy of
-q(kappa) is added (printed: subtracted).
+q(pi) is a Dirichlet(rho) or as `proportions` says, q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
+Categorical(lambda_i), and q(kappa_k), or that of one kappa for all clusters, as `concentrations`
+says. Coordinate ascent of the lower bound (thesis 5.1): one pass gives lambda and its sums, then
+q(pi), psi and gamma with q(kappa), and the priors by empirical Bayes each go to their maximum, so
+the bound never falls but for rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for
+psi_k), and the entropy of q(kappa) is added (printed: subtracted).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.methods.sphere.bayes import ascent
-from models.methods.sphere.bayes.ascent import Ladder
-from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
+from models.methods.sphere.bayes.concentrations import Concentrations, Form
 from models.methods.sphere.bayes.priors import Priors, vmf_divergence
-from models.methods.sphere.bayes.proportions import Dirichlet, Proportions, Weighing
-from models.methods.sphere.mixture.mixture import Mixture, Shape, Spread, maximize
+from models.methods.sphere.bayes.proportions import Dirichlet, Proportions, ProportionsKind
+from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, Spread, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.numerics import bessel
 from models.progress import Progress
@@ -61,16 +58,16 @@ class Posterior:
 
     @property
     def weights(self) -> Float:
-        """(K, D) by which rows are multiplied: E[kappa_k] E[mu_k]."""
+        """(K, D) the factors of rows: E[kappa_k] E[mu_k]."""
         return self.kappas.mean[:, None] * self.means
 
     @property
     def offsets(self) -> Float:
-        """(K,) what is added: E[log pi_k] + E[log C_D(kappa_k)]."""
+        """(K,) the constants beside them: E[log pi_k] + E[log C_D(kappa_k)]."""
         return self.log_weights + self.kappas.log_c
 
     def divergence(self) -> float:
-        """KL(q || prior) of all but the assignments: what the bound is below the evidence's sum."""
+        """KL(q || prior) of all but the assignments: the rows' evidence less the lower bound."""
         priors = self.priors
         of_means = vmf_divergence(self.psi, self.gamma, priors.mu0, priors.c0)
         of_kappas = self.kappas.divergence_from(priors)
@@ -86,35 +83,43 @@ class Posterior:
         }
 
     @classmethod
-    def of(cls, weighing: Weighing, arrays: Arrays, prefix: str = "") -> Posterior:
+    def of(cls, kind: ProportionsKind, arrays: Arrays, prefix: str = "") -> Posterior:
         psi, gamma = (
             np.asarray(arrays[prefix + name], dtype=np.float64) for name in ("psi", "gamma")
         )
         kappas, priors = Concentrations.of(arrays, prefix), Priors.of(arrays, prefix)
-        return cls(weighing.of(arrays, prefix), psi, gamma, kappas, priors)
+        return cls(kind.of(arrays, prefix), psi, gamma, kappas, priors)
 
-    def kept(self, order: Int) -> Posterior:
-        """With component `order[k]` as component k, those left out not there."""
+    def selected(self, order: Int) -> Posterior:
+        """The posterior with component `order[k]` as component k, without those left out."""
         return replace(
             self,
-            proportions=self.proportions.kept(order),
+            proportions=self.proportions.selected(order),
             psi=self.psi[order],
             gamma=self.gamma[order],
             kappas=self.kappas.reordered(order),
         )
 
-
-Ascent: TypeAlias = ascent.Ascent[Posterior]
+    def model_arrays(self) -> dict[str, Float]:
+        """The arrays of a model, by which `predictive.predict` places rows."""
+        return {
+            "log_weights": np.log(self.proportions.means),
+            **self.proportions.arrays(),
+            "psi": self.psi,
+            "gamma": self.gamma,
+            **self.kappas.per_cluster(len(self.psi)).model_arrays,
+            "mu0": self.priors.mu0,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Variational:
-    """How a run climbs (`runs.Way`).
+    """How a run of variational inference starts and climbs (`runs.Algorithm`).
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
-    form : of q(kappa). priors : to begin with. empirical : whether they are
-    estimated. tol : in nats a row. weighing : the kind of q(pi). spread : whether clusters have a
-    kappa each or share one; of one no sigma is estimated (`Priors.of_one_kappa`).
+    form : of q(kappa). priors : at the start. empirical : whether they are estimated.
+    tol : in nats a row. proportions : the kind of q(pi). spread : whether clusters have a kappa
+    each or share one; with a shared one sigma is not estimated (`Priors.of_shared_kappa`).
     """
 
     passes: Passes
@@ -125,62 +130,71 @@ class Variational:
     max_kappa: float
     max_iter: int
     tol: float
-    weighing: Weighing = Dirichlet
+    proportions: ProportionsKind = Dirichlet
     spread: Spread = "own"
 
-    def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[Posterior]:
         """The posterior where each row belongs to the nearest seed, kappa at its likeliest."""
         n_clusters, n_features = means.shape
-        nearest = Mixture(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
-        found = maximize(sums, nearest, Shape("shared", self.max_kappa))
-        kappa, priors = found.kappa, self.priors
+        mixture = maximize(sums, Mixture.at(means), Constraints("shared", self.max_kappa))
+        kappa, priors = mixture.kappa, self.priors
         if self.empirical and n_clusters > 1:
             m = float(np.log(np.maximum(kappa[0], 1e-12)))
-            priors = replace(priors.of_means(found.means.mean(axis=0), self.max_kappa), m=m)
-        start = Concentrations.at(
+            priors = replace(priors.of_means(mixture.means.mean(axis=0), self.max_kappa), m=m)
+        kappas = Concentrations.at(
             kappa[:1] if self.spread == "shared" else kappa, n_features, priors
         )
-        psi, gamma = found.means, sums.size * kappa
-        proportions = self.weighing.first(sums.size, priors)
-        posterior = Posterior(proportions, psi, gamma, start, priors)
-        return ascent.Ascent(self._updated(posterior, sums, first=True))
+        proportions = self.proportions.first(sums.size, priors)
+        posterior = Posterior(proportions, mixture.means, sums.size * kappa, kappas, priors)
+        return Climb(self.updated(posterior, sums, first=True))
 
-    def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
-        def read(arrays: Arrays, prefix: str) -> Posterior:
-            return Posterior.of(self.weighing, arrays, prefix)
+    def restored(self, arrays: Arrays, prefix: str) -> Climb[Posterior] | None:
+        return restored(self.read, arrays, prefix)
 
-        return ascent.restored(read, arrays, prefix)
+    def read(self, arrays: Arrays, prefix: str) -> Posterior:
+        """The posterior that a checkpoint has."""
+        return Posterior.of(self.proportions, arrays, prefix)
 
-    def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
+    def climb(
+        self,
+        run: Climb[Posterior],
+        progress: Progress,
+        save: Callable[[Climb[Posterior]], None],
+    ) -> Climb[Posterior]:
         """Until the bound rises by no more than `tol` for each row."""
-        n_counted = float(self.counted.sum())
-        ladder = Ladder(self._expected, self._updated, n_counted, self.max_iter, self.tol)
-        return ladder.climb(one, progress, save)
+        return climb(
+            run,
+            alternating(self.expected, self.updated),
+            least_gain=self.tol * float(self.counted.sum()),
+            max_iter=self.max_iter,
+            progress=progress,
+            save=save,
+        )
 
-    def _expected(self, posterior: Posterior, progress: Progress) -> tuple[Sums, float]:
-        """The assignments' sums, and the lower bound."""
+    def expected(self, posterior: Posterior, progress: Progress) -> tuple[Sums, float]:
+        """The sums under the assignments, and the lower bound."""
         sums = self.passes.expect(posterior.weights, posterior.offsets, self.counted, progress)
         return sums, float(sums.evidence @ self.counted) - posterior.divergence()
 
-    def _updated(self, before: Posterior, sums: Sums, *, first: bool = False) -> Posterior:
+    def updated(self, before: Posterior, sums: Sums, *, first: bool = False) -> Posterior:
         """Every factor at its maximum given the assignments, and the priors at theirs."""
-        psi, gamma, kappas = self._components(
+        psi, gamma, kappas = self.components(
             before.psi, before.kappas, before.priors, sums, first=first
         )
         proportions, priors = before.proportions, before.priors
-        # With one cluster there is nothing to tell priors of clusters by.
+        # One cluster says nothing of how clusters differ.
         if not self.empirical or len(psi) == 1:
-            return Posterior(proportions.given(sums.size, priors), psi, gamma, kappas, priors)
-        proportions, priors = proportions.learned(sums.size, priors)
+            return Posterior(proportions.updated(sums.size, priors), psi, gamma, kappas, priors)
+        proportions, priors = proportions.updated_with_alpha(sums.size, priors)
         after = Posterior(proportions, psi, gamma, kappas, priors)
         log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
         if self.spread == "shared":
-            learned = priors.of_one_kappa(log_mean)
+            priors = priors.of_shared_kappa(log_mean)
         else:
-            learned = priors.of_kappa(log_mean, log_square)
-        return replace(after, priors=learned.of_means(after.means.mean(axis=0), self.max_kappa))
+            priors = priors.of_kappas(log_mean, log_square)
+        return replace(after, priors=priors.of_means(after.means.mean(axis=0), self.max_kappa))
 
-    def _components(
+    def components(
         self, psi: Float, kappas: Concentrations, priors: Priors, sums: Sums, *, first: bool = False
     ) -> tuple[Float, Float, Concentrations]:
         """psi, gamma and q(kappa) at their maximum given the assignments, from q(kappa) on."""
@@ -195,7 +209,9 @@ class Variational:
             known = None if first and turn == 0 else kappas
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 # Trials of the search for q(kappa) may lie anywhere.
-                kappas = renewed(self.form, size, along, n_features, priors, known, self.max_kappa)
+                kappas = Concentrations.fitted(
+                    self.form, size, along, n_features, priors, known, self.max_kappa
+                )
         return psi, gamma, kappas
 
 
@@ -206,5 +222,5 @@ def directions(
     is 0."""
     total = kappas.mean[:, None] * sums.total + priors.c0 * priors.mu0
     gamma = np.sqrt(np.einsum("kd,kd->k", total, total))
-    there = gamma > 0
-    return np.where(there[:, None], total / np.where(there, gamma, 1.0)[:, None], psi), gamma
+    positive = gamma > 0
+    return np.where(positive[:, None], total / np.where(positive, gamma, 1.0)[:, None], psi), gamma

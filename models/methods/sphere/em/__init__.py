@@ -1,0 +1,5 @@
+"""Expectation maximization, for `vmf`.
+
+- `em` : runs of EM, soft or hard, and the number of clusters by a criterion.
+- `stepwise` : the same by batches of rows.
+"""

@@ -1,4 +1,4 @@
-"""EM for mixtures of vMF distributions.
+"""EM for mixtures of vMF distributions, and the number of clusters by a criterion.
 
 Soft, the objective is the log-likelihood. Hard (classification EM), it is the log-likelihood of
 rows with their clusters; with one weight and one kappa for all that is spherical k-means, and its
@@ -7,124 +7,77 @@ rounding.
 
 Source: Banerjee, Dhillon, Ghosh and Sra, "Clustering on the Unit Hypersphere using von Mises-Fisher
 Distributions" (2005), algorithms 1 and 2; Dhillon and Modha (2001) for spherical k-means.
-
-The number of clusters of a mixture on the sphere, by a criterion over EM's best runs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from models.arrays import Arrays, Float, Int, Mask
 from models.clusters.choosing import Choice, Count, candidates, highest, lowest
-from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.climb import Climb, Iteration, climb, restored
+from models.methods.sphere.mixture.mixture import EMPTIED, Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import unit
-from models.progress import Progress, progress_parts, silent, subprogress
-
-EMPTIED = 1e-6
-"""A cluster with fewer rows has lost them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Climb:
-    """A run of EM.
-
-    objective : of each iteration's mixture, the last one is `mixture`'s.
-    ended : whether it converged.
-    reseeded : how many clusters that had lost their rows got a new mean.
-    """
-
-    mixture: Mixture
-    objective: tuple[float, ...] = ()
-    ended: bool = False
-    reseeded: int = 0
-
-    def arrays(self, prefix: str) -> dict[str, Float]:
-        facts = np.array([float(self.ended), float(self.reseeded)])
-        return {
-            **self.mixture.arrays(prefix),
-            f"{prefix}objective": np.array(self.objective),
-            f"{prefix}facts": facts,
-        }
-
-    @classmethod
-    def of(cls, arrays: Arrays, prefix: str) -> Climb | None:
-        """As kept; None where it was not."""
-        if f"{prefix}means" not in arrays:
-            return None
-        ended, reseeded = arrays[f"{prefix}facts"].tolist()
-        objective = tuple(arrays[f"{prefix}objective"].tolist())
-        return cls(Mixture.of(arrays, prefix), objective, bool(ended), int(reseeded))
+from models.progress import Progress, progress_parts, silent
 
 
 @dataclass(frozen=True, slots=True)
 class EM:
-    """How a run climbs (`runs.Way`).
+    """How a run of EM starts and climbs (`runs.Algorithm`).
 
-    counted : (n_points,) 1 for rows that are fitted, 0 for those held out. hard : whether a row
-    belongs whole to its likeliest cluster. tol : in nats a row.
+    counted : (n_points,) 1 for rows that are fitted, 0 for those held out. hard : whether each row
+    belongs to its likeliest cluster alone. tol : in nats a row.
     """
 
     passes: Passes
     counted: Float
-    shape: Shape
+    constraints: Constraints
     hard: bool
     max_iter: int
     tol: float
 
-    def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb:
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[Mixture]:
         """The mixture that is likeliest where each row belongs to the nearest seed."""
-        n_clusters = len(means)
-        nearest = Mixture(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
-        return Climb(maximize(sums, nearest, self.shape))
+        return Climb(maximize(sums, Mixture.at(means), self.constraints), reseeded=0)
 
-    def restored(self, arrays: Arrays, prefix: str) -> Climb | None:
-        return Climb.of(arrays, prefix)
+    def restored(self, arrays: Arrays, prefix: str) -> Climb[Mixture] | None:
+        return restored(Mixture.of, arrays, prefix)
 
-    def climb(self, one: Climb, progress: Progress, save: Callable[[Climb], None]) -> Climb:
+    def climb(
+        self,
+        run: Climb[Mixture],
+        progress: Progress,
+        save: Callable[[Climb[Mixture]], None],
+    ) -> Climb[Mixture]:
         """Until the objective rises by no more than `tol` for each row."""
-        mixture, objective, reseeded = one.mixture, list(one.objective), one.reseeded
-        n_counted, most = float(self.counted.sum()), self.max_iter
-        seeding, emptied = True, np.zeros(0, dtype=np.int64)
-        without: Mixture | None = None
-        for turn in count(len(objective)):
-            at = min(turn, most)
-            within = subprogress(
-                progress, at / (most + 1), (at + 1) / (most + 1), f"iteration {at + 1}"
-            )
-            sums = self.passes.expect(
-                mixture.weights, mixture.offsets, self.counted, within, hard=self.hard
-            )
-            value = float(sums.evidence @ self.counted)
-            gain = value - objective[-1] if objective else np.inf
-            if without is not None:
-                seeding = gain > self.tol * n_counted
-                if gain < 0.0:
-                    # The new seeds do not pay; without them nothing falls.
-                    mixture, reseeded, without = without, reseeded - len(emptied), None
-                    continue
-                without = None
-            objective.append(value)
-            emptied = np.flatnonzero(sums.size < EMPTIED) if seeding else emptied[:0]
-            ended = gain <= self.tol * n_counted and not emptied.size
-            if ended or len(objective) >= most:
-                return Climb(mixture, tuple(objective), ended, reseeded)
-            mixture = maximize(sums, mixture, self.shape)
-            if emptied.size:
-                without, reseeded = mixture, reseeded + len(emptied)
-                mixture = self._reseeded(mixture, sums, emptied)
-            else:
-                save(Climb(mixture, tuple(objective), False, reseeded))
-        raise AssertionError("unreachable")
+        return climb(
+            run,
+            _Reseeding(self).iterate,
+            least_gain=self.least_gain,
+            max_iter=self.max_iter,
+            progress=progress,
+            save=save,
+        )
 
-    def _reseeded(self, mixture: Mixture, sums: Sums, emptied: Int) -> Mixture:
+    @property
+    def least_gain(self) -> float:
+        """The rise of the objective, over all rows, by which a run has converged."""
+        return self.tol * float(self.counted.sum())
+
+    def expect(self, mixture: Mixture, progress: Progress) -> tuple[Sums, float]:
+        """The sums under the mixture's posteriors, and the objective."""
+        sums = self.passes.expect(
+            mixture.weights, mixture.offsets, self.counted, progress, hard=self.hard
+        )
+        return sums, float(sums.evidence @ self.counted)
+
+    def reseeded(self, mixture: Mixture, sums: Sums, emptied: Int) -> Mixture:
         """The mixture with each emptied cluster at one of the rows that are least likely."""
         evidence = np.where(self.counted > 0, sums.evidence, np.inf)
         worst = np.argsort(evidence, kind="stable")[: len(emptied)]
@@ -133,49 +86,87 @@ class EM:
         means[emptied] = unit(self.passes.points.dense(worst))
         others = np.setdiff1d(np.arange(len(kappa)), emptied)
         kappa[emptied] = np.median(kappa[others])
-        if not self.shape.equal:
+        if not self.constraints.equal:
             n_counted = float(self.counted.sum())
             log_weights[others] += np.log1p(-len(emptied) / n_counted)
             log_weights[emptied] = -np.log(n_counted)
         return Mixture(log_weights, means, kappa)
 
 
-def choose_climb(
-    restarts: Restarts, way: EM, params: Count, out: Mask, progress: Progress
-) -> tuple[Choice, Climb]:
+@dataclass(slots=True)
+class _Reseeding:
+    """The iterations of one run, which give clusters without rows new means while that pays.
+
+    without : the run as it would be without the new means that are on trial.
+    """
+
+    em: EM
+    pays: bool = True
+    without: Climb[Mixture] | None = None
+
+    def iterate(self, run: Climb[Mixture], progress: Progress) -> Iteration[Climb[Mixture]]:
+        sums, objective = self.em.expect(run.estimate, progress)
+        if self.without is not None:
+            gain = run.reached(objective).gain
+            self.pays = gain > self.em.least_gain
+            if gain < 0.0:
+                # Without the new means the objective does not fall.
+                run = self.without
+                sums, objective = self.em.expect(run.estimate, progress)
+            self.without = None
+        run = run.reached(objective)
+        emptied = np.flatnonzero(sums.size < EMPTIED) if self.pays else np.zeros(0, np.int64)
+        on_trial = bool(emptied.size)
+
+        def advance() -> Climb[Mixture]:
+            after = replace(run, estimate=maximize(sums, run.estimate, self.em.constraints))
+            if not on_trial:
+                return after
+            self.without = after
+            return replace(
+                after,
+                estimate=self.em.reseeded(after.estimate, sums, emptied),
+                reseeded=(after.reseeded or 0) + len(emptied),
+            )
+
+        return Iteration(run, run.gain, advance, unsettled=on_trial, on_trial=on_trial)
+
+
+def choose_n_clusters(
+    restarts: Restarts, em: EM, params: Count, out: Mask, progress: Progress
+) -> tuple[Choice, Climb[Mixture]]:
     """The choice by `params.choose`, 'bic' or 'held-out', and the best run of that number.
 
-    out : (n_points,) the rows held out. O(sum of the fits).
+    out : (n_points,) the rows held out. Cost: the sum of the fits.
     """
     numbers, notes = candidates(restarts.passes.points.values, params)
     by_bic = params.choose == "bic"
-    kept = restarts.checkpoint.load() or {}
-    known = kept.get("values", np.empty((0, 2)))
-    chosen = Climb.of(kept, "chosen.")
-    values: list[tuple[float, float]] = [(float(v), float(e)) for v, e in known]
-    for part, number in list(progress_parts(progress, 1.0, numbers))[len(values) :]:
-        restarts.kept = {"values": np.array(values).reshape(-1, 2)}
+    saved = restarts.checkpoint.load() or {}
+    scores = [
+        (float(score), float(error)) for score, error in saved.get("values", np.empty((0, 2)))
+    ]
+    chosen = restored(Mixture.of, saved, "chosen.")
+    for part, number in list(progress_parts(progress, 1.0, numbers))[len(scores) :]:
+        restarts.kept = {"values": np.array(scores).reshape(-1, 2)}
         if chosen is not None:
             restarts.kept = {**restarts.kept, **chosen.arrays("chosen.")}
-        one = restarts.best(way, number, part)
-        value = _value(way, one, out, by_bic)
-        if chosen is None or value[0] > max(v for v, _ in values):
-            chosen = one
-        values.append(value)
+        run = restarts.best(em, number, part)
+        score = _score(em, run.estimate, out, by_bic)
+        if chosen is None or score[0] > max(value for value, _ in scores):
+            chosen = run
+        scores.append(score)
     assert chosen is not None
-    found = [v for v, _ in values]
+    values, errors = [value for value, _ in scores], [error for _, error in scores]
     if by_bic:
-        return lowest("bic", numbers, [-v for v in found], notes), chosen
-    errors = [e for _, e in values]
-    return highest("held_out_log_likelihood", numbers, found, errors, notes), chosen
+        return lowest("bic", numbers, [-value for value in values], notes), chosen
+    return highest("held_out_log_likelihood", numbers, values, errors, notes), chosen
 
 
-def _value(way: EM, best: Climb, out: Mask, by_bic: bool) -> tuple[float, float]:
-    """What is to be high, and its standard error."""
-    mixture = best.mixture
-    evidence = way.passes.expect(mixture.weights, mixture.offsets, way.counted, silent).evidence
+def _score(em: EM, mixture: Mixture, out: Mask, by_bic: bool) -> tuple[float, float]:
+    """The criterion, higher being better, and its standard error."""
+    evidence = em.passes.expect(mixture.weights, mixture.offsets, em.counted, silent).evidence
     if by_bic:
         fitted = evidence[~out]
-        return -way.shape.bic(mixture, float(fitted.sum()), fitted.size), 0.0
+        return -em.constraints.bic(mixture, float(fitted.sum()), fitted.size), 0.0
     held = evidence[out]
     return float(held.mean()), float(held.std() / math.sqrt(max(1, held.size - 1)))

@@ -1,4 +1,4 @@
-"""A chain of Gibbs sampling as far as it is, and the moments that are served of it."""
+"""The state of a chain of Gibbs sampling, and the posterior that its sweeps give."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from models.numerics import bessel
 
 MOST_GAMMA = 1e12
 
-_ENDS = (0.025, 0.975)
+_INTERVAL = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain as far as it is.
+    """A chain, under way or ended.
 
-    cluster : (n_points,) of each row. log_kappa : (K,), all the same of one that is shared.
+    cluster : (n_points,) of each row. log_kappa : (K,), all equal where it is shared.
     turn : sweeps done. seed : of its draws.
-    learned : what empirical Bayes goes by: means over clusters of log kappa, its square,
-    E[log pi_k] and E[mu_k], (3 + D,).
+    learned : the means that empirical Bayes uses: over clusters those of log kappa, its square,
+        E[log pi_k] and E[mu_k], (3 + D,).
     reference : (n_points,) the clusters that those of later sweeps are matched to.
-    size, means, log_c : over the sweeps kept sums of n_k, E[mu_k] and log C_D(kappa_k).
-    draws : (n_kept, K) log kappa of each, (n_kept, 1) of one that is shared.
+    size, means, log_c : sums over the sweeps kept of n_k, E[mu_k] and log C_D(kappa_k).
+    draws : (n_kept, K) log kappa of each, (n_kept, 1) of a shared one.
     trace : the log joint density after each sweep.
     """
 
@@ -69,7 +69,7 @@ class Chain:
         return cls(priors=Priors.of(arrays, prefix), seed=int(seed), turn=int(turn), **own)
 
     def posterior(self) -> Posterior:
-        """The moments over the sweeps kept, in the form of a variational posterior."""
+        """The moments over the sweeps kept, as a variational posterior has them."""
         n_kept = len(self.draws)
         n = np.full(len(self.size), float(n_kept))
         return moments(self.size / n_kept, self.means, self.log_c, n, self.draws, self.priors)
@@ -78,21 +78,21 @@ class Chain:
 def moments(
     size: Float, means: Float, log_c: Float, n: Float, draws: Float, priors: Priors
 ) -> Posterior:
-    """Sums over sweeps in the form of a variational posterior.
+    """Sums over sweeps as a variational posterior.
 
     size : (K,) the mean number of rows. means, log_c : sums over n_k sweeps of E[mu_k] and of
-    log C_D(kappa_k). draws : (n_sweeps, K), or (n_sweeps, 1) as is `log_c` then, nan where a sweep
-    has no such cluster. q(mu_k) is the vMF with the posterior mean of mu_k.
+    log C_D(kappa_k). draws : (n_sweeps, K), nan where a sweep has no such cluster; or, of a shared
+    kappa, (n_sweeps, 1) with `log_c` (1,). q(mu_k) is the vMF with the posterior mean of mu_k.
     """
     n_features = means.shape[1]
     means = means / n[:, None]
     length = np.sqrt(np.einsum("kd,kd->k", means, means))
-    there = length > 0
-    psi = np.where(there[:, None], means / np.where(there, length, 1.0)[:, None], 0.0)
-    psi[~there] = priors.mu0
+    positive = length > 0
+    psi = np.where(positive[:, None], means / np.where(positive, length, 1.0)[:, None], 0.0)
+    psi[~positive] = priors.mu0
     gamma = bessel.concentration(n_features, np.minimum(length, 1.0))
     kappa = np.exp(draws)
-    low, high = np.nanquantile(kappa, _ENDS, axis=0)
+    low, high = np.nanquantile(kappa, _INTERVAL, axis=0)
     kappas = Concentrations(
         np.nanmean(kappa, axis=0),
         log_c / (n if len(log_c) == len(n) else len(draws)),

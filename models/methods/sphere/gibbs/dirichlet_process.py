@@ -1,29 +1,29 @@
 """Collapsed Gibbs sampling of the Dirichlet process mixture of vMF distributions.
 
-The model is that of `bayes.proportions`, pieces of a stick broken with alpha, without end, given
-that the rows lie in no more than K clusters, whichever pieces these are. With pieces integrated out
-and their order forgotten a partition has probability alpha^J prod_k Gamma(n_k), but for what hangs
-on N and alpha alone (the Chinese restaurant process). So labels mean nothing, and no moves between
-them are needed, as they are where sticks that end at K give them an order (Ishwaran and James 2001;
-Papaspiliopoulos and Roberts 2008).
+The model is that of `bayes.proportions`, the endless pieces of a stick broken with alpha, given
+that the rows lie in no more than K clusters, whichever pieces these are. With the pieces integrated
+out and their order forgotten, a partition into J clusters has probability alpha^J prod_k Gamma(n_k)
+but for a factor that depends on N and alpha alone (the Chinese restaurant process). So labels mean
+nothing, and no moves between them are needed, as they are where sticks that end at K give them an
+order (Ishwaran and James 2001; Papaspiliopoulos and Roberts 2008).
 
 A row goes to a cluster of n_k others in proportion to n_k; to those without rows, each with a kappa
 drawn from the prior anew in each sweep, in proportion to alpha, which they share evenly: Neal,
 "Markov Chain Sampling Methods for Dirichlet Process Mixture Models" (2000), algorithm 8, with all
-of K clusters that are free as its auxiliary ones. Splits and merges (`gibbs.split_merge`) move what
-single rows do not. Before each sweep of the first half of the burn-in clusters that are likelier as
-one are merged. Empirical Bayes, during the burn-in, as in `gibbs.gibbs`, over the clusters
-with rows: alpha where alpha (digamma(alpha + N) - digamma(alpha)) is their mean number J, the
-others only while J is `SEVERAL`; with alpha so estimated, what is said of the number of clusters
-leaves out how uncertain alpha is.
+clusters without rows as its auxiliary ones. Splits and merges (`split_merge`) make moves that
+single rows do not. Before each sweep of the first half of the burn-in, clusters that are likelier
+as one are merged. Empirical Bayes during the burn-in is that of `gibbs`, over the clusters with
+rows: alpha where alpha (digamma(alpha + N) - digamma(alpha)) is their mean number J, the others
+only while J is at least `SEVERAL`; with alpha so estimated, the posterior of the number of clusters
+leaves out the uncertainty of alpha.
 
-Of the sweeps after the burn-in, evenly `MOST_KEPT` of them where they are more, the commonest
-number of clusters is taken, and of the sweeps with that number the likeliest partition serves.
-Clusters of other sweeps are matched to its own by rows in common; moments are means over sweeps in
-which a cluster has a match, the number of its rows over all.
+The sweeps after the burn-in are kept, an even choice of `MOST_KEPT` where there are more. The
+result is the likeliest partition among those with the commonest number of clusters. Clusters of
+other sweeps are matched to its own by rows in common; moments are means over the sweeps in which a
+cluster has a match, the number of its rows a mean over all.
 
-Cost of a sweep: as of one of `gibbs.gibbs` with K clusters, and the splits. Memory: N labels
-for each sweep kept, of 1 byte each up to K = 255.
+Cost of a sweep: as of one of `gibbs` with K clusters, and the splits. Memory: N labels for each
+sweep kept, of 1 byte each up to K = 255.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Priors
 from models.methods.sphere.bayes.variational import Posterior
 from models.methods.sphere.gibbs.chain import Chain, moments
 from models.methods.sphere.gibbs.gibbs import Gibbs, expected_means, matched
-from models.methods.sphere.gibbs.move_scores import Worths
-from models.methods.sphere.gibbs.split_merge import Partition, Splits
+from models.methods.sphere.gibbs.move_scores import MoveScores
+from models.methods.sphere.gibbs.split_merge import Partition, SplitMerge
 from models.methods.sphere.mixture.passes import Sums
 from models.progress import Progress, silent
 
 MOST_KEPT = 500
 
 ROWS_EACH = 5
-"""Of a seed, on average, at least: of clusters of single rows nothing is learned, and where all are
-such, alpha runs off and holds them there."""
+"""The least mean number of rows for each seed: clusters of single rows say nothing of their
+priors, and where all are such, alpha grows without limit and keeps them so."""
 
 SEVERAL = 1.5
-"""Clusters, on average, from which on there is something to estimate priors of clusters by."""
+"""The mean number of clusters from which on priors of clusters can be estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessChain(Chain):
-    """A chain of the process.
+    """A chain of the process, under way or ended.
 
-    learned : sums over clusters with rows, of 1, log kappa, its square and E[mu_k].
-    draws : (n_kept, K) log kappa of each, of one that is shared too.
-    partitions : (n_kept, n_counted) the clusters of rows that count, of each sweep kept.
-    heights : (n_kept,) of each the log density of rows and partition.
+    learned : sums over clusters with rows of 1, log kappa, its square and E[mu_k].
+    draws : (n_kept, K) log kappa of each, also where it is shared.
+    partitions : (n_kept, n_counted) the clusters of rows that count, in each sweep kept.
+    heights : (n_kept,) the log density of rows and partition.
     """
 
     partitions: npt.NDArray[Any]
@@ -76,32 +76,32 @@ class ProcessChain(Chain):
 
     @property
     def numbers(self) -> Int:
-        """(n_kept,) of clusters that have rows."""
+        """(n_kept,) the number of clusters that have rows."""
         return np.array([len(np.unique(own)) for own in self.partitions], dtype=np.int64)
 
     def arrays(self, prefix: str) -> dict[str, npt.NDArray[np.float64]]:
-        kept = {f"{prefix}{name}": getattr(self, name) for name in _ARRAYS}
-        return {**Chain.arrays(self, prefix), **kept}
+        own = {f"{prefix}{name}": getattr(self, name) for name in _ARRAYS}
+        return {**Chain.arrays(self, prefix), **own}
 
     @classmethod
     def of(cls, arrays: Arrays, prefix: str) -> ProcessChain | None:
-        found = Chain.of(arrays, prefix)
-        if found is None:
+        chain = Chain.of(arrays, prefix)
+        if chain is None:
             return None
         own: dict[str, Any] = {name: np.array(arrays[prefix + name]) for name in _ARRAYS}
-        return cls(**_fields(found), **own)
+        return cls(**_fields(chain), **own)
 
 
 _ARRAYS = ("partitions", "heights")
 
 
 def _fields(chain: Chain) -> dict[str, Any]:
-    return {one.name: getattr(chain, one.name) for one in fields(chain)}
+    return {field.name: getattr(chain, field.name) for field in fields(chain)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Process(Gibbs):
-    """How a chain runs (`runs.Way`). most : clusters that there may be, K."""
+class DirichletProcess(Gibbs):
+    """How a chain of the process starts and runs (`runs.Algorithm`). most : K."""
 
     most: int
 
@@ -109,57 +109,57 @@ class Process(Gibbs):
         return max(1, min(n_clusters, int(np.count_nonzero(self.counted)) // ROWS_EACH))
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> ProcessChain:
-        """Each row in the cluster of the nearest seed; seeds may be fewer than K."""
+        """Each row in the cluster of the nearest seed; there may be fewer seeds than K."""
         return cast(ProcessChain, Gibbs.start(self, means, sums, seed))
 
     def chain(self, cluster: Int, log_kappa: Float, priors: Priors, seed: int) -> ProcessChain:
-        # Of seeds all have one kappa.
+        # All seeds have one kappa.
         log_kappa = np.append(log_kappa, np.repeat(log_kappa[:1], self.most - len(log_kappa)))
-        begun = Gibbs.chain(self, cluster, log_kappa, priors, seed)
+        chain = Gibbs.chain(self, cluster, log_kappa, priors, seed)
         n_counted, none = int(np.count_nonzero(self.counted)), np.zeros((0, self.most))
         kind = np.min_scalar_type(self.most)
         partitions = np.zeros((0, n_counted), dtype=kind)
-        begun = replace(begun, draws=none)
-        return ProcessChain(**_fields(begun), partitions=partitions, heights=np.zeros(0))
+        chain = replace(chain, draws=none)
+        return ProcessChain(**_fields(chain), partitions=partitions, heights=np.zeros(0))
 
     def restored(self, arrays: Arrays, prefix: str) -> ProcessChain | None:
         return ProcessChain.of(arrays, prefix)
 
-    def climb(self, one: Chain, progress: Progress, save: Callable[[Chain], None]) -> ProcessChain:
-        return cast(ProcessChain, Gibbs.climb(self, one, progress, save))
+    def climb(self, run: Chain, progress: Progress, save: Callable[[Chain], None]) -> ProcessChain:
+        return cast(ProcessChain, Gibbs.climb(self, run, progress, save))
 
     def _swept(self, chain: Chain) -> Chain:
         if 2 * chain.turn < self.burn_in:
-            at = self._partition(chain.cluster.copy(), chain.log_kappa.copy())
-            self._splits(chain.priors).merged(at)
-            chain = replace(chain, cluster=at.cluster, log_kappa=at.log_kappa)
+            partition = self._partition(chain.cluster.copy(), chain.log_kappa.copy())
+            self._moves(chain.priors).merge_likelier(partition)
+            chain = replace(chain, cluster=partition.cluster, log_kappa=partition.log_kappa)
         return Gibbs._swept(self, chain)
 
     def step(
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
     ) -> tuple[Float, Float]:
-        splits = self._splits(priors)
+        moves = self._moves(priors)
         if self.spread == "own":
             empty = np.flatnonzero(self._sums(cluster, len(log_kappa))[0] == 0)
-            log_kappa[empty] = splits.worths.drawn(len(empty), rng)
+            log_kappa[empty] = moves.scores.drawn(len(empty), rng)
         self._assign(cluster, log_kappa, priors, rng)
-        at = self._partition(cluster, log_kappa)
-        splits.move(at, rng)
-        self._walk(log_kappa, at.size, at.total, priors, rng)
-        return at.size, at.total
+        partition = self._partition(cluster, log_kappa)
+        moves.move(partition, rng)
+        self._walk(log_kappa, partition.size, partition.total, priors, rng)
+        return partition.size, partition.total
 
     def log_density(self, size: Float, total: Float, log_kappa: Float, priors: Priors) -> float:
-        """log p(X, partition | priors); kappas of their own are integrated out by Laplace's method,
-        so that it can be compared whatever the number of clusters; with a shared one's density."""
-        there, alpha = size > 0, priors.alpha
-        n = size[there]
-        found = len(n) * math.log(alpha) + gammaln(alpha) - gammaln(alpha + n.sum())
-        found += float(gammaln(n).sum())
-        worth = self._splits(priors).worths.evidence(n, total[there], log_kappa[there])
-        found += float(worth.sum())
+        """log p(X, partition | priors); the clusters' own kappas are integrated out by Laplace's
+        method, so that any numbers of clusters compare; with the density of a shared kappa."""
+        occupied, alpha = size > 0, priors.alpha
+        n = size[occupied]
+        density = len(n) * math.log(alpha) + gammaln(alpha) - gammaln(alpha + n.sum())
+        density += float(gammaln(n).sum())
+        scores = self._moves(priors).scores
+        density += float(scores.evidence(n, total[occupied], log_kappa[occupied]).sum())
         if self.spread == "shared":
-            found += float(priors.log_densities(log_kappa[:1])[0])
-        return float(found)
+            density += float(priors.log_densities(log_kappa[:1])[0])
+        return float(density)
 
     def posterior(self, chain: Chain, progress: Progress = silent) -> Posterior:
         from models.methods.sphere.mixture.loops.constants import log_c as constants
@@ -182,23 +182,23 @@ class Process(Gibbs):
             means = expected_means(field, np.sqrt(np.einsum("kd,kd->k", field, field)))
             others, labels = np.unique(kept, return_inverse=True)
             order, common = matched(reference, labels, max(len(own), len(others)))
-            there = common[: len(own)] > 0
-            order = others[order[: len(own)][there]]
-            sizes[there] += size[order]
-            n[there] += 1.0
-            sums[there] += means[order]
-            draws[sweep, there] = log_kappa[order]
-            log_c[there] += constants(means.shape[1], np.exp(log_kappa[order]))
+            has_match = common[: len(own)] > 0
+            order = others[order[: len(own)][has_match]]
+            sizes[has_match] += size[order]
+            n[has_match] += 1.0
+            sums[has_match] += means[order]
+            draws[sweep, has_match] = log_kappa[order]
+            log_c[has_match] += constants(means.shape[1], np.exp(log_kappa[order]))
         if shared:
             draws = chain.draws[:, :1]
             log_c = constants(sums.shape[1], np.exp(draws)).sum(axis=0)
-        # What is left to clusters without rows is not served.
-        weights = replace(priors, alpha=0.0)
-        found = moments(sizes / len(draws), sums, log_c, n, draws, weights)
-        return replace(found, priors=priors)
+        # The weight of clusters without rows is left out.
+        without = replace(priors, alpha=0.0)
+        posterior = moments(sizes / len(draws), sums, log_c, n, draws, without)
+        return replace(posterior, priors=priors)
 
     def reference(self, chain: ProcessChain) -> int:
-        """Number of the sweep kept whose partition serves."""
+        """The number of the kept sweep whose partition is the result."""
         numbers = chain.numbers
         values, times = np.unique(numbers, return_counts=True)
         commonest = values[times.argmax()]
@@ -210,16 +210,16 @@ class Process(Gibbs):
     def _partition(self, cluster: Int, log_kappa: Float) -> Partition:
         return Partition(cluster, log_kappa, *self._sums(cluster, len(log_kappa)))
 
-    def _splits(self, priors: Priors) -> Splits:
+    def _moves(self, priors: Priors) -> SplitMerge:
         points = self.passes.points
-        worths = Worths(priors, self.spread, self.max_kappa, points.shape[1])
-        return Splits(points, self.counted, worths)
+        scores = MoveScores(priors, self.spread, self.max_kappa, points.shape[1])
+        return SplitMerge(points, self.counted, scores)
 
     def _learned(self, chain: Chain, size: Float, means: Float) -> Chain:
-        there = size > 0
-        log_kappa = chain.log_kappa[there]
+        occupied = size > 0
+        log_kappa = chain.log_kappa[occupied]
         numbers = [len(log_kappa), log_kappa.sum(), (log_kappa**2).sum()]
-        now = np.concatenate([numbers, means[there].sum(axis=0)])
+        now = np.concatenate([numbers, means[occupied].sum(axis=0)])
         gain = 1.0 / max(1.0, chain.turn - 0.5 * self.burn_in)
         learned = chain.learned + gain * (now - chain.learned)
         n = float(learned[0])
@@ -227,9 +227,9 @@ class Process(Gibbs):
         if n >= SEVERAL:
             log_mean, log_square = (learned[1:3] / n).tolist()
             if self.spread == "shared":
-                priors = priors.of_one_kappa(log_mean)
+                priors = priors.of_shared_kappa(log_mean)
             else:
-                priors = priors.of_kappa(log_mean, log_square)
+                priors = priors.of_kappas(log_mean, log_square)
             priors = priors.of_means(learned[3:] / n, self.max_kappa)
         return replace(chain, learned=learned, priors=priors)
 
@@ -248,7 +248,7 @@ class Process(Gibbs):
 
 
 def likeliest_alpha(n_clusters: float, n_points: float) -> float:
-    """Where n_clusters = alpha (digamma(alpha + N) - digamma(alpha)), within alpha's bounds."""
+    """alpha within its bounds, where n_clusters = alpha (digamma(alpha + N) - digamma(alpha))."""
     low, high = math.log(LEAST_ALPHA), math.log(MOST_ALPHA)
     for _ in range(60):
         alpha = math.exp(0.5 * (low + high))

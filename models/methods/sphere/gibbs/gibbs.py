@@ -2,14 +2,14 @@
 
 Means and weights are integrated out; a sweep draws the cluster of every row, in turn, and then each
 log kappa, or the one that clusters share, by some steps of Metropolis (thesis, section 5.3.2, with
-two things put right: in its last line x_i is added for each candidate, and a walk in log kappa
-needs the factor kappa' / kappa).
+two corrections: in its last line x_i is added for each candidate, and a walk in log kappa needs the
+factor kappa' / kappa).
 Empirical Bayes, during the burn-in only: each prior parameter maximises the mean over sweeps of its
 expected log density (Casella, "Empirical Bayes Gibbs sampling", 2001), older sweeps weighing less.
 
-What is served are moments over the sweeps after the burn-in, their clusters matched to those at its
-end. Cost of a sweep: O(N D K), sparse rows their stored values times K, and N (K + 1) log C_D at
-some tens of nanoseconds; it runs on one thread.
+The posterior is the moments over the sweeps after the burn-in, their clusters matched to those at
+its end. Cost of a sweep: O(N D K), for sparse rows their stored values times K, and N (K + 1)
+log C_D at some tens of nanoseconds; it runs on one thread.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from models.numerics import bessel
 from models.progress import Progress, silent
 
 STEPS = 10
-"""Of Metropolis for each log kappa in a sweep."""
+"""Metropolis steps for each log kappa in a sweep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gibbs:
-    """How a chain runs (`runs.Way`).
+    """How a chain starts and runs (`runs.Algorithm`).
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
-    priors : to begin with. empirical : whether they are estimated.
+    priors : at the start. empirical : whether they are estimated.
     burn_in, n_samples : sweeps before and while moments are taken.
-    spread : whether clusters have a kappa each or share one; of one no sigma is estimated
-    (`Priors.of_one_kappa`).
+    spread : whether clusters have a kappa each or share one; with a shared one sigma is not
+    estimated (`Priors.of_shared_kappa`).
     """
 
     passes: Passes
@@ -57,7 +57,7 @@ class Gibbs:
     spread: Spread = "own"
 
     def n_seeds(self, n_clusters: int) -> int:
-        """From how many a run starts."""
+        """The number of seeds that a run starts from."""
         return n_clusters
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Chain:
@@ -74,7 +74,7 @@ class Gibbs:
         return self.chain(cluster, np.full(n_clusters, m), priors, seed)
 
     def chain(self, cluster: Int, log_kappa: Float, priors: Priors, seed: int) -> Chain:
-        """A chain that begins so."""
+        """A chain that starts from these clusters and log kappas."""
         n_clusters, n_features = len(log_kappa), self.passes.points.shape[1]
         n_kappas = 1 if self.spread == "shared" else n_clusters
         return Chain(
@@ -93,25 +93,25 @@ class Gibbs:
         )
 
     def posterior(self, chain: Chain, progress: Progress = silent) -> Posterior:
-        """What is served of a chain that has ended."""
+        """The posterior that a chain gives which has ended."""
         return chain.posterior()
 
     def restored(self, arrays: Arrays, prefix: str) -> Chain | None:
         return Chain.of(arrays, prefix)
 
-    def climb(self, one: Chain, progress: Progress, save: Callable[[Chain], None]) -> Chain:
-        """All sweeps."""
-        whole = self.burn_in + self.n_samples
-        chain, step = one, max(1, whole // 200)
-        while chain.turn < whole:
+    def climb(self, run: Chain, progress: Progress, save: Callable[[Chain], None]) -> Chain:
+        """The chain after all sweeps."""
+        n_sweeps = self.burn_in + self.n_samples
+        chain, step = run, max(1, n_sweeps // 200)
+        while chain.turn < n_sweeps:
             if chain.turn % step == 0:
-                progress(chain.turn / whole, "sampling", f"sweep {chain.turn + 1} of {whole}")
+                progress(chain.turn / n_sweeps, "sampling", f"sweep {chain.turn + 1} of {n_sweeps}")
             chain = self._swept(chain)
             save(chain)
         return chain
 
     def _swept(self, chain: Chain) -> Chain:
-        """After one more sweep; its draws hang on the chain's seed and the sweep's number alone."""
+        """The chain after one more sweep, whose draws depend on the seed and its number alone."""
         rng = np.random.default_rng([chain.seed, chain.turn])
         cluster = chain.cluster.copy()
         log_kappa, priors = chain.log_kappa.copy(), chain.priors
@@ -132,7 +132,7 @@ class Gibbs:
     def step(
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
     ) -> tuple[Float, Float]:
-        """One sweep, in place; the number and the sum of each cluster's rows after it."""
+        """Makes one sweep in place; gives the number and the sum of each cluster's rows."""
         self._assign(cluster, log_kappa, priors, rng)
         size, total = self._sums(cluster, len(log_kappa))
         self._walk(log_kappa, size, total, priors, rng)
@@ -162,11 +162,11 @@ class Gibbs:
                 loops.sweep(block, at, own, *state, uniform, free, known)
 
     def _prior(self, priors: Priors) -> tuple[float, float]:
-        """As `gibbs_sweeps.sweep` takes it."""
+        """The prior of the clusters as `loops.sweep` takes it."""
         return priors.alpha, 0.0
 
     def _sums(self, cluster: Int, n_clusters: int) -> tuple[Float, Float]:
-        """Rows of each cluster that count: their number and their sum."""
+        """The number and the sum of each cluster's rows that count."""
         from models.methods.sphere.mixture.loops import sweeps
 
         size = np.zeros(n_clusters)
@@ -194,11 +194,11 @@ class Gibbs:
 
         n_features = total.shape[1]
         shared = self.spread == "shared"
-        at = log_kappa[:1].copy() if shared else log_kappa
-        shape = (STEPS, len(at))
+        walked = log_kappa[:1].copy() if shared else log_kappa
+        shape = (STEPS, len(walked))
         walk = loops.walk_together if shared else loops.walk
         walk(
-            at,
+            walked,
             size,
             np.einsum("kd,kd->k", total, total),
             total @ priors.mu0,
@@ -211,7 +211,7 @@ class Gibbs:
             rng.standard_exponential(shape),
             table(n_features),
         )
-        log_kappa[:] = at
+        log_kappa[:] = walked
 
     def log_density(self, size: Float, total: Float, log_kappa: Float, priors: Priors) -> float:
         """log p(X, z, log kappa | priors), means and weights integrated out."""
@@ -219,18 +219,18 @@ class Gibbs:
 
         n_features, n_clusters = self.passes.points.shape[1], len(size)
         alpha = priors.alpha
-        found = gammaln(n_clusters * alpha) - gammaln(n_clusters * alpha + size.sum())
-        found += float((gammaln(alpha + size) - gammaln(alpha)).sum())
-        found += float((size * log_c(n_features, np.exp(log_kappa))).sum())
+        density = gammaln(n_clusters * alpha) - gammaln(n_clusters * alpha + size.sum())
+        density += float((gammaln(alpha + size) - gammaln(alpha)).sum())
+        density += float((size * log_c(n_features, np.exp(log_kappa))).sum())
         field = np.exp(log_kappa)[:, None] * total + priors.c0 * priors.mu0
         gamma = np.sqrt(np.einsum("kd,kd->k", field, field))
         of_means = log_c(n_features, np.append(gamma, priors.c0))
-        found += float(n_clusters * of_means[-1] - of_means[:-1].sum())
+        density += float(n_clusters * of_means[-1] - of_means[:-1].sum())
         drawn = log_kappa[:1] if self.spread == "shared" else log_kappa
-        return float(found + priors.log_densities(drawn).sum())
+        return float(density + priors.log_densities(drawn).sum())
 
     def _learned(self, chain: Chain, size: Float, means: Float) -> Chain:
-        """A sweep of the burn-in: empirical Bayes."""
+        """The chain after a sweep of the burn-in, with priors by empirical Bayes."""
         rho = chain.priors.alpha + size
         log_weights = digamma(rho) - digamma(rho.sum())
         numbers = [chain.log_kappa.mean(), (chain.log_kappa**2).mean(), log_weights.mean()]
@@ -240,14 +240,14 @@ class Gibbs:
         learned = chain.learned + gain * (now - chain.learned)
         log_mean, log_square, of_weights = learned[:3].tolist()
         if self.spread == "shared":
-            priors = chain.priors.of_one_kappa(log_mean)
+            priors = chain.priors.of_shared_kappa(log_mean)
         else:
-            priors = chain.priors.of_kappa(log_mean, log_square)
+            priors = chain.priors.of_kappas(log_mean, log_square)
         priors = priors.of_means(learned[3:], self.max_kappa).of_weights(of_weights, len(size))
         return replace(chain, learned=learned, priors=priors)
 
     def _kept(self, chain: Chain, size: Float, means: Float) -> Chain:
-        """A sweep that counts, its clusters in the order of the reference's."""
+        """The chain with a sweep after the burn-in, its clusters in the reference's order."""
         from models.methods.sphere.mixture.loops.constants import log_c
 
         fitted = self.counted > 0
@@ -263,7 +263,7 @@ class Gibbs:
 
 
 def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
-    """(K,) of each of the reference's clusters the one that shares most rows with it, each taken
+    """(K,) for each of the reference's clusters the one that shares most rows with it, each used
     once, and how many it shares."""
     both = np.bincount(reference * n_clusters + cluster, minlength=n_clusters**2)
     shared = both.reshape(n_clusters, n_clusters)
@@ -274,8 +274,8 @@ def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
 def fields(
     kappa: Float, size: Float, total: Float, priors: Priors
 ) -> tuple[Float, Float, Float, Float, Float, Float]:
-    """What compiled sweeps go by and keep up: kappa, (D, K) fields of the means, sizes, log C_D of
-    each kappa, the fields' squared lengths and log C_D of their lengths."""
+    """The state of compiled sweeps, which these keep up to date: kappa, (D, K) fields of the means,
+    sizes, log C_D of each kappa, the fields' squared lengths and log C_D of their lengths."""
     from models.methods.sphere.mixture.loops.constants import log_c
 
     n_features = total.shape[1]
@@ -286,6 +286,6 @@ def fields(
 
 
 def expected_means(field: Float, gamma: Float) -> Float:
-    """(K, D) E[mu_k] given the rest, vMF along `field` with its length `gamma`."""
+    """(K, D) E[mu_k] given the rest: of the vMF along `field` whose length is `gamma`."""
     direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
     return np.asarray(bessel.ratio(field.shape[1], gamma)[:, None] * direction)

@@ -1,9 +1,9 @@
 """The loops of Gibbs sampling, compiled by numba.
 
-State of a cluster t: v_t = kappa_t S_t + C0 mu0, column t of `field` (D, K); `square` its squared
-length, `whole` log C_D of its length, `size` its rows; `single` is log C_D(kappa_t). A row's
-length is taken as it is: what it is off 1 by, rounded to single precision or to some decimals,
-counts times kappa^2 where a cluster is left without a row.
+The state of a cluster t is v_t = kappa_t S_t + C0 mu0, column t of `field` (D, K); `square` is its
+squared length, `whole` log C_D of its length, `size` its number of rows; `single` is log
+C_D(kappa_t). A row's length is taken as it is: its rounding error, in single precision or some
+decimals, counts times kappa^2 where a cluster is left without a row.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from models.methods.sphere.mixture.loops.constants import log_constant
 @njit(cache=True, nogil=True)
 def _pick(own, dots, norm, kappa, size, single, square, whole, prior, u, want, known, parts):
     """The new cluster of a row that is in `own`, and the logarithm of its probability; `dots` are
-    its products with the fields, `norm` its squared length. It is `want` where that is no less
-    than 0, else drawn by `u`.
+    its products with the fields, `norm` its squared length. It is `want` where that is at least 0,
+    else drawn by `u`.
 
-    P(z = t) proportional to (alpha + n_t) C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), the row
-    itself taken out of its cluster first (thesis, the last line of 5.3.2, its x_i added for each
-    candidate). prior : alpha, and what all clusters without a row share evenly beside it.
+    P(z = t) is proportional to (alpha + n_t) C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), with the
+    row removed from its cluster first (thesis, the last line of 5.3.2, its x_i added for each
+    candidate). prior : alpha, and the weight that all clusters without a row share evenly.
     """
     n_clusters = kappa.size
     k = kappa[own]
@@ -63,7 +63,7 @@ def _pick(own, dots, norm, kappa, size, single, square, whole, prior, u, want, k
 
 @njit(cache=True, nogil=True)
 def _move(own, new, dots, norm, kappa, size, square, whole, known):
-    """Sizes and lengths after a row has gone from one cluster to another."""
+    """Updates sizes and lengths after a row has moved from one cluster to another."""
     k = kappa[own]
     square[own] = max(0.0, square[own] - 2.0 * k * dots[own] + k * k * norm)
     whole[own] = log_constant(math.sqrt(square[own]), known)
@@ -78,8 +78,8 @@ def _move(own, new, dots, norm, kappa, size, square, whole, known):
 def sweep(
     rows, at, cluster, kappa, field, size, single, square, whole, prior, uniform, wanted, known
 ):  # fmt: skip
-    """Draw the cluster of each of the dense rows `rows[at[i]]` in turn, by `uniform[i]`, or put it
-    into `wanted[i]` where that is no less than 0; the logarithm of the probability of it all."""
+    """Draws the cluster of each dense row `rows[at[i]]` in turn, by `uniform[i]`, or puts the row
+    into `wanted[i]` where that is at least 0; gives the log probability of all these choices."""
     n_features, n_clusters = field.shape
     dots, parts = np.empty(n_clusters), np.empty(n_clusters)
     log_all = 0.0
@@ -116,7 +116,7 @@ def sweep_sparse(
     start, column, data, at, cluster, kappa, field, size, single, square, whole, prior, uniform,
     wanted, known,
 ):  # fmt: skip
-    """The same of sparse rows."""
+    """The same for sparse rows."""
     n_clusters = field.shape[1]
     dots, parts = np.empty(n_clusters), np.empty(n_clusters)
     log_all = 0.0
@@ -151,25 +151,25 @@ def sweep_sparse(
 def walk(
     log_kappa, size, length, along, c0, m, sigma, most, n_features, normal, exponential, known
 ):  # fmt: skip
-    """Steps of Metropolis for each log kappa, given the clusters.
+    """Makes Metropolis steps for each log kappa, given the clusters.
 
-    Its density: n log C(kappa) - log C(|kappa S + C0 mu0|) - (log kappa - m)^2 / (2 sigma^2), which
-    is that of kappa with the factor kappa' / kappa of a walk in log kappa; it stays below
-    `most`. length : |S_k|^2. along : S_k . mu0. normal, exponential : (n_steps, K) draws.
+    Its log density is n log C(kappa) - log C(|kappa S + C0 mu0|) - (log kappa - m)^2 / (2 sigma^2),
+    that of kappa with the factor kappa' / kappa of a walk in log kappa; it stays below `most`.
+    length : |S_k|^2. along : S_k . mu0. normal, exponential : (n_steps, K) draws.
     """
     n_steps, n_clusters = normal.shape
     for k in range(n_clusters):
-        # About the posterior's width; it hangs on nothing that a step changes.
+        # About the posterior's width; it depends on nothing that a step changes.
         scale = 2.4 / math.sqrt(0.5 * size[k] * (n_features - 1.0) + 1.0 / sigma**2)
         here = log_kappa[k]
         value = _log_density(here, size[k], length[k], along[k], c0, m, sigma, known)
         for step in range(n_steps):
-            there = here + scale * normal[step, k]
-            if there > most:
+            proposed = here + scale * normal[step, k]
+            if proposed > most:
                 continue
-            other = _log_density(there, size[k], length[k], along[k], c0, m, sigma, known)
+            other = _log_density(proposed, size[k], length[k], along[k], c0, m, sigma, known)
             if value - other <= exponential[step, k]:
-                here, value = there, other
+                here, value = proposed, other
         log_kappa[k] = here
 
 
@@ -177,17 +177,17 @@ def walk(
 def walk_together(
     log_kappa, size, length, along, c0, m, sigma, most, n_features, normal, exponential, known
 ):  # fmt: skip
-    """The same of one log kappa, (1,), for all clusters; normal, exponential : (n_steps, 1)."""
+    """The same for one log kappa, (1,), of all clusters; normal, exponential : (n_steps, 1)."""
     scale = 2.4 / math.sqrt(0.5 * size.sum() * (n_features - 1.0) + 1.0 / sigma**2)
     here = log_kappa[0]
     value = _log_density_together(here, size, length, along, c0, m, sigma, known)
     for step in range(normal.shape[0]):
-        there = here + scale * normal[step, 0]
-        if there > most:
+        proposed = here + scale * normal[step, 0]
+        if proposed > most:
             continue
-        other = _log_density_together(there, size, length, along, c0, m, sigma, known)
+        other = _log_density_together(proposed, size, length, along, c0, m, sigma, known)
         if value - other <= exponential[step, 0]:
-            here, value = there, other
+            here, value = proposed, other
     log_kappa[0] = here
 
 
@@ -195,17 +195,17 @@ def walk_together(
 def _log_density_together(t, size, length, along, c0, m, sigma, known):
     kappa = math.exp(t)
     off = (t - m) / sigma
-    found = size.sum() * log_constant(kappa, known) - 0.5 * off * off
+    density = size.sum() * log_constant(kappa, known) - 0.5 * off * off
     for k in range(size.size):
         square = kappa * kappa * length[k] + 2.0 * kappa * c0 * along[k] + c0 * c0
-        found -= log_constant(math.sqrt(max(0.0, square)), known)
-    return found
+        density -= log_constant(math.sqrt(max(0.0, square)), known)
+    return density
 
 
 @njit(cache=True, nogil=True)
 def peaks(size, length, along, c0, m, sigma, most, n_features, known):
-    """(K, 2) about where each log kappa's density is highest, and its width: by golden sections,
-    a fixed number of them, and the curvature that the likelihood has there."""
+    """(K, 2) about where each log kappa's density is highest, and its width: by a fixed number of
+    golden sections, and by the curvature of the density at that point."""
     out = np.empty((size.size, 2))
     part = 0.5 * (math.sqrt(5.0) - 1.0)
     for k in range(size.size):
@@ -239,7 +239,7 @@ def peaks(size, length, along, c0, m, sigma, most, n_features, known):
 
 @njit(cache=True, nogil=True)
 def log_densities(log_kappa, size, length, along, c0, m, sigma, known):
-    """(K,) of each cluster what `walk` goes by."""
+    """(K,) the log density of each cluster's log kappa, as `walk` uses it."""
     out = np.empty(size.size)
     for k in range(size.size):
         out[k] = _log_density(log_kappa[k], size[k], length[k], along[k], c0, m, sigma, known)
@@ -250,7 +250,7 @@ def log_densities(log_kappa, size, length, along, c0, m, sigma, known):
 def _log_density(t, size, length, along, c0, m, sigma, known):
     kappa = math.exp(t)
     square = kappa * kappa * length + 2.0 * kappa * c0 * along + c0 * c0
-    found = size * log_constant(kappa, known)
-    found -= log_constant(math.sqrt(max(0.0, square)), known)
+    density = size * log_constant(kappa, known)
+    density -= log_constant(math.sqrt(max(0.0, square)), known)
     off = (t - m) / sigma
-    return found - 0.5 * off * off
+    return density - 0.5 * off * off

@@ -1,4 +1,4 @@
-"""What clusters are worth, their means integrated out: for moves of Gibbs sampling."""
+"""Scores of clusters, their means integrated out: for split-merge moves of Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from models.methods.sphere.mixture.mixture import Spread
 from models.numerics import bessel
 
 WIDER = 1.2
-"""Proposals of log kappa than its density's peak."""
+"""How much wider proposals of log kappa are than the peak of its density."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worths:
-    """Of clusters by the number of their rows and these rows' sum, size (K,) and total (K, D).
+class MoveScores:
+    """Scores of clusters by the number of their rows, size (K,), and these rows' sum, total (K, D).
 
     priors : of a Dirichlet process. spread : whether clusters have a kappa each or share one.
-    max_kappa : of the prior of kappa what lies above is cut off.
+    max_kappa : where the prior of kappa is cut off.
     """
 
     priors: Priors
@@ -32,29 +32,29 @@ class Worths:
 
     @property
     def most(self) -> float:
-        """Of log kappa."""
+        """The largest log kappa."""
         return math.log(self.max_kappa)
 
     def drawn(self, n: int, rng: np.random.Generator) -> Float:
-        """(n,) log kappa from the prior, below `max_kappa`."""
+        """(n,) draws of log kappa from the prior, below `max_kappa`."""
         p = self.priors
         below = math.exp(self._log_inside)
         uniform = np.maximum(rng.random(n), 1e-300) * below
         return np.asarray(np.minimum(p.m + p.sigma * ndtri(uniform), self.most))
 
     def joint(self, size: Float, total: Float, log_kappa: Float) -> Float:
-        """(K,) log p(rows, log kappa) of clusters, means integrated out; without log kappa's
-        density where it is shared."""
+        """(K,) log p(rows, log kappa) of clusters, means integrated out; without the density of a
+        shared log kappa."""
         from models.methods.sphere.mixture.loops.constants import log_c
 
         n_features, p = total.shape[1], self.priors
         field = np.exp(log_kappa)[:, None] * total + p.c0 * p.mu0
         lengths = np.append(np.sqrt(np.einsum("kd,kd->k", field, field)), p.c0)
-        wholes = log_c(n_features, lengths)
-        found = size * log_c(n_features, np.exp(log_kappa)) + wholes[-1] - wholes[:-1]
+        of_means = log_c(n_features, lengths)
+        joint = size * log_c(n_features, np.exp(log_kappa)) + of_means[-1] - of_means[:-1]
         if self.spread == "own":
-            found += p.log_densities(log_kappa) - self._log_inside
-        return np.asarray(found)
+            joint += p.log_densities(log_kappa) - self._log_inside
+        return np.asarray(joint)
 
     def change(
         self,
@@ -65,15 +65,15 @@ class Worths:
         total: Float,
         log_kappa: Float,
     ) -> float:
-        """log of how much likelier two clusters are than one of all their rows, kappas given."""
+        """The log of how much likelier two clusters are than one of all their rows."""
         prior = math.log(self.priors.alpha) + float(gammaln(size).sum() - gammaln(whole))
         parts = float(self.joint(size, total, log_kappa).sum())
-        one = self.joint(np.array([whole]), whole_total[None], np.array([whole_kappa]))
-        return prior + parts - float(one[0])
+        joined = self.joint(np.array([whole]), whole_total[None], np.array([whole_kappa]))
+        return prior + parts - float(joined[0])
 
     def evidence(self, size: Float, total: Float, log_kappa: Float) -> Float:
-        """(K,) log p(rows) of clusters: log kappa is integrated out by Laplace's method, or given
-        where it is shared."""
+        """(K,) log p(rows) of clusters; log kappa is integrated out by Laplace's method, or stays
+        as it is where it is shared."""
         length, along = np.einsum("kd,kd->k", total, total), total @ self.priors.mu0
         return self.evidence_by(size, length, along, log_kappa)
 
@@ -85,9 +85,9 @@ class Worths:
         p, n_features = self.priors, self.n_features
         added = np.full(len(size), float(bessel.log_c(n_features, p.c0)))
         if self.spread == "own":
-            found = self._found(size, length, along)
-            log_kappa = found[:, 0]
-            added += np.log(found[:, 1] / p.sigma) - self._log_inside
+            peaks = self._peaks(size, length, along)
+            log_kappa = peaks[:, 0]
+            added += np.log(peaks[:, 1] / p.sigma) - self._log_inside
         else:
             added += 0.5 * ((log_kappa - p.m) / p.sigma) ** 2
         values = loops.log_densities(
@@ -98,14 +98,14 @@ class Worths:
     def peaks(self, size: Float, total: Float) -> tuple[Float, Float]:
         """(K,) each: centre and width of the proposals of log kappa."""
         length, along = np.einsum("kd,kd->k", total, total), total @ self.priors.mu0
-        found = self._found(size, length, along)
-        return found[:, 0], WIDER * found[:, 1]
+        peaks = self._peaks(size, length, along)
+        return peaks[:, 0], WIDER * peaks[:, 1]
 
     def log_proposal(self, log_kappa: Float, size: Float, total: Float) -> float:
-        """log of the density with which log kappas, (K,), would be proposed."""
+        """The log density with which these log kappas, (K,), would be proposed."""
         return float(log_normal(log_kappa, *self.peaks(size, total)).sum())
 
-    def _found(self, size: Float, length: Float, along: Float) -> Float:
+    def _peaks(self, size: Float, length: Float, along: Float) -> Float:
         from models.methods.sphere.gibbs import loops
         from models.methods.sphere.mixture.loops.constants import table
 
@@ -118,7 +118,7 @@ class Worths:
 
     @property
     def _log_inside(self) -> float:
-        """Of the prior's probability that a kappa is below `max_kappa`."""
+        """The log of the prior's probability that a kappa is below `max_kappa`."""
         return float(log_ndtr((self.most - self.priors.m) / self.priors.sigma))
 
 

@@ -1,17 +1,18 @@
 """Moves that split a cluster in two or make one of two, for Gibbs sampling of a Dirichlet process.
 
-Rows drawn one at a time seldom leave a cluster all together. So two rows are drawn: where they are
-in one cluster, a split is proposed, else the merge of theirs. Jain and Neal, "A Split-Merge Markov
-Chain Monte Carlo Procedure for the Dirichlet Process Mixture Model" (2004), section 4: the rows
-concerned are first shared out to the nearer one of the two and drawn some times by Gibbs between
-them alone, which hangs on nothing that is being proposed; the last such scan is the proposal, and
-its probability is known. Concentrations follow as in Jain and Neal (2007), but here from a normal
-distribution about the peak of what log kappa's would be, given a cluster's rows; so they are
-proposals of known density, too. All is accepted by Metropolis and Hastings. A merge that would be
-refused whatever the probability of its split back, which is 1 at most, is refused without a scan.
+Rows that are drawn one at a time seldom leave a cluster all together. So two rows are drawn: where
+they are in one cluster, its split is proposed, else the merge of their two. Jain and Neal, "A
+Split-Merge Markov Chain Monte Carlo Procedure for the Dirichlet Process Mixture Model" (2004),
+section 4: the rows concerned first go to the nearer one of the two and are then drawn some times by
+Gibbs sampling between these alone, which does not depend on the proposal; the last such scan is the
+proposal, and its probability is known. Concentrations follow as in Jain and Neal (2007), but here
+from a normal distribution about the peak of the density of log kappa given a cluster's rows; so
+they are proposals of known density, too. Moves are accepted by Metropolis-Hastings. A merge that
+would be refused whatever the probability of its reverse, which is 1 at most, is refused without a
+scan.
 
-Cost of a split or of a merge not refused so: `SCANS` + 1 times 2 N_u D for N_u rows concerned; of
-any other merge O(D).
+Cost of a split, or of a merge that needs a scan: `SCANS` + 1 times 2 N_u D for N_u rows concerned;
+of any other merge O(D).
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ from scipy.special import gammaln
 
 from models.arrays import Float, Int, Matrix
 from models.methods.sphere.gibbs.gibbs import fields
-from models.methods.sphere.gibbs.move_scores import Worths, log_normal
+from models.methods.sphere.gibbs.move_scores import MoveScores, log_normal
 from models.methods.sphere.mixture.rows import UnitRows
 
 MOVES = 5
-"""In a sweep."""
+"""Moves tried in a sweep."""
 
 SCANS = 3
-"""Before the one that is proposed."""
+"""Scans before the one that is proposed."""
 
 PARTNERS = 10
-"""Of each cluster those most like it are looked at for merges by density."""
+"""Each cluster is paired with this many of those most like it for merges by density."""
 
 
 @dataclass(slots=True)
 class Partition:
-    """Clusters as they are; changed in place.
+    """The current clusters; changed in place.
 
-    cluster : (n_points,). log_kappa : (K,), of clusters without rows too. size, total : (K,) and
-    (K, D) of their rows.
+    cluster : (n_points,). log_kappa : (K,), also of clusters without rows. size, total : (K,) and
+    (K, D) the number and the sum of their rows.
     """
 
     cluster: Int
@@ -53,112 +54,121 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Splits:
+class SplitMerge:
     """counted : (n_points,) 1 for rows that are in clusters."""
 
     points: UnitRows
     counted: Float
-    worths: Worths
+    scores: MoveScores
 
-    def move(self, at: Partition, rng: np.random.Generator) -> None:
-        """`MOVES` splits or merges are tried."""
+    def move(self, partition: Partition, rng: np.random.Generator) -> None:
+        """Tries `MOVES` splits or merges."""
         fitted = np.flatnonzero(self.counted > 0)
-        if len(fitted) < 2 or len(at.size) < 2:
+        if len(fitted) < 2 or len(partition.size) < 2:
             return
         for _ in range(MOVES):
             i, j = (int(row) for row in fitted[rng.choice(len(fitted), 2, replace=False)])
-            if at.cluster[i] == at.cluster[j]:
-                self._split(at, i, j, rng)
+            if partition.cluster[i] == partition.cluster[j]:
+                self._split(partition, i, j, rng)
             else:
-                self._merge(at, i, j, rng)
+                self._merge(partition, i, j, rng)
 
-    def merged(self, at: Partition) -> None:
-        """All merges that make clusters likelier, concentrations of their own integrated out by
-        Laplace's method: no step of a Markov chain, but a way out of too many clusters."""
+    def merge_likelier(self, partition: Partition) -> None:
+        """Makes all merges by which clusters become likelier, their own concentrations integrated
+        out by Laplace's method.
+
+        That is no step of a Markov chain; it leads away from too many clusters.
+        """
         while True:
-            there = np.flatnonzero(at.size > 0)
-            if len(there) < 2:
+            occupied = np.flatnonzero(partition.size > 0)
+            if len(occupied) < 2:
                 return
-            first, second, gain = self._gains(at, there)
-            free = np.ones(len(at.size), dtype=bool)
+            first, second, gain = self._gains(partition, occupied)
+            free = np.ones(len(partition.size), dtype=bool)
             for pair in np.argsort(-gain, kind="stable"):
-                one, other = int(first[pair]), int(second[pair])
+                into, gone = int(first[pair]), int(second[pair])
                 if gain[pair] <= 0.0:
                     break
-                if free[one] and free[other]:
-                    free[[one, other]] = False
-                    self._join(at, one, other, float(at.log_kappa[one]))
-                    if self.worths.spread == "own":
-                        at.log_kappa[one] = self.worths.peaks(at.size[[one]], at.total[[one]])[0][0]
+                if free[into] and free[gone]:
+                    free[[into, gone]] = False
+                    self._join(partition, into, gone, float(partition.log_kappa[into]))
+                    if self.scores.spread == "own":
+                        partition.log_kappa[into] = self.scores.peaks(
+                            partition.size[[into]], partition.total[[into]]
+                        )[0][0]
             if free.all():
                 return
 
-    def _split(self, at: Partition, i: int, j: int, rng: np.random.Generator) -> None:
-        whole, empty = int(at.cluster[i]), np.flatnonzero(at.size == 0)
+    def _split(self, partition: Partition, i: int, j: int, rng: np.random.Generator) -> None:
+        whole, empty = int(partition.cluster[i]), np.flatnonzero(partition.size == 0)
         if not empty.size:
             return
         new = int(rng.choice(empty))
-        rows = np.flatnonzero((at.cluster == whole) & (self.counted > 0))
+        rows = np.flatnonzero((partition.cluster == whole) & (self.counted > 0))
         block = self.points.take(rows)
-        own, log_q = self._shared_out(block, rows, i, j, at.log_kappa[whole], None, rng)
+        own, log_q = self._divided(block, rows, i, j, partition.log_kappa[whole], None, rng)
         size, total = _sums(block, own)
-        log_kappa = np.repeat(at.log_kappa[whole], 2)
+        log_kappa = np.repeat(partition.log_kappa[whole], 2)
         log_h = 0.0
-        if self.worths.spread == "own":
-            centre, width = self.worths.peaks(size, total)
+        if self.scores.spread == "own":
+            centre, width = self.scores.peaks(size, total)
             log_kappa = centre + width * rng.standard_normal(2)
-            if log_kappa.max() > self.worths.most:
+            if log_kappa.max() > self.scores.most:
                 return
             log_h = float(log_normal(log_kappa, centre, width).sum())
-            log_h -= self._log_back(at, [whole])
-        one = (at.size[whole], at.total[whole], at.log_kappa[whole])
-        change = self.worths.change(*one, size, total, log_kappa)
+            log_h -= self._log_back(partition, [whole])
+        joined = (partition.size[whole], partition.total[whole], partition.log_kappa[whole])
+        change = self.scores.change(*joined, size, total, log_kappa)
         if math.log(max(rng.random(), 1e-300)) > change - log_q - log_h:
             return
         both = [whole, new]
-        at.cluster[rows[own == 1]] = new
-        at.size[both], at.total[both], at.log_kappa[both] = size, total, log_kappa
+        partition.cluster[rows[own == 1]] = new
+        partition.size[both], partition.total[both], partition.log_kappa[both] = (
+            size,
+            total,
+            log_kappa,
+        )
 
-    def _merge(self, at: Partition, i: int, j: int, rng: np.random.Generator) -> None:
-        one, other = int(at.cluster[i]), int(at.cluster[j])
-        both = [one, other]
-        size, total = at.size[both], at.total[both]
-        log_kappa, log_h = float(at.log_kappa[one]), 0.0
-        if self.worths.spread == "own":
-            centre, width = self.worths.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])
-            drawn = centre + width * rng.standard_normal(1)
-            if drawn[0] > self.worths.most:
+    def _merge(self, partition: Partition, i: int, j: int, rng: np.random.Generator) -> None:
+        first, second = int(partition.cluster[i]), int(partition.cluster[j])
+        both = [first, second]
+        size, total = partition.size[both], partition.total[both]
+        log_kappa, log_h = float(partition.log_kappa[first]), 0.0
+        if self.scores.spread == "own":
+            centre, width = self.scores.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])
+            proposed = centre + width * rng.standard_normal(1)
+            if proposed[0] > self.scores.most:
                 return
-            log_kappa = float(drawn[0])
-            log_h = self._log_back(at, both)
-            log_h -= float(log_normal(drawn, centre, width)[0])
+            log_kappa = float(proposed[0])
+            log_h = self._log_back(partition, both)
+            log_h -= float(log_normal(proposed, centre, width)[0])
         whole = (size.sum(), total.sum(axis=0), log_kappa)
-        change = self.worths.change(*whole, size, total, at.log_kappa[both])
+        change = self.scores.change(*whole, size, total, partition.log_kappa[both])
         wanted = math.log(max(rng.random(), 1e-300))
         if wanted > log_h - change:
             return
-        in_either = (at.cluster == one) | (at.cluster == other)
+        in_either = (partition.cluster == first) | (partition.cluster == second)
         rows = np.flatnonzero(in_either & (self.counted > 0))
-        own = (at.cluster[rows] == other).astype(np.int64)
-        _, log_q = self._shared_out(self.points.take(rows), rows, i, j, log_kappa, own, rng)
+        own = (partition.cluster[rows] == second).astype(np.int64)
+        _, log_q = self._divided(self.points.take(rows), rows, i, j, log_kappa, own, rng)
         if wanted <= log_h - change + log_q:
-            self._join(at, one, other, log_kappa)
-            if self.worths.spread == "own":
-                at.log_kappa[other] = self.worths.drawn(1, rng)[0]
+            self._join(partition, first, second, log_kappa)
+            if self.scores.spread == "own":
+                partition.log_kappa[second] = self.scores.drawn(1, rng)[0]
 
-    def _join(self, at: Partition, one: int, other: int, log_kappa: float) -> None:
-        at.cluster[(at.cluster == other) & (self.counted > 0)] = one
-        at.size[one] += at.size[other]
-        at.total[one] += at.total[other]
-        at.size[other], at.total[other] = 0.0, 0.0
-        at.log_kappa[one] = log_kappa
+    def _join(self, partition: Partition, into: int, gone: int, log_kappa: float) -> None:
+        partition.cluster[(partition.cluster == gone) & (self.counted > 0)] = into
+        partition.size[into] += partition.size[gone]
+        partition.total[into] += partition.total[gone]
+        partition.size[gone], partition.total[gone] = 0.0, 0.0
+        partition.log_kappa[into] = log_kappa
 
-    def _log_back(self, at: Partition, clusters: list[int]) -> float:
-        return self.worths.log_proposal(
-            at.log_kappa[clusters], at.size[clusters], at.total[clusters]
+    def _log_back(self, partition: Partition, clusters: list[int]) -> float:
+        return self.scores.log_proposal(
+            partition.log_kappa[clusters], partition.size[clusters], partition.total[clusters]
         )
 
-    def _shared_out(
+    def _divided(
         self,
         block: Matrix,
         rows: Int,
@@ -168,9 +178,9 @@ class Splits:
         wanted: Int | None,
         rng: np.random.Generator,
     ) -> tuple[Int, float]:
-        """0 or 1 for each of the rows, that of row i and that of row j, and the log probability.
+        """0 or 1 for each of the rows, 0 with row i and 1 with row j, and the log probability.
 
-        log_kappa : where it is shared. wanted : what is to come out; drawn if None.
+        log_kappa : used where it is shared. wanted : the division to come out; drawn if None.
         """
         ends = np.searchsorted(rows, [i, j])
         near = block @ _dense(block[ends]).T
@@ -180,18 +190,18 @@ class Splits:
         free, log_q = np.full(len(at), -1), 0.0
         for scan in range(SCANS + 1):
             size, total = _sums(block, own)
-            if self.worths.spread == "shared":
+            if self.scores.spread == "shared":
                 kappa = np.exp(np.repeat(log_kappa, 2))
             elif scan == 0:
                 kappa = np.exp(
-                    self.worths.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])[0]
+                    self.scores.peaks(size.sum(keepdims=True), total.sum(axis=0)[None])[0]
                 )
                 kappa = np.repeat(kappa, 2)
             else:
-                kappa = np.exp(self.worths.peaks(size, total)[0])
+                kappa = np.exp(self.scores.peaks(size, total)[0])
             last = scan == SCANS and wanted is not None
-            given = wanted[at] if last and wanted is not None else free
-            log_q = self._scan(block, at, own, kappa, size, total, given, rng.random(len(at)))
+            fixed = wanted[at] if last and wanted is not None else free
+            log_q = self._scan(block, at, own, kappa, size, total, fixed, rng.random(len(at)))
         return own, log_q
 
     def _scan(
@@ -205,12 +215,12 @@ class Splits:
         wanted: Int,
         uniform: Float,
     ) -> float:
-        """Rows `at` are drawn between two clusters, in place; the log probability."""
+        """Draws rows `at` between two clusters, in place; gives the log probability."""
         from models.methods.sphere.gibbs import loops
         from models.methods.sphere.mixture.loops.constants import table
 
         state = (
-            *fields(kappa, size, total, self.worths.priors),
+            *fields(kappa, size, total, self.scores.priors),
             (0.0, 0.0),
             uniform,
             wanted,
@@ -221,32 +231,32 @@ class Splits:
             return float(loops.sweep_sparse(*arrays, at, own, *state))
         return float(loops.sweep(block, at, own, *state))
 
-    def _gains(self, at: Partition, there: Int) -> tuple[Int, Int, Float]:
-        """(P,) each: pairs of clusters most alike, and how much likelier they are as one."""
-        size, total = at.size[there], at.total[there]
+    def _gains(self, partition: Partition, occupied: Int) -> tuple[Int, Int, Float]:
+        """(P,) each: pairs of clusters most alike, and the log of how much likelier one is."""
+        size, total = partition.size[occupied], partition.total[occupied]
         product = total @ total.T
         length = np.diag(product)
         root = np.sqrt(np.maximum(length, 1e-300))
         cosine = product / (root[:, None] * root)
         np.fill_diagonal(cosine, -np.inf)
-        near = np.argsort(-cosine, axis=1, kind="stable")[:, : min(PARTNERS, len(there) - 1)]
-        pairs = np.stack([np.repeat(np.arange(len(there)), near.shape[1]), near.ravel()])
-        one, other = np.unique(np.sort(pairs, axis=0), axis=1)
-        along = total @ self.worths.priors.mu0
-        alone = self.worths.evidence_by(size, length, along, at.log_kappa[there])
-        both = self.worths.evidence_by(
-            size[one] + size[other],
-            np.maximum(0.0, length[one] + length[other] + 2.0 * product[one, other]),
-            along[one] + along[other],
-            at.log_kappa[there[one]],
+        near = np.argsort(-cosine, axis=1, kind="stable")[:, : min(PARTNERS, len(occupied) - 1)]
+        pairs = np.stack([np.repeat(np.arange(len(occupied)), near.shape[1]), near.ravel()])
+        first, second = np.unique(np.sort(pairs, axis=0), axis=1)
+        along = total @ self.scores.priors.mu0
+        alone = self.scores.evidence_by(size, length, along, partition.log_kappa[occupied])
+        both = self.scores.evidence_by(
+            size[first] + size[second],
+            np.maximum(0.0, length[first] + length[second] + 2.0 * product[first, second]),
+            along[first] + along[second],
+            partition.log_kappa[occupied[first]],
         )
-        prior = gammaln(size[one] + size[other]) - gammaln(size[one]) - gammaln(size[other])
-        gain = both - alone[one] - alone[other] + prior - math.log(self.worths.priors.alpha)
-        return there[one], there[other], np.asarray(gain)
+        prior = gammaln(size[first] + size[second]) - gammaln(size[first]) - gammaln(size[second])
+        gain = both - alone[first] - alone[second] + prior - math.log(self.scores.priors.alpha)
+        return occupied[first], occupied[second], np.asarray(gain)
 
 
 def _sums(block: Matrix, own: Int) -> tuple[Float, Float]:
-    """(2,), (2, D): of rows in 0 and in 1 the number and the sum."""
+    """(2,), (2, D): the number and the sum of the rows in 0 and in 1."""
     part = np.stack([own == 0, own == 1], axis=1).astype(np.float64)
     return part.sum(axis=0), np.ascontiguousarray((block.T @ part).T)
 

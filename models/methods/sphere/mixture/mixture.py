@@ -1,4 +1,4 @@
-"""A mixture of vMF distributions: its densities, its likelihood's maximum given posteriors."""
+"""A mixture of vMF distributions: its densities, and the likeliest one given posteriors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import bessel
 
 Spread = Literal["shared", "own"]
+"""Whether clusters share one concentration or have their own."""
 
 SMALLEST = 1e-300
 """Stands for the weight of a cluster that has lost all its rows."""
+
+EMPTIED = 1e-6
+"""A cluster with fewer expected rows has lost them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +34,15 @@ class Mixture:
 
     @classmethod
     def of(cls, arrays: Arrays, prefix: str = "") -> Mixture:
-        """From arrays named like the fields."""
+        """The mixture in arrays named like the fields."""
         names = ("log_weights", "means", "kappa")
         return cls(*(np.asarray(arrays[prefix + name], dtype=np.float64) for name in names))
+
+    @classmethod
+    def at(cls, means: Float) -> Mixture:
+        """Clusters of equal weight and kappa 1 at these means."""
+        n_clusters = len(means)
+        return cls(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
 
     def arrays(self, prefix: str = "") -> dict[str, Float]:
         return {
@@ -43,12 +53,12 @@ class Mixture:
 
     @property
     def weights(self) -> Float:
-        """(K, D) by which rows are multiplied."""
+        """(K, D) the factors of rows: kappa_k mu_k."""
         return self.kappa[:, None] * self.means
 
     @property
     def offsets(self) -> Float:
-        """(K,) what is added: log pi_k + log C_D(kappa_k)."""
+        """(K,) the constants beside them: log pi_k + log C_D(kappa_k)."""
         return self.log_weights + bessel.log_c(self.means.shape[1], self.kappa)
 
     def log_posterior(self, points: UnitRows) -> tuple[Float, Float]:
@@ -57,33 +67,33 @@ class Mixture:
         return joint, normalize(joint)
 
     def reordered(self, order: Int) -> Mixture:
-        """With component `order[k]` as component k."""
+        """The mixture with component `order[k]` as component k."""
         return Mixture(self.log_weights[order], self.means[order], self.kappa[order])
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What is fitted, as the parameters of `vmf`.
+class Constraints:
+    """Which mixtures a fit may choose from.
 
-    equal : whether all clusters have one weight.
+    spread : whether clusters share one kappa. equal : whether all clusters have one weight.
     """
 
     spread: Spread
     max_kappa: float
     equal: bool = False
 
-    def n_parameters(self, mixture: Mixture) -> int:
-        """Free ones."""
+    def n_free(self, mixture: Mixture) -> int:
+        """The number of free parameters."""
         n_clusters, n_features = (int(n) for n in mixture.means.shape)
         kappas = 1 if self.spread == "shared" else n_clusters
         return n_clusters * (n_features - 1) + kappas + (0 if self.equal else n_clusters - 1)
 
     def bic(self, mixture: Mixture, likelihood: float, n_points: int) -> float:
-        """Bayesian information criterion, by the log-likelihood of all points; lowest is best."""
-        return self.n_parameters(mixture) * math.log(n_points) - 2.0 * likelihood
+        """Bayesian information criterion for a log-likelihood of all points; lowest is best."""
+        return self.n_free(mixture) * math.log(n_points) - 2.0 * likelihood
 
 
-def maximize(sums: Sums, before: Mixture, shape: Shape) -> Mixture:
+def maximize(sums: Sums, before: Mixture, constraints: Constraints) -> Mixture:
     """The likeliest mixture given posteriors.
 
     pi_k = n_k / N, mu_k = R_k / |R_k|; kappa is A_D's inverse of |R_k| / n_k, or, shared, of
@@ -92,25 +102,25 @@ def maximize(sums: Sums, before: Mixture, shape: Shape) -> Mixture:
     """
     n_features = before.means.shape[1]
     length = np.sqrt(np.einsum("kd,kd->k", sums.total, sums.total))
-    lost = length == 0.0
-    means = sums.total / np.where(lost, 1.0, length)[:, None]
-    means[lost] = before.means[lost]
-    whole = float(sums.size.sum())
-    if shape.spread == "shared":
-        found = bessel.concentration(n_features, min(1.0, float(length.sum()) / whole))
-        kappa = np.full(len(length), float(np.minimum(found, shape.max_kappa)))
+    cancels = length == 0.0
+    means = sums.total / np.where(cancels, 1.0, length)[:, None]
+    means[cancels] = before.means[cancels]
+    n_rows = float(sums.size.sum())
+    if constraints.spread == "shared":
+        shared = bessel.concentration(n_features, min(1.0, float(length.sum()) / n_rows))
+        kappa = np.full(len(length), float(np.minimum(shared, constraints.max_kappa)))
     else:
-        gone = sums.size <= SMALLEST
-        r = np.minimum(1.0, length / np.where(gone, 1.0, sums.size))
-        kappa = np.minimum(bessel.concentration(n_features, r), shape.max_kappa)
-        kappa[gone] = before.kappa[gone]
-    if shape.equal:
+        empty = sums.size <= SMALLEST
+        r = np.minimum(1.0, length / np.where(empty, 1.0, sums.size))
+        kappa = np.minimum(bessel.concentration(n_features, r), constraints.max_kappa)
+        kappa[empty] = before.kappa[empty]
+    if constraints.equal:
         return Mixture(before.log_weights, means, kappa)
-    return Mixture(np.log(np.maximum(sums.size / whole, SMALLEST)), means, kappa)
+    return Mixture(np.log(np.maximum(sums.size / n_rows, SMALLEST)), means, kappa)
 
 
-def together(mixture: Mixture, max_kappa: float) -> float:
-    """The kappa of all clusters as one: of the vMF with the mixture's mean."""
+def pooled_kappa(mixture: Mixture, max_kappa: float) -> float:
+    """The kappa of all clusters as one: that of the vMF with the mixture's mean."""
     n_features = mixture.means.shape[1]
     length = np.exp(mixture.log_weights) * bessel.ratio(n_features, mixture.kappa)
     r = min(1.0, float(np.linalg.norm(length @ mixture.means)))

@@ -1,4 +1,4 @@
-"""The fields that the methods on the sphere share, each written once."""
+"""The parameters that the methods on the sphere share, each written once."""
 
 from __future__ import annotations
 
@@ -6,48 +6,66 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+Inference = Literal["variational-sampling", "variational-bounding"]
+VariationalInference = Annotated[
+    Inference,
+    Field(
+        description=(
+            "How the posterior is computed: 'variational-sampling' with the exact distribution of "
+            "each concentration given the rest, 'variational-bounding' with a log-normal one and "
+            "a bound."
+        ),
+    ),
+]
 KappaMedian = Annotated[
     float,
     Field(
         gt=0,
         le=1e9,
-        description="Median of the concentrations' log-normal prior; without 'empirical_bayes'.",
+        description=(
+            "Median of the log-normal prior of the concentrations; used without 'empirical_bayes'."
+        ),
     ),
 ]
 KappaSigma = Annotated[
     float,
-    Field(ge=0.05, le=10, description="Standard deviation of a concentration's logarithm."),
+    Field(ge=0.05, le=10, description="Standard deviation of the logarithm of a concentration."),
 ]
-MaxKappa = Annotated[
-    float, Field(ge=1, le=1e9, description="The largest concentration that there may be.")
-]
+MaxKappa = Annotated[float, Field(ge=1, le=1e9, description="Largest concentration of a cluster.")]
 HeldOut = Annotated[
     float,
     Field(
         ge=0,
         le=0.9,
         description=(
-            "Share of the rows that is kept out of the fit, to measure likelihood on and to tell "
-            "in-sample from out-of-sample rows by."
+            "Share of the rows kept out of the fit, to measure likelihood on and to set the "
+            "threshold between in-sample and out-of-sample rows."
         ),
     ),
 ]
 Level = Annotated[
     float,
-    Field(ge=0.5, le=0.9999, description="Share of rows like the fitted ones that is in-sample."),
+    Field(
+        ge=0.5,
+        le=0.9999,
+        description="Share of rows like the fitted ones that count as in-sample.",
+    ),
 ]
 NInit = Annotated[
     int,
     Field(
         ge=1,
         le=1000,
-        description="Number of runs from different seeds; the one with the highest bound serves.",
+        description="Number of runs from different seeds; the one with the highest bound is kept.",
     ),
 ]
-MaxIter = Annotated[int, Field(ge=1, le=100_000, description="Most iterations of a run.")]
 Tol = Annotated[
     float,
-    Field(ge=0, le=1, description="A run ends when the lower bound rises by no more for each row."),
+    Field(
+        ge=0,
+        le=1,
+        description="A run ends when the lower bound rises by no more than this for each row.",
+    ),
 ]
 BatchSize = Annotated[
     int | None,
@@ -55,9 +73,10 @@ BatchSize = Annotated[
         ge=1,
         le=10_000_000,
         description=(
-            "Rows of a batch, about, after each of which the parameters are updated, for data "
-            "larger than memory: 1,000 to 10,000 do. 'max_iter' then counts passes over the rows, "
-            "before one that measures. Default: all rows for each update."
+            "Approximate number of rows in a batch, for data larger than memory: the parameters "
+            "are updated after each batch; 1,000 to 10,000 work well. 'max_iter' then counts "
+            "passes over the rows, without the last one that measures. Default: each update uses "
+            "all rows."
         ),
     ),
 ]
@@ -68,7 +87,7 @@ Delay = Annotated[
         le=1e9,
         description=(
             "With 'batch_size': the step of batch t = 0, 1, ... is (delay + t)^-forgetting; the "
-            "larger, the less the first batches count."
+            "larger the delay, the less the first batches count."
         ),
     ),
 ]
@@ -84,7 +103,7 @@ Device = Annotated[
     Literal["cpu", "cuda"],
     Field(
         description=(
-            "Where passes over the rows are computed: on the processor, or, of dense rows, on a "
+            "Where passes over the rows are computed: on the processor or, for dense rows, on a "
             "GPU."
         ),
     ),

@@ -1,10 +1,10 @@
 """A pass over dense rows, computed by torch on a GPU: the same as `mixture.passes`.
 
-Rows lie in the device's memory where they fit, once for all passes; else they go there block by
-block, in each pass, through two slots of host memory that the device can read by itself: while it
-works on one block the host reads the next. Products are in the rows' precision up to
-`passes.SINGLE_UP_TO`, summed in double over stretches of `STRETCH` rows, in one order: a pass gives
-the same numbers each time, and those of the processor but for rounding. Cost: two products N D K.
+Rows that fit into the device's memory are copied there once for all passes. Others are copied block
+by block in each pass, through two slots of pinned host memory: while the device works on one block
+the host reads the next. Products are in the rows' precision up to `passes.SINGLE_UP_TO` and summed
+in double over stretches of `STRETCH` rows, in one order: a pass gives the same numbers each time,
+and those of the processor but for rounding. Cost: two products N D K.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from torch.cuda import Event
 
 STRETCH = 2048
-"""Rows that are summed in their own precision."""
+"""The number of rows that are summed in their own precision."""
 
 BLOCK_VALUES = 1 << 23
-"""Of a block, or of what is made of it."""
+"""Values of a block, or of what is computed from it."""
 
 KEPT_SHARE = 0.6
-"""Of the device's free memory, which rows may take."""
+"""The share of the device's free memory that rows may take."""
 
 
 def passes(points: UnitRows, threads: int, device: Device) -> Passes:
-    """Over these rows, on the processor or a GPU."""
+    """Passes over these rows, on the processor or a GPU."""
     return Passes(points, threads) if device == "cpu" else DevicePasses(points, threads)
 
 
 def require(device: Device, points: UnitRows, role: str = "features") -> None:
-    """UsageError where a GPU is asked for and there is none, or rows are sparse."""
+    """UsageError where `device` is a GPU and there is none, or rows are sparse."""
     if device == "cuda" and points.sparse:
         raise UsageError(
             f"Input {role!r} is sparse; with 'device': 'cuda' it must be dense. Use 'device': "
@@ -88,10 +88,10 @@ class DevicePasses(Passes):
         super().__exit__(kind, error, trace)
 
     def over(self, points: UnitRows) -> Passes:
-        """The same device over other rows, which are brought there in each pass."""
-        found = DevicePasses(points, place=str(self._place), room=0)
-        found._threads = self._threads
-        return found
+        """The same device over other rows, which are copied there in each pass."""
+        passes = DevicePasses(points, place=str(self._place), room=0)
+        passes._threads = self._threads
+        return passes
 
     @property
     def at_once(self) -> int:
@@ -131,8 +131,8 @@ class DevicePasses(Passes):
         size = torch.zeros(n_clusters, dtype=torch.float64, device=self._place)
         total = torch.zeros((n_clusters, n_features), dtype=torch.float64, device=self._place)
         evidence = torch.empty(n_points, dtype=torch.float64, device=self._place)
-        for rows, given in self._blocks(n_clusters):
-            block = given.to(kind)
+        for rows, raw in self._blocks(n_clusters):
+            block = raw.to(kind)
             joint = torch.addmm(added, block, turned)
             if hard:
                 own = joint.argmax(dim=1, keepdim=True)
@@ -148,10 +148,10 @@ class DevicePasses(Passes):
             _add(joint, block, total)
             progress(rows.stop / n_points, "fitting")
         evidence += shift
-        return Sums(*(one.cpu().numpy() for one in (size, total, evidence)))
+        return Sums(*(tensor.cpu().numpy() for tensor in (size, total, evidence)))
 
     def _keep(self) -> None:
-        """Bring the rows to the device, if they fit."""
+        """Copies the rows to the device if they fit."""
         import torch
 
         n_points, n_features = self.points.shape
@@ -184,9 +184,9 @@ class DevicePasses(Passes):
             for rows in slices:
                 yield rows, self._kept[rows]
             return
-        yield from self._brought(slices)
+        yield from self._copied(slices)
 
-    def _brought(self, slices: list[slice]) -> Iterator[tuple[slice, Tensor]]:
+    def _copied(self, slices: list[slice]) -> Iterator[tuple[slice, Tensor]]:
         """Blocks from the host; one is read while the device works on the one before."""
         import torch
 
@@ -201,26 +201,26 @@ class DevicePasses(Passes):
             rows, slot = slices[turn], turn % 2
             event = fetched[slot]
             if event is not None:
-                # The device may still be reading what was in it; an event never recorded is over.
+                # The device may still be reading the slot; an event never recorded is over.
                 event.synchronize()
             block = self._slots[slot][: rows.stop - rows.start]
             block.numpy()[:] = self.points.block(rows)
             return block
 
-        coming = self._threads.pool.submit(read, 0)
+        next_block = self._threads.pool.submit(read, 0)
         for turn, rows in enumerate(slices):
-            block = coming.result()
-            there = block.to(self._place, non_blocking=True) if on_gpu else block
+            block = next_block.result()
+            on_device = block.to(self._place, non_blocking=True) if on_gpu else block
             event = fetched[turn % 2]
             if event is not None:
                 event.record(torch.cuda.current_stream(self._place))
             if turn + 1 < len(slices):
-                coming = self._threads.pool.submit(read, turn + 1)
-            yield rows, there
+                next_block = self._threads.pool.submit(read, turn + 1)
+            yield rows, on_device
 
 
 def _add(part: Tensor, block: Tensor, total: Tensor) -> None:
-    """Add part' block to `total`: stretches in the precision they have, their sum in double."""
+    """Adds part' block to `total`: stretches in their own precision, their sum in double."""
     import torch
 
     whole = len(block) // STRETCH * STRETCH
@@ -241,8 +241,8 @@ def _event() -> Event:
 
 def _too_small(n_clusters: int) -> UsageError:
     return UsageError(
-        f"The GPU has not enough memory for {n_clusters} clusters. Ask for fewer, or use 'device': "
-        "'cpu'.",
+        f"The GPU has not enough memory for {n_clusters} clusters. Ask for fewer, or use "
+        "'device': 'cpu'.",
         code="too-large",
         parameter="device",
     )

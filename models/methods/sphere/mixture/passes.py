@@ -1,11 +1,11 @@
-"""One pass over all rows: posteriors under log weights linear in a row, and what they sum to.
+"""One pass over all rows: posteriors under log densities linear in a row, and their sums.
 
-Every member of the family is, given its parameters or their expectations, log p(x, k) =
-offset_k + weight_k . x: weight_k = kappa_k mu_k, offset_k = log pi_k + log C_D(kappa_k) or its
-expectation. A pass gives what the next parameters follow from.
+In every member of the family, given its parameters or their expectations, log p(x, k) =
+offset_k + weight_k . x, with weight_k = kappa_k mu_k and offset_k = log pi_k + log C_D(kappa_k), or
+their expectations. The next parameters follow from the sums that a pass gives.
 
-Rows are read by blocks and nothing of the size N K is kept. Products are in the rows' precision
-while that is enough (`SINGLE_UP_TO`), sums over blocks in double. Cost: for dense rows two products
+Rows are read by blocks, and nothing of size N K is kept. Products are in the rows' precision while
+that is enough (`SINGLE_UP_TO`), sums over blocks in double. Cost: for dense rows two products
 N D K, for sparse ones two of their stored values with K, and about 1 ns for each posterior.
 Memory: a block, and sums K D of 8 bytes for each share of the rows (`SHARES` at most, 128 MiB).
 """
@@ -30,21 +30,21 @@ from models.numerics.sphere import unit
 from models.progress import Progress
 
 SHARES = 16
-"""Into which the rows are cut, whoever works on them, so that sums do not depend on it."""
+"""The number of shares of the rows; the same for any number of threads, so that sums are too."""
 
 SHARE_BYTES = 1 << 27
 
 SINGLE_UP_TO = 1e4
-"""The largest weight with which rows in single precision are multiplied in it: the logarithms are
+"""The largest weight by which rows in single precision are multiplied in it: the logarithms are
 then right to about 1e-3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Over the rows that count.
+    """Sums over the rows that count.
 
-    size : (K,) posteriors. total : (K, D) rows weighted by them.
-    evidence : (n_points,) of every row the log of the sum over clusters, or the largest if `hard`.
+    size : (K,) of posteriors. total : (K, D) of rows weighted by them.
+    evidence : (n_points,) for every row the log of its sum over clusters, or the largest if `hard`.
     """
 
     size: Float
@@ -54,7 +54,7 @@ class Sums:
 
 @dataclass(slots=True)
 class Threads:
-    """Which passes share; `users` make them at the same time, each in a thread of its own."""
+    """The threads of passes. users : how many threads run passes at the same time."""
 
     n: int
     users: int = 1
@@ -90,27 +90,27 @@ class Passes:
 
     def over(self, points: UnitRows) -> Passes:
         """The same threads over other rows."""
-        found = Passes(points)
-        found._threads = self._threads
-        return found
+        passes = Passes(points)
+        passes._threads = self._threads
+        return passes
 
     @property
     def at_once(self) -> int:
-        """How many passes may be made at the same time, each in a thread of its own."""
+        """How many passes may run at the same time, each in a thread of its own."""
         return self._threads.n
 
     @contextmanager
     def shared(self) -> Iterator[Callable[[int], None]]:
-        """Gives what is told how many make passes at the same time.
+        """A function to be called with the number of passes that run at the same time.
 
-        Where they keep all threads busy, each works in its own; what it finds is the same.
+        Where these keep all threads busy, each pass works in its own; its sums are the same.
         """
 
-        def told(users: int) -> None:
+        def set_users(users: int) -> None:
             self._threads.users = users
 
         try:
-            yield told
+            yield set_users
         finally:
             self._threads.users = 1
 
@@ -123,15 +123,15 @@ class Passes:
         *,
         hard: bool = False,
     ) -> Sums:
-        """Posteriors of every row and their sums.
+        """The sums of every row's posteriors.
 
         weights : (K, D). offsets : (K,). counted : (n_points,) how often each row counts, 0 for
-        those that are only measured. hard : whether a row belongs whole to its likeliest cluster.
-        progress : called with the share of the pass that is done.
+        those that are only measured. hard : whether each row belongs to its likeliest cluster
+        alone. progress : called with the share of the pass that is done.
         """
         n_points, n_features = self.points.shape
         n_clusters = len(weights)
-        work = _Work(self.points, weights, offsets, counted, hard)
+        work = _Pass(self.points, weights, offsets, counted, hard)
         slices = self.points.slices(n_clusters)
         room = max(1, SHARE_BYTES // (8 * n_clusters * n_features))
         n_shares = min(SHARES, room, len(slices))
@@ -140,30 +140,30 @@ class Passes:
         parts: Iterator[tuple[Float, Float]]
         shares = [slices[start:stop] for start, stop in pairwise(cuts)]
         if n_shares == 1 or self._threads.users >= self._threads.n:
-            # Of few rows another thread would cost more than it saves.
-            parts = (work.share(one, evidence) for one in shares)
+            # For few rows another thread would cost more than it saves.
+            parts = (work.share(share, evidence) for share in shares)
         else:
-            jobs = [self._threads.pool.submit(work.share, one, evidence) for one in shares]
+            jobs = [self._threads.pool.submit(work.share, share, evidence) for share in shares]
             parts = (job.result() for job in jobs)
         size, total = next(parts)
         progress(1 / n_shares, "fitting")
-        for done, (one, part) in enumerate(parts, 2):
-            size += one
-            total += part
-            progress(done / n_shares, "fitting")
+        for n_done, (share_size, share_total) in enumerate(parts, 2):
+            size += share_size
+            total += share_total
+            progress(n_done / n_shares, "fitting")
         evidence += work.shift
         return Sums(size, total if work.upright else _turned(total, total.dtype), evidence)
 
 
-class _Work:
-    """What every share of a pass needs; arrays as the compiled loops take them."""
+class _Pass:
+    """A pass over rows by shares; its arrays are as the compiled loops take them."""
 
     def __init__(
         self, points: UnitRows, weights: Float, offsets: Float, counted: Float, hard: bool
     ) -> None:
         kind = precision(points, weights)
         self.points, self.hard, self.kind = points, hard, kind
-        # Sums over sparse rows are made, as (D, K), where weights are picked.
+        # Sums over sparse rows are (D, K), like the weights that the rows pick.
         self.upright = hard or not points.sparse
         # (D, K), since sparse rows pick rows of it and BLAS does not mind.
         self.weights = _turned(weights, kind)
@@ -172,7 +172,7 @@ class _Work:
         self.counted = counted.astype(kind)
 
     def share(self, slices: list[slice], evidence: Float) -> tuple[Float, Float]:
-        """Sizes and totals, (K, D) if `upright`, over some blocks, whose evidence is written."""
+        """Sizes and totals over some blocks, (K, D) if `upright`; writes their evidence."""
         from models.methods.sphere.mixture.loops import sweeps
 
         n_features, n_clusters = self.weights.shape
@@ -180,18 +180,18 @@ class _Work:
         total = np.zeros((n_clusters, n_features) if self.upright else (n_features, n_clusters))
         if self.hard and self.points.whole(self.kind):
             slices = [slice(slices[0].start, slices[-1].stop)]
-        longest = max(one.stop - one.start for one in slices)
+        longest = max(rows.stop - rows.start for rows in slices)
         room = np.empty((0 if self.hard else longest, n_clusters), dtype=self.kind)
         sums = np.empty((0 if self.points.sparse else n_clusters, n_features), dtype=self.kind)
         for rows in slices:
             block = _as(self.points.block(rows), self.kind)
-            counted, there = self.counted[rows], evidence[rows]
+            counted, block_evidence = self.counted[rows], evidence[rows]
             if self.hard:
-                self._assign(block, counted, there, size, total)
+                self._assign(block, counted, block_evidence, size, total)
                 continue
             joint = room[: rows.stop - rows.start]
             self._products(block, joint)
-            sweeps.posteriors(joint, self.offsets, counted, size, there)
+            sweeps.posteriors(joint, self.offsets, counted, size, block_evidence)
             if isinstance(block, sp.csr_array):
                 turned = sp.csc_array(block)
                 sweeps.gather(turned.indptr, turned.indices, turned.data, joint, total)
@@ -207,7 +207,7 @@ class _Work:
         size: Float,
         total: Float,
     ) -> None:
-        """Each row to its likeliest cluster."""
+        """Adds each row to its likeliest cluster."""
         from models.methods.sphere.mixture.loops import sweeps
 
         if not isinstance(block, sp.csr_array):
@@ -231,7 +231,7 @@ class _Work:
 
 
 def precision(points: UnitRows, weights: Float) -> np.dtype[Any]:
-    """In which rows are multiplied by these weights."""
+    """The precision in which rows are multiplied by these weights."""
     longest = float(np.sqrt(np.einsum("kd,kd->k", weights, weights).max()))
     return points.kind if longest <= SINGLE_UP_TO else np.dtype(np.float64)
 
@@ -253,7 +253,7 @@ def log_joint(points: UnitRows, weights: Float, offsets: Float) -> Float:
 
 
 def direction(points: UnitRows, counted: Float) -> Float:
-    """(D,) unit vector along the sum of the rows, each `counted[i]` times. O(N D)."""
+    """(D,) the unit vector along the sum of the rows, each `counted[i]` times. O(N D)."""
     total = np.zeros(points.shape[1])
     for rows in points.slices():
         total += counted[rows] @ points.block(rows)

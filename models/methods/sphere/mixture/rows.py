@@ -1,7 +1,4 @@
-"""Unit rows as the family reads them: dense by blocks, in memory or not, or sparse.
-
-Unit rows in the order of their periods.
-"""
+"""Unit rows as the family reads them: dense by blocks, in memory or not, or sparse."""
 
 from __future__ import annotations
 
@@ -19,16 +16,16 @@ from models.errors import UsageError
 from models.rows import ArrayRows, Rows
 
 SLACK = 1e-5
-"""How far from 1 the length of a row may be."""
+"""The largest difference of a row's length from 1."""
 
 COARSE_SLACK = 1e-2
-"""The same of numbers of 16 bits, whose rounding alone makes as much; these are made unit again."""
+"""The same for numbers of 16 bits, whose rounding alone causes it; they are normalized again."""
 
 HELD_BYTES = 1 << 30
-"""Features of so many bytes that are prepared, or fetched, when they are read are held."""
+"""Features up to this size that are prepared or fetched when they are read are held in memory."""
 
 _VALUES = 1 << 17
-"""Of a block of dense rows, or of what a caller makes of them: both stay in a core's cache."""
+"""Values of a block of dense rows, or of what a caller computes from it: both stay in the cache."""
 
 _SPARSE_VALUES = 1 << 20
 
@@ -37,7 +34,7 @@ _SPARSE_VALUES = 1 << 20
 class UnitRows:
     """values : (n_points, D); sparse ones in canonical form with 32-bit indices.
 
-    kind : float32 or float64, of the blocks. coarse : whether each block is made unit once more.
+    kind : float32 or float64, of the blocks. coarse : whether each block is normalized when read.
     """
 
     values: sp.csr_array | Rows
@@ -46,7 +43,7 @@ class UnitRows:
 
     @classmethod
     def of(cls, data: Data, role: str = "features") -> UnitRows:
-        """The input as it is; nothing is read but, of sparse rows, the order of their columns."""
+        """The input as it is; only the order of sparse rows' columns is read."""
         values = by_rows(data, role)
         if isinstance(values, sp.csr_array):
             floats = as_floats(values)
@@ -69,18 +66,18 @@ class UnitRows:
 
     @property
     def near(self) -> bool:
-        """Whether several threads may read it at once."""
+        """Whether several threads may read the rows at once."""
         return not isinstance(self.values, Rows) or isinstance(self.values, ArrayRows)
 
     def whole(self, kind: np.dtype[Any]) -> bool:
-        """Whether blocks of any length, in numbers of `kind`, are there without a copy."""
+        """Whether blocks of any length can be had in numbers of `kind` without a copy."""
         if not isinstance(self.values, ArrayRows) or self.coarse:
             return False
         array = self.values.array
         return bool(array.dtype == kind and array.flags.c_contiguous)
 
     def slices(self, row_length: int = 0) -> list[slice]:
-        """The rows in blocks; `row_length` values are made of each row."""
+        """The rows in blocks; a caller computes `row_length` values for each row."""
         n_points, n_features = self.shape
         if self.sparse:
             step = int(np.clip(_SPARSE_VALUES // max(1, row_length), 64, 8192))
@@ -89,27 +86,27 @@ class UnitRows:
         return [slice(at, min(at + step, n_points)) for at in range(0, n_points, step)]
 
     def block(self, rows: slice) -> Matrix:
-        """Rows in order; dense ones are not to be written to."""
+        """Rows in order; dense ones must not be written to."""
         if isinstance(self.values, Rows):
             return self._ready(self.values.values(rows.start, rows.stop))
         return self.values[rows]
 
     def take(self, rows: Int) -> Matrix:
         """The rows of the given ascending numbers."""
-        found = take(self.values, rows)
-        return found if isinstance(found, sp.csr_array) else self._ready(found)
+        taken = take(self.values, rows)
+        return taken if isinstance(taken, sp.csr_array) else self._ready(taken)
 
     def dense(self, rows: Int) -> Float:
         """The rows of the given numbers in any order, dense in double precision."""
         order = np.argsort(rows, kind="stable")
-        found = self.take(rows[order])
-        wide = found.toarray() if isinstance(found, sp.csr_array) else found
+        taken = self.take(rows[order])
+        wide = taken.toarray() if isinstance(taken, sp.csr_array) else taken
         out = np.empty(wide.shape)
         out[order] = wide
         return out
 
     def held(self) -> UnitRows:
-        """The same, in memory where reading it again would cost more than its room."""
+        """The same rows, in memory where reading them again would cost more than holding them."""
         n_points, n_features = self.shape
         small = n_points * n_features * self.kind.itemsize <= HELD_BYTES
         if self.near or not small:
@@ -123,7 +120,7 @@ class UnitRows:
         """UsageError naming the first row that is not finite, zero or not of length 1. O(N D)."""
         if self.shape[1] < 2:
             raise UsageError(
-                f"Input {role!r} has {self.shape[1]} column(s); on a sphere there are at least 2.",
+                f"Input {role!r} has {self.shape[1]} column(s); directions need at least 2.",
                 code="wrong-shape",
                 role=role,
             )
@@ -147,14 +144,14 @@ class UnitRows:
 
     def _ready(self, rows: Matrix) -> Matrix:
         assert not isinstance(rows, sp.csr_array)
-        found = np.ascontiguousarray(rows, dtype=self.kind)
+        block = np.ascontiguousarray(rows, dtype=self.kind)
         if self.coarse:
-            found = found / _lengths(found)[:, None].astype(self.kind)
-        return found
+            block = block / _lengths(block)[:, None].astype(self.kind)
+        return block
 
 
 def _lengths(rows: Matrix) -> Float:
-    """Of each row, in double precision and of any scale."""
+    """The length of each row, in double precision and at any scale."""
     if isinstance(rows, sp.csr_array):
         wide = rows.data.astype(np.float64)
         with np.errstate(over="ignore"):
@@ -183,57 +180,3 @@ def _refuse(role: str, row: int, length: float) -> None:
         role=role,
         row=row,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TimedRows:
-    """points : the rows sorted by period, in memory. order : (n_points,) the row that each was.
-    start : (T + 1,) rows of period t are `start[t]:start[t + 1]`."""
-
-    points: UnitRows
-    order: Int
-    start: Int
-
-    @classmethod
-    def of(cls, points: UnitRows, period: Int, n_periods: int) -> TimedRows:
-        """Reads dense rows once, in their order. O(N D), and as much memory."""
-        order = np.argsort(period, kind="stable")
-        start = np.searchsorted(period[order], np.arange(n_periods + 1))
-        return cls(_sorted(points, order), order, start)
-
-    @property
-    def n_periods(self) -> int:
-        return len(self.start) - 1
-
-    def parts(self) -> list[UnitRows]:
-        """The rows of each period, dense ones not copied."""
-        values, points = self.points.values, self.points
-        bounds = [slice(*pair) for pair in zip(self.start[:-1], self.start[1:], strict=True)]
-        if isinstance(values, sp.csr_array):
-            return [UnitRows(values[rows], points.kind) for rows in bounds]
-        assert isinstance(values, ArrayRows)
-        return [UnitRows(ArrayRows(values.array[rows]), points.kind) for rows in bounds]
-
-
-@dataclass(frozen=True, slots=True)
-class TimedSums:
-    """size (T, K), total (T, K, D) as those of `passes.Sums`; evidence their sum over rows."""
-
-    size: Float
-    total: Float
-    evidence: float
-
-
-def _sorted(points: UnitRows, order: Int) -> UnitRows:
-    if isinstance(points.values, sp.csr_array):
-        return UnitRows(points.values[order], points.kind)
-    if (order == np.arange(order.size)).all():
-        held = points.held()
-        if isinstance(held.values, ArrayRows) and held.values.array.dtype == points.kind:
-            return UnitRows(held.values, points.kind)
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = np.arange(order.size)
-    found = np.empty(points.shape, dtype=points.kind)
-    for rows in points.slices():
-        found[place[rows]] = points.block(rows)
-    return UnitRows(ArrayRows(found), points.kind)

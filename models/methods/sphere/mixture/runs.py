@@ -1,7 +1,7 @@
-"""Runs from k-means++ seeds, the best one, with checkpoints: for whatever climbs an objective.
+"""Runs from k-means++ seeds, and the best of them, with checkpoints: for EM, ascents and chains.
 
-As many run at once as threads may be kept busy (`Passes.at_once`) and `TOGETHER_BYTES` have room
-for; each hangs on its own seed alone, so what is found does not.
+As many run at once as threads may be kept busy (`Passes.at_once`) and as fit into `TOGETHER_BYTES`;
+each run depends on its own seed alone, so the result does not depend on how many do.
 """
 
 from __future__ import annotations
@@ -22,53 +22,55 @@ from models.numerics.sphere import seed_rows, unit
 from models.progress import Progress, silent, subprogress
 
 SEEDING_ROWS = 20_000
-"""At most so many rows, or `SEEDING_EACH` for each cluster, are seeds drawn from."""
+"""Seeds are drawn from at most this many rows, or `SEEDING_EACH` for each cluster."""
 
 SEEDING_EACH = 50
 
 TOGETHER_BYTES = 1 << 28
-"""Which runs beside the first may take."""
+"""Bytes that the runs beside the first may take."""
 
 EACH = 80
-"""Bytes of a run, for each value of its means."""
+"""Bytes of a run for each value of its means."""
 
 
-def bytes_beside(n_init: int, n_values: int, keeps: int = 0) -> int:
-    """What runs beside the first take at most; `n_values` have the means of one, which keeps so
-    many bytes besides."""
-    return min(TOGETHER_BYTES, (n_init - 1) * (EACH * n_values + keeps))
+def bytes_beside(n_init: int, n_values: int, state: int = 0) -> int:
+    """The most bytes that the runs beside the first take.
+
+    n_values : values of one run's means. state : bytes of a run besides.
+    """
+    return min(TOGETHER_BYTES, (n_init - 1) * (EACH * n_values + state))
 
 
-class Climb(Protocol):
+class RunState(Protocol):
     """A run, under way or ended; `objective` after each of its iterations."""
 
     @property
     def objective(self) -> tuple[float, ...]: ...
 
     def arrays(self, prefix: str) -> dict[str, Float]:
-        """To keep it; their names begin with `prefix`."""
+        """The arrays of a checkpoint; their names begin with `prefix`."""
         ...
 
 
-C = TypeVar("C", bound=Climb)
+R = TypeVar("R", bound=RunState)
 
 
-class Way(Protocol[C]):
-    """How a run begins and how it climbs; threads share it, so it keeps nothing of a run.
+class Algorithm(Protocol[R]):
+    """How a run starts and climbs; threads share it, so it keeps nothing of a run.
 
-    What `save` was given must not change afterwards.
+    A run that `save` was given must not change afterwards.
     """
 
-    def start(self, means: Float, sums: Sums, seed: int) -> C:
-        """From seeds and the sums of the rows nearest to each; `seed` is the run's own."""
+    def start(self, means: Float, sums: Sums, seed: int) -> R:
+        """A run from seeds and the sums of the rows nearest to each; `seed` is its own."""
         ...
 
-    def climb(self, one: C, progress: Progress, save: Callable[[C], None]) -> C:
-        """To its end; `save` is given what it has after each iteration."""
+    def climb(self, run: R, progress: Progress, save: Callable[[R], None]) -> R:
+        """The run at its end; `save` is called with it after each iteration."""
         ...
 
-    def restored(self, arrays: Arrays, prefix: str) -> C | None:
-        """What was kept by `Climb.arrays`; None where nothing was."""
+    def restored(self, arrays: Arrays, prefix: str) -> R | None:
+        """The run that `RunState.arrays` saved; None where there is none."""
         ...
 
 
@@ -77,12 +79,12 @@ class Restarts:
     """Runs on the same rows.
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
-    seed : of every run, with its number of clusters.
-    kept : what else is kept in each checkpoint.
-    means : of given rows, the number of the run and a generator the means that it starts from,
+    seed : of every run, together with its number of clusters.
+    kept : further arrays of each checkpoint.
+    means : from given rows, the number of the run and a generator the means that it starts from,
         (n_clusters, D) unit vectors; k-means++ seeds by cosine if None.
-    n_means : of a run; as many as clusters if None. keeps : bytes of a run, besides what goes with
-        its means.
+    n_means : means of a run; as many as clusters if None. state : bytes of a run besides those
+        that go with its means.
     halving : whether every second run has fewer clusters, half as many, a quarter and so on: where
         all may be in use, the way down from too many is not always found.
     """
@@ -95,10 +97,10 @@ class Restarts:
     kept: Arrays = field(default_factory=dict)
     means: Callable[[Matrix, int, np.random.Generator], Float] | None = None
     n_means: int | None = None
-    keeps: int = 0
+    state: int = 0
     halving: bool = False
 
-    def best(self, way: Way[C], n_clusters: int, progress: Progress) -> C:
+    def best(self, algorithm: Algorithm[R], n_clusters: int, progress: Progress) -> R:
         """The run that ends highest; those of a checkpoint of as many clusters go on from it.
 
         Raises Cancelled when `progress` does, whichever run it was that called it.
@@ -107,51 +109,57 @@ class Restarts:
         rows = self.rows(n_clusters, rng)
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         at_once = self.at_once(n_clusters)
-        book = _Book(self, way, n_clusters, progress, at_once)
+        ledger = _Ledger(self, algorithm, n_clusters, progress, at_once)
 
-        def go(run: int) -> None:
-            within = book.progress(run)
+        def climb(number: int) -> None:
+            within = ledger.progress(number)
             within(0.0, "fitting")
-            one = book.under_way.get(run)
-            if one is None:
-                seeded = self.seeded(self._n_seeds(n_clusters, run), rows, seeds[run], run)
-                one = way.start(*seeded, seeds[run])
-            book.end(
-                run, way.climb(one, subprogress(within, 0.05, 1.0), lambda one: book.save(run, one))
-            )
+            run = ledger.under_way.get(number)
+            if run is None:
+                seeded = self.seeded(self._n_seeds(n_clusters, number), rows, seeds[number], number)
+                run = algorithm.start(*seeded, seeds[number])
 
-        self._all(go, book.left(), at_once, book.stop)
-        return book.best()
+            def save(run: R) -> None:
+                ledger.save(number, run)
+
+            ledger.end(number, algorithm.climb(run, subprogress(within, 0.05, 1.0), save))
+
+        self._all(climb, ledger.left(), at_once, ledger.stop)
+        return ledger.best()
 
     def at_once(self, n_clusters: int) -> int:
         """How many run at the same time."""
         n_values = (self.n_means or n_clusters) * self.passes.points.shape[1]
-        return min(self.passes.at_once, 1 + TOGETHER_BYTES // (EACH * n_values + self.keeps))
+        return min(self.passes.at_once, 1 + TOGETHER_BYTES // (EACH * n_values + self.state))
 
     def _all(
-        self, go: Callable[[int], None], runs: list[int], at_once: int, stop: Callable[[], None]
+        self,
+        climb: Callable[[int], None],
+        numbers: list[int],
+        at_once: int,
+        stop: Callable[[], None],
     ) -> None:
         """Each run; after one that raises none goes on."""
-        if min(at_once, len(runs)) < 2:
-            for run in runs:
-                go(run)
+        if min(at_once, len(numbers)) < 2:
+            for number in numbers:
+                climb(number)
             return
         with ThreadPoolExecutor(at_once) as pool, self.passes.shared() as share_with:
-            share_with(min(at_once, len(runs)))
-            jobs = [pool.submit(go, run) for run in runs]
+            share_with(min(at_once, len(numbers)))
+            jobs = [pool.submit(climb, number) for number in numbers]
             try:
                 for n_ended, job in enumerate(as_completed(jobs), 1):
                     job.result()
-                    share_with(min(at_once, len(runs) - n_ended))
+                    share_with(min(at_once, len(numbers) - n_ended))
             except BaseException:
                 stop()
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _n_seeds(self, n_clusters: int, run: int) -> int:
-        if not self.halving or not run % 2:
+    def _n_seeds(self, n_clusters: int, number: int) -> int:
+        if not self.halving or not number % 2:
             return n_clusters
-        return min(n_clusters, max(2, n_clusters >> (run + 1) // 2))
+        return min(n_clusters, max(2, n_clusters >> (number + 1) // 2))
 
     def rows(self, n_clusters: int, rng: np.random.Generator) -> Int:
         """Ascending numbers of the rows that seeds are drawn from."""
@@ -170,84 +178,89 @@ class Restarts:
         return means, self.passes.expect(means, none, self.counted, silent, hard=True)
 
 
-class _Book(Generic[C]):
-    """Of all runs how far each is, which one is the best; threads share it.
+class _Ledger(Generic[R]):
+    """How far each of the runs is, and which one is the best; threads share it.
 
-    under_way : runs that a checkpoint has, by number.
+    under_way : the runs of a checkpoint that have not ended, by number.
     """
 
     def __init__(
-        self, restarts: Restarts, way: Way[C], n_clusters: int, progress: Progress, at_once: int
+        self,
+        restarts: Restarts,
+        algorithm: Algorithm[R],
+        n_clusters: int,
+        progress: Progress,
+        at_once: int,
     ) -> None:
         self._restarts, self._n_clusters, self._progress = restarts, n_clusters, progress
         self._at_once = at_once
         self._lock = Lock()
         self._stopped = False
         n_init = restarts.n_init
-        kept = restarts.checkpoint.load() or {}
-        known = "runs" in kept and int(kept["runs"][0]) == n_clusters
-        if not known:
-            kept = {"runs": np.array([n_clusters, -1] + [0] * n_init)}
-        self._best_run, *flags = kept["runs"][1:].tolist()
-        self._ended = {run for run in range(n_init) if flags[run]}
-        self._best = way.restored(kept, "best.")
-        found = {run: way.restored(kept, f"{run}.") for run in self.left()}
-        self.under_way = {run: one for run, one in found.items() if one is not None}
-        self._fractions = [float(run in self._ended) for run in range(n_init)]
+        saved = restarts.checkpoint.load() or {}
+        if "runs" not in saved or int(saved["runs"][0]) != n_clusters:
+            saved = {"runs": np.array([n_clusters, -1] + [0] * n_init)}
+        self._best_number, *flags = saved["runs"][1:].tolist()
+        self._ended = {number for number in range(n_init) if flags[number]}
+        self._best = algorithm.restored(saved, "best.")
+        restored = {number: algorithm.restored(saved, f"{number}.") for number in self.left()}
+        self.under_way = {number: run for number, run in restored.items() if run is not None}
+        self._fractions = [float(number in self._ended) for number in range(n_init)]
 
     def left(self) -> list[int]:
         """Numbers of the runs that have not ended."""
-        return [run for run in range(self._restarts.n_init) if run not in self._ended]
+        return [number for number in range(self._restarts.n_init) if number not in self._ended]
 
-    def best(self) -> C:
-        """Of the runs that ended, the first one of the highest."""
+    def best(self) -> R:
+        """The highest of the runs that ended, the first of several."""
         assert self._best is not None
         return self._best
 
-    def progress(self, run: int) -> Progress:
-        """What one run says, as the share of all; Cancelled after `stop`."""
+    def progress(self, number: int) -> Progress:
+        """The progress of one run, as its share of all; raises Cancelled after `stop`."""
         n_init = self._restarts.n_init
 
         def report(fraction: float, stage: str, message: str = "") -> None:
             with self._lock:
                 if self._stopped:
                     raise Cancelled
-                self._fractions[run] = max(fraction, self._fractions[run])
-                said = f"run {run + 1} of {n_init}, {message}".removesuffix(", ")
+                self._fractions[number] = max(fraction, self._fractions[number])
+                text = f"run {number + 1} of {n_init}, {message}".removesuffix(", ")
                 if self._at_once > 1 and n_init > 1:
-                    said = f"{len(self._ended)} of {n_init} runs ended"
+                    text = f"{len(self._ended)} of {n_init} runs ended"
                 try:
-                    self._progress(sum(self._fractions) / n_init, stage, said)
+                    self._progress(sum(self._fractions) / n_init, stage, text)
                 except BaseException:
                     self._stopped = True
                     raise
 
         return report
 
-    def save(self, run: int, one: C) -> None:
-        """Keep where a run is, with the others."""
+    def save(self, number: int, run: R) -> None:
+        """Saves a run that is under way, with the others."""
         with self._lock:
-            self.under_way[run] = one
-            ended = [int(run in self._ended) for run in range(self._restarts.n_init)]
-            arrays = {"runs": np.array([self._n_clusters, self._best_run, *ended])}
-            for other, there in self.under_way.items():
-                arrays.update(there.arrays(f"{other}."))
+            self.under_way[number] = run
+            ended = [int(other in self._ended) for other in range(self._restarts.n_init)]
+            arrays = {"runs": np.array([self._n_clusters, self._best_number, *ended])}
+            for other, other_run in self.under_way.items():
+                arrays.update(other_run.arrays(f"{other}."))
             if self._best is not None:
                 arrays.update(self._best.arrays("best."))
             self._restarts.checkpoint.save({**arrays, **self._restarts.kept})
 
-    def end(self, run: int, one: C) -> None:
-        """A run has ended."""
+    def end(self, number: int, run: R) -> None:
+        """Records that a run has ended."""
         with self._lock:
-            self.under_way.pop(run, None)
-            self._ended.add(run)
-            self._fractions[run] = 1.0
-            if self._best is None or self._rank(run, one) > self._rank(self._best_run, self._best):
-                self._best_run, self._best = run, one
+            self.under_way.pop(number, None)
+            self._ended.add(number)
+            self._fractions[number] = 1.0
+            best = self._best
+            if best is None or self._rank(number, run) > self._rank(self._best_number, best):
+                self._best_number, self._best = number, run
 
     def stop(self) -> None:
-        """Runs under way end at their next word."""
+        """Makes runs under way end when they next report progress."""
         self._stopped = True
 
-    def _rank(self, run: int, one: C) -> tuple[float, int]:
-        return one.objective[-1], -run
+    def _rank(self, number: int, run: R) -> tuple[float, int]:
+        return run.objective[-1], -number

@@ -1,16 +1,16 @@
 """Variational inference for the hierarchical mixture of vMF distributions.
 
 mu_root ~ vMF(mu0, C0), mu_n ~ vMF(mu_parent, kappa_parent) for every other node n, log kappa_n ~
-N(m, sigma^2) for all; rows belong to leaves, weighted by pi ~ Dirichlet(alpha). Factors as those of
-`bayes.variational`, with q(mu_n) = vMF(psi_n, gamma_n) and q(kappa_n) of every node:
+N(m, sigma^2) for all; rows belong to leaves, weighted by pi ~ Dirichlet(alpha). The factors are
+those of `bayes.variational`, with q(mu_n) = vMF(psi_n, gamma_n) and q(kappa_n) for every node:
 
 gamma_n psi_n = E[kappa_n] S_n + E[kappa_parent] E[mu_parent] (thesis 5.4; C0 mu0 at the root), S_n
 a leaf's weighted sum of rows, or the sum of E[mu_c] over children c. q(kappa_n) follows from S_n .
 E[mu_n] and the rows, or the number of children, as in equation 5.7: an inner node's children are to
-it what rows are to a leaf. Nodes of one depth do not meet in the bound but through others, so each
-depth goes to its maximum at once; up and down the tree the bound never falls.
+it what rows are to a leaf. Nodes of one depth do not share a term of the bound, so each depth goes
+to its maximum at once; up and down the tree the bound never falls.
 
-mu0 and C0 stay as given, since of the one root nothing tells how roots spread; m, sigma and alpha
+mu0 and C0 stay as given, since a single root says nothing of how roots spread; m, sigma and alpha
 are estimated.
 """
 
@@ -18,18 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma
 
 from models.arrays import Arrays, Float, Int
-from models.methods.sphere.bayes import ascent
-from models.methods.sphere.bayes.ascent import Ladder
-from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
+from models.methods.sphere.bayes.concentrations import Concentrations, Form
 from models.methods.sphere.bayes.priors import Priors, dirichlet_divergence, vmf_divergence
-from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics import bessel
@@ -40,7 +39,7 @@ TURNS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Branches:
+class HierarchyPosterior:
     """q of all but the assignments, and the priors.
 
     rho (K,) of the leaves; psi (T, D) unit vectors, gamma (T,) and kappas of all nodes.
@@ -65,26 +64,26 @@ class Branches:
 
     @property
     def weights(self) -> Float:
-        """(K, D) by which rows are multiplied: E[kappa_k] E[mu_k] of leaves."""
+        """(K, D) the factors of rows: E[kappa_k] E[mu_k] of leaves."""
         leaves = self.hierarchy.leaves
         return self.kappas.mean[leaves, None] * self.means[leaves]
 
     @property
     def offsets(self) -> Float:
-        """(K,) what is added: E[log pi_k] + E[log C_D(kappa_k)]."""
+        """(K,) the constants beside them: E[log pi_k] + E[log C_D(kappa_k)]."""
         return self.log_weights + self.kappas.log_c[self.hierarchy.leaves]
 
     @property
     def shares(self) -> Float:
-        """(T,) E[pi] of the leaves, of an inner node that of all leaves below it."""
-        found = np.zeros(self.hierarchy.n_nodes)
-        found[self.hierarchy.leaves] = self.rho / self.rho.sum()
+        """(T,) E[pi] of each leaf; an inner node has that of all leaves below it."""
+        shares = np.zeros(self.hierarchy.n_nodes)
+        shares[self.hierarchy.leaves] = self.rho / self.rho.sum()
         for _, inner, below in reversed(self.hierarchy.steps):
-            found[inner] = below @ found
-        return found
+            shares[inner] = below @ shares
+        return shares
 
     def divergence(self) -> float:
-        """KL(q || prior) of all but the assignments: what the bound is below the evidence's sum."""
+        """KL(q || prior) of all but the assignments: the rows' evidence less the lower bound."""
         priors, means, kappas = self.priors, self.means, self.kappas
         parent, n_features = self.hierarchy.parent[1:], self.psi.shape[1]
         root = vmf_divergence(self.psi[:1], self.gamma[:1], priors.mu0, priors.c0)
@@ -108,15 +107,15 @@ class Branches:
         }
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, arrays: Arrays, prefix: str = "") -> Branches:
+    def of(cls, hierarchy: Hierarchy, arrays: Arrays, prefix: str = "") -> HierarchyPosterior:
         rho, psi, gamma = (
             np.asarray(arrays[prefix + name], dtype=np.float64) for name in ("rho", "psi", "gamma")
         )
         kappas, priors = Concentrations.of(arrays, prefix), Priors.of(arrays, prefix)
         return cls(hierarchy, rho, psi, gamma, kappas, priors)
 
-    def reordered(self, order: Int) -> Branches:
-        """With node `order[n]` as node n of the same hierarchy."""
+    def reordered(self, order: Int) -> HierarchyPosterior:
+        """The posterior with node `order[n]` as node n of the same hierarchy."""
         cluster = np.empty(self.hierarchy.n_nodes, dtype=np.int64)
         leaves = self.hierarchy.leaves
         cluster[leaves] = np.arange(leaves.size)
@@ -129,12 +128,9 @@ class Branches:
         )
 
 
-Ascent: TypeAlias = ascent.Ascent[Branches]
-
-
 @dataclass(frozen=True, slots=True)
 class Hierarchical:
-    """How a run climbs (`runs.Way`); as `variational.Variational`."""
+    """How a run starts and climbs (`runs.Algorithm`); the fields are those of `Variational`."""
 
     hierarchy: Hierarchy
     passes: Passes
@@ -146,17 +142,16 @@ class Hierarchical:
     max_iter: int
     tol: float
 
-    def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[HierarchyPosterior]:
         """Each row at the nearest leaf, kappa at its likeliest; inner nodes from the leaves up."""
-        tree, (n_clusters, n_features) = self.hierarchy, means.shape
-        nearest = Mixture(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
-        found = maximize(sums, nearest, Shape("shared", self.max_kappa))
+        tree, n_features = self.hierarchy, means.shape[1]
+        mixture = maximize(sums, Mixture.at(means), Constraints("shared", self.max_kappa))
         priors = self.priors
         if self.empirical and tree.n_nodes > 1:
-            priors = replace(priors, m=float(np.log(np.maximum(found.kappa[0], 1e-12))))
+            priors = replace(priors, m=float(np.log(np.maximum(mixture.kappa[0], 1e-12))))
         psi, gamma, kappa = np.zeros((tree.n_nodes, n_features)), *np.zeros((2, tree.n_nodes))
-        psi[tree.leaves], kappa[tree.leaves] = found.means, found.kappa
-        gamma[tree.leaves] = sums.size * found.kappa
+        psi[tree.leaves], kappa[tree.leaves] = mixture.means, mixture.kappa
+        gamma[tree.leaves] = sums.size * mixture.kappa
         means = np.zeros_like(psi)
         means[tree.leaves] = _means(psi[tree.leaves], gamma[tree.leaves])
         for _, inner, below in reversed(tree.steps):
@@ -166,33 +161,42 @@ class Hierarchical:
             length = np.sqrt(np.einsum("nd,nd->n", total, total))
             psi[inner] = _directions(total, length, np.broadcast_to(priors.mu0, total.shape))
             r = np.minimum(length / tree.n_children[inner], 1.0)
-            # One child says nothing of a spread.
+            # One child says nothing of how children spread.
             most = np.where(tree.n_children[inner] > 1, self.max_kappa, np.exp(priors.m))
             kappa[inner] = np.minimum(bessel.concentration(n_features, r), most)
             gamma[inner] = kappa[inner] * length
             means[inner] = _means(psi[inner], gamma[inner])
         kappas = Concentrations.at(kappa, n_features, priors)
-        begun = Branches(tree, priors.alpha + sums.size, psi, gamma, kappas, priors)
-        return ascent.Ascent(self._updated(begun, sums, first=True))
+        posterior = HierarchyPosterior(tree, priors.alpha + sums.size, psi, gamma, kappas, priors)
+        return Climb(self._updated(posterior, sums, first=True))
 
-    def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
-        def read(arrays: Arrays, prefix: str) -> Branches:
-            return Branches.of(self.hierarchy, arrays, prefix)
+    def restored(self, arrays: Arrays, prefix: str) -> Climb[HierarchyPosterior] | None:
+        return restored(partial(HierarchyPosterior.of, self.hierarchy), arrays, prefix)
 
-        return ascent.restored(read, arrays, prefix)
-
-    def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
+    def climb(
+        self,
+        run: Climb[HierarchyPosterior],
+        progress: Progress,
+        save: Callable[[Climb[HierarchyPosterior]], None],
+    ) -> Climb[HierarchyPosterior]:
         """Until the bound rises by no more than `tol` for each row."""
-        n_counted = float(self.counted.sum())
-        ladder = Ladder(self._expected, self._updated, n_counted, self.max_iter, self.tol)
-        return ladder.climb(one, progress, save)
+        return climb(
+            run,
+            alternating(self._expected, self._updated),
+            least_gain=self.tol * float(self.counted.sum()),
+            max_iter=self.max_iter,
+            progress=progress,
+            save=save,
+        )
 
-    def _expected(self, posterior: Branches, progress: Progress) -> tuple[Sums, float]:
-        """The assignments' sums, and the lower bound."""
+    def _expected(self, posterior: HierarchyPosterior, progress: Progress) -> tuple[Sums, float]:
+        """The sums under the assignments, and the lower bound."""
         sums = self.passes.expect(posterior.weights, posterior.offsets, self.counted, progress)
         return sums, float(sums.evidence @ self.counted) - posterior.divergence()
 
-    def _updated(self, before: Branches, sums: Sums, *, first: bool = False) -> Branches:
+    def _updated(
+        self, before: HierarchyPosterior, sums: Sums, *, first: bool = False
+    ) -> HierarchyPosterior:
         """Every factor at its maximum given the assignments, and the priors at theirs."""
         priors, kappas, tree = before.priors, before.kappas, self.hierarchy
         n_features = before.psi.shape[1]
@@ -207,8 +211,10 @@ class Hierarchical:
             pull[tree.inner] = tree.below[tree.inner] @ means
             along = np.einsum("nd,nd->n", pull, means)
             known = None if first and turn == 0 else kappas
-            kappas = renewed(self.form, size, along, n_features, priors, known, self.max_kappa)
-        after = Branches(tree, priors.alpha + sums.size, psi, gamma, kappas, priors)
+            kappas = Concentrations.fitted(
+                self.form, size, along, n_features, priors, known, self.max_kappa
+            )
+        after = HierarchyPosterior(tree, priors.alpha + sums.size, psi, gamma, kappas, priors)
         return replace(after, priors=self._estimated(after)) if self.empirical else after
 
     def _move(
@@ -221,9 +227,9 @@ class Hierarchical:
         gamma: Float,
         means: Float,
     ) -> None:
-        """q(mu) of the nodes of one depth to its maximum, in place.
+        """Moves q(mu) of the nodes of one depth to its maximum, in place.
 
-        pull : (T, D) S_n, of inner nodes brought up to date here.
+        pull : (T, D) S_n; those of inner nodes are brought up to date here.
         """
         tree, (level, inner, below) = self.hierarchy, step
         if inner.size:
@@ -238,16 +244,17 @@ class Hierarchical:
         psi[level] = _directions(total, gamma[level], psi[level])
         means[level] = _means(psi[level], gamma[level])
 
-    def _estimated(self, posterior: Branches) -> Priors:
-        """Empirical Bayes of m, sigma and alpha; one node tells nothing of how nodes differ."""
+    def _estimated(self, posterior: HierarchyPosterior) -> Priors:
+        """The priors with m, sigma and alpha by empirical Bayes; one node says nothing of how nodes
+        differ."""
         kappas, n_clusters = posterior.kappas, len(posterior.rho)
         if self.hierarchy.n_nodes == 1:
             return posterior.priors
         log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
-        found = posterior.priors.of_kappa(log_mean, log_square)
+        priors = posterior.priors.of_kappas(log_mean, log_square)
         if n_clusters == 1:
-            return found
-        return found.of_weights(float(posterior.log_weights.mean()), n_clusters)
+            return priors
+        return priors.of_weights(float(posterior.log_weights.mean()), n_clusters)
 
 
 def _means(psi: Float, gamma: Float) -> Float:
@@ -256,5 +263,5 @@ def _means(psi: Float, gamma: Float) -> Float:
 
 def _directions(total: Float, length: Float, otherwise: Float) -> Float:
     """Rows over their lengths; `otherwise` where that is 0."""
-    there = (length > 0)[:, None]
-    return np.where(there, total / np.where(there, length[:, None], 1.0), otherwise)
+    positive = (length > 0)[:, None]
+    return np.where(positive, total / np.where(positive, length[:, None], 1.0), otherwise)

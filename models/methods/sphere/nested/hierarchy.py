@@ -1,7 +1,5 @@
-"""A hierarchy of clusters as the family reads it: its leaves are the clusters, in row order.
-
-The hierarchy that is asked for: a given tree, or the complete one of `height`, `branching`.
-"""
+"""A hierarchy of clusters, whose leaves are the clusters in row order; and the one that a request
+describes: a given tree, or the complete one of `height` and `branching`."""
 
 from __future__ import annotations
 
@@ -27,8 +25,8 @@ from models.tree.tree import Tree
 class Hierarchy:
     """parent : (T,) as in `models.tree.tree.Tree`: -1 for the root, parents before children.
 
-    alike : whether all nodes of a level have as many leaves under them, so that siblings may
-    change places.
+    alike : whether all nodes of a level have the same number of leaves under them, so that siblings
+    may change places.
     """
 
     parent: npt.NDArray[np.int32]
@@ -36,7 +34,7 @@ class Hierarchy:
 
     @classmethod
     def complete(cls, height: int, branching: int) -> Hierarchy:
-        """All leaves `height` edges below the root, each other node with `branching` children."""
+        """All leaves lie `height` edges below the root; other nodes have `branching` children."""
         n_nodes = n_complete(height, branching)
         parent = (np.arange(n_nodes) - 1) // branching
         return cls(parent.astype(np.int32), alike=True)
@@ -47,12 +45,12 @@ class Hierarchy:
 
     @cached_property
     def n_children(self) -> Int:
-        """(T,)."""
+        """(T,)"""
         return np.bincount(self.parent[1:], minlength=self.n_nodes).astype(np.int64)
 
     @cached_property
     def leaves(self) -> Int:
-        """(K,) nodes; cluster k is leaf k."""
+        """(K,) the nodes of the leaves; cluster k is leaf k."""
         return np.flatnonzero(self.n_children == 0)
 
     @cached_property
@@ -61,7 +59,7 @@ class Hierarchy:
 
     @cached_property
     def n_leaves_under(self) -> Int:
-        """(T,) a leaf's own is 1."""
+        """(T,) a leaf has 1."""
         return under(self.parent, (self.n_children == 0).astype(np.int64))
 
     @cached_property
@@ -81,32 +79,32 @@ class Hierarchy:
     @cached_property
     def steps(self) -> list[tuple[Int, Int, sp.csr_array]]:
         """The levels, each with its inner nodes and their rows of `below`."""
-        found = []
+        steps = []
         for level in self.levels:
             inner = level[self.n_children[level] > 0]
-            found.append((level, inner, self.below[inner]))
-        return found
+            steps.append((level, inner, self.below[inner]))
+        return steps
 
     def sorted(self, size: Int, rows: Float) -> Int:
-        """(T,) which node each becomes, larger siblings first where they may change places.
+        """(T,) an order of the nodes with larger siblings first where they may change places.
 
-        size : (T,) points of each node; of one size, by their `rows`.
+        size : (T,) points of each node; nodes of one size are sorted by their `rows`.
         """
         if not self.alike:
             return np.arange(self.n_nodes)
         order = np.zeros(1, dtype=np.int64)
-        found = [order]
+        orders = [order]
         for level in self.levels[1:]:
             rank = np.empty(self.n_nodes, dtype=np.int64)
             rank[order] = np.arange(order.size)
             level = level[by_size(size[level], rows[level])]
             order = level[np.argsort(rank[self.parent[level]], kind="stable")]
-            found.append(order)
-        return np.concatenate(found)
+            orders.append(order)
+        return np.concatenate(orders)
 
 
 def n_complete(height: int, branching: int) -> int:
-    """Nodes of the complete hierarchy."""
+    """The number of nodes of the complete hierarchy."""
     return sum(branching**level for level in range(height + 1))
 
 
@@ -114,75 +112,76 @@ ROLE = "hierarchy"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """given : the tree, None where there is none and `height` and `branching` say it."""
+class RequestedHierarchy:
+    """tree : the given one; None where `height` and `branching` describe a complete one."""
 
-    given: Tree | None
+    tree: Tree | None
     height: int
     branching: int
 
     @classmethod
-    def of(cls, data: Data, height: int, branching: int) -> Asked:
-        """UsageError where what is given is no tree."""
-        given = data.values.get(ROLE)
-        if given is None or isinstance(given, Tree):
-            return cls(given, height, branching)
+    def of(cls, data: Data, height: int, branching: int) -> RequestedHierarchy:
+        """UsageError where the input is no tree."""
+        tree = data.values.get(ROLE)
+        if tree is None or isinstance(tree, Tree):
+            return cls(tree, height, branching)
         raise UsageError(f"Input {ROLE!r} must be a tree.", code="wrong-input", role=ROLE)
 
     @property
     def n_leaves(self) -> int:
-        return self.branching**self.height if self.given is None else self.given.n_leaves
+        return self.branching**self.height if self.tree is None else self.tree.n_leaves
 
     def hierarchy(self) -> Hierarchy:
-        """To be made only after `require_rows`: what is asked for may be of any size."""
-        if self.given is None:
+        """To be called only after `require_rows`: the requested one may be of any size."""
+        if self.tree is None:
             return Hierarchy.complete(self.height, self.branching)
-        return Hierarchy(self.given.parent)
+        return Hierarchy(self.tree.parent)
 
-    def require_rows(self, there: int, what: str = "point(s)") -> None:
-        """UsageError for more leaves than there are points, or than are taken."""
-        if self.n_leaves > there:
+    def require_rows(self, n_points: int, what: str = "point(s)") -> None:
+        """UsageError for more leaves than there are points, or than are accepted."""
+        if self.n_leaves > n_points:
             raise UsageError(
                 f"The hierarchy has {self.n_leaves:,} leaves, but input 'features' has only "
-                f"{there:,} {what}; a leaf needs at least one.",
+                f"{n_points:,} {what}; a leaf needs at least one.",
                 code="too-few-points",
                 **self._where,
             )
         if self.n_leaves > MOST_CLUSTERS:
             raise UsageError(
-                f"The hierarchy has {self.n_leaves:,} leaves; {MOST_CLUSTERS:,} are the most that "
-                "are taken.",
+                f"The hierarchy has {self.n_leaves:,} leaves; at most {MOST_CLUSTERS:,} are "
+                "accepted.",
                 code="too-large",
                 **self._where,
             )
 
     def heights(self) -> Float:
-        """(T,) of a given tree its own, else the levels below each node."""
-        if self.given is not None:
-            return self.given.height
+        """(T,) the given tree's, else the levels below each node."""
+        if self.tree is not None:
+            return self.tree.height
         return levels_below(self.hierarchy().parent)
 
     @property
     def monotone(self) -> bool:
-        """Of the heights."""
-        return self.given is None or self.given.monotone
+        """Whether the heights are."""
+        return self.tree is None or self.tree.monotone
 
     def names(
-        self, hierarchy: Hierarchy, leaves: list[str] | None, made: Sequence[str | None]
+        self, hierarchy: Hierarchy, leaf_names: list[str] | None, by_features: Sequence[str | None]
     ) -> list[str | None]:
-        """Of leaves the names given, the tree's own, those `made`, or numbers; of nodes above the
-        tree's own or those made.
+        """(T,) the name of each node: the first that it has of these.
 
-        made : (T,).
+        A leaf's in `leaf_names`, the tree's own, that `by_features` (T,), a leaf's number.
         """
-        found = list(made)
-        if self.given is not None:
-            own = self.given.name.tolist()
-            found = [one or other for one, other in zip(own, found, strict=True)]
+        names = list(by_features)
+        if self.tree is not None:
+            own = self.tree.name.tolist()
+            names = [name or other for name, other in zip(own, names, strict=True)]
         for number, leaf in enumerate(hierarchy.leaves.tolist()):
-            found[leaf] = leaves[number] if leaves is not None else found[leaf] or str(number)
-        return found
+            names[leaf] = (
+                leaf_names[number] if leaf_names is not None else names[leaf] or str(number)
+            )
+        return names
 
     @property
     def _where(self) -> dict[str, str]:
-        return {"parameter": "height"} if self.given is None else {"role": ROLE}
+        return {"parameter": "height"} if self.tree is None else {"role": ROLE}

@@ -1,8 +1,8 @@
-"""Where the clusters of a hierarchy begin: top-down by spherical k-means from k-means++ seeds.
+"""The means that a run starts from: top-down by spherical k-means from k-means++ seeds.
 
-Either the rows of each node are parted among its children, which finds groups within groups; or as
-many k-means++ seeds as there are leaves are, which finds small clusters wherever they lie. Which of
-the two ends higher depends on the data, so runs do either in turn.
+Either the rows of each node are divided among its children, which finds groups within groups; or as
+many k-means++ seeds as there are leaves are divided, which finds small clusters wherever they lie.
+Which of the two ends higher depends on the data, so runs alternate between them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics.sphere import seed_rows, unit
 
 LLOYD = 10
-"""Iterations of k-means at a node: variational inference goes on from where they end."""
+"""Iterations of k-means at a node: variational inference continues from their end."""
 
 
-def begun(features: Matrix, hierarchy: Hierarchy, run: int, rng: np.random.Generator) -> Float:
-    """(K, D) unit vectors for the leaves: of parted rows in even runs, of parted seeds in odd."""
+def first_means(
+    features: Matrix, hierarchy: Hierarchy, run: int, rng: np.random.Generator
+) -> Float:
+    """(K, D) unit vectors for the leaves: of divided rows in even runs, of divided seeds in odd."""
     if run % 2:
         features = features[np.sort(seed_rows(features, hierarchy.leaves.size, rng))]
     return leaf_means(features, hierarchy, rng)
 
 
 def leaf_means(features: Matrix, hierarchy: Hierarchy, rng: np.random.Generator) -> Float:
-    """(K, D) unit vectors: the direction of the rows that each leaf begins with, at least one.
+    """(K, D) unit vectors: the direction of the rows that each leaf starts with, at least one.
 
     features : unit rows, at least K. The largest part goes to the child with the most leaves under
     it. O(height N branching D), and the rows of a node twice.
@@ -46,13 +48,14 @@ def leaf_means(features: Matrix, hierarchy: Hierarchy, rng: np.random.Generator)
         if children.size == 1:
             rows_of[int(children[0])] = rows
             continue
-        part = _parted(features[rows], np.sort(needed)[::-1], rng)
-        for number, one in enumerate(children[np.argsort(-needed, kind="stable")].tolist()):
-            rows_of[one] = rows[part == number]
+        part = _divided(features[rows], np.sort(needed)[::-1], rng)
+        by_leaves = children[np.argsort(-needed, kind="stable")]
+        for number, own_child in enumerate(by_leaves.tolist()):
+            rows_of[own_child] = rows[part == number]
     return means
 
 
-def _parted(rows: Matrix, needed: Int, rng: np.random.Generator) -> Int:
+def _divided(rows: Matrix, needed: Int, rng: np.random.Generator) -> Int:
     """(n,) parts by spherical k-means, the largest first; part k has at least `needed[k]` rows."""
     n_parts = needed.size
     means = _dense(rows[seed_rows(rows, n_parts, rng)])
@@ -72,7 +75,7 @@ def _parted(rows: Matrix, needed: Int, rng: np.random.Generator) -> Int:
 
 
 def _filled(part: Int, cosine: Float, needed: Int) -> Int:
-    """With rows moved to parts that lack some, those first that lose the least cosine."""
+    """The parts with rows moved to those that lack some, first the rows that lose least cosine."""
     size = np.bincount(part, minlength=needed.size)
     for lacking in np.flatnonzero(size < needed).tolist():
         loss = cosine[np.arange(part.size), part] - cosine[:, lacking]
@@ -99,7 +102,7 @@ def _totals(rows: Matrix, part: Int, n_parts: int) -> Float:
 
 
 def _direction(rows: Matrix) -> Float:
-    """Of the rows' sum; the first row's where they cancel."""
+    """The direction of the rows' sum; the first row's where they cancel."""
     total = np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
     return unit(total) if total.any() else _dense(rows[:1])[0]
 

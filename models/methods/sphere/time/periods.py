@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Arrays, Int
+from models.arrays import Array, Int
 from models.data import Data
 from models.errors import UsageError
+from models.method import Model
 
 ROLE = "timestamps"
 
 MOST_PERIODS = 2000
 
 FURTHEST = 10_000
-"""Periods after the last one that are told apart."""
-
-
-"""(n,) int64 or float64; of times the microseconds since 1970 in UTC."""
+"""The most periods after the last one that are distinguished."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -30,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 @dataclass(frozen=True, slots=True)
 class Periods:
     """marks : (T,) the distinct stamps, each a period, or (T + 1,) the edges of T equal bins if
-    `binned`. dated : whether they are times."""
+    `binned`. dated : whether they are times, in microseconds since 1970 in UTC."""
 
     marks: Array
     binned: bool
@@ -46,8 +44,8 @@ class Periods:
         if marks.size > MOST_PERIODS:
             raise UsageError(
                 f"Input {ROLE!r} has {marks.size:,} distinct stamps, each of which would be a "
-                f"period; {MOST_PERIODS:,} are the most that are taken. Give 'n_periods' to cut "
-                "the time into bins.",
+                f"period; at most {MOST_PERIODS:,} are accepted. Give 'n_periods' to cut the time "
+                "into bins.",
                 code="too-large",
                 role=ROLE,
             )
@@ -58,32 +56,32 @@ class Periods:
         return len(self.marks) - self.binned
 
     def period(self, stamps: Array) -> Int:
-        """(n,) 0 .. T - 1; beyond the last, T and more; before the first, 0.
+        """(n,) the period of each stamp: 0 .. T - 1, T and more after the last, 0 before the first.
 
-        A stamp between two periods' is of the earlier one, one after all distinct ones of T.
+        A stamp between two distinct ones belongs to the earlier, one after all of these to T.
         """
         first, last = self.marks[0], self.marks[-1]
         if not self.binned:
-            at = np.searchsorted(self.marks, stamps, side="right") - 1
-            return np.where(stamps > last, self.n, np.maximum(at, 0)).astype(np.int64)
+            period = np.searchsorted(self.marks, stamps, side="right") - 1
+            return np.where(stamps > last, self.n, np.maximum(period, 0)).astype(np.int64)
         width = (float(last) - float(first)) / self.n
         if width == 0.0:
             return np.where(stamps > last, self.n, 0).astype(np.int64)
-        at = np.floor((np.asarray(stamps, dtype=np.float64) - float(first)) / width)
-        at = np.where(stamps == last, self.n - 1, at)
-        return np.clip(at, 0, self.n + FURTHEST).astype(np.int64)
+        period = np.floor((np.asarray(stamps, dtype=np.float64) - float(first)) / width)
+        period = np.where(stamps == last, self.n - 1, period)
+        return np.clip(period, 0, self.n + FURTHEST).astype(np.int64)
 
     def labels(self) -> list[str]:
-        """Of each period its stamp, or where it begins."""
-        return [self._label(one) for one in self.marks[: self.n]]
+        """The stamp of each period, or where it begins."""
+        return [self._label(mark) for mark in self.marks[: self.n]]
 
     def _label(self, mark: Any) -> str:
         if not self.dated:
             return str(mark.item()) if isinstance(mark.item(), int) else f"{mark.item():.10g}"
         seconds, micro = divmod(int(mark), 1_000_000)
-        at = np.datetime64(seconds, "s").item()
-        assert isinstance(at, datetime)
-        return at.replace(microsecond=micro).isoformat() + "Z"
+        time = np.datetime64(seconds, "s").item()
+        assert isinstance(time, datetime)
+        return time.replace(microsecond=micro).isoformat() + "Z"
 
     def arrays(self) -> dict[str, Array]:
         return {"marks": self.marks}
@@ -92,31 +90,31 @@ class Periods:
         return {"periods": self.labels(), "binned": self.binned, "dated": self.dated}
 
     @classmethod
-    def kept(cls, arrays: Arrays, facts: Mapping[str, Any]) -> Periods:
-        """From a model's `arrays` and `facts`."""
-        return cls(arrays["marks"], bool(facts["binned"]), bool(facts["dated"]))
+    def of_model(cls, model: Model) -> Periods:
+        """From a model that has `arrays` and `facts`."""
+        return cls(model.arrays["marks"], bool(model.facts["binned"]), bool(model.facts["dated"]))
 
 
 def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Array, bool]:
-    """The stamps, and whether they are times.
+    """The stamps, and whether they are times; times as microseconds since 1970 in UTC.
 
-    dated : what they must be; None for either. UsageError naming the row of one that is missing, no
-    number and no time of ISO 8601; for another number of stamps than of rows.
+    dated : whether they must be times; None for either. UsageError naming the row of a stamp that
+    is missing, or neither a number nor a time of ISO 8601; also for another number than of rows.
     """
-    given = data.values[ROLE]
-    if not isinstance(given, (np.ndarray, list)) or np.ndim(given) != 1:
+    stamps = data.values[ROLE]
+    if not isinstance(stamps, (np.ndarray, list)) or np.ndim(stamps) != 1:
         raise UsageError(
             f"Input {ROLE!r} must be one column, a stamp for each row.",
             code="wrong-input",
             role=ROLE,
         )
-    if len(given) != n_points:
+    if len(stamps) != n_points:
         raise UsageError(
-            f"Input {ROLE!r} has {len(given)} stamps for {n_points} rows of 'features'.",
+            f"Input {ROLE!r} has {len(stamps)} stamps for {n_points} rows of 'features'.",
             code="wrong-shape",
             role=ROLE,
         )
-    column = np.asarray(given)
+    column = np.asarray(stamps)
     is_text = column.dtype.kind in "OUS"
     if dated is not None and dated != is_text:
         raise UsageError(
@@ -137,14 +135,15 @@ def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Arr
     )
 
 
-def said_of_empty_periods(periods: Periods, n_rows: Int) -> tuple[str, ...]:
-    """A warning where no row was fitted in a period, else nothing; n_rows : (T,) of those."""
+def empty_period_warnings(periods: Periods, n_rows: Int) -> tuple[str, ...]:
+    """A warning where a period has no row to fit, else nothing; n_rows : (T,) fitted rows."""
     empty = np.flatnonzero(n_rows == 0)
     if not empty.size:
         return ()
     return (
         f"{empty.size} of {periods.n} periods have no row to fit, the first is "
-        f"{periods.labels()[int(empty[0])]}; means and weights there follow from those around.",
+        f"{periods.labels()[int(empty[0])]}; their means and weights follow from the periods "
+        "around.",
     )
 
 
@@ -165,26 +164,26 @@ def _require_finite(column: npt.NDArray[Any]) -> None:
 def _times(texts: Sequence[Any]) -> Array:
     """Microseconds since 1970 in UTC, the zone of those that name none."""
     known: dict[str, int] = {}
-    found = np.empty(len(texts), dtype=np.int64)
+    times = np.empty(len(texts), dtype=np.int64)
     for row, text in enumerate(texts):
         if text not in known:
             known[text] = _time(str(text), row)
-        found[row] = known[text]
-    return found
+        times[row] = known[text]
+    return times
 
 
 def _time(text: str, row: int) -> int:
     try:
-        at = datetime.fromisoformat(text.strip())
+        time = datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(
-            f"Input {ROLE!r} has {text[:60]!r} at row {row} (counted from 0), which is no time of "
-            "ISO 8601; accepted are integers, numbers and times like 2024-05-31 or "
+            f"Input {ROLE!r} has {text[:60]!r} at row {row} (counted from 0), which is not a time "
+            "of ISO 8601; accepted are integers, numbers and times like 2024-05-31 or "
             "2024-05-31T12:00:00Z.",
             code="wrong-input",
             role=ROLE,
             row=row,
         ) from None
-    zoned = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    zoned = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
     since = zoned - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -1,53 +1,51 @@
 """Variational inference for the mixture of vMF distributions whose clusters move with time.
 
 mu_1k ~ vMF(mu0, first C0), mu_tk ~ vMF(mu_{t-1,k}, C0), log kappa_k ~ N(m, sigma^2), weights as
-`time.weight_paths` says; factors as those of `bayes.variational`, with q(mu_tk) =
-vMF(psi_tk, gamma_tk) of every period:
+`weight_paths` says. The factors are those of `bayes.variational`, with q(mu_tk) = vMF(psi_tk,
+gamma_tk) for every period:
 
-gamma_tk psi_tk = E[kappa_k] S_tk + C0 E[mu_{t-1,k}] + C0 E[mu_{t+1,k}] (thesis 5.5), S_tk the
-weighted sum of the period's rows, without the last term at the end, first C0 times mu0 in place of
-the one before at the beginning. q(kappa_k) follows from all periods: sum_t S_tk . E[mu_tk], each
-row's product with the mean of its own period (the print drops t there and kappa before the sum).
+gamma_tk psi_tk = E[kappa_k] S_tk + C0 E[mu_{t-1,k}] + C0 E[mu_{t+1,k}] (thesis 5.5), S_tk being the
+weighted sum of the period's rows. The last period has no last term; the first has first C0 mu0 in
+place of the term before. q(kappa_k) follows from all periods: sum_t S_tk . E[mu_tk], each row's
+product with the mean of its own period (the print drops t there and kappa before the sum).
 
 C0 is the user's: its likeliest value tends to 0. The thesis draws the first means with it as well,
-which for slow clusters puts all in one place; they have their own here, estimated like the rest.
+which for slow clusters puts all in one place; here they have a concentration of their own, which is
+estimated like the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.methods.sphere.bayes import ascent
-from models.methods.sphere.bayes.ascent import Ladder
-from models.methods.sphere.bayes.concentrations import Concentrations, Form, renewed
+from models.methods.sphere.bayes.concentrations import Concentrations, Form
 from models.methods.sphere.bayes.priors import Priors, vmf_divergence
-from models.methods.sphere.mixture.mixture import Mixture, Shape, maximize
+from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
-from models.methods.sphere.mixture.rows import TimedSums
 from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import unit
 from models.progress import Progress, silent, subprogress
 
 TURNS, SWEEPS = 2, 4
-"""Times that q(kappa) follows q(mu) after each pass, and that q(mu) goes through the periods, odd
-and even ones in turn, each time."""
+"""How often q(kappa) follows q(mu) after each pass; and how often q(mu) is updated each time, in
+even and odd periods in turn."""
 
 SETTLING = 5
-"""Iterations in the period that a start by following begins with."""
+"""Iterations in the period from which clusters are followed at the start."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paths:
+class TemporalPosterior:
     """q of all but the assignments, and the priors.
 
-    psi (T, K, D) unit vectors; gamma (T, K); kappas of the clusters. c0 : of the steps; that of the
-    first means is the priors'.
+    psi (T, K, D) unit vectors; gamma (T, K); kappas of the clusters; walk of their weights. c0 : of
+    the steps; the first means' is in the priors.
     """
 
     psi: Float
@@ -67,7 +65,7 @@ class Paths:
         return bessel.ratio(self.n_features, self.gamma)
 
     def divergence(self) -> float:
-        """KL(q || prior) of all but the assignments: what the bound is below the evidence's sum."""
+        """KL(q || prior) of all but the assignments: the rows' evidence less the lower bound."""
         priors, n_features = self.priors, self.n_features
         value = vmf_divergence(self.psi[0], self.gamma[0], priors.mu0, priors.c0).sum()
         lengths = self.lengths
@@ -88,14 +86,14 @@ class Paths:
         }
 
     @classmethod
-    def of(cls, arrays: Arrays, prefix: str = "") -> Paths:
+    def of(cls, arrays: Arrays, prefix: str = "") -> TemporalPosterior:
         psi, gamma = (np.asarray(arrays[prefix + name], np.float64) for name in ("psi", "gamma"))
         kappas, priors = Concentrations.of(arrays, prefix), Priors.of(arrays, prefix)
         walk, c0 = WeightPaths.of(arrays, prefix), float(arrays[f"{prefix}c0"][0])
         return cls(psi, gamma, kappas, walk, priors, c0)
 
-    def reordered(self, order: Int) -> Paths:
-        """With component `order[k]` as component k."""
+    def reordered(self, order: Int) -> TemporalPosterior:
+        """The posterior with component `order[k]` as component k."""
         return replace(
             self,
             psi=self.psi[:, order],
@@ -105,15 +103,21 @@ class Paths:
         )
 
 
-Ascent: TypeAlias = ascent.Ascent[Paths]
+@dataclass(frozen=True, slots=True)
+class TimedSums:
+    """size (T, K), total (T, K, D) as in `passes.Sums`; evidence : its sum over rows."""
+
+    size: Float
+    total: Float
+    evidence: float
 
 
 @dataclass(frozen=True, slots=True)
 class Temporal:
-    """How a run climbs (`runs.Way`); as `variational.Variational`.
+    """How a run starts and climbs (`runs.Algorithm`); other fields are those of `Variational`.
 
     passes : over the rows of each period. counted : of the same, 1 for rows that are fitted.
-    sd : s of the weights, to begin with.
+    sd : s of the weights at the start.
     """
 
     passes: Sequence[Passes]
@@ -127,19 +131,18 @@ class Temporal:
     max_iter: int
     tol: float
 
-    def start(self, means: Float, sums: Sums, seed: int = 0) -> Ascent:
-        """Clusters that stand still, each row at the nearest seed, or such that are followed from
-        one period to both ends: whichever has the higher bound."""
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[TemporalPosterior]:
+        """Clusters that stand still, each row at the nearest seed, or clusters that are followed
+        from one period to both ends: whichever has the higher bound."""
         n_clusters, n_features = means.shape
-        nearest = Mixture(np.full(n_clusters, -np.log(n_clusters)), means, np.ones(n_clusters))
-        found = maximize(sums, nearest, Shape("shared", self.max_kappa))
-        priors, kappa = self.priors, found.kappa
+        mixture = maximize(sums, Mixture.at(means), Constraints("shared", self.max_kappa))
+        priors, kappa = self.priors, mixture.kappa
         if self.empirical and n_clusters > 1:
             m = float(np.log(np.maximum(kappa[0], 1e-12)))
-            priors = replace(priors.of_means(found.means.mean(axis=0), self.max_kappa), m=m)
-        n_rows = np.array([one.sum() for one in self.counted])
+            priors = replace(priors.of_means(mixture.means.mean(axis=0), self.max_kappa), m=m)
+        n_rows = np.array([counted.sum() for counted in self.counted])
         log_size = np.log(sums.size + 1.0)
-        walk = WeightPaths.made(
+        walk = WeightPaths.of_precision(
             np.tile(log_size - log_size.mean(), (n_rows.size, 1)),
             np.tile(n_rows[:, None] / n_clusters, (1, n_clusters)),
             1.0,
@@ -147,55 +150,67 @@ class Temporal:
         )
         gamma = np.tile(sums.size * kappa + self.c0, (n_rows.size, 1))
         kappas = Concentrations.at(kappa, n_features, priors)
-        still = np.repeat(found.means[None], n_rows.size, axis=0)
-        begun = [Paths(still, gamma, kappas, walk, priors, self.c0)]
-        if (n_rows > 0).sum() > 1:
-            first = int(np.random.default_rng(seed).choice(n_rows.size, p=n_rows / n_rows.sum()))
-            begun.append(replace(begun[0], psi=self._followed(begun[0], first)))
-        best: tuple[float, Paths] | None = None
-        for one in begun:
-            after = self._updated(one, self._expected(one, silent)[0], first=True)
-            if len(begun) == 1:
-                return ascent.Ascent(after)
-            bound = self._expected(after, silent)[1]
-            if best is None or bound > best[0]:
-                best = bound, after
-        assert best is not None
-        return ascent.Ascent(best[1])
+        still_psi = np.repeat(mixture.means[None], n_rows.size, axis=0)
+        still = TemporalPosterior(still_psi, gamma, kappas, walk, priors, self.c0)
+        if (n_rows > 0).sum() <= 1:
+            return Climb(self._first(still))
+        first = int(np.random.default_rng(seed).choice(n_rows.size, p=n_rows / n_rows.sum()))
+        followed = replace(still, psi=self._followed(still, first))
+        still, followed = self._first(still), self._first(followed)
+        still_bound, bound = (self._expected(q, silent)[1] for q in (still, followed))
+        return Climb(followed if bound > still_bound else still)
 
-    def restored(self, arrays: Arrays, prefix: str) -> Ascent | None:
-        return ascent.restored(Paths.of, arrays, prefix)
+    def _first(self, posterior: TemporalPosterior) -> TemporalPosterior:
+        sums = self._expected(posterior, silent)[0]
+        return self._updated(posterior, sums, first=True)
 
-    def climb(self, one: Ascent, progress: Progress, save: Callable[[Ascent], None]) -> Ascent:
+    def restored(self, arrays: Arrays, prefix: str) -> Climb[TemporalPosterior] | None:
+        return restored(TemporalPosterior.of, arrays, prefix)
+
+    def climb(
+        self,
+        run: Climb[TemporalPosterior],
+        progress: Progress,
+        save: Callable[[Climb[TemporalPosterior]], None],
+    ) -> Climb[TemporalPosterior]:
         """Until the bound rises by no more than `tol` for each row."""
-        n_counted = float(sum(rows.sum() for rows in self.counted))
-        ladder = Ladder(self._expected, self._updated, n_counted, self.max_iter, self.tol)
-        return ladder.climb(one, progress, save)
+        return climb(
+            run,
+            alternating(self._expected, self._updated),
+            least_gain=self.tol * float(sum(rows.sum() for rows in self.counted)),
+            max_iter=self.max_iter,
+            progress=progress,
+            save=save,
+        )
 
-    def _expected(self, posterior: Paths, progress: Progress) -> tuple[TimedSums, float]:
-        """The assignments' sums, and the lower bound."""
+    def _expected(
+        self, posterior: TemporalPosterior, progress: Progress
+    ) -> tuple[TimedSums, float]:
+        """The sums under the assignments, and the lower bound."""
         n_periods, n_clusters = posterior.gamma.shape
         size, total = np.zeros((n_periods, n_clusters)), np.zeros(posterior.psi.shape)
         lengths, log_weights, evidence = posterior.lengths, posterior.walk.log_weights, 0.0
         for t in range(n_periods):
             within = subprogress(progress, t / n_periods, (t + 1) / n_periods)
             means = lengths[t, :, None] * posterior.psi[t]
-            found = self._assigned(t, means, posterior.kappas, log_weights[t], within)
-            if found is not None:
-                size[t], total[t] = found.size, found.total
-                evidence += float(found.evidence @ self.counted[t])
+            sums = self._assigned(t, means, posterior.kappas, log_weights[t], within)
+            if sums is not None:
+                size[t], total[t] = sums.size, sums.total
+                evidence += float(sums.evidence @ self.counted[t])
         return TimedSums(size, total, evidence), evidence - posterior.divergence()
 
     def _assigned(
         self, t: int, means: Float, kappas: Concentrations, log_weights: Float, progress: Progress
     ) -> Sums | None:
-        """Of one period; None where it has no rows."""
+        """The sums of one period; None where it has no rows."""
         if not self.counted[t].size:
             return None
         weights, offsets = kappas.mean[:, None] * means, log_weights + kappas.log_c
         return self.passes[t].expect(weights, offsets, self.counted[t], progress)
 
-    def _updated(self, before: Paths, sums: TimedSums, *, first: bool = False) -> Paths:
+    def _updated(
+        self, before: TemporalPosterior, sums: TimedSums, *, first: bool = False
+    ) -> TemporalPosterior:
         """Every factor at its maximum given the assignments, and the priors at theirs."""
         priors, kappas = before.priors, before.kappas
         n_features = before.n_features
@@ -209,13 +224,15 @@ class Temporal:
                 self._move(slice(half % 2, None, 2), pull, psi, gamma, lengths)
             along = (lengths * np.einsum("tkd,tkd->tk", sums.total, psi)).sum(axis=0)
             known = None if first and turn == 0 else kappas
-            kappas = renewed(self.form, size, along, n_features, priors, known, self.max_kappa)
+            kappas = Concentrations.fitted(
+                self.form, size, along, n_features, priors, known, self.max_kappa
+            )
         walk = before.walk.updated(sums.size)
-        after = Paths(psi, gamma, kappas, walk, priors, self.c0)
+        after = TemporalPosterior(psi, gamma, kappas, walk, priors, self.c0)
         return self._estimated(after) if self.empirical else after
 
     def _move(self, at: slice, pull: Float, psi: Float, gamma: Float, lengths: Float) -> None:
-        """q(mu) of every second period to its maximum, in place: they meet only through others.
+        """Moves q(mu) of every second period to its maximum, in place: they share no term.
 
         pull : (T, K, D) E[kappa_k] S_tk, with the prior's part of the first. lengths : of E[mu_tk].
         """
@@ -224,29 +241,29 @@ class Temporal:
         after, before = np.arange(odd + 1, n_periods, 2), np.arange(1 - odd, n_periods - 1, 2)
         field[: after.size] += (self.c0 * lengths[after])[..., None] * psi[after]
         field[len(field) - before.size :] += (self.c0 * lengths[before])[..., None] * psi[before]
-        found = np.sqrt(np.einsum("tkd,tkd->tk", field, field))
-        there = (found > 0)[..., None]
-        psi[at] = np.where(there, field / np.where(there, found[..., None], 1.0), psi[at])
-        gamma[at], lengths[at] = found, bessel.ratio(psi.shape[2], found)
+        length = np.sqrt(np.einsum("tkd,tkd->tk", field, field))
+        positive = (length > 0)[..., None]
+        psi[at] = np.where(positive, field / np.where(positive, length[..., None], 1.0), psi[at])
+        gamma[at], lengths[at] = length, bessel.ratio(psi.shape[2], length)
 
-    def _estimated(self, posterior: Paths) -> Paths:
-        """Empirical Bayes; with one cluster there is nothing to tell priors of clusters by."""
+    def _estimated(self, posterior: TemporalPosterior) -> TemporalPosterior:
+        """With priors by empirical Bayes; one cluster says nothing of how clusters differ."""
         kappas = posterior.kappas
         if len(kappas.mean) == 1:
             return posterior
         log_mean, log_square = float(kappas.log_mean.mean()), float(kappas.log_square.mean())
-        priors = posterior.priors.of_kappa(log_mean, log_square).of_means(
+        priors = posterior.priors.of_kappas(log_mean, log_square).of_means(
             (posterior.lengths[0, :, None] * posterior.psi[0]).mean(axis=0), self.max_kappa
         )
         return replace(posterior, priors=priors, walk=posterior.walk.estimated())
 
-    def _followed(self, begun: Paths, first: int) -> Float:
+    def _followed(self, start: TemporalPosterior, first: int) -> Float:
         """(T, K, D) means that settle in the period `first` and are followed to both ends."""
-        psi, n_periods = begun.psi.copy(), len(begun.psi)
-        kappa, log_weights = begun.kappas.mean[:, None], begun.walk.log_weights[first]
+        psi, n_periods = start.psi.copy(), len(start.psi)
+        kappa, log_weights = start.kappas.mean[:, None], start.walk.log_weights[first]
 
         def moved(t: int, means: Float, held: float) -> Float:
-            sums = self._assigned(t, means, begun.kappas, log_weights, silent)
+            sums = self._assigned(t, means, start.kappas, log_weights, silent)
             return means if sums is None else unit(kappa * sums.total + held * means)
 
         for _ in range(SETTLING):

@@ -1,12 +1,12 @@
-"""Weights of clusters that change with time: softmax of Gaussian walks.
+"""Weights of clusters that change with time: the softmax of Gaussian random walks.
 
 eta_1 ~ N(0, s0^2 I), eta_t ~ N(eta_{t-1}, s^2 I), z_ti ~ Cat(softmax(eta_t)) (thesis 5.5, whose
-Dirichlet in between is not indexed by time). q(eta) is Gaussian, each cluster's walk on its own
-with the precision P + diag(w_k): P that of the prior, w >= 0, so that periods hang together as they
-do there. E[log softmax(eta_t)_k] >= m_tk - log sum_j exp(m_tj + v_tj / 2), by Jensen.
+Dirichlet in between is not indexed by time). q(eta) is Gaussian, each cluster's walk on its own,
+with the precision P + diag(w_k): P is the prior's and w >= 0, so that periods depend on each other
+as they do there. E[log softmax(eta_t)_k] >= m_tk - log sum_j exp(m_tj + v_tj / 2), by Jensen.
 
 At the bound's maximum w_tk = N_t softmax(m_t + v_t / 2)_k, so Newton's steps in m, with that
-precision, and w go together, shortened until the bound does not fall. O(T K) a step.
+precision, and w are taken together, shortened until the bound does not fall. O(T K) a step.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scipy.special import logsumexp, softmax
 from models.arrays import Arrays, Float, Int
 
 STEPS = 8
-"""Of Newton, at most, in one update."""
+"""The most Newton steps in one update."""
 
 HALVINGS = 12
 
 LEAST_SD, MOST_SD = 0.01, 10.0
-"""Of what empirical Bayes may find for s and s0."""
+"""Bounds of the estimates of s and s0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class WeightPaths:
     sd: float
 
     @classmethod
-    def made(cls, mean: Float, precision: Float, first_sd: float, sd: float) -> WeightPaths:
+    def of_precision(cls, mean: Float, precision: Float, first_sd: float, sd: float) -> WeightPaths:
         variance, link, log_det = _chain(precision, first_sd, sd)
         return cls(mean, precision, variance, link, log_det, first_sd, sd)
 
@@ -55,7 +55,7 @@ class WeightPaths:
 
     @property
     def weights(self) -> Float:
-        """(T, K) softmax(m + v / 2), what the bound expects of rows; also after the last period,
+        """(T, K) softmax(m + v / 2), the shares that the bound expects; also after the last period,
         since all variances grow alike."""
         return np.asarray(softmax(self.mean + 0.5 * self.variance, axis=1))
 
@@ -70,24 +70,24 @@ class WeightPaths:
         return 0.5 * float(value + prior + self.log_det.sum())
 
     def gain(self, size: Float) -> float:
-        """What the lower bound has of them: E[log p(z)] - KL, for rows of sizes (T, K)."""
+        """Their part of the lower bound: E[log p(z)] - KL, for rows of sizes (T, K)."""
         return float((size * self.log_weights).sum()) - self.divergence()
 
     def updated(self, size: Float) -> WeightPaths:
-        """The maximum for `size`; never worse than this."""
+        """The maximum for `size`, (T, K); never worse than these."""
         if self.mean.shape[1] == 1:
             return self
-        whole = size.sum(axis=1, keepdims=True)
+        n_rows = size.sum(axis=1, keepdims=True)
         best, value = self, self.gain(size)
         for _ in range(STEPS):
-            target = whole * best.weights
+            target = n_rows * best.weights
             pull = size - target - _times_prior(best.mean, best.first_sd, best.sd)
             move = _solved(target, best.first_sd, best.sd, pull)
             low = np.log(np.maximum(best.precision, 1e-12))
             far = np.log(np.maximum(target, 1e-12)) - low
             for halving in range(HALVINGS):
                 step = 0.5**halving
-                tried = WeightPaths.made(
+                tried = WeightPaths.of_precision(
                     best.mean + step * move, np.exp(low + step * far), best.first_sd, best.sd
                 )
                 after = tried.gain(size)
@@ -101,7 +101,7 @@ class WeightPaths:
         return best
 
     def estimated(self) -> WeightPaths:
-        """With s0 and s by empirical Bayes, q as it is."""
+        """With s0 and s by empirical Bayes; q stays."""
         n_periods, n_clusters = self.mean.shape
         if n_clusters == 1:
             return self
@@ -145,27 +145,27 @@ class WeightPaths:
 
 
 def _prior_diagonal(n_periods: int, first_sd: float, sd: float) -> Float:
-    """(T,) of P; beside it there is -1 / s^2."""
-    found = np.full(n_periods, 2.0 / sd**2)
-    found[-1] = 1.0 / sd**2
-    found[0] = first_sd**-2 + (sd**-2 if n_periods > 1 else 0.0)
-    return found
+    """(T,) the diagonal of P, whose neighbours are -1 / s^2."""
+    diagonal = np.full(n_periods, 2.0 / sd**2)
+    diagonal[-1] = 1.0 / sd**2
+    diagonal[0] = first_sd**-2 + (sd**-2 if n_periods > 1 else 0.0)
+    return diagonal
 
 
 def _times_prior(mean: Float, first_sd: float, sd: float) -> Float:
     """P times each column."""
-    found = _prior_diagonal(len(mean), first_sd, sd)[:, None] * mean
-    found[1:] -= mean[:-1] / sd**2
-    found[:-1] -= mean[1:] / sd**2
-    return found
+    product = _prior_diagonal(len(mean), first_sd, sd)[:, None] * mean
+    product[1:] -= mean[:-1] / sd**2
+    product[:-1] -= mean[1:] / sd**2
+    return product
 
 
 def _pivots(diagonal: Float, sd: float) -> Float:
-    """(T, K) of the elimination from the first row on."""
-    found = diagonal.copy()
-    for t in range(1, len(found)):
-        found[t] -= sd**-4 / found[t - 1]
-    return found
+    """(T, K) the pivots of the elimination from the first row on."""
+    pivots = diagonal.copy()
+    for t in range(1, len(pivots)):
+        pivots[t] -= sd**-4 / pivots[t - 1]
+    return pivots
 
 
 def _chain(precision: Float, first_sd: float, sd: float) -> tuple[Float, Float, Float]:
@@ -182,10 +182,10 @@ def _chain(precision: Float, first_sd: float, sd: float) -> tuple[Float, Float, 
 def _solved(precision: Float, first_sd: float, sd: float, right: Float) -> Float:
     """(P + diag(w_k))^-1 times each column."""
     diagonal = precision + _prior_diagonal(len(precision), first_sd, sd)[:, None]
-    down, found = _pivots(diagonal, sd), right.copy()
-    for t in range(1, len(found)):
-        found[t] += found[t - 1] / (sd**2 * down[t - 1])
-    found[-1] /= down[-1]
-    for t in range(len(found) - 2, -1, -1):
-        found[t] = (found[t] + found[t + 1] / sd**2) / down[t]
-    return found
+    down, solution = _pivots(diagonal, sd), right.copy()
+    for t in range(1, len(solution)):
+        solution[t] += solution[t - 1] / (sd**2 * down[t - 1])
+    solution[-1] /= down[-1]
+    for t in range(len(solution) - 2, -1, -1):
+        solution[t] = (solution[t] + solution[t + 1] / sd**2) / down[t]
+    return solution

@@ -12,26 +12,11 @@ from scipy.special import logsumexp
 from models import registry
 from models.data import Data
 from models.errors import UsageError
-from models.method import Fitted
-from models.methods.sphere.bayes.bayesian import BVMFParams
-from models.methods.sphere.bvmf import verdicts
+from models.methods.sphere.bvmf import BVMFParams, in_sample
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
-from tests.models.methods.sphere.drawn import mixture
-
-METHOD = registry.method("bvmf")
-INFERENCES = ["variational-sampling", "variational-bounding", "gibbs"]
-SHORT = {"burn_in": 40, "n_samples": 30, "n_init": 1, "max_iter": 60}
-
-each_inference = pytest.mark.parametrize("inference", INFERENCES)
-
-
-def fit(features: Any, **params: Any) -> Fitted:
-    inputs = {"features": features}
-    for role in ("names", "feature_names"):
-        if role in params:
-            inputs[role] = params.pop(role)
-    return METHOD.fit(Data(inputs), BVMFParams(**{**SHORT, **params}))
+from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, SHORT, each_inference, fit
+from tests.models.methods.sphere.sphere_kit import mixture
 
 
 @each_inference
@@ -76,14 +61,14 @@ def test_logits_are_the_posterior_predictive(inference: str) -> None:
 
 def test_the_three_inferences_agree_on_few_rows() -> None:
     features = mixture((40, 25), 6, [20.0, 50.0], seed=3, upright=True)[0]
-    found = {
+    result = {
         inference: fit(
             features, n_clusters=2, inference=inference, empirical_bayes=False, c0=1.0,
             kappa_median=30.0, burn_in=100, n_samples=600,
         ).model.arrays
         for inference in INFERENCES
     }  # fmt: skip
-    exact, grid, bound = (found[one] for one in ("gibbs", *INFERENCES[:2]))
+    exact, grid, bound = (result[one] for one in ("gibbs", *INFERENCES[:2]))
     assert grid["psi"] == pytest.approx(exact["psi"], abs=0.03)
     assert bound["psi"] == pytest.approx(exact["psi"], abs=0.03)
     assert grid["rho"] == pytest.approx(exact["rho"], abs=1.0)
@@ -95,8 +80,8 @@ def test_the_three_inferences_agree_on_few_rows() -> None:
 
 def test_a_bound_in_few_dimensions_is_warned_of() -> None:
     features = mixture((40, 30), 5, 30.0)[0]
-    said = fit(features, n_clusters=2, inference="variational-bounding").warnings
-    assert any("one part in 4" in one for one in said)
+    text = fit(features, n_clusters=2, inference="variational-bounding").warnings
+    assert any("one part in 4" in warning for warning in text)
 
 
 @each_inference
@@ -108,16 +93,16 @@ def test_the_same_seed_gives_the_same_and_threads_change_nothing(inference: str)
     assert one.metrics == other.metrics
 
 
-def test_new_rows_are_placed_and_told_from_others() -> None:
+def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
     features, _, means = mixture((300, 200), 10, 100.0, seed=1)
     fitted = fit(features, n_clusters=2, held_out=0.3, level=0.9)
     rng = np.random.default_rng(3)
     near = Data({"features": draw_vmf(means[np.zeros(2000, int)], 100.0, rng)})
-    found = METHOD.predict(fitted.model, fitted.tree, near)
-    assert (found.leaf == fitted.tree.leaves[0]).mean() > 0.99
-    assert verdicts(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
+    result = METHOD.predict(fitted.model, fitted.tree, near)
+    assert (result.leaf == fitted.tree.leaves[0]).mean() > 0.99
+    assert in_sample(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
     far = Data({"features": uniform(2000, 10, rng)})
-    assert verdicts(fitted.model, far)["in_sample"].mean() < 0.05
+    assert in_sample(fitted.model, far)["in_sample"].mean() < 0.05
 
 
 def test_sharing_strength_is_likelier_out_of_sample() -> None:
@@ -130,11 +115,11 @@ def test_sharing_strength_is_likelier_out_of_sample() -> None:
     plain = flat.fit(
         Data({"features": features}), flat.Params(n_clusters=12, kappa="own", n_init=3)
     )
-    from models.methods.sphere.vmf import verdicts as plain_verdicts
+    from models.methods.sphere.vmf import in_sample as vmf_in_sample
 
-    found = fit(features, n_clusters=12, n_init=3)
-    ours = verdicts(found.model, data)["log_likelihood"].mean()
-    assert ours > plain_verdicts(plain.model, data)["log_likelihood"].mean()
+    result = fit(features, n_clusters=12, n_init=3)
+    ours = in_sample(result.model, data)["log_likelihood"].mean()
+    assert ours > vmf_in_sample(plain.model, data)["log_likelihood"].mean()
 
 
 @each_inference
@@ -178,24 +163,24 @@ def test_identical_and_opposite_points_give_no_nan(
 def test_batches_come_to_the_same_posterior(inference: str, empirical: bool) -> None:
     features, own, _ = mixture((500, 300, 200), 25, [40.0, 80.0, 160.0], seed=4, upright=True)
     params = {"n_clusters": 3, "inference": inference, "empirical_bayes": empirical}
-    whole, found = fit(features, **params), fit(features, **params, batch_size=200)
-    assert (found.tree.leaf_of_point - 1 == own).all()
-    assert found.warnings == ()
+    whole, result = fit(features, **params), fit(features, **params, batch_size=200)
+    assert (result.tree.leaf_of_point - 1 == own).all()
+    assert result.warnings == ()
     for name in ("psi", "kappa", "rho", "log_sd"):
-        assert found.model.arrays[name] == pytest.approx(
+        assert result.model.arrays[name] == pytest.approx(
             whole.model.arrays[name], rel=0.02, abs=1e-3
         )
     for name in ("c0", "kappa_median", "kappa_sigma", "objective"):
-        assert found.metrics[name] == pytest.approx(whole.metrics[name], rel=0.02)
-    estimates = found.curves["objective_estimate_by_epoch"]
-    assert len(estimates) == found.metrics["n_iter"] - 1
+        assert result.metrics[name] == pytest.approx(whole.metrics[name], rel=0.02)
+    estimates = result.curves["objective_estimate_by_epoch"]
+    assert len(estimates) == result.metrics["n_iter"] - 1
 
 
 def test_the_process_by_batches_is_warned_of() -> None:
     features = mixture((200, 150), 10, 80.0, upright=True)[0]
     fitted = fit(features, n_clusters=5, weights="stick-breaking", batch_size=50)
     assert 2 <= fitted.tree.n_leaves <= 5
-    assert any("are not merged" in said for said in fitted.warnings)
+    assert any("are not merged" in warning for warning in fitted.warnings)
 
 
 def test_gibbs_takes_no_batches() -> None:
@@ -208,12 +193,12 @@ def test_one_cluster_says_nothing_of_priors() -> None:
     fitted = fit(mixture((40,), 5, 30.0)[0], n_clusters=1, c0=2.0, kappa_median=7.0)
     assert fitted.metrics["c0"] == 2.0
     assert fitted.metrics["kappa_median"] == pytest.approx(7.0)
-    assert any("priors were not estimated" in said for said in fitted.warnings)
+    assert any("priors were not estimated" in warning for warning in fitted.warnings)
 
 
 def test_a_run_that_did_not_converge_is_warned_of() -> None:
     fitted = fit(uniform(200, 5, np.random.default_rng(0)), n_clusters=6, max_iter=2, tol=0.0)
-    assert any("max_iter = 2" in said for said in fitted.warnings)
+    assert any("max_iter = 2" in warning for warning in fitted.warnings)
 
 
 @pytest.mark.parametrize(

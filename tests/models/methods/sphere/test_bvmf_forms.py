@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from models.clusters.choosing import Choice
 from models.data import Data
 from models.errors import UsageError
-from models.methods.sphere.bayes.bayesian import BVMFParams, visited
-from models.methods.sphere.bvmf import verdicts
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.test_bvmf import INFERENCES, METHOD, each_inference, fit
+from models.methods.sphere.bayes.occupied import with_credible_number
+from models.methods.sphere.bvmf import BVMFParams, in_sample
+from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, each_inference, fit
+from tests.models.methods.sphere.sphere_kit import mixture
 
 STICKS = {"weights": "stick-breaking", "max_iter": 200}
 
@@ -60,7 +60,7 @@ def test_one_may_be_found_and_all_in_use_are_warned_of() -> None:
     alike = mixture((80,), 10, 20.0)[0]
     fitted = fit(alike, n_clusters=5, **STICKS)
     assert fitted.metrics["n_clusters"] == 1.0
-    assert not any("ask for more" in said for said in fitted.warnings)
+    assert not any("set it higher" in warning for warning in fitted.warnings)
     apart = mixture((40, 40, 40), 10, 60.0, upright=True)[0]
     assert "All 2 clusters" in " ".join(fit(apart, n_clusters=2, **STICKS).warnings)
 
@@ -73,15 +73,15 @@ def test_a_chain_in_need_of_more_clusters_says_so() -> None:
 
 
 def test_clusters_that_few_sweeps_have_are_left_out() -> None:
-    """Of the tree, not of what is said of their number."""
+    """The chosen number is the tree's, whatever the interval of their number."""
     choice = Choice("lower_bound", 3, (3,), (-10.0,))
     numbers = np.repeat([4, 5, 6], [70, 25, 5])
-    found, ends = visited(choice, numbers, 6)
-    assert found.metrics == {"n_clusters": 3.0, "n_clusters_probability": 0.0}
-    assert found.curves["n_clusters_probability"] == [(3, 0.0), (4, 0.7), (5, 0.25), (6, 0.05)]
+    result, ends = with_credible_number(choice, numbers, 6)
+    assert result.metrics == {"n_clusters": 3.0, "n_clusters_probability": 0.0}
+    assert result.curves["n_clusters_probability"] == [(3, 0.0), (4, 0.7), (5, 0.25), (6, 0.05)]
     assert ends == {"n_clusters_low": 4.0, "n_clusters_high": 6.0}
-    assert "in 5% of the sweeps" in found.warnings[0]
-    assert not visited(choice, numbers, 7)[0].warnings
+    assert "in 5% of the sweeps" in result.warnings[0]
+    assert not with_credible_number(choice, numbers, 7)[0].warnings
 
 
 def test_gibbs_and_the_bound_find_the_same_clusters() -> None:
@@ -119,16 +119,16 @@ def test_one_concentration_for_all(inference: str, weights: str, kind: str) -> N
     assert METHOD.logits(fitted.model, data) == pytest.approx(fitted.logits)
     placed = METHOD.predict(fitted.model, fitted.tree, data)
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
-    told = verdicts(fitted.model, data)
-    assert (told["in_sample"] == fitted.points["in_sample"]).all()
+    columns = in_sample(fitted.model, data)
+    assert (columns["in_sample"] == fitted.points["in_sample"]).all()
 
 
 @pytest.mark.parametrize("weights", ["dirichlet", "stick-breaking"])
 def test_one_concentration_by_batches(weights: str) -> None:
     features, own, _ = mixture((500, 300, 200), 25, 80.0, seed=4, upright=True)
-    found = fit(features, n_clusters=3, weights=weights, kappa="shared", batch_size=200)
-    assert (found.tree.leaf_of_point - 1 == own).all()
-    assert found.metrics["kappa_min"] == pytest.approx(80.0, rel=0.05)
+    result = fit(features, n_clusters=3, weights=weights, kappa="shared", batch_size=200)
+    assert (result.tree.leaf_of_point - 1 == own).all()
+    assert result.metrics["kappa_min"] == pytest.approx(80.0, rel=0.05)
 
 
 def test_what_needs_a_given_number_of_clusters_is_refused() -> None:

@@ -23,11 +23,11 @@ LEVEL = 0.01
 
 def least(world: World, plan: Plan, n_seeds: int, maker: Maker, n_bins: int) -> float:
     """The least p over statistics and tests, times their number."""
-    found = calibrated(world, plan, n_seeds, maker, n_bins)
-    assert len(found) == 16
+    result = calibrated(world, plan, n_seeds, maker, n_bins)
+    assert len(result) == 16
     # Draws are far enough apart to count as independent.
-    assert maker is not sampler or max(one.lag for one in found) < 0.2
-    return 2 * len(found) * min(one.least for one in found)
+    assert maker is not sampler or max(one.lag for one in result) < 0.2
+    return 2 * len(result) * min(one.least for one in result)
 
 
 def test_ranks_are_flat() -> None:
@@ -85,8 +85,8 @@ def test_p_of_flat_and_of_bent_ranks() -> None:
 
 def test_uniform_ranks_have_uniform_p() -> None:
     rng = np.random.default_rng(1)
-    found = np.array([envelope(rng.integers(20, size=100), 19) for _ in range(500)])
-    assert [(found < level).mean() for level in (0.05, 0.2, 0.5)] == pytest.approx(
+    result = np.array([envelope(rng.integers(20, size=100), 19) for _ in range(500)])
+    assert [(result < level).mean() for level in (0.05, 0.2, 0.5)] == pytest.approx(
         [0.05, 0.2, 0.5], abs=0.07
     )
 

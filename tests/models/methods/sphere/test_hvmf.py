@@ -13,12 +13,12 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.sphere.hvmf import HVMFParams, verdicts
+from models.methods.sphere.hvmf import HVMFParams, in_sample
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-from tests.models.methods.sphere.drawn import mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 
 METHOD = registry.method("hvmf")
 INFERENCES = ["variational-sampling", "variational-bounding"]
@@ -123,8 +123,8 @@ def test_one_node_is_one_cluster() -> None:
     assert fitted.tree.n_nodes == 1
     assert (fitted.logits == 0).all()
     assert fitted.tree.extra["kappa"][0] == pytest.approx(50.0, rel=0.2)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": features[:3]}))
-    assert found.probability.tolist() == [1.0, 1.0, 1.0]
+    result = METHOD.predict(fitted.model, fitted.tree, Data({"features": features[:3]}))
+    assert result.probability.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_predictions_add_up_along_the_path() -> None:
@@ -132,19 +132,19 @@ def test_predictions_add_up_along_the_path() -> None:
     fitted = fit(features, height=2, branching=2)
     rng = np.random.default_rng(5)
     new = Data({"features": uniform(200, 6, rng)})
-    found = METHOD.predict(fitted.model, fitted.tree, new)
+    result = METHOD.predict(fitted.model, fitted.tree, new)
     logits = METHOD.logits(fitted.model, new)
     tree = fitted.tree
     for row in range(200):
-        path = found.node[found.start[row] : found.start[row + 1]]
-        assert path[2] == found.leaf[row] == tree.leaves[logits[row].argmax()]
+        path = result.node[result.start[row] : result.start[row + 1]]
+        assert path[2] == result.leaf[row] == tree.leaves[logits[row].argmax()]
         under = [k for k, leaf in enumerate(tree.leaves) if tree.parent[leaf] == path[1]]
-        probability = found.probability[found.start[row] : found.start[row + 1]]
+        probability = result.probability[result.start[row] : result.start[row + 1]]
         wanted = [1.0, np.exp(logits[row, under]).sum(), np.exp(logits[row].max())]
         assert probability == pytest.approx(np.array(wanted))
 
 
-def test_nodes_are_named_by_what_tells_them_from_their_parents() -> None:
+def test_nodes_are_named_by_what_distinguishes_them_from_their_parents() -> None:
     rng = np.random.default_rng(2)
     #          all
     #     a           b
@@ -182,17 +182,17 @@ def test_the_same_seed_gives_the_same_and_threads_change_nothing() -> None:
     assert one.metrics == other.metrics
 
 
-def test_new_rows_are_told_from_others() -> None:
+def test_new_rows_are_in_sample_or_not() -> None:
     features, own = nested((200, 150, 150, 100), 10, seed=1)
     fitted = fit(features, height=2, branching=2, held_out=0.3, level=0.9)
     rng = np.random.default_rng(3)
     mean = fitted.model.arrays["psi"][fitted.tree.leaf_of_point[own == 0][:1]]
     near = Data({"features": draw_vmf(mean.repeat(2000, axis=0), 600.0, rng)})
-    assert verdicts(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.08)
+    assert in_sample(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.08)
     far = Data({"features": uniform(2000, 10, rng)})
-    assert verdicts(fitted.model, far)["in_sample"].mean() < 0.05
-    told = METHOD.predict(fitted.model, fitted.tree, far).columns
-    assert (told["in_sample"] == verdicts(fitted.model, far)["in_sample"]).all()
+    assert in_sample(fitted.model, far)["in_sample"].mean() < 0.05
+    columns = METHOD.predict(fitted.model, fitted.tree, far).columns
+    assert (columns["in_sample"] == in_sample(fitted.model, far)["in_sample"]).all()
 
 
 def test_the_weight_of_a_node_is_that_of_the_leaves_below_it() -> None:
@@ -218,11 +218,11 @@ def test_a_hierarchy_is_likelier_out_of_sample_than_flat_clusters() -> None:
     features = draw_vmf(leaves[own], 300.0, rng)
     new = Data({"features": draw_vmf(leaves[rng.integers(16, size=3000)], 300.0, rng)})
     ours = fit(features, height=2, branching=4, n_init=3)
-    from models.methods.sphere.bvmf import verdicts as flat_verdicts
+    from models.methods.sphere.bvmf import in_sample as flat_verdicts
 
     flat = registry.method("bvmf")
     other = flat.fit(Data({"features": features}), flat.Params(n_clusters=16, n_init=3))
-    value = verdicts(ours.model, new)["log_likelihood"].mean()
+    value = in_sample(ours.model, new)["log_likelihood"].mean()
     assert value > flat_verdicts(other.model, new)["log_likelihood"].mean()
 
 
@@ -247,15 +247,15 @@ def test_identical_and_opposite_points_give_no_nan(inference: str, empirical: bo
         assert fitted.metrics["kappa_max"] <= most
 
 
-def test_what_is_odd_is_said() -> None:
+def test_what_is_odd_is_warned_of() -> None:
     few = nested((40, 30, 20, 10), 5)[0]
-    said = fit(few, height=1, branching=2, inference="variational-bounding").warnings
-    assert any("one part in 4" in one for one in said)
-    said = fit(uniform(200, 5, np.random.default_rng(0)), max_iter=2, tol=0.0).warnings
-    assert any("max_iter = 2" in one for one in said)
+    warnings = fit(few, height=1, branching=2, inference="variational-bounding").warnings
+    assert any("one part in 4" in warning for warning in warnings)
+    warnings = fit(uniform(200, 5, np.random.default_rng(0)), max_iter=2, tol=0.0).warnings
+    assert any("max_iter = 2" in warning for warning in warnings)
     alike = np.repeat(np.eye(4)[:2], 20, axis=0)
-    said = fit(alike, height=1, branching=2, max_kappa=50.0).warnings
-    assert any("of a leaf are all but identical" in one for one in said)
+    warnings = fit(alike, height=1, branching=2, max_kappa=50.0).warnings
+    assert any("of a leaf are nearly identical" in warning for warning in warnings)
 
 
 LARGE = from_parents(np.array([-1, *[0] * 9]), np.zeros(10), [None] * 10)

@@ -11,24 +11,23 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
 from models.data import Data
-from models.methods.sphere.bayes import ascent
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.priors import LEAST_SIGMA, Priors
 from models.methods.sphere.bayes.proportions import Dirichlet, Sticks
+from models.methods.sphere.bayes.stochastic import StochasticVariational
 from models.methods.sphere.bayes.variational import Posterior, Variational
-from models.methods.sphere.em.batches import Steps
-from models.methods.sphere.em.stepwise import stochastic
 from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.stochastic import Steps
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop
-from tests.models.methods.sphere.gibbs.test_dirichlet_process import exact
+from tests.models.methods.sphere.exact_kit import log_partitions
+from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
 
 WAYS: dict[str, Any] = {"dirichlet": (Variational, Dirichlet), "stick-breaking": (Merging, Sticks)}
 each_weights = pytest.mark.parametrize("weights", WAYS)
@@ -40,11 +39,11 @@ def priors(n_features: int = 3, m: float = np.log(10.0), sigma: float = 0.8) -> 
 
 
 def way_of(passes: Passes, weights: str, form: Any, empirical: bool = True, **own: Any) -> Any:
-    kind, weighing = WAYS[weights]
+    kind, proportions = WAYS[weights]
     n_points, n_features = passes.points.shape
-    given_to = {"max_iter": 40, "tol": 1e-6, "weighing": weighing, "spread": "shared", **own}
+    options = {"max_iter": 40, "tol": 1e-6, "proportions": proportions, "spread": "shared", **own}
     counted = np.ones(n_points)
-    return kind(passes, counted, form, priors(n_features), empirical, 1e6, **given_to)
+    return kind(passes, counted, form, priors(n_features), empirical, 1e6, **options)
 
 
 def passes_of(features: Any) -> Passes:
@@ -53,19 +52,19 @@ def passes_of(features: Any) -> Passes:
 
 def run(features: Any, most: int, weights: str, form: Any, empirical: bool, **own: Any) -> Any:
     with passes_of(features) as passes:
-        way = way_of(passes, weights, form, empirical, **own)
-        return Restarts(passes, way.counted, 1, 0).best(way, most, silent)
+        algorithm = way_of(passes, weights, form, empirical, **own)
+        return Restarts(passes, algorithm.counted, 1, 0).best(algorithm, most, silent)
 
 
 def divergence(q: Posterior) -> float:
     """KL of all but the assignments, each term by itself; that of kappa once."""
-    found = q.proportions.divergence(q.priors)
+    result = q.proportions.divergence(q.priors)
     along = bessel.ratio(q.n_features, q.gamma)
-    found += (bessel.log_c(q.n_features, q.gamma) + q.gamma * along).sum()
-    found -= len(q.psi) * bessel.log_c(q.n_features, q.priors.c0)
-    found -= q.priors.c0 * (along * (q.psi @ q.priors.mu0)).sum()
+    result += (bessel.log_c(q.n_features, q.gamma) + q.gamma * along).sum()
+    result -= len(q.psi) * bessel.log_c(q.n_features, q.priors.c0)
+    result -= q.priors.c0 * (along * (q.psi @ q.priors.mu0)).sum()
     assert q.kappas.mean.shape == (1,)
-    return float(found + q.kappas.divergence_from(q.priors)[0])
+    return float(result + q.kappas.divergence_from(q.priors)[0])
 
 
 @each_form
@@ -73,12 +72,12 @@ def divergence(q: Posterior) -> float:
 @pytest.mark.parametrize("most", [1, 3])
 def test_the_bound_by_its_definition(form: Any, weights: str, most: int) -> None:
     features = mixture((20, 15, 12), 6, 15.0)[0]
-    found = run(features, most, weights, form, True, max_iter=5)
-    q = found.posterior
+    result = run(features, most, weights, form, True, max_iter=5)
+    q = result.estimate
     joint = q.log_weights + q.kappas.log_c + q.kappas.mean * (features @ q.means.T)
     part = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     value = (part * joint).sum() - (part * np.log(part)).sum() - divergence(q)
-    assert found.objective[-1] == pytest.approx(float(value), rel=1e-10)
+    assert result.objective[-1] == pytest.approx(float(value), rel=1e-10)
 
 
 @settings(max_examples=12, deadline=None)
@@ -95,16 +94,16 @@ def test_the_bound_never_falls(
 ) -> None:
     features = uniform(30, n_features, np.random.default_rng(seed))
     features[:6] = features[0]
-    found = run(features, most, weights, form, empirical, max_iter=15, tol=1e-3)
+    result = run(features, most, weights, form, empirical, max_iter=15, tol=1e-3)
     slack = 1e-9 if form == "grid" else 1e-5
-    assert (np.diff(found.objective) >= -slack * np.abs(found.objective[1:]) - slack).all()
-    assert np.isfinite(found.objective).all()
+    assert (np.diff(result.objective) >= -slack * np.abs(result.objective[1:]) - slack).all()
+    assert np.isfinite(result.objective).all()
 
 
 def test_it_is_the_optimum_of_all_rows_together() -> None:
     """q(kappa) is proportional to exp(N log C(kappa) + sum_k s_k kappa) times the prior."""
     features, _, _ = mixture((300, 200, 100), 12, 50.0, seed=2, upright=True)
-    q = run(features, 3, "dirichlet", "grid", False, tol=1e-9).posterior
+    q = run(features, 3, "dirichlet", "grid", False, tol=1e-9).estimate
     along = np.array([(q.means @ features.T).max(axis=0).sum()])
     wanted = by_grid(np.array([600.0]), along, 12, q.priors)
     assert q.kappas.mean == pytest.approx(wanted.mean, rel=1e-3)
@@ -117,7 +116,7 @@ def test_it_is_the_optimum_of_all_rows_together() -> None:
 @each_form
 def test_empirical_bayes_moves_the_median_alone(form: Any) -> None:
     features = mixture((60, 50), 8, 40.0, upright=True)[0]
-    q = run(features, 2, "dirichlet", form, True).posterior
+    q = run(features, 2, "dirichlet", form, True).estimate
     assert q.priors.sigma == 0.8
     assert q.priors.m == pytest.approx(q.kappas.log_mean[0], abs=1e-4)
 
@@ -129,16 +128,18 @@ def test_empirical_bayes_moves_the_median_alone(form: Any) -> None:
     assert bound(0.8) < bound(0.4) < bound(2 * LEAST_SIGMA)
 
 
-def test_a_merge_changes_the_bound_by_what_is_said() -> None:
+def test_a_merge_changes_the_bound_by_its_gain() -> None:
     """With q(kappa) held: the pair's posteriors added up, means and weights at their optimum."""
     features = mixture((30, 25), 8, 20.0, seed=2)[0]
     with passes_of(features) as passes:
-        way = way_of(passes, "stick-breaking", "grid", False, max_iter=30)
-        one = way.start(*Restarts(passes, way.counted, 1, 0).seeded(4, np.arange(55), 5))
-        one = Variational.climb(way, one, silent, lambda _: None)
-        q = one.posterior
-        sums, _ = way._expected(q, silent)
-        pairs = way.pairs(q, sums)
+        algorithm = way_of(passes, "stick-breaking", "grid", False, max_iter=30)
+        one = algorithm.start(
+            *Restarts(passes, algorithm.counted, 1, 0).seeded(4, np.arange(55), 5)
+        )
+        one = Variational.climb(algorithm, one, silent, lambda _: None)
+        q = one.estimate
+        sums, _ = algorithm.expected(q, silent)
+        pairs = algorithm.pairs(q, sums)
         joint = features @ q.weights.T + q.offsets
         part = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
@@ -146,7 +147,7 @@ def test_a_merge_changes_the_bound_by_what_is_said() -> None:
             size, total = part.sum(axis=0), part.T @ features
             field = q.kappas.mean * total + q.priors.c0 * q.priors.mu0
             gamma = np.linalg.norm(field, axis=1)
-            psi, proportions = field / gamma[:, None], q.proportions.given(size, q.priors)
+            psi, proportions = field / gamma[:, None], q.proportions.updated(size, q.priors)
             at = Posterior(proportions, psi, gamma, q.kappas, q.priors)
             log_part = np.log(np.where(part > 0, part, 1.0))
             joint = features @ at.weights.T + at.offsets
@@ -165,8 +166,8 @@ def test_a_merge_changes_the_bound_by_what_is_said() -> None:
 def test_merges_find_the_number_of_clusters(n_clusters: int, most: int) -> None:
     rows = tuple(range(30, 30 + 5 * n_clusters, 5))
     features, own, _ = mixture(rows, 30, 60.0, seed=3)
-    found = run(features, most, "stick-breaking", "grid", True, max_iter=400, tol=1e-4)
-    q = found.posterior
+    result = run(features, most, "stick-breaking", "grid", True, max_iter=400, tol=1e-4)
+    q = result.estimate
     assert (q.proportions.size > 0.5).sum() == n_clusters
     cluster = (features @ q.weights.T + q.offsets).argmax(axis=1)
     assert len(set(zip(own.tolist(), cluster.tolist(), strict=True))) <= n_clusters + 2
@@ -176,36 +177,38 @@ def test_merges_find_the_number_of_clusters(n_clusters: int, most: int) -> None:
 def test_batches_come_to_the_same(weights: str) -> None:
     features = mixture((500, 300, 200), 25, 80.0, seed=4, upright=True)[0]
     with passes_of(features) as passes:
-        way = way_of(passes, weights, "grid")
-        runs = Restarts(passes, way.counted, 1, 0)
-        whole = runs.best(way, 3, silent)
-        found = runs.best(stochastic(way, Steps(200, 10.0, 0.7)), 3, silent)
-    assert found.posterior.kappas.mean == pytest.approx(whole.posterior.kappas.mean, rel=0.01)
-    assert found.objective[-1] == pytest.approx(whole.objective[-1], rel=1e-3)
+        algorithm = way_of(passes, weights, "grid")
+        runs = Restarts(passes, algorithm.counted, 1, 0)
+        whole = runs.best(algorithm, 3, silent)
+        result = runs.best(StochasticVariational.of(algorithm, Steps(200, 10.0, 0.7)), 3, silent)
+    assert result.estimate.kappas.mean == pytest.approx(whole.estimate.kappas.mean, rel=0.01)
+    assert result.objective[-1] == pytest.approx(whole.objective[-1], rel=1e-3)
 
 
 @each_weights
 def test_a_run_goes_on_from_its_checkpoint(weights: str) -> None:
     features = mixture((40, 30), 5, 8.0)[0]
     with passes_of(features) as passes:
-        way = way_of(passes, weights, "grid", max_iter=6, tol=0.0)
-        whole = Restarts(passes, way.counted, 2, 0).best(way, 3, silent)
-        cut = Kept(7)
-        with pytest.raises(Stop):
-            Restarts(passes, way.counted, 2, 0, cut).best(way, 3, silent)
-        again = Restarts(passes, way.counted, 2, 0, Kept(state=cut.state)).best(way, 3, silent)
-    assert isinstance(again, ascent.Ascent)
+        algorithm = way_of(passes, weights, "grid", max_iter=6, tol=0.0)
+        whole = Restarts(passes, algorithm.counted, 2, 0).best(algorithm, 3, silent)
+        cut = StoppingCheckpoint(7)
+        with pytest.raises(Stopped):
+            Restarts(passes, algorithm.counted, 2, 0, cut).best(algorithm, 3, silent)
+        again = Restarts(passes, algorithm.counted, 2, 0, StoppingCheckpoint(state=cut.state)).best(
+            algorithm, 3, silent
+        )
+    assert isinstance(again, Climb)
     assert again.objective == whole.objective
-    assert (again.posterior.psi == whole.posterior.psi).all()
-    assert again.posterior.kappas.mean.shape == (1,)
+    assert (again.estimate.psi == whole.estimate.psi).all()
+    assert again.estimate.kappas.mean.shape == (1,)
 
 
 def test_each_cluster_has_it() -> None:
     shared = Concentrations.at(np.array([5.0]), 4, priors())
-    assert shared.each(3).mean.tolist() == [5.0] * 3
+    assert shared.per_cluster(3).mean.tolist() == [5.0] * 3
     assert shared.reordered(np.array([2, 0, 1])) is shared
     own = Concentrations.at(np.array([5.0, 6.0]), 4, priors())
-    assert own.each(2) is own
+    assert own.per_cluster(2) is own
 
 
 def gibbs(passes: Passes, empirical: bool = False, burn_in: int = 0, n: int = 0) -> Gibbs:
@@ -217,7 +220,7 @@ def gibbs(passes: Passes, empirical: bool = False, burn_in: int = 0, n: int = 0)
 def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1]], 6.0, np.random.default_rng(4))
     given, n = priors(), 4000
-    ways, log_joint = exact(features, 2, given, True, 1e6)
+    ways, log_joint = log_partitions(features, 2, given, True, 1e6)
     # In place of the process's probability of a partition the Dirichlet's, of both its labellings.
     for at, z in enumerate(ways):
         size = np.bincount(z, minlength=2)
@@ -232,8 +235,8 @@ def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
             sampler.step(cluster, log_kappa, given, rng)
             assert log_kappa[0] == log_kappa[1]
             counts[tuple((cluster != cluster[0]).astype(int).tolist())] += 1
-    found = np.array(list(counts.values())) / n
-    assert 0.5 * np.abs(found - wanted).sum() < 0.04
+    result = np.array(list(counts.values())) / n
+    assert 0.5 * np.abs(result - wanted).sum() < 0.04
 
 
 def test_gibbs_and_the_variational_form_agree() -> None:
@@ -241,7 +244,7 @@ def test_gibbs_and_the_variational_form_agree() -> None:
     with passes_of(features) as passes:
         sampler = gibbs(passes, True, 60, 200)
         q = Restarts(passes, sampler.counted, 1, 0).best(sampler, 3, silent).posterior()
-    other = run(features, 3, "dirichlet", "grid", True).posterior
+    other = run(features, 3, "dirichlet", "grid", True).estimate
     assert q.kappas.mean.shape == (1,)
     assert q.kappas.mean == pytest.approx(other.kappas.mean, rel=0.02)
     assert q.kappas.log_sd == pytest.approx(other.kappas.log_sd, rel=0.25)
@@ -253,13 +256,15 @@ def test_sums_that_are_empty_leave_the_others_be() -> None:
     """A cluster without rows has no part in kappa."""
     features = mixture((30, 25), 5, 20.0)[0]
     with passes_of(features) as passes:
-        way = way_of(passes, "dirichlet", "grid", False)
-        one = way.start(*Restarts(passes, way.counted, 1, 0).seeded(2, np.arange(55), 5)).posterior
+        algorithm = way_of(passes, "dirichlet", "grid", False)
+        one = algorithm.start(
+            *Restarts(passes, algorithm.counted, 1, 0).seeded(2, np.arange(55), 5)
+        ).estimate
         sums = Sums(np.array([30.0, 25.0]), np.eye(5)[:2] * [[27.0], [22.0]], np.empty(0))
         more = Sums(
             np.append(sums.size, 0.0), np.append(sums.total, np.zeros((1, 5)), 0), sums.size
         )
-        wide = one.kept(np.array([0, 1, 1]))
-        found = way._components(one.psi, one.kappas, one.priors, sums)[2]
-        same = way._components(wide.psi, wide.kappas, wide.priors, more)[2]
-    assert same.mean == pytest.approx(found.mean, rel=1e-12)
+        wide = one.selected(np.array([0, 1, 1]))
+        result = algorithm.components(one.psi, one.kappas, one.priors, sums)[2]
+        same = algorithm.components(wide.psi, wide.kappas, wide.priors, more)[2]
+    assert same.mean == pytest.approx(result.mean, rel=1e-12)

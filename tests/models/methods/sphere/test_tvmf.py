@@ -15,7 +15,7 @@ from models.clusters.counts import held_out
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.sphere.tvmf import TVMFParams, usual_c0, verdicts
+from models.methods.sphere.tvmf import TVMFParams, in_sample, usual_c0
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf
 
@@ -114,8 +114,8 @@ def test_the_next_period_is_looked_ahead_to() -> None:
     arrays = fitted.model.arrays
     later = Data({"features": features[~before], "timestamps": period[~before]})
     unstamped = Data({"features": features[~before]})
-    found = METHOD.logits(fitted.model, later)
-    assert (found == METHOD.logits(fitted.model, unstamped)).all()
+    result = METHOD.logits(fitted.model, later)
+    assert (result == METHOD.logits(fitted.model, unstamped)).all()
     # mu of the next period by draws: a step of vMF(., c0) after q's of the last.
     rng = np.random.default_rng(0)
     n = 20_000
@@ -129,16 +129,16 @@ def test_the_next_period_is_looked_ahead_to() -> None:
         joint[:, k] = logsumexp(density, axis=1) - np.log(n)
     joint += np.log(arrays["weights"][-1])
     evidence = logsumexp(joint, axis=1)
-    ours = verdicts(fitted.model, later)["log_likelihood"]
+    ours = in_sample(fitted.model, later)["log_likelihood"]
     assert ours[:40].mean() == pytest.approx(evidence.mean(), abs=0.3)
     # And it is likelier than by clusters that stand still, or by those of long ago.
     flat = registry.method("bvmf")
     still = flat.fit(Data({"features": features[before]}), flat.Params(n_clusters=3, n_init=1))
-    from models.methods.sphere.bvmf import verdicts as flat_verdicts
+    from models.methods.sphere.bvmf import in_sample as flat_verdicts
 
     assert ours.mean() > flat_verdicts(still.model, unstamped)["log_likelihood"].mean() + 1.0
     early = Data({"features": features[~before], "timestamps": np.zeros((~before).sum(), int)})
-    assert ours.mean() > verdicts(fitted.model, early)["log_likelihood"].mean() + 1.0
+    assert ours.mean() > in_sample(fitted.model, early)["log_likelihood"].mean() + 1.0
 
 
 def test_order_of_rows_and_kind_of_stamps_do_not_matter() -> None:
@@ -166,14 +166,14 @@ def test_empty_periods_are_warned_of() -> None:
     assert fitted.model.facts["rows"][2] == 0
 
 
-def test_what_is_odd_is_said() -> None:
+def test_what_is_odd_is_warned_of() -> None:
     features, period, _, _ = moving(150, 6, 3, 200.0)
-    said = fit(features, period, n_clusters=3, inference="variational-bounding").warnings
-    assert any("one part in 5" in one for one in said)
-    said = fit(features, period, n_clusters=6, max_iter=2, tol=0.0).warnings
-    assert any("max_iter = 2" in one for one in said)
-    said = fit(features, period, n_clusters=1).warnings
-    assert any("priors were not estimated" in one for one in said)
+    warnings = fit(features, period, n_clusters=3, inference="variational-bounding").warnings
+    assert any("one part in 5" in warning for warning in warnings)
+    warnings = fit(features, period, n_clusters=6, max_iter=2, tol=0.0).warnings
+    assert any("max_iter = 2" in warning for warning in warnings)
+    warnings = fit(features, period, n_clusters=1).warnings
+    assert any("priors were not estimated" in warning for warning in warnings)
 
 
 def test_slow_clusters_are_the_default() -> None:

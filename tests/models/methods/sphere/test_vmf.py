@@ -14,10 +14,10 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.sphere.vmf import VMFParams, verdicts
+from models.methods.sphere.vmf import VMFParams, in_sample
 from models.numerics.sphere import draw_vmf, uniform
 from models.rows import ArrayRows
-from tests.models.methods.sphere.drawn import mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 
 METHOD = registry.method("vmf")
 
@@ -120,24 +120,24 @@ def test_the_number_of_clusters_is_found(choose: str, out: float) -> None:
     assert fitted.metrics[name] == pytest.approx(curve[4], rel=1e-6)
 
 
-def test_new_rows_are_placed_and_told_from_others() -> None:
+def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
     features, _, means = mixture((300, 200), 10, 100.0, seed=1)
     fitted = fit(features, n_clusters=2, held_out=0.3, level=0.9)
     rng = np.random.default_rng(3)
     near = draw_vmf(means[np.zeros(2000, int)], 100.0, rng)
     far = uniform(2000, 10, rng)
     data = Data({"features": near})
-    found = METHOD.predict(fitted.model, fitted.tree, data)
-    assert (found.leaf == fitted.tree.leaves[0]).mean() > 0.99
+    result = METHOD.predict(fitted.model, fitted.tree, data)
+    assert (result.leaf == fitted.tree.leaves[0]).mean() > 0.99
     probability = np.exp(METHOD.logits(fitted.model, data)).max(axis=1)
-    assert found.probability.reshape(-1, 2)[:, 1] == pytest.approx(probability)
-    inside = verdicts(fitted.model, data)
-    assert {name: column.tolist() for name, column in found.columns.items()} == {
+    assert result.probability.reshape(-1, 2)[:, 1] == pytest.approx(probability)
+    inside = in_sample(fitted.model, data)
+    assert {name: column.tolist() for name, column in result.columns.items()} == {
         name: column.tolist() for name, column in inside.items()
     }
     assert fitted.tree.extra["weight"][1:].sum() == pytest.approx(1.0)
     assert inside["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
-    assert verdicts(fitted.model, Data({"features": far}))["in_sample"].mean() < 0.05
+    assert in_sample(fitted.model, Data({"features": far}))["in_sample"].mean() < 0.05
     assert set(inside) == set(fitted.points)
     assert fitted.model.facts["level"] == 0.9
 
@@ -154,9 +154,9 @@ def test_sparse_rows_give_the_same_and_stay_sparse(monkeypatch: pytest.MonkeyPat
         raise AssertionError("made dense")
 
     monkeypatch.setattr(sp.csr_array, "todense", refuse)
-    found = fit(sp.csr_array(features), n_clusters=3)
-    assert (found.tree.leaf_of_point == dense.tree.leaf_of_point).all()
-    assert found.logits == pytest.approx(dense.logits, abs=1e-6)
+    result = fit(sp.csr_array(features), n_clusters=3)
+    assert (result.tree.leaf_of_point == dense.tree.leaf_of_point).all()
+    assert result.logits == pytest.approx(dense.logits, abs=1e-6)
 
 
 def test_the_features_that_tell_a_cluster_name_it() -> None:
@@ -182,9 +182,9 @@ def test_identical_points_cap_kappa_and_are_warned_of(assignment: str, kappa: st
         if n_clusters == 3:
             assert fitted.tree.size.tolist() == [12, 5, 4, 3]
             assert fitted.metrics["kappa_max"] == 1e6
-            assert any("'max_kappa' = 1e+06" in said for said in fitted.warnings)
+            assert any("'max_kappa' = 1e+06" in warning for warning in fitted.warnings)
     one = fit(np.repeat(np.eye(4)[:1], 6, axis=0), n_clusters=1, kappa=kappa)
-    assert any("all but identical" in said for said in one.warnings)
+    assert any("nearly identical" in warning for warning in one.warnings)
 
 
 def test_opposite_points_have_no_mean_and_no_nan() -> None:
@@ -199,7 +199,7 @@ def test_opposite_points_have_no_mean_and_no_nan() -> None:
 def test_a_run_that_did_not_converge_is_warned_of() -> None:
     features = uniform(400, 5, np.random.default_rng(0))
     fitted = fit(features, n_clusters=9, n_init=1, max_iter=2, tol=0.0)
-    assert any("max_iter = 2" in said for said in fitted.warnings)
+    assert any("max_iter = 2" in warning for warning in fitted.warnings)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -235,13 +235,13 @@ def test_batches_come_to_the_same_clusters(assignment: str, kind: str) -> None:
     elif kind == "rows":
         given = ArrayRows(given)
     params = {"n_clusters": 3, "n_init": 2, "assignment": assignment, "held_out": 0.1}
-    whole, found = fit(given, **params), fit(given, **params, batch_size=100)
-    assert (found.tree.leaf_of_point - 1 == own).all()
-    assert found.warnings == ()
+    whole, result = fit(given, **params), fit(given, **params, batch_size=100)
+    assert (result.tree.leaf_of_point - 1 == own).all()
+    assert result.warnings == ()
     mean = whole.metrics["log_likelihood"] / 900
-    assert found.metrics["log_likelihood"] / 900 == pytest.approx(mean, abs=1e-3)
-    estimates = found.curves["objective_estimate_by_epoch"]
-    assert [epoch for epoch, _ in estimates] == list(range(1, int(found.metrics["n_iter"])))
+    assert result.metrics["log_likelihood"] / 900 == pytest.approx(mean, abs=1e-3)
+    estimates = result.curves["objective_estimate_by_epoch"]
+    assert [epoch for epoch, _ in estimates] == list(range(1, int(result.metrics["n_iter"])))
     assert estimates[-1][1] / 900 == pytest.approx(mean, abs=0.3)
     assert "objective_estimate_by_epoch" not in whole.curves
 
@@ -260,7 +260,7 @@ def test_the_number_of_clusters_is_found_by_batches(choose: str, out: float) -> 
 def test_batches_that_were_stopped_are_warned_of() -> None:
     features = uniform(300, 5, np.random.default_rng(0))
     fitted = fit(features, n_clusters=5, n_init=1, max_iter=1, batch_size=50)
-    assert any("max_iter = 1 epochs" in said for said in fitted.warnings)
+    assert any("max_iter = 1 epochs" in warning for warning in fitted.warnings)
     with pytest.raises(ValidationError):
         VMFParams(batch_size=0)
 
@@ -272,8 +272,8 @@ def test_names_must_be_as_many_as_columns() -> None:
 
 def test_prediction_refuses_rows_it_cannot_place() -> None:
     fitted = fit(np.eye(5), n_clusters=2)
-    for rows, said in ((np.eye(4), "4 columns"), (2 * np.eye(5), "length 2")):
-        with pytest.raises(UsageError, match=said):
+    for rows, text in ((np.eye(4), "4 columns"), (2 * np.eye(5), "length 2")):
+        with pytest.raises(UsageError, match=text):
             METHOD.predict(fitted.model, fitted.tree, Data({"features": rows}))
 
 

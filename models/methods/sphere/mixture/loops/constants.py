@@ -1,7 +1,7 @@
 """log C_D(kappa) of many numbers, or of single ones within compiled loops.
 
-The same expansion as `models.numerics.bessel`, one number at a time: some tens of nanoseconds each,
-the more the lower D is. What depends on D alone comes in one array, `table(D)`.
+The expansion is that of `models.numerics.bessel`, one number at a time: some tens of nanoseconds
+each, more for lower D. The array `table(D)` has all that depends on D alone.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _ORDER, _START, _ADDED, _N_FALL, _HEAD = 0, 1, 2, 3, 4
 
 @lru_cache(maxsize=64)
 def table(n_features: int) -> Float:
-    """What `log_constant` needs of D: its order, the one that is expanded, log C_D(0), and of the
-    expansion the polynomials `fall` and `first`, highest power first."""
+    """The table of D for `log_constant`: its order, the one that is expanded, log C_D(0), and the
+    expansion's polynomials `fall` and `first`, highest power first."""
     order = bessel.order_of(n_features)
     start = order + max(0, math.ceil(bessel.LEAST - order))
-    made = bessel.expansion(start)
-    head = [order, start, float(bessel.log_c(n_features, 0.0)), float(len(made.fall))]
-    return np.array([*head, *made.fall[::-1], *made.first[::-1]])
+    expansion = bessel.expansion(start)
+    head = [order, start, float(bessel.log_c(n_features, 0.0)), float(len(expansion.fall))]
+    return np.array([*head, *expansion.fall[::-1], *expansion.first[::-1]])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
@@ -47,7 +47,7 @@ def log_constant(kappa, known):
         for at in range(_HEAD + n_fall, known.size):
             first = first * p + known[at]
         part = 2.0 * (start + 1.0) / s * (s / (s + start) - (0.5 + p * first) / s)
-        # The logarithms of the steps are that of their product, which stays below 10^150.
+        # The sum of the steps' logarithms is that of their product, which stays below 10^150.
         product, u = 1.0, start
         while u > order + 0.5:
             more = square * part / (4.0 * u * (u + 1.0))
@@ -66,7 +66,7 @@ def log_constants(kappa, known, out):
 
 
 def log_c(n_features: int, kappa: Float) -> Float:
-    """`bessel.log_c` of an array by the compiled loop: quicker for few numbers and for many."""
+    """`bessel.log_c` of an array by the compiled loop, which is faster for any length."""
     out = np.empty(kappa.size)
     log_constants(np.ascontiguousarray(kappa, dtype=np.float64).ravel(), table(n_features), out)
     return out.reshape(kappa.shape)

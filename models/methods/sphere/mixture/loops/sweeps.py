@@ -1,7 +1,7 @@
 """The loops over a block of rows, compiled by numba: posteriors, and sums of rows by cluster.
 
 Blocks and weights are in single or double precision, sums over rows in double. `fastmath` lets the
-compiler make vector code of the loops over clusters and columns; all values are finite.
+compiler vectorize the loops over clusters and columns; all values are finite.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ BLOCK = 256
 """Rows that `assign` multiplies at a time."""
 
 STRETCH = 2048
-"""Rows that it sums in their own precision, a multiple of these."""
+"""Rows that it sums in their own precision, a multiple of `BLOCK`."""
 
 _BITS = {types.int32: types.float32, types.int64: types.float64}
 _LARGER = {types.float32: "llvm.maxnum.f32", types.float64: "llvm.maxnum.f64"}
 _SINGLE, _DOUBLE = np.float32, np.float64
 _CONTRACT = {"contract", "nnan", "ninf", "nsz"}
-"""Without leave to reorder, by which an exponential would lose its precision."""
+"""Without reordering, by which an exponential would lose its precision."""
 
 
 @intrinsic
@@ -43,7 +43,7 @@ def _from_bits(typing_context, bits):
 
 @intrinsic
 def _larger(typing_context, one, other):
-    """The larger of two finite numbers; unlike `max` it leaves a loop fit for vector code."""
+    """The larger of two finite numbers; unlike `max` it lets a loop be vectorized."""
 
     def generate(context, builder, signature, arguments):
         real = arguments[0].type
@@ -111,10 +111,9 @@ def _exponential(x):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def posteriors(joint, offsets, counted, size, evidence):
-    """Put in the place of each row of log densities, `offsets` added, its posteriors.
+    """Replaces each row of log densities, `offsets` added, by its posteriors.
 
-    They sum to `counted[i]` and are added to `size`; `evidence[i]` is the log of what they summed
-    to before.
+    They sum to `counted[i]` and are added to `size`; `evidence[i]` is the log of their sum before.
     """
     n_rows, n_clusters = joint.shape
     for i in range(n_rows):
@@ -139,10 +138,10 @@ def posteriors(joint, offsets, counted, size, evidence):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def assign(rows, weights, offsets, counted, evidence, size, total):
-    """Add each row to its likeliest cluster, the first of several; its value to `evidence`.
+    """Adds each row to its likeliest cluster, the first of several; its value to `evidence`.
 
-    All of it in one call: products by BLAS, `BLOCK` rows at a time, which then are in the cache.
-    Rows are summed in their own precision over `STRETCH` of them.
+    Products are by BLAS, `BLOCK` rows at a time, which then are in the cache. Rows are summed in
+    their own precision over `STRETCH` of them.
     """
     n_clusters, n_features = weights.shape[1], rows.shape[1]
     room = np.empty((BLOCK, n_clusters), rows.dtype)
@@ -160,7 +159,7 @@ def assign(rows, weights, offsets, counted, evidence, size, total):
             high = row[0]
             for k in range(n_clusters):
                 high = _larger(high, row[k])
-            # Vector code, as a search that may stop would not be.
+            # This vectorizes, which a search that may stop does not.
             first = none
             for k in range(none):
                 first = min(first, np.int32(k) if row[k] >= high else none)
@@ -183,7 +182,7 @@ def assign(rows, weights, offsets, counted, evidence, size, total):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def add_rows(rows, cluster, counted, size, total):
-    """Add each row to the sum of its cluster, `counted[i]` times."""
+    """Adds each row to the sum of its cluster, `counted[i]` times."""
     n_rows, n_features = rows.shape
     for i in range(n_rows):
         weight = np.float64(counted[i])
@@ -197,7 +196,7 @@ def add_rows(rows, cluster, counted, size, total):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def add_sparse_rows(start, column, data, cluster, counted, size, total):
-    """The same of sparse rows."""
+    """The same for sparse rows."""
     for i in range(start.size - 1):
         weight = np.float64(counted[i])
         if weight == 0.0:
@@ -210,7 +209,7 @@ def add_sparse_rows(start, column, data, cluster, counted, size, total):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def multiply(start, column, data, weights, joint):
-    """Sparse rows times `weights`, (n_features, n_clusters)."""
+    """Writes the products of sparse rows with `weights`, (n_features, n_clusters)."""
     for i in range(start.size - 1):
         row = joint[i]
         for k in range(row.size):
@@ -220,9 +219,9 @@ def multiply(start, column, data, weights, joint):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def gather(start, row, data, part, total):
-    """Add to `total`, (n_features, n_clusters), what a block's columns sum to in each cluster.
+    """Adds to `total`, (n_features, n_clusters), the sums of a block's columns in each cluster.
 
-    start, row, data : the block by columns, so that `total` is passed over once.
+    start, row, data : the block by columns, so that `total` is read and written once.
     """
     n_clusters = part.shape[1]
     sums = np.empty(n_clusters, part.dtype)
@@ -243,7 +242,7 @@ def gather(start, row, data, part, total):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _combine(rows, data, start, stop, table, sums):
-    """Add to `sums` rows of `table`, each so often as `data` says; four at a time spare stores."""
+    """Adds to `sums` rows of `table`, each times its value in `data`; by fours, to spare stores."""
     at, fours = start, stop - 4
     while at <= fours:
         a, b = table[rows[at]], table[rows[at + 1]]
@@ -261,7 +260,7 @@ def _combine(rows, data, start, stop, table, sums):
 
 @njit(cache=True, nogil=True)
 def turn(matrix, out):
-    """Put the transpose of a matrix into `out`, by squares that stay in the cache."""
+    """Writes the transpose of a matrix into `out`, by squares that stay in the cache."""
     n_rows, n_columns = matrix.shape
     for top in range(0, n_rows, 32):
         for left in range(0, n_columns, 32):
@@ -272,7 +271,7 @@ def turn(matrix, out):
 
 @njit(cache=True, nogil=True)
 def predict(cosine, gamma, kappa, offsets, known):
-    """Put in the place of each cosine x . psi_k the log of the sum over the nodes j of
+    """Replaces each cosine x . psi_k by the log of the sum over the nodes j of
     exp(offsets[k, j]) / C_D(|kappa[k, j] x + gamma[k] psi_k|); known : `constants.table(D)`."""
     n_rows, n_clusters = cosine.shape
     n_nodes = kappa.shape[1]

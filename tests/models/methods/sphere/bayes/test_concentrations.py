@@ -10,9 +10,9 @@ import pytest
 from models.methods.sphere.bayes import concentrations
 from models.methods.sphere.bayes.concentrations import (
     Concentrations,
-    bounded_log_c,
     by_bound,
     by_grid,
+    log_c_bound,
 )
 from models.methods.sphere.bayes.priors import Priors
 from models.numerics import bessel
@@ -58,15 +58,15 @@ def literal(size: float, along: float, n_features: int, given: Priors) -> dict[s
 def test_expectations_by_the_grid(n_features: int, m: float, sigma: float) -> None:
     given = priors(n_features, m, sigma)
     along = SIZE * bessel.ratio(n_features, KAPPA)
-    found = by_grid(SIZE, along, n_features, given)
+    result = by_grid(SIZE, along, n_features, given)
     for k, size in enumerate(SIZE):
         wanted = literal(float(size), float(along[k]), n_features, given)
         for name in ("mean", "log_mean", "log_square"):
-            assert getattr(found, name)[k] == pytest.approx(wanted[name], rel=1e-6)
-        assert found.log_c[k] == pytest.approx(wanted["log_c"], rel=1e-6, abs=1e-6)
-        assert found.divergence[k] == pytest.approx(wanted["divergence"], rel=1e-6, abs=1e-5)
+            assert getattr(result, name)[k] == pytest.approx(wanted[name], rel=1e-6)
+        assert result.log_c[k] == pytest.approx(wanted["log_c"], rel=1e-6, abs=1e-6)
+        assert result.divergence[k] == pytest.approx(wanted["divergence"], rel=1e-6, abs=1e-5)
         for name in ("low", "high"):
-            assert np.log(getattr(found, name)[k]) == pytest.approx(
+            assert np.log(getattr(result, name)[k]) == pytest.approx(
                 np.log(wanted[name]), abs=0.01 * sigma
             )
 
@@ -74,11 +74,11 @@ def test_expectations_by_the_grid(n_features: int, m: float, sigma: float) -> No
 def test_the_divergence_from_other_priors() -> None:
     along = SIZE * bessel.ratio(10, KAPPA)
     one, other = priors(10), priors(10, 2.0, 0.7)
-    found = by_grid(SIZE, along, 10, one)
+    result = by_grid(SIZE, along, 10, one)
     # KL(q || other) - KL(q || one) is the mean of the log of the densities' ratio.
-    change = found.divergence_from(other) - found.divergence_from(one)
+    change = result.divergence_from(other) - result.divergence_from(one)
     for k in range(len(SIZE)):
-        mean, square = found.log_mean[k], found.log_square[k]
+        mean, square = result.log_mean[k], result.log_square[k]
         by_hand = [
             np.log(p.sigma) + (square - 2 * p.m * mean + p.m**2) / (2 * p.sigma**2)
             for p in (other, one)
@@ -89,7 +89,7 @@ def test_the_divergence_from_other_priors() -> None:
 @pytest.mark.parametrize("n_features", [2, 3, 4, 10, 50, 400, 5000, 100_000])
 def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
     kappa = 10.0 ** np.linspace(-6, 6, 241)
-    gap = bessel.log_c(n_features, kappa) - bounded_log_c(n_features, kappa)
+    gap = bessel.log_c(n_features, kappa) - log_c_bound(n_features, kappa)
     assert (gap >= -1e-12 * np.abs(bessel.log_c(n_features, kappa)) - 1e-12).all()
     assert (np.diff(gap) >= -1e-9 * np.abs(bessel.log_c(n_features, kappa[1:]))).all()
     # As the thesis's equation 5.8, its integral put right, has it.
@@ -99,18 +99,18 @@ def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
         log_i = root + v * np.log(kappa / (v + root)) + v * np.log(v) - v
         log_i -= math.lgamma(v + 1)
         printed = v * np.log(kappa) - (v + 1) * np.log(2 * np.pi) - log_i
-        assert bounded_log_c(n_features, kappa) == pytest.approx(printed, rel=1e-9, abs=1e-8)
+        assert log_c_bound(n_features, kappa) == pytest.approx(printed, rel=1e-9, abs=1e-8)
 
 
 def test_slopes_of_the_bounding_scheme() -> None:
     n_features, given = 12, priors(12)
     along = SIZE * bessel.ratio(n_features, KAPPA)
     a, b = np.log(KAPPA) + 0.1, np.full(5, 0.2)
-    _, by_a, by_b = concentrations.lower(a, b, SIZE, along, n_features, given)
+    _, by_a, by_b = concentrations.log_normal_bound(a, b, SIZE, along, n_features, given)
     step = 1e-6
     for slope, da, db in ((by_a, step, 0.0), (by_b, 0.0, step)):
-        up = concentrations.lower(a + da, b + db, SIZE, along, n_features, given)[0]
-        down = concentrations.lower(a - da, b - db, SIZE, along, n_features, given)[0]
+        up = concentrations.log_normal_bound(a + da, b + db, SIZE, along, n_features, given)[0]
+        down = concentrations.log_normal_bound(a - da, b - db, SIZE, along, n_features, given)[0]
         assert slope == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-3)
 
 
@@ -122,15 +122,17 @@ def test_the_bounding_scheme_is_at_its_best_and_below_the_exact_one(n_features: 
     def value(one: Concentrations) -> np.ndarray:
         return SIZE * one.log_c + along * one.mean - one.divergence
 
-    found = by_bound(SIZE, along, n_features, given, None)
-    again = by_bound(SIZE, along, n_features, given, found)
-    assert value(again) == pytest.approx(value(found), rel=1e-9, abs=1e-5)
-    a, b = found.log_mean, found.log_sd
-    best = concentrations.lower(a, b, SIZE, along, n_features, given)[0]
+    result = by_bound(SIZE, along, n_features, given, None)
+    again = by_bound(SIZE, along, n_features, given, result)
+    assert value(again) == pytest.approx(value(result), rel=1e-9, abs=1e-5)
+    a, b = result.log_mean, result.log_sd
+    best = concentrations.log_normal_bound(a, b, SIZE, along, n_features, given)[0]
     for da, db in ((0.05, 1.0), (-0.05, 1.0), (0.0, 1.05), (0.0, 0.95)):
-        other = concentrations.lower(a + da * b, b * db, SIZE, along, n_features, given)[0]
+        other = concentrations.log_normal_bound(a + da * b, b * db, SIZE, along, n_features, given)[
+            0
+        ]
         assert (other <= best + 1e-9 * np.abs(best)).all()
     exact = by_grid(SIZE, along, n_features, given)
-    assert (value(found) <= value(exact) + 1e-6 * np.abs(value(exact))).all()
+    assert (value(result) <= value(exact) + 1e-6 * np.abs(value(exact))).all()
     # It shrinks kappa, by about one part in D - 1.
-    assert found.mean[-1] / exact.mean[-1] == pytest.approx(1 - 1 / (n_features - 1), abs=0.02)
+    assert result.mean[-1] / exact.mean[-1] == pytest.approx(1 - 1 / (n_features - 1), abs=0.02)

@@ -35,8 +35,8 @@ def test_it_integrates_to_one(threads: int) -> None:
         np.array([0.5, 0.1]),
     )
     points = UnitRows.of(Data({"features": spread}))
-    logits, found = log_predictive(points, *posterior, threads)
-    assert np.exp(found).mean() * 4 * np.pi == pytest.approx(1.0, abs=1e-4)
+    logits, result = log_predictive(points, *posterior, threads)
+    assert np.exp(result).mean() * 4 * np.pi == pytest.approx(1.0, abs=1e-4)
     assert np.exp(logits).sum(axis=1) == pytest.approx(1.0)
 
 
@@ -47,10 +47,10 @@ def test_it_is_the_mean_density_over_draws() -> None:
     kappa = np.exp(log_mean + log_sd * RNG.standard_normal(60_000))
     log_density = bessel.log_c(6, kappa) + kappa * (features @ mu.T)
     wanted = logsumexp(log_density, axis=1) - np.log(60_000)
-    found = evidence(
+    result = evidence(
         features, np.zeros(1), psi, np.array([gamma]), np.array([log_mean]), np.array([log_sd])
     )
-    assert found == pytest.approx(wanted, abs=0.05)
+    assert result == pytest.approx(wanted, abs=0.05)
 
 
 def test_a_sure_posterior_is_the_density_itself() -> None:
@@ -59,5 +59,5 @@ def test_a_sure_posterior_is_the_density_itself() -> None:
     kappa = np.array([4.0, 90.0])
     log_weights = np.log([0.4, 0.6])
     joint = log_weights + bessel.log_c(9, kappa) + kappa * (features @ psi.T)
-    found = evidence(features, log_weights, psi, np.full(2, 1e9), np.log(kappa), np.zeros(2))
-    assert found == pytest.approx(logsumexp(joint, axis=1), abs=1e-5)
+    result = evidence(features, log_weights, psi, np.full(2, 1e9), np.log(kappa), np.zeros(2))
+    assert result == pytest.approx(logsumexp(joint, axis=1), abs=1e-5)

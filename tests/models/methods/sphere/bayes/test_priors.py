@@ -31,9 +31,9 @@ def test_alpha_is_the_highest(rho: list[float]) -> None:
         return float(gammaln(n * alpha) - n * gammaln(alpha) + (alpha - 1) * n * mean)
 
     for start in (0.01, 1.0, 500.0):
-        found = replace(PRIORS, alpha=start).of_weights(mean, n).alpha
+        result = replace(PRIORS, alpha=start).of_weights(mean, n).alpha
         tried = np.geomspace(LEAST_ALPHA, MOST_ALPHA, 400)
-        assert value(found) >= max(map(value, tried)) - 1e-9 * abs(value(found))
+        assert value(result) >= max(map(value, tried)) - 1e-9 * abs(value(result))
 
 
 def test_weights_all_alike_take_alpha_to_its_bound() -> None:
@@ -43,30 +43,30 @@ def test_weights_all_alike_take_alpha_to_its_bound() -> None:
 
 def test_the_normal_of_log_kappa_is_the_likeliest() -> None:
     logs, squares = np.array([1.0, 2.0, 4.0]), np.array([1.3, 4.1, 16.2])
-    found = PRIORS.of_kappa(float(logs.mean()), float(squares.mean()))
+    result = PRIORS.of_kappas(float(logs.mean()), float(squares.mean()))
 
     def value(m: float, sigma: float) -> float:
         return -np.log(sigma) - float((squares - 2 * m * logs + m * m).mean()) / (2 * sigma**2)
 
-    best = value(found.m, found.sigma)
+    best = value(result.m, result.sigma)
     for m, sigma in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
-        assert value(found.m + m, found.sigma + sigma) < best
+        assert value(result.m + m, result.sigma + sigma) < best
 
 
 def test_the_vmf_of_means_is_the_likeliest() -> None:
     means = 0.9 * uniform(6, 4, np.random.default_rng(0)) + 0.3
-    found = PRIORS.of_means(means.mean(axis=0), 1e6)
+    result = PRIORS.of_means(means.mean(axis=0), 1e6)
 
     def value(mu0: np.ndarray, c0: float) -> float:
         return float(bessel.log_c(4, c0)) + c0 * float(mu0 @ means.mean(axis=0))
 
-    best = value(found.mu0, found.c0)
+    best = value(result.mu0, result.c0)
     for direction in uniform(20, 4, np.random.default_rng(1)):
-        other = found.mu0 + 0.05 * direction
+        other = result.mu0 + 0.05 * direction
         other /= np.linalg.norm(other)
-        assert value(other, found.c0) < best
-    assert value(found.mu0, found.c0 * 1.02) < best
-    assert value(found.mu0, found.c0 * 0.98) < best
+        assert value(other, result.c0) < best
+    assert value(result.mu0, result.c0 * 1.02) < best
+    assert value(result.mu0, result.c0 * 0.98) < best
     assert PRIORS.of_means(np.zeros(4), 1e6).c0 == 0.0
     assert PRIORS.of_means(np.eye(4)[1], 1e6).c0 == 1e6
 
@@ -87,16 +87,16 @@ def test_divergence_of_two_vmf_distributions() -> None:
     drawn = draw_vmf(np.repeat(psi, 40_000, axis=0), 9.0, rng)
     own = bessel.log_c(5, 9.0) + 9.0 * (drawn @ psi[0])
     prior = bessel.log_c(5, 2.0) + 2.0 * (drawn @ mu0)
-    found = vmf_divergence(psi, np.array([9.0]), mu0, 2.0)
-    assert found[0] == pytest.approx(float((own - prior).mean()), abs=0.03)
+    result = vmf_divergence(psi, np.array([9.0]), mu0, 2.0)
+    assert result[0] == pytest.approx(float((own - prior).mean()), abs=0.03)
     assert vmf_divergence(mu0[None], np.array([2.0]), mu0, 2.0) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_spread_of_concentrations_is_bounded_but_never_cut_below_what_it_was() -> None:
     known = Priors(1.0, np.eye(3)[0], 1.0, 0.0, 1.0)
-    assert known.of_kappa(2.0, 5.0).sigma == pytest.approx(1.0)
-    assert known.of_kappa(2.0, 4.0).sigma == 0.05
-    assert known.of_kappa(2.0, 904.0).sigma == 4.0
+    assert known.of_kappas(2.0, 5.0).sigma == pytest.approx(1.0)
+    assert known.of_kappas(2.0, 4.0).sigma == 0.05
+    assert known.of_kappas(2.0, 904.0).sigma == 4.0
     # From beyond the limit, the best that is not further off.
     wide = Priors(1.0, np.eye(3)[0], 1.0, 0.0, 7.0)
-    assert [wide.of_kappa(0.0, square).sigma for square in (900.0, 25.0)] == [7.0, 5.0]
+    assert [wide.of_kappas(0.0, square).sigma for square in (900.0, 25.0)] == [7.0, 5.0]

@@ -11,31 +11,33 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
 from models.data import Data
-from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.bayes.variational import Ascent, Variational
+from models.methods.sphere.bayes.variational import Variational
+from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop
-from tests.models.methods.sphere.exact import log_joints
+from tests.models.methods.sphere.exact_kit import log_joints
+from tests.models.methods.sphere.sphere_kit import (
+    Stopped,
+    StoppingCheckpoint,
+    mixture,
+    priors,
+)
 
 
-def priors(n_features: int, alpha: float = 1.2, c0: float = 1.5) -> Priors:
-    return Priors(alpha, np.eye(n_features)[0], c0, float(np.log(10.0)), 0.8)
-
-
-def run(features: np.ndarray, n_clusters: int, form: Any, empirical: bool, **own: Any) -> Ascent:
+def run(
+    features: np.ndarray, n_clusters: int, form: Any, empirical: bool, **own: Any
+) -> Climb[Any]:
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         counted = np.ones(len(features))
-        given_to = {"max_iter": 40, "tol": 0.0, **own}
-        way = Variational(
-            passes, counted, form, priors(features.shape[1]), empirical, 1e6, **given_to
+        options = {"max_iter": 40, "tol": 0.0, **own}
+        algorithm = Variational(
+            passes, counted, form, priors(features.shape[1]), empirical, 1e6, **options
         )
-        return Restarts(passes, counted, 1, 0).best(way, n_clusters, silent)
+        return Restarts(passes, counted, 1, 0).best(algorithm, n_clusters, silent)
 
 
 @settings(max_examples=10, deadline=None)
@@ -51,19 +53,19 @@ def test_the_bound_never_falls(
 ) -> None:
     features = uniform(30, n_features, np.random.default_rng(seed))
     features[:6] = features[0]
-    found = run(features, n_clusters, form, empirical, max_iter=12)
+    result = run(features, n_clusters, form, empirical, max_iter=12)
     # The bounding scheme's maximum is one of L-BFGS.
     slack = 1e-9 if form == "grid" else 1e-5
-    assert (np.diff(found.objective) >= -slack * np.abs(found.objective[1:]) - slack).all()
-    assert np.isfinite(found.objective).all()
+    assert (np.diff(result.objective) >= -slack * np.abs(result.objective[1:]) - slack).all()
+    assert np.isfinite(result.objective).all()
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
 def test_the_bound_by_its_definition(form: Any) -> None:
     """E[log p(X, Z, mu, kappa, pi)] - E[log q], each term as section 5.3.1 writes it."""
     features = mixture((20, 15), 6, 15.0)[0]
-    found = run(features, 2, form, True, max_iter=5)
-    q = found.posterior
+    result = run(features, 2, form, True, max_iter=5)
+    q = result.estimate
     given_priors, kappas, n_features = q.priors, q.kappas, 6
     log_pi = q.log_weights
     mean_mu = bessel.ratio(n_features, q.gamma)[:, None] * q.psi
@@ -79,7 +81,7 @@ def test_the_bound_by_its_definition(form: Any) -> None:
     own = np.einsum("kd,kd->k", q.psi, mean_mu)
     value -= (bessel.log_c(6, q.gamma) + q.gamma * own).sum()
     value -= kappas.divergence_from(given_priors).sum()
-    assert found.objective[-1] == pytest.approx(float(value), rel=1e-10)
+    assert result.objective[-1] == pytest.approx(float(value), rel=1e-10)
 
 
 @pytest.mark.parametrize("n_features", [3, 8])
@@ -90,7 +92,7 @@ def test_the_bounds_lie_below_the_evidence_in_their_order(n_features: int) -> No
     grid = run(features, 2, "grid", False, max_iter=200)
     bound = run(features, 2, "bound", False, max_iter=200)
     assert bound.objective[-1] < grid.objective[-1] < evidence
-    assert grid.posterior.proportions.rho.sum() == pytest.approx(5 + 2 * 1.2, rel=1e-9)
+    assert grid.estimate.proportions.rho.sum() == pytest.approx(5 + 2 * 1.2, rel=1e-9)
     # Labels alone lose about log 2!, which a mean field does not see.
     assert evidence - grid.objective[-1] < 4.0
 
@@ -98,7 +100,7 @@ def test_the_bounds_lie_below_the_evidence_in_their_order(n_features: int) -> No
 def test_clusters_and_priors_are_recovered() -> None:
     kappa = [30.0, 60.0, 120.0, 40.0]
     features, own, means = mixture((400, 300, 200, 100), 12, kappa, seed=2, upright=True)
-    q = run(features, 4, "grid", True).posterior
+    q = run(features, 4, "grid", True).estimate
     match = (q.psi @ means.T).argmax(axis=0)
     assert sorted(match.tolist()) == [0, 1, 2, 3]
     for cluster, at in enumerate(match):
@@ -114,11 +116,13 @@ def test_a_run_goes_on_from_its_checkpoint() -> None:
     features = mixture((40, 30), 5, 8.0)[0]
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         counted = np.ones(70)
-        way = Variational(passes, counted, "grid", priors(5), True, 1e6, 6, 0.0)
-        whole = Restarts(passes, counted, 2, 0).best(way, 2, silent)
-        cut = Kept(7)
-        with pytest.raises(Stop):
-            Restarts(passes, counted, 2, 0, cut).best(way, 2, silent)
-        again = Restarts(passes, counted, 2, 0, Kept(state=cut.state)).best(way, 2, silent)
+        algorithm = Variational(passes, counted, "grid", priors(5), True, 1e6, 6, 0.0)
+        whole = Restarts(passes, counted, 2, 0).best(algorithm, 2, silent)
+        cut = StoppingCheckpoint(7)
+        with pytest.raises(Stopped):
+            Restarts(passes, counted, 2, 0, cut).best(algorithm, 2, silent)
+        again = Restarts(passes, counted, 2, 0, StoppingCheckpoint(state=cut.state)).best(
+            algorithm, 2, silent
+        )
     assert again.objective == whole.objective
-    assert (again.posterior.psi == whole.posterior.psi).all()
+    assert (again.estimate.psi == whole.estimate.psi).all()

@@ -1,4 +1,4 @@
-"""EM on the sphere: what it climbs, where it ends, what it does of clusters without rows."""
+"""EM on the sphere: its objective, its end, and clusters that lose their rows."""
 
 from __future__ import annotations
 
@@ -12,42 +12,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from models.arrays import Arrays
-from models.data import Data
 from models.method import Checkpoint
-from models.methods.sphere.em.em import EM, Climb
-from models.methods.sphere.mixture.mixture import Mixture, Shape, together
+from models.methods.sphere.em.em import EM
+from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.passes import Passes
-from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
+from tests.models.methods.sphere.sphere_kit import (
+    Stopped,
+    StoppingCheckpoint,
+    mixture,
+    unit_rows,
+)
 
 
-def unit_rows(features: Any) -> UnitRows:
-    return UnitRows.of(Data({"features": features}))
-
-
-def em(passes: Passes, shape: Shape, **given: Any) -> EM:
+def em(passes: Passes, shape: Constraints, **given: Any) -> EM:
     own = {"hard": False, "max_iter": 60, "tol": 0.0, **given}
     return EM(passes, np.ones(passes.points.shape[0]), shape, **own)
 
 
-def climb(way: EM, start: Climb) -> Climb:
-    return way.climb(start, silent, lambda one: None)
+def climb(algorithm: EM, start: Climb) -> Climb:
+    return algorithm.climb(start, silent, lambda one: None)
 
 
-def best(way: EM, n_clusters: int, n_init: int = 1, checkpoint: Checkpoint | None = None) -> Climb:
+def best(
+    algorithm: EM, n_clusters: int, n_init: int = 1, checkpoint: Checkpoint | None = None
+) -> Climb:
     kept = checkpoint or Checkpoint()
-    return Restarts(way.passes, way.counted, n_init, 0, kept).best(way, n_clusters, silent)
+    return Restarts(algorithm.passes, algorithm.counted, n_init, 0, kept).best(
+        algorithm, n_clusters, silent
+    )
 
 
-def literal(features: np.ndarray, found: Mixture, hard: bool) -> float:
+def literal(features: np.ndarray, result: Mixture, hard: bool) -> float:
     """The objective by its definition."""
-    constant = [float(bessel.log_c(features.shape[1], k)) for k in found.kappa]
-    joint = found.log_weights + constant + found.kappa * (features @ found.means.T)
+    constant = [float(bessel.log_c(features.shape[1], k)) for k in result.kappa]
+    joint = result.log_weights + constant + result.kappa * (features @ result.means.T)
     return float((joint.max(axis=1) if hard else logsumexp(joint, axis=1)).sum())
 
 
@@ -67,14 +70,14 @@ def test_the_objective_never_falls_and_is_the_likelihood(
     features = uniform(40, n_features, rng)
     features[:8] = features[0]
     with Passes(unit_rows(features)) as passes:
-        shape = Shape(spread, 1e4, equal)
-        found = best(em(passes, shape, hard=hard, max_iter=15), n_clusters)
-    steps = np.diff(found.objective)
-    assert (steps >= -1e-9 * np.abs(found.objective[1:])).all()
-    assert np.isfinite(found.objective).all()
-    assert found.objective[-1] == pytest.approx(literal(features, found.mixture, hard), rel=1e-9)
-    assert np.linalg.norm(found.mixture.means, axis=1) == pytest.approx(1.0, abs=1e-12)
-    assert np.exp(found.mixture.log_weights).sum() == pytest.approx(1.0, rel=1e-9)
+        shape = Constraints(spread, 1e4, equal)
+        result = best(em(passes, shape, hard=hard, max_iter=15), n_clusters)
+    steps = np.diff(result.objective)
+    assert (steps >= -1e-9 * np.abs(result.objective[1:])).all()
+    assert np.isfinite(result.objective).all()
+    assert result.objective[-1] == pytest.approx(literal(features, result.estimate, hard), rel=1e-9)
+    assert np.linalg.norm(result.estimate.means, axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert np.exp(result.estimate.log_weights).sum() == pytest.approx(1.0, rel=1e-9)
 
 
 def test_single_precision_climbs_as_well() -> None:
@@ -82,8 +85,8 @@ def test_single_precision_climbs_as_well() -> None:
     for sparse in (False, True):
         given = sp.csr_array(features) if sparse else features
         with Passes(unit_rows(given)) as passes:
-            found = best(em(passes, Shape("shared", 1e6), max_iter=30), 4)
-        assert (np.diff(found.objective) >= -1e-6 * np.abs(found.objective[1:])).all()
+            result = best(em(passes, Constraints("shared", 1e6), max_iter=30), 4)
+        assert (np.diff(result.objective) >= -1e-6 * np.abs(result.objective[1:])).all()
 
 
 @pytest.mark.parametrize("kappa", [[30.0, 30.0, 30.0], [10.0, 40.0, 160.0]])
@@ -93,31 +96,33 @@ def test_parameters_are_recovered(kappa: list[float], n_features: int) -> None:
     features, _, means = mixture(sizes, n_features, kappa, seed=3, upright=True)
     spread = "shared" if len(set(kappa)) == 1 else "own"
     with Passes(unit_rows(features)) as passes:
-        found = best(em(passes, Shape(spread, 1e6), tol=1e-8, max_iter=500), 3, 3)
-    match = (found.mixture.means @ means.T).argmax(axis=0)
+        result = best(em(passes, Constraints(spread, 1e6), tol=1e-8, max_iter=500), 3, 3)
+    match = (result.estimate.means @ means.T).argmax(axis=0)
     assert sorted(match.tolist()) == [0, 1, 2]
     for cluster, own in enumerate(match):
         k, size = kappa[cluster], sizes[cluster]
         # Standard errors of a vMF's estimates; mixing makes them somewhat larger.
         error = 1.0 / (k * np.sqrt(bessel.slope(n_features, k) * size))
-        assert found.mixture.kappa[own] == pytest.approx(k, rel=6 * error + 0.02)
+        assert result.estimate.kappa[own] == pytest.approx(k, rel=6 * error + 0.02)
         off = np.sqrt((n_features - 1) / (size * k * bessel.ratio(n_features, k)))
-        assert np.linalg.norm(found.mixture.means[own] - means[cluster]) < 3 * off
-        assert np.exp(found.mixture.log_weights[own]) == pytest.approx(size / 5000, abs=0.03)
+        assert np.linalg.norm(result.estimate.means[own] - means[cluster]) < 3 * off
+        assert np.exp(result.estimate.log_weights[own]) == pytest.approx(size / 5000, abs=0.03)
 
 
 def test_hard_with_shared_kappa_is_spherical_k_means() -> None:
     features = mixture((60, 60, 60, 60), 5, 4.0, seed=1)[0]
     with Passes(unit_rows(features)) as passes:
-        way = em(passes, Shape("shared", 1e6, equal=True), hard=True, max_iter=100)
-        start = way.start(*Restarts(passes, way.counted, 1, 0).seeded(4, np.arange(240), 7))
-        found = climb(way, start)
-    means = start.mixture.means
-    for _ in range(len(found.objective) - 1):
+        algorithm = em(passes, Constraints("shared", 1e6, equal=True), hard=True, max_iter=100)
+        start = algorithm.start(
+            *Restarts(passes, algorithm.counted, 1, 0).seeded(4, np.arange(240), 7)
+        )
+        result = climb(algorithm, start)
+    means = start.estimate.means
+    for _ in range(len(result.objective) - 1):
         own = (features @ means.T).argmax(axis=1)
         means = np.array([features[own == k].sum(axis=0) for k in range(4)])
         means /= np.linalg.norm(means, axis=1, keepdims=True)
-    assert found.mixture.means == pytest.approx(means, abs=1e-9)
+    assert result.estimate.means == pytest.approx(means, abs=1e-9)
 
 
 def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely() -> None:
@@ -127,27 +132,30 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely() -> None
     start[2] /= np.linalg.norm(start[2])
     with Passes(unit_rows(features)) as passes:
         for hard in (False, True):
-            shape = Shape("shared", 1e6, equal=hard)
+            shape = Constraints("shared", 1e6, equal=hard)
             given = Mixture(np.full(3, -np.log(3)), start, np.full(3, 500.0))
-            found = climb(em(passes, shape, hard=hard), Climb(given))
-            assert found.reseeded == 1
-            assert (np.diff(found.objective) >= -1e-9 * np.abs(found.objective[1:])).all()
-            assert sorted((found.mixture.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]
+            result = climb(em(passes, shape, hard=hard), Climb(given, reseeded=0))
+            assert result.reseeded == 1
+            assert (np.diff(result.objective) >= -1e-9 * np.abs(result.objective[1:])).all()
+            assert sorted((result.estimate.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]
 
 
 def test_seeds_that_do_not_pay_are_taken_back() -> None:
     """Two distinct rows and three clusters: no seed helps, and the end comes all the same."""
     features = np.repeat(np.eye(3)[:2], 10, axis=0)
-    begun = Mixture(np.full(3, -np.log(3)), np.eye(3), np.full(3, 300.0))
+    started = Mixture(np.full(3, -np.log(3)), np.eye(3), np.full(3, 300.0))
     ended = Mixture(np.log([0.5, 0.5, 1e-300]), np.eye(3), np.full(3, 1e4))
     with Passes(unit_rows(features)) as passes:
-        for start, hard, spread in product((begun, ended), (False, True), ("shared", "own")):
-            found = climb(em(passes, Shape(spread, 1e4, equal=hard), hard=hard), Climb(start))
-            assert (np.diff(found.objective) >= -1e-9).all()
-            assert np.isfinite(found.mixture.means).all()
-            assert np.isfinite(found.mixture.kappa).all()
+        for start, hard, spread in product((started, ended), (False, True), ("shared", "own")):
+            result = climb(
+                em(passes, Constraints(spread, 1e4, equal=hard), hard=hard),
+                Climb(start, reseeded=0),
+            )
+            assert (np.diff(result.objective) >= -1e-9).all()
+            assert np.isfinite(result.estimate.means).all()
+            assert np.isfinite(result.estimate.kappa).all()
             if start is ended and not hard:
-                assert found.reseeded == 0
+                assert result.reseeded == 0
 
 
 def test_rows_held_out_change_nothing() -> None:
@@ -155,33 +163,13 @@ def test_rows_held_out_change_nothing() -> None:
     extra = uniform(30, 5, np.random.default_rng(9))
     counted = np.concatenate([np.ones(150), np.zeros(30)])
     start = Climb(Mixture(np.log([0.5, 0.5]), features[:2], np.array([5.0, 5.0])))
-    shape = Shape("own", 1e6)
+    shape = Constraints("own", 1e6)
     with Passes(unit_rows(features)) as passes:
         alone = climb(em(passes, shape), start)
     with Passes(unit_rows(np.concatenate([features, extra]))) as passes:
         both = climb(EM(passes, counted, shape, False, 60, 0.0), start)
     assert both.objective == pytest.approx(alone.objective, rel=1e-12)
-    assert both.mixture.means == pytest.approx(alone.mixture.means, abs=1e-12)
-
-
-class Stop(Exception):
-    pass
-
-
-class Kept(Checkpoint):
-    """Keeps all that is saved, and stops the fit at the given save."""
-
-    def __init__(self, stop: int = -1, state: Arrays | None = None) -> None:
-        self.state, self.stop, self.n = state, stop, 0
-
-    def load(self) -> Arrays | None:
-        return self.state
-
-    def save(self, state: Arrays) -> None:
-        self.state = {name: np.array(value) for name, value in state.items()}
-        self.n += 1
-        if self.n == self.stop:
-            raise Stop
+    assert both.estimate.means == pytest.approx(alone.estimate.means, abs=1e-12)
 
 
 @pytest.mark.parametrize("stop", [1, 4, 9])
@@ -189,22 +177,22 @@ class Kept(Checkpoint):
 def test_a_fit_goes_on_from_its_checkpoint(stop: int, threads: int) -> None:
     features = mixture((50, 50, 50), 4, 5.0)[0]
     with Passes(unit_rows(features), threads) as passes:
-        way = em(passes, Shape("own", 1e6), max_iter=6)
-        whole = best(way, 3, 3)
-        cut = Kept(stop)
-        with pytest.raises(Stop):
-            best(way, 3, 3, cut)
-        found = best(way, 3, 3, Kept(state=cut.state))
+        algorithm = em(passes, Constraints("own", 1e6), max_iter=6)
+        whole = best(algorithm, 3, 3)
+        cut = StoppingCheckpoint(stop)
+        with pytest.raises(Stopped):
+            best(algorithm, 3, 3, cut)
+        result = best(algorithm, 3, 3, StoppingCheckpoint(state=cut.state))
         # One of another number of clusters is not gone on from.
-        assert len(best(way, 2, 3, Kept(state=cut.state)).mixture.kappa) == 2
-    assert found.objective == whole.objective
-    assert (found.mixture.means == whole.mixture.means).all()
+        assert len(best(algorithm, 2, 3, StoppingCheckpoint(state=cut.state)).estimate.kappa) == 2
+    assert result.objective == whole.objective
+    assert (result.estimate.means == whole.estimate.means).all()
 
 
 def test_all_together_of_one_cluster_is_its_own_kappa() -> None:
-    found = Mixture(np.zeros(1), np.eye(4)[:1], np.array([7.0]))
-    assert together(found, 1e6) == pytest.approx(7.0, rel=1e-12)
+    result = Mixture(np.zeros(1), np.eye(4)[:1], np.array([7.0]))
+    assert pooled_kappa(result, 1e6) == pytest.approx(7.0, rel=1e-12)
     both = Mixture(
         np.log([0.5, 0.5]), np.stack([np.eye(4)[0], -np.eye(4)[0]]), np.array([7.0, 7.0])
     )
-    assert together(both, 1e6) == pytest.approx(0.0, abs=1e-12)
+    assert pooled_kappa(both, 1e6) == pytest.approx(0.0, abs=1e-12)

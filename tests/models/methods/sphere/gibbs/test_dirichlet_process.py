@@ -12,9 +12,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from models.data import Data
 from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.gibbs.dirichlet_process import Process, ProcessChain, likeliest_alpha
-from models.methods.sphere.gibbs.move_scores import Worths
-from models.methods.sphere.gibbs.split_merge import Partition, Splits
+from models.methods.sphere.gibbs.dirichlet_process import (
+    DirichletProcess,
+    ProcessChain,
+    likeliest_alpha,
+)
+from models.methods.sphere.gibbs.move_scores import MoveScores
+from models.methods.sphere.gibbs.split_merge import Partition, SplitMerge
 from models.methods.sphere.mixture.loops.constants import log_c
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes
@@ -22,8 +26,8 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop
+from tests.models.methods.sphere.exact_kit import log_partitions
+from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
 
 PRIORS = Priors(1.3, np.eye(3)[0], 1.0, float(np.log(8.0)), 0.7)
 
@@ -32,47 +36,9 @@ def passes_of(features: Any) -> Passes:
     return Passes(UnitRows.of(Data({"features": features})))
 
 
-def partitions(n: int, most: int) -> list[tuple[int, ...]]:
-    """Of n rows in at most so many clusters, numbered as they come."""
-    found: list[tuple[int, ...]] = [()]
-    for _ in range(n):
-        found = [(*z, k) for z in found for k in range(min(most, max(z, default=-1) + 2))]
-    return found
-
-
 def named(cluster: np.ndarray) -> tuple[int, ...]:
     seen: dict[int, int] = {}
     return tuple(seen.setdefault(k, len(seen)) for k in cluster.tolist())
-
-
-def exact(
-    features: np.ndarray, most: int, priors: Priors, shared: bool, max_kappa: float
-) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """Every partition and its log p(X, partition); kappa by sums on a grid, mu in closed form."""
-    n_features = features.shape[1]
-    high = min(priors.m + 9 * priors.sigma, np.log(max_kappa))
-    t = np.linspace(priors.m - 9 * priors.sigma, high, 1501)
-    kappa, own = np.exp(t), log_c(n_features, np.exp(t))
-    prior = -0.5 * ((t - priors.m) / priors.sigma) ** 2
-    prior -= logsumexp(prior)
-    empty = float(log_c(n_features, np.array([priors.c0]))[0])
-
-    def part(rows: list[int]) -> np.ndarray:
-        total = features[rows].sum(axis=0)
-        field = kappa[:, None] * total + priors.c0 * priors.mu0
-        return len(rows) * own + empty - log_c(n_features, np.linalg.norm(field, axis=1))
-
-    ways = partitions(len(features), most)
-    found = []
-    for z in ways:
-        parts = [[i for i, k in enumerate(z) if k == own] for own in range(max(z) + 1)]
-        value = sum(np.log(priors.alpha) + gammaln(len(rows)) for rows in parts)
-        if shared:
-            value += logsumexp(sum(part(rows) for rows in parts) + prior)
-        else:
-            value += sum(logsumexp(part(rows) + prior) for rows in parts)
-        found.append(float(value))
-    return ways, np.array(found)
 
 
 CASES = [(5, 5, 1e6, False), (3, 5, 20.0, True), (5, 0, 1e6, False), (2, 5, 1e6, False)]
@@ -82,16 +48,18 @@ each_spread = pytest.mark.parametrize("spread", ["own", "shared"])
 def apart(spread: Any, most: int, max_kappa: float, sparse: bool, n: int) -> float:
     """Half the sum of absolute differences of how often partitions come and how likely they are."""
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1, 2]], 6.0, np.random.default_rng(4))
-    ways, log_joint = exact(features, most, PRIORS, spread == "shared", max_kappa)
+    ways, log_joint = log_partitions(features, most, PRIORS, spread == "shared", max_kappa)
     wanted = np.exp(log_joint - logsumexp(log_joint))
     given: Any = np.concatenate([features, -np.eye(3)])
     counted, rng = np.repeat([1.0, 0.0], [5, 3]), np.random.default_rng(5)
     counts = dict.fromkeys(ways, 0)
     with passes_of(sp.csr_array(given) if sparse else given) as passes:
-        way = Process(passes, counted, PRIORS, False, max_kappa, 0, 0, spread, most=most)
+        algorithm = DirichletProcess(
+            passes, counted, PRIORS, False, max_kappa, 0, 0, spread, most=most
+        )
         cluster, log_kappa = np.zeros(8, dtype=np.int64), np.full(most, PRIORS.m)
         for _ in range(n):
-            way.step(cluster, log_kappa, PRIORS, rng)
+            algorithm.step(cluster, log_kappa, PRIORS, rng)
             counts[named(cluster[:5])] += 1
     assert (cluster[5:] == 0).all()
     return 0.5 * float(np.abs(np.array([counts[z] for z in ways]) / n - wanted).sum())
@@ -127,55 +95,58 @@ def test_clusters_planted_are_found(n_clusters: int, n_features: int) -> None:
         kappa = 60.0 if n_features == 10 else 100.0
         features, own, _ = mixture(rows, n_features, kappa, seed=seed)
         with passes_of(features) as passes:
-            way = way_of(passes, most=2 * n_clusters + 4, burn_in=150, n_samples=100)
-            runs = Restarts(passes, way.counted, 2, seed, halving=True)
-            chain = runs.best(way, way.most, silent)
+            algorithm = way_of(passes, most=2 * n_clusters + 4, burn_in=150, n_samples=100)
+            runs = Restarts(passes, algorithm.counted, 2, seed, halving=True)
+            chain = runs.best(algorithm, algorithm.most, silent)
             assert isinstance(chain, ProcessChain)
-            partition = chain.partitions[way.reference(chain)]
+            partition = chain.partitions[algorithm.reference(chain)]
         low, high = np.quantile(chain.numbers, [0.025, 0.975])
         assert low <= n_clusters <= high
         assert adjusted_rand_score(own, partition) > 0.97
 
 
-def way_of(passes: Passes, spread: Spread = "own", most: int = 6, **own: Any) -> Process:
+def way_of(passes: Passes, spread: Spread = "own", most: int = 6, **own: Any) -> DirichletProcess:
     n_features = passes.points.shape[1]
     priors = Priors(1.0, np.eye(n_features)[0], 1.0, float(np.log(20.0)), 1.0)
     given = {"empirical": True, "max_kappa": 1e6, "burn_in": 40, "n_samples": 20, **own}
     counted = np.ones(passes.points.shape[0])
-    return Process(passes, counted, priors, spread=spread, most=most, **given)
+    return DirichletProcess(passes, counted, priors, spread=spread, most=most, **given)
 
 
 @each_spread
 def test_a_chain_goes_on_from_its_checkpoint(spread: Any) -> None:
     features = mixture((15, 15), 3, 20.0)[0]
     with passes_of(features) as passes:
-        way = way_of(passes, spread, burn_in=6, n_samples=5)
-        whole = Restarts(passes, way.counted, 2, 0).best(way, 4, silent)
+        algorithm = way_of(passes, spread, burn_in=6, n_samples=5)
+        whole = Restarts(passes, algorithm.counted, 2, 0).best(algorithm, 4, silent)
         for stop in (4, 15):
-            cut = Kept(stop)
-            with pytest.raises(Stop):
-                Restarts(passes, way.counted, 2, 0, cut).best(way, 4, silent)
-            kept = Kept(state=cut.state)
-            again = Restarts(passes, way.counted, 2, 0, kept).best(way, 4, silent)
+            cut = StoppingCheckpoint(stop)
+            with pytest.raises(Stopped):
+                Restarts(passes, algorithm.counted, 2, 0, cut).best(algorithm, 4, silent)
+            kept = StoppingCheckpoint(state=cut.state)
+            again = Restarts(passes, algorithm.counted, 2, 0, kept).best(algorithm, 4, silent)
             for name in ("trace", "partitions", "heights", "draws", "cluster"):
                 assert (getattr(again, name) == getattr(whole, name)).all()
-            assert way.posterior(again).arrays().keys() == way.posterior(whole).arrays().keys()
-            assert (way.posterior(again).psi == way.posterior(whole).psi).all()
+            assert (
+                algorithm.posterior(again).arrays().keys()
+                == algorithm.posterior(whole).arrays().keys()
+            )
+            assert (algorithm.posterior(again).psi == algorithm.posterior(whole).psi).all()
 
 
 @each_spread
 def test_what_is_kept_does_not_change_afterwards(spread: Any) -> None:
-    """Threads share a way, and checkpoints hold arrays that were given before."""
+    """Threads share a algorithm, and checkpoints hold arrays that were given before."""
     features = mixture((12, 12), 3, 10.0)[0]
     seen: list[tuple[ProcessChain, dict[str, np.ndarray]]] = []
     with passes_of(features) as passes:
-        way = way_of(passes, spread, burn_in=4, n_samples=4)
+        algorithm = way_of(passes, spread, burn_in=4, n_samples=4)
 
         def keep(chain: Any) -> None:
             seen.append((chain, {name: a.copy() for name, a in chain.arrays("").items()}))
 
-        runs = Restarts(passes, way.counted, 1, 0)
-        way.climb(way.start(*runs.seeded(4, np.arange(24), 3), 3), silent, keep)
+        runs = Restarts(passes, algorithm.counted, 1, 0)
+        algorithm.climb(algorithm.start(*runs.seeded(4, np.arange(24), 3), 3), silent, keep)
     for chain, arrays in seen:
         assert all((array == arrays[name]).all() for name, array in chain.arrays("").items())
 
@@ -187,14 +158,14 @@ def test_moments_are_those_of_the_clusters_planted(spread: Any, sparse: bool) ->
     features, own, means = mixture((60, 45, 30), 10, kappa, seed=2, upright=True)
     given: Any = sp.csr_array(features) if sparse else features.astype(np.float32)
     with passes_of(given) as passes:
-        way = way_of(passes, spread, most=9)
-        chain = Restarts(passes, way.counted, 1, 0).best(way, 9, silent)
+        algorithm = way_of(passes, spread, most=9)
+        chain = Restarts(passes, algorithm.counted, 1, 0).best(algorithm, 9, silent)
         assert isinstance(chain, ProcessChain)
-        q = way.posterior(chain)
+        q = algorithm.posterior(chain)
     assert np.median(chain.numbers) == 3.0
     match = (q.psi @ means.T).argmax(axis=0)
     assert sorted(match.tolist()) == list(range(len(q.psi))) == [0, 1, 2]
-    each = q.kappas.each(3)
+    each = q.kappas.per_cluster(3)
     assert len(q.kappas.mean) == (1 if spread == "shared" else 3)
     for cluster, at in enumerate(match):
         assert each.low[at] * 0.9 < kappa[cluster] < each.high[at] * 1.1
@@ -207,19 +178,21 @@ def test_moments_are_means_over_sweeps_that_have_the_cluster() -> None:
     """Labels that change, a cluster that comes and goes: by hand."""
     features = np.eye(4)[[0, 0, 0, 1, 1, 2]]
     with passes_of(features) as passes:
-        way = way_of(passes, most=4, empirical=False)
-        begun = way.chain(np.zeros(6, dtype=int), np.log([5.0, 6.0, 7.0, 8.0]), way.priors, 0)
+        algorithm = way_of(passes, most=4, empirical=False)
+        started = algorithm.chain(
+            np.zeros(6, dtype=int), np.log([5.0, 6.0, 7.0, 8.0]), algorithm.priors, 0
+        )
         partitions = np.array(
             [[0, 0, 0, 1, 1, 2], [2, 2, 2, 0, 0, 1], [3, 3, 3, 1, 1, 1]], dtype=np.uint8
         )
         draws = np.log([[5.0, 6.0, 7.0, 1.0], [8.0, 9.0, 10.0, 1.0], [1.0, 11.0, 1.0, 12.0]])
         heights = np.array([-1.0, -2.0, -0.5])
-        own = {name: getattr(begun, name) for name in begun.__dataclass_fields__}
+        own = {name: getattr(started, name) for name in started.__dataclass_fields__}
         own |= {"partitions": partitions, "draws": draws, "heights": heights}
         chain = ProcessChain(**own)
         # The likeliest of the commonest number, not of all.
-        assert way.reference(chain) == 0
-        q = way.posterior(chain)
+        assert algorithm.reference(chain) == 0
+        q = algorithm.posterior(chain)
     assert q.kappas.mean == pytest.approx([(5 + 10 + 12) / 3, (6 + 8 + 11) / 3, (7 + 9) / 2])
     assert q.proportions.arrays()["rho"] == pytest.approx([3.0, 7 / 3, 2 / 3])
     log = np.log([7.0, 9.0])
@@ -231,35 +204,41 @@ def test_more_sweeps_than_are_kept_are_thinned(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("models.methods.sphere.gibbs.dirichlet_process.MOST_KEPT", 10)
     features = mixture((6, 6), 3, 20.0)[0]
     with passes_of(features) as passes:
-        way = way_of(passes, burn_in=2, n_samples=21, empirical=False)
-        runs = Restarts(passes, way.counted, 1, 0)
-        chain = way.climb(way.start(*runs.seeded(2, np.arange(12), 3), 3), silent, lambda _: None)
+        algorithm = way_of(passes, burn_in=2, n_samples=21, empirical=False)
+        runs = Restarts(passes, algorithm.counted, 1, 0)
+        chain = algorithm.climb(
+            algorithm.start(*runs.seeded(2, np.arange(12), 3), 3), silent, lambda _: None
+        )
     assert len(chain.partitions) == len(chain.heights) == len(chain.draws) == 7
     assert (chain.heights == chain.trace[2::3]).all()
 
 
 def test_the_joint_density_by_its_definition() -> None:
-    """Of a partition, kappa by a grid: Laplace's method is about right, and alike for all."""
+    """Against a sum over kappa on a grid: Laplace's method is about right, and alike for all."""
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1, 2]], 20.0, np.random.default_rng(4))
-    ways, log_joint = exact(features, 5, PRIORS, False, 1e6)
-    _, alike = exact(features, 5, PRIORS, True, 1e6)
+    ways, log_joint = log_partitions(features, 5, PRIORS, False, 1e6)
+    _, alike = log_partitions(features, 5, PRIORS, True, 1e6)
     with passes_of(features) as passes:
         for spread, wanted in (("own", log_joint), ("shared", alike)):
-            way = Process(passes, np.ones(5), PRIORS, False, 1e6, 0, 0, spread, most=5)  # type: ignore[arg-type]
+            algorithm = DirichletProcess(
+                passes, np.ones(5), PRIORS, False, 1e6, 0, 0, spread, most=5
+            )  # type: ignore[arg-type]
             constant = gammaln(PRIORS.alpha) - gammaln(PRIORS.alpha + 5)
             for at in range(0, len(ways), 5):
                 cluster = np.array(ways[at])
                 if spread == "own":
-                    found = way.log_density(*way._sums(cluster, 5), np.zeros(5), PRIORS)
+                    result = algorithm.log_density(
+                        *algorithm._sums(cluster, 5), np.zeros(5), PRIORS
+                    )
                 else:
                     # Summed over a grid of the kappa that it is given.
                     t = np.linspace(PRIORS.m - 6, PRIORS.m + 6, 201)
                     each = [
-                        way.log_density(*way._sums(cluster, 5), np.full(5, one), PRIORS)
+                        algorithm.log_density(*algorithm._sums(cluster, 5), np.full(5, one), PRIORS)
                         for one in t
                     ]
-                    found = float(logsumexp(each) + np.log(t[1] - t[0]))
-                assert found - constant == pytest.approx(
+                    result = float(logsumexp(each) + np.log(t[1] - t[0]))
+                assert result - constant == pytest.approx(
                     wanted[at], abs=0.3 if spread == "own" else 1e-3
                 )
 
@@ -268,11 +247,11 @@ def test_the_joint_density_by_its_definition() -> None:
 def test_merges_by_density_join_halves_and_nothing_else(spread: Any) -> None:
     features, own, _ = mixture((60, 60), 10, 60.0, seed=2, upright=True)
     with passes_of(features) as passes:
-        way = way_of(passes, spread)
+        algorithm = way_of(passes, spread)
         halves = 2 * own + (np.arange(120) % 2)
-        at = Partition(halves, np.full(6, np.log(60.0)), *way._sums(halves, 6))
-        worths = Worths(way.priors, spread, 1e6, 10)
-        Splits(passes.points, way.counted, worths).merged(at)
+        at = Partition(halves, np.full(6, np.log(60.0)), *algorithm._sums(halves, 6))
+        worths = MoveScores(algorithm.priors, spread, 1e6, 10)
+        SplitMerge(passes.points, algorithm.counted, worths).merge_likelier(at)
     assert named(at.cluster) == named(own)
     assert sorted(at.size.tolist()) == [0.0, 0.0, 0.0, 0.0, 60.0, 60.0]
 

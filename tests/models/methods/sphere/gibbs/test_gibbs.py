@@ -21,9 +21,8 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop
-from tests.models.methods.sphere.exact import log_joints
+from tests.models.methods.sphere.exact_kit import log_joints
+from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
 
 PRIORS = Priors(1.5, np.eye(3)[0], 2.0, float(np.log(8.0)), 0.7)
 
@@ -135,7 +134,7 @@ def test_kappa_walks_to_its_conditional_distribution() -> None:
     t = np.linspace(-1, 6, 4001)
     kappa = np.exp(t)
     length = np.linalg.norm(kappa[:, None] * total + PRIORS.c0 * PRIORS.mu0, axis=1)
-    # Of kappa, log-normal prior and all; then times kappa, for its logarithm.
+    # The density of kappa with its log-normal prior; times kappa, that of its logarithm.
     log_density = 15 * log_c(3, kappa) - log_c(3, length) - t
     log_density += t - 0.5 * ((t - PRIORS.m) / PRIORS.sigma) ** 2
     mass = np.exp(log_density - log_density.max())
@@ -156,9 +155,9 @@ def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
         for _ in range(4000):
             sampler.step(cluster, log_kappa, PRIORS, rng)
             counts[tuple(cluster.tolist())] += 1
-    found = np.array(list(counts.values())) / 4000
-    assert np.abs(found - wanted).max() < 0.03
-    assert 0.5 * np.abs(found - wanted).sum() < 0.06
+    result = np.array(list(counts.values())) / 4000
+    assert np.abs(result - wanted).max() < 0.03
+    assert 0.5 * np.abs(result - wanted).sum() < 0.06
 
 
 def test_moments_priors_and_intervals() -> None:
@@ -187,10 +186,10 @@ def test_a_chain_goes_on_from_its_checkpoint() -> None:
     with passes_of(features) as passes:
         sampler = gibbs(passes, True, 6, 5)
         whole = Restarts(passes, sampler.counted, 2, 0).best(sampler, 2, silent)
-        cut = Kept(15)
-        with pytest.raises(Stop):
+        cut = StoppingCheckpoint(15)
+        with pytest.raises(Stopped):
             Restarts(passes, sampler.counted, 2, 0, cut).best(sampler, 2, silent)
-        kept = Kept(state=cut.state)
+        kept = StoppingCheckpoint(state=cut.state)
         again = Restarts(passes, sampler.counted, 2, 0, kept).best(sampler, 2, silent)
     assert (again.trace == whole.trace).all()
     assert (again.means == whole.means).all()

@@ -15,8 +15,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.progress import silent
 from models.registry import method
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.mixture.test_rows import Afar
+from tests.models.methods.sphere.sphere_kit import FarRows, mixture
 
 N, D, K = 700, 9, 5
 X = mixture((200, 300, 200), D, 10.0)[0]
@@ -32,7 +31,7 @@ KINDS = {
     "float64": X,
     "float32": X.astype(np.float32),
     "float16": X.astype(np.float16),
-    "afar": Afar(X.astype(np.float32)),
+    "afar": FarRows(X.astype(np.float32)),
 }
 
 
@@ -62,12 +61,12 @@ def test_sums_are_those_of_the_processor(
 ) -> None:
     given = of(KINDS[kind])
     truth = expect(Passes(given), hard, scale)
-    found = expect(DevicePasses(given, 1, place, room), hard, scale)
+    result = expect(DevicePasses(given, 1, place, room), hard, scale)
     # Above SINGLE_UP_TO single precision is given up.
     near = 1e-9 if kind == "float64" or scale == 1e4 else 2e-5
-    assert found.size == pytest.approx(truth.size, rel=near, abs=near * N)
-    assert found.total == pytest.approx(truth.total, rel=near, abs=near * N)
-    assert found.evidence == pytest.approx(
+    assert result.size == pytest.approx(truth.size, rel=near, abs=near * N)
+    assert result.total == pytest.approx(truth.total, rel=near, abs=near * N)
+    assert result.evidence == pytest.approx(
         truth.evidence, rel=1e-7 if near > 1e-9 else 1e-12, abs=1e-8
     )
 
@@ -76,10 +75,10 @@ def test_sums_are_those_of_the_processor(
 @pytest.mark.parametrize("place", ["cpu", GPU])
 def test_the_same_numbers_each_time_wherever_rows_lie(place: str) -> None:
     given = of(KINDS["float32"])
-    found = [expect(DevicePasses(given, 2, place, room), False) for room in (0, 0, None, None)]
-    for one in found[1:]:
+    result = [expect(DevicePasses(given, 2, place, room), False) for room in (0, 0, None, None)]
+    for one in result[1:]:
         for name in ("size", "total", "evidence"):
-            assert (getattr(one, name) == getattr(found[0], name)).all()
+            assert (getattr(one, name) == getattr(result[0], name)).all()
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -138,10 +137,10 @@ def test_methods_with_a_device(name: str, monkeypatch: pytest.MonkeyPatch) -> No
             used.fit(Data({"features": X}), params)
         monkeypatch.setattr(module.devices, "require", lambda device: None)
         monkeypatch.setattr(DevicePasses.__init__, "__defaults__", (1, "cpu", None))
-    found = used.fit(Data({"features": X}), params)
+    result = used.fit(Data({"features": X}), params)
     truth = used.fit(Data({"features": X}), params.model_copy(update={"device": "cpu"}))
-    assert (found.tree.leaf_of_point == truth.tree.leaf_of_point).all()
-    assert found.logits == pytest.approx(truth.logits, rel=1e-6, abs=1e-6)
+    assert (result.tree.leaf_of_point == truth.tree.leaf_of_point).all()
+    assert result.logits == pytest.approx(truth.logits, rel=1e-6, abs=1e-6)
 
 
 def test_gibbs_sampling_knows_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

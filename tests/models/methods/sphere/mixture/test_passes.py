@@ -15,7 +15,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
 from models.progress import silent
 from models.rows import ArrayRows
-from tests.models.methods.sphere.drawn import mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 
 N, D, K = 700, 9, 5
 X = mixture((200, 300, 200), D, 10.0)[0]
@@ -64,12 +64,12 @@ def test_posteriors_and_their_sums(kind: str, hard: bool, scale: float) -> None:
         evidence = logsumexp(joint, axis=1)
         part = np.exp(joint - evidence[:, None])
     part *= COUNTED[:, None]
-    found = expect(given, hard=hard, scale=scale)
+    result = expect(given, hard=hard, scale=scale)
     # Above SINGLE_UP_TO single precision is given up.
     near = 2e-5 if kind.endswith("32") else 1e-9
-    assert found.size == pytest.approx(part.sum(axis=0), rel=near, abs=near * N)
-    assert found.total == pytest.approx(part.T @ rows, rel=near, abs=near * N)
-    assert found.evidence == pytest.approx(evidence, rel=1e-7 if kind.endswith("32") else 1e-12)
+    assert result.size == pytest.approx(part.sum(axis=0), rel=near, abs=near * N)
+    assert result.total == pytest.approx(part.T @ rows, rel=near, abs=near * N)
+    assert result.evidence == pytest.approx(evidence, rel=1e-7 if kind.endswith("32") else 1e-12)
     assert log_joint(given, WEIGHTS * scale, OFFSETS) == pytest.approx(joint, rel=1e-12)
 
 
@@ -129,6 +129,6 @@ def test_sums_that_take_much_room_are_made_in_fewer_shares(monkeypatch: pytest.M
     )
     seen: list[float] = []
     with Passes(points("float64"), 2) as passes:
-        found = passes.expect(WEIGHTS, OFFSETS, COUNTED, lambda f, s, m="": seen.append(f))
+        result = passes.expect(WEIGHTS, OFFSETS, COUNTED, lambda f, s, m="": seen.append(f))
     assert seen == [1.0]
-    assert found.total == pytest.approx(whole.total, rel=1e-12)
+    assert result.total == pytest.approx(whole.total, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Runs at the same time: what is found does not hang on how many threads there are."""
+"""Runs at the same time: what is found does not depend on how many threads there are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
 from models.progress import Progress, silent
-from tests.models.methods.sphere.drawn import mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 
 ROWS = mixture((60, 50), 4, 8.0)[0]
 
@@ -39,13 +39,13 @@ class Hills:
 
     def __init__(self, heights: list[float], wait: Callable[[int], None] = lambda run: None):
         self.heights, self.wait = heights, wait
-        self.lock, self.begun = threading.Lock(), 0
+        self.lock, self.started = threading.Lock(), 0
         self.now, self.most = 0, 0
 
     def start(self, means: Float, sums: Sums, seed: int) -> Height:
         with self.lock:
-            self.begun += 1
-            return Height((0.0,), self.begun - 1)
+            self.started += 1
+            return Height((0.0,), self.started - 1)
 
     def climb(self, one: Height, progress: Progress, save: Callable[[Height], None]) -> Height:
         with self.lock:
@@ -75,7 +75,7 @@ def passes_of(threads: int) -> Passes:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_the_highest_serves_and_of_equals_the_first(threads: int) -> None:
+def test_the_highest_run_is_kept_and_of_equals_the_first(threads: int) -> None:
     hills = Hills([1.0, 5.0, 2.0, 5.0, 5.0])
     with passes_of(threads) as passes:
         assert restarts(passes, 5).best(hills, 2, silent).objective == (5.0,)
@@ -117,7 +117,7 @@ def test_what_progress_raises_ends_all_runs(threads: int) -> None:
         restarts(passes, 50).best(hills, 2, cancelled)
     # A run that waited for its turn to speak is not heard any more.
     assert len(calls) == 4
-    assert hills.begun < 10
+    assert hills.started < 10
 
 
 def test_an_error_of_one_run_is_that_of_all() -> None:
@@ -131,23 +131,23 @@ def test_an_error_of_one_run_is_that_of_all() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_goes_up_from_none_to_all(threads: int) -> None:
-    said: list[tuple[float, str]] = []
+    text: list[tuple[float, str]] = []
     with passes_of(threads) as passes:
         restarts(passes, 4).best(
             Hills([0.0] * 4),
             2,
-            lambda fraction, stage, message="": said.append((fraction, message)),
+            lambda fraction, stage, message="": text.append((fraction, message)),
         )
-    fractions = [fraction for fraction, _ in said]
+    fractions = [fraction for fraction, _ in text]
     assert fractions == sorted(fractions)
     assert fractions[0] == 0.0
     assert 0.9 < fractions[-1] <= 1.0
     first = "0 of 4 runs ended" if threads > 1 else "run 1 of 4"
-    assert said[0][1] == first
+    assert text[0][1] == first
 
 
 def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
-    class Kept(Checkpoint):
+    class StoppingCheckpoint(Checkpoint):
         state: Arrays = {}
 
         def save(self, state: Arrays) -> None:
@@ -156,7 +156,7 @@ def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
         def load(self) -> Arrays:
             return self.state
 
-    kept = Kept()
+    kept = StoppingCheckpoint()
     with passes_of(1) as passes:
 
         def cut(run: int) -> None:
@@ -169,8 +169,8 @@ def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
         assert kept.state["runs"].tolist() == [2, 0, 1, 1, 0]
         rest = Hills([0.0, 0.0, 4.0])
         assert restarts(passes, 3, kept).best(rest, 2, silent).objective == (7.0,)
-        assert rest.begun == 0
-        # Of another number of clusters all begin anew.
+        assert rest.started == 0
+        # With another number of clusters all runs start anew.
         other = Hills([0.0, 0.0, 4.0])
         assert restarts(passes, 3, kept).best(other, 3, silent).run == 2
-        assert other.begun == 3
+        assert other.started == 3

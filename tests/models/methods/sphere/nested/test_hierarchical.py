@@ -16,18 +16,22 @@ from models.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
+from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
-from models.methods.sphere.nested.hierarchical import Ascent, Hierarchical
+from models.methods.sphere.nested.hierarchical import Hierarchical
 from models.methods.sphere.nested.hierarchy import Hierarchy
-from models.methods.sphere.nested.top_down import begun, leaf_means
+from models.methods.sphere.nested.top_down import first_means, leaf_means
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop
-from tests.models.methods.sphere.nested.test_hierarchy import grown
+from tests.models.methods.sphere.sphere_kit import (
+    Stopped,
+    StoppingCheckpoint,
+    mixture,
+    random_hierarchy,
+)
 
 #      0
 #   1     2
@@ -45,16 +49,20 @@ def rows(features: np.ndarray) -> UnitRows:
 
 def way_of(passes: Passes, tree: Hierarchy, form: Any, empirical: bool, **own: Any) -> Hierarchical:
     n_points, n_features = passes.points.shape
-    given_to = {"priors": priors(n_features), "max_kappa": 1e6, "max_iter": 40, "tol": 0.0, **own}
-    return Hierarchical(tree, passes, np.ones(n_points), form, empirical=empirical, **given_to)
+    options = {"priors": priors(n_features), "max_kappa": 1e6, "max_iter": 40, "tol": 0.0, **own}
+    return Hierarchical(tree, passes, np.ones(n_points), form, empirical=empirical, **options)
 
 
-def run(features: np.ndarray, tree: Hierarchy, form: Any, empirical: bool, **own: Any) -> Ascent:
+def run(
+    features: np.ndarray, tree: Hierarchy, form: Any, empirical: bool, **own: Any
+) -> Climb[Any]:
     with Passes(rows(features)) as passes:
-        way = way_of(passes, tree, form, empirical, **own)
+        algorithm = way_of(passes, tree, form, empirical, **own)
         means = partial(leaf_means, hierarchy=tree)
-        restarts = Restarts(passes, way.counted, 1, 0, means=lambda x, _, rng: means(x, rng=rng))
-        return restarts.best(way, tree.leaves.size, silent)
+        restarts = Restarts(
+            passes, algorithm.counted, 1, 0, means=lambda x, _, rng: means(x, rng=rng)
+        )
+        return restarts.best(algorithm, tree.leaves.size, silent)
 
 
 def nested(n_points: int, n_features: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,8 +106,8 @@ def literal(
     return float(value - kappas.divergence_from(given_priors).sum())
 
 
-def assigned(features: np.ndarray, found: Ascent) -> np.ndarray:
-    q = found.posterior
+def assigned(features: np.ndarray, result: Climb[Any]) -> np.ndarray:
+    q = result.estimate
     joint = q.offsets + features @ q.weights.T
     return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
@@ -117,21 +125,21 @@ def test_the_bound_never_falls(
 ) -> None:
     features = uniform(30, n_features, np.random.default_rng(seed))
     features[:6] = features[0]
-    found = run(features, grown(seed, n_nodes), form, empirical, max_iter=7)
+    result = run(features, random_hierarchy(seed, n_nodes), form, empirical, max_iter=7)
     # The bounding scheme's maximum is one of L-BFGS.
     slack = 1e-9 if form == "grid" else 1e-5
-    assert (np.diff(found.objective) >= -slack * np.abs(found.objective[1:]) - slack).all()
-    assert np.isfinite(found.objective).all()
+    assert (np.diff(result.objective) >= -slack * np.abs(result.objective[1:]) - slack).all()
+    assert np.isfinite(result.objective).all()
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
 def test_the_bound_by_its_definition(form: Any) -> None:
     features = nested(40, 5, 0)[0]
-    found = run(features, TWO, form, True, max_iter=5)
-    q = found.posterior
-    part, theta = assigned(features, found), q.gamma[:, None] * q.psi
+    result = run(features, TWO, form, True, max_iter=5)
+    q = result.estimate
+    part, theta = assigned(features, result), q.gamma[:, None] * q.psi
     value = literal(features, part, TWO, q.rho, theta, q.kappas, q.priors)
-    assert found.objective[-1] == pytest.approx(value, rel=1e-10)
+    assert result.objective[-1] == pytest.approx(value, rel=1e-10)
 
 
 def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
@@ -143,22 +151,22 @@ def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
     #   1  2  3
     #      4  5 6
     tree = Hierarchy(np.array([-1, 0, 0, 0, 2, 3, 3], dtype=np.int32))
-    found = run(features, tree, "grid", True, max_iter=150)
-    q = found.posterior
-    part, theta, kappas = assigned(features, found), q.gamma[:, None] * q.psi, q.kappas
+    result = run(features, tree, "grid", True, max_iter=150)
+    q = result.estimate
+    part, theta, kappas = assigned(features, result), q.gamma[:, None] * q.psi, q.kappas
     base = literal(features, part, tree, q.rho, theta, kappas, q.priors)
-    assert base == pytest.approx(found.objective[-1], rel=1e-12)
+    assert base == pytest.approx(result.objective[-1], rel=1e-12)
 
     def slope(value_at: Any, step: float) -> float:
-        """Of the literal bound against its curve, which is negative."""
+        """The slope of the literal bound over its curvature, which is negative."""
         up, down = value_at(step), value_at(-step)
         curve = (up - 2 * base + down) / step**2
         assert curve < 0
         return abs((up - down) / (2 * step) / curve) / step
 
     def at(**changed: Any) -> float:
-        given_to = {"rho": q.rho, "theta": theta, "kappas": kappas, "given_priors": q.priors}
-        return literal(features, part, tree, **{**given_to, **changed})
+        options = {"rho": q.rho, "theta": theta, "kappas": kappas, "given_priors": q.priors}
+        return literal(features, part, tree, **{**options, **changed})
 
     # How far the maximum lies from where the updates end, in steps of finite differences.
     for node in range(tree.n_nodes):
@@ -202,14 +210,14 @@ def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
 def test_a_flat_hierarchy_is_the_bayesian_mixture() -> None:
     """Whose prior of means has the root's posterior for its parameters: one fixed point."""
     features = mixture((40, 30, 20), 6, [20.0, 40.0, 60.0], seed=2, upright=True)[0]
-    root = run(features, Hierarchy.complete(1, 3), "grid", False, max_iter=300).posterior
+    root = run(features, Hierarchy.complete(1, 3), "grid", False, max_iter=300).estimate
     mean = root.means[0]
     length = float(np.linalg.norm(mean))
     known = priors(6)
     same = Priors(known.alpha, mean / length, root.kappas.mean[0] * length, known.m, known.sigma)
     with Passes(rows(features)) as passes:
-        way = Variational(passes, np.ones(90), "grid", same, False, 1e6, 300, 0.0)
-        flat = Restarts(passes, way.counted, 1, 0).best(way, 3, silent).posterior
+        algorithm = Variational(passes, np.ones(90), "grid", same, False, 1e6, 300, 0.0)
+        flat = Restarts(passes, algorithm.counted, 1, 0).best(algorithm, 3, silent).estimate
     match = (root.psi[1:] @ flat.psi.T).argmax(axis=1)
     assert sorted(match.tolist()) == [0, 1, 2]
     assert root.psi[1:] == pytest.approx(flat.psi[match], abs=1e-6)
@@ -229,13 +237,13 @@ def test_the_tree_is_recovered() -> None:
     above = [-1, *[0] * 5, *np.repeat(np.arange(1, 6), 12).tolist()]
     tree = Hierarchy(np.array(above, dtype=np.int32))
     with Passes(rows(features)) as passes:
-        way = way_of(passes, tree, "grid", True, tol=1e-5)
+        algorithm = way_of(passes, tree, "grid", True, tol=1e-5)
         # Runs from k-means can end elsewhere; what is asked here is what the model says.
-        sums = passes.expect(leaves, np.zeros(60), way.counted, silent, hard=True)
-        found = way.climb(way.start(leaves, sums), silent, lambda one: None)
-    q = found.posterior
+        sums = passes.expect(leaves, np.zeros(60), algorithm.counted, silent, hard=True)
+        result = algorithm.climb(algorithm.start(leaves, sums), silent, lambda one: None)
+    q = result.estimate
     assert (np.einsum("kd,kd->k", q.psi[tree.leaves], leaves) > 0.99).all()
-    assert (assigned(features, found).argmax(axis=1) == own).mean() > 0.95
+    assert (assigned(features, result).argmax(axis=1) == own).mean() > 0.95
     assert (np.einsum("kd,kd->k", q.psi[1:6], top) > 0.95).all()
     assert q.kappas.mean[tree.leaves].mean() == pytest.approx(kappa[2], rel=0.05)
     # A dozen means around their own mean seem closer than they are.
@@ -246,7 +254,7 @@ def test_siblings_share_strength() -> None:
     """A leaf with one row lies nearer to its parent than its row alone would have it."""
     features, own, _ = nested(400, 10, 7)
     few = np.concatenate([np.flatnonzero(own != 3), np.flatnonzero(own == 3)[:1]])
-    q = run(features[few], TWO, "grid", True).posterior
+    q = run(features[few], TWO, "grid", True).estimate
     at = int((q.psi[TWO.leaves] @ features[few[-1]]).argmax())
     leaf = int(TWO.leaves[at])
     assert q.rho[at] - q.priors.alpha == pytest.approx(1.0, abs=0.2)
@@ -254,10 +262,10 @@ def test_siblings_share_strength() -> None:
     assert q.psi[leaf] @ parent > features[few[-1]] @ parent
 
 
-def test_nodes_change_places() -> None:
+def test_the_order_of_nodes_does_not_change_the_bound() -> None:
     features = nested(60, 5, 2)[0]
-    found = run(features, TWO, "grid", True, max_iter=4)
-    q = found.posterior
+    result = run(features, TWO, "grid", True, max_iter=4)
+    q = result.estimate
     order = np.array([0, 2, 1, 6, 5, 3, 4])
     turned = q.reordered(order)
     assert (turned.psi == q.psi[order]).all()
@@ -268,17 +276,18 @@ def test_nodes_change_places() -> None:
 def test_a_run_goes_on_from_its_checkpoint() -> None:
     features = nested(70, 4, 3)[0]
     with Passes(rows(features)) as passes:
-        way = way_of(passes, TWO, "grid", True, max_iter=6)
+        algorithm = way_of(passes, TWO, "grid", True, max_iter=6)
+
+        def means(rows: Any, number: int, rng: np.random.Generator) -> np.ndarray:
+            return first_means(rows, TWO, number, rng)
 
         def restarts(*kept: Any) -> Restarts:
-            return Restarts(
-                passes, way.counted, 2, 0, *kept, means=lambda x, run, rng: begun(x, TWO, run, rng)
-            )
+            return Restarts(passes, algorithm.counted, 2, 0, *kept, means=means)
 
-        whole = restarts().best(way, 4, silent)
-        cut = Kept(7)
-        with pytest.raises(Stop):
-            restarts(cut).best(way, 4, silent)
-        again = restarts(Kept(state=cut.state)).best(way, 4, silent)
+        whole = restarts().best(algorithm, 4, silent)
+        cut = StoppingCheckpoint(7)
+        with pytest.raises(Stopped):
+            restarts(cut).best(algorithm, 4, silent)
+        again = restarts(StoppingCheckpoint(state=cut.state)).best(algorithm, 4, silent)
     assert again.objective == whole.objective
-    assert (again.posterior.psi == whole.posterior.psi).all()
+    assert (again.estimate.psi == whole.estimate.psi).all()

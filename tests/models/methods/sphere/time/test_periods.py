@@ -11,8 +11,10 @@ import scipy.sparse as sp
 
 from models.data import Data
 from models.errors import UsageError
-from models.methods.sphere.mixture.rows import TimedRows, UnitRows
+from models.method import Model
+from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.time.periods import Periods, stamps_of
+from models.methods.sphere.time.timed_rows import TimedRows
 from models.numerics.sphere import uniform
 
 
@@ -26,21 +28,21 @@ def texts(*given: str) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", [np.int64, np.int16, np.uint8, np.float64, np.float32])
 def test_distinct_stamps_are_periods_in_any_order(kind: Any) -> None:
-    found, dated = stamps(np.array([7, 3, 3, 9, 7], dtype=kind))
-    periods = Periods.of(found, dated, None)
+    result, dated = stamps(np.array([7, 3, 3, 9, 7], dtype=kind))
+    periods = Periods.of(result, dated, None)
     assert not dated
     assert periods.n == 3
-    assert periods.period(found).tolist() == [1, 0, 0, 2, 1]
+    assert periods.period(result).tolist() == [1, 0, 0, 2, 1]
     assert periods.labels() == ["3", "7", "9"]
     # Before the first, between, after the last.
     assert periods.period(np.array([-5, 3, 5, 8, 9, 10, 99])).tolist() == [0, 0, 0, 1, 2, 3, 3]
 
 
 def test_bins_are_equal_and_count_on() -> None:
-    found = np.array([0.0, 0.9, 1.0, 2.4, 4.0])
-    periods = Periods.of(found, False, 4)
+    result = np.array([0.0, 0.9, 1.0, 2.4, 4.0])
+    periods = Periods.of(result, False, 4)
     assert periods.n == 4
-    assert periods.period(found).tolist() == [0, 0, 1, 2, 3]
+    assert periods.period(result).tolist() == [0, 0, 1, 2, 3]
     assert periods.labels() == ["0", "1", "2", "3"]
     assert periods.period(np.array([-1.0, 4.5, 5.0, 7.2, 1e12])).tolist() == [0, 4, 5, 7, 10_004]
     alike = Periods.of(np.array([2, 2]), False, 3)
@@ -48,7 +50,7 @@ def test_bins_are_equal_and_count_on() -> None:
 
 
 def test_times_of_any_zone_and_precision() -> None:
-    found, dated = stamps(
+    result, dated = stamps(
         texts(
             "2024-05-31",
             "2024-05-31T02:00:00+02:00",
@@ -58,15 +60,15 @@ def test_times_of_any_zone_and_precision() -> None:
         )
     )
     assert dated
-    assert found[0] == found[1] == found[2] == found[3] - 1
-    assert found[4] == -500_000
-    periods = Periods.of(found, dated, None)
-    assert periods.period(found).tolist() == [1, 1, 1, 2, 0]
+    assert result[0] == result[1] == result[2] == result[3] - 1
+    assert result[4] == -500_000
+    periods = Periods.of(result, dated, None)
+    assert periods.period(result).tolist() == [1, 1, 1, 2, 0]
     assert periods.labels() == [
         "1969-12-31T23:59:59.500000Z", "2024-05-31T00:00:00Z", "2024-05-31T00:00:00.000001Z",
     ]  # fmt: skip
-    kept = Periods.kept(periods.arrays(), json.loads(json.dumps(periods.facts())))
-    assert kept.period(found).tolist() == [1, 1, 1, 2, 0]
+    kept = Periods.of_model(Model(periods.arrays(), json.loads(json.dumps(periods.facts()))))
+    assert kept.period(result).tolist() == [1, 1, 1, 2, 0]
     assert kept.labels() == periods.labels()
 
 

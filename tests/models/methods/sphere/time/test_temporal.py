@@ -15,16 +15,17 @@ from models.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
+from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
-from models.methods.sphere.mixture.rows import TimedRows, UnitRows
+from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
-from models.methods.sphere.time.temporal import Ascent, Temporal
+from models.methods.sphere.time.temporal import Temporal
+from models.methods.sphere.time.timed_rows import TimedRows
 from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop
+from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
 
 
 def priors(n_features: int) -> Priors:
@@ -40,23 +41,23 @@ def run(
     n_init: int = 1,
     kept: Any = None,
     **own: Any,
-) -> Ascent:
+) -> Climb[Any]:
     n_points, n_features = features.shape
     points = UnitRows.of(Data({"features": features}))
     timed = TimedRows.of(points, period, int(period.max()) + 1)
     counted = np.ones(n_points)
-    given_to = {"c0": 30.0, "sd": 0.5, "max_kappa": 1e6, "max_iter": 40, "tol": 0.0, **own}
+    options = {"c0": 30.0, "sd": 0.5, "max_kappa": 1e6, "max_iter": 40, "tol": 0.0, **own}
     with Passes(timed.points) as passes:
-        way = Temporal(
+        algorithm = Temporal(
             [passes.over(part) for part in timed.parts()],
             np.split(counted, timed.start[1:-1]),
             form,
             priors(n_features),
             empirical=empirical,
-            **given_to,
+            **options,
         )
         restarts = Restarts(passes, counted, n_init, 0, *([] if kept is None else [kept]))
-        return restarts.best(way, n_clusters, silent)
+        return restarts.best(algorithm, n_clusters, silent)
 
 
 def moving(
@@ -92,7 +93,7 @@ def literal(
     for row, t in enumerate(period):
         value += part[row] @ (kappas.log_c + kappas.mean * (mean_mu[t] @ features[row]))
         size[t] += part[row]
-    # Of which `test_weight_paths` has the definition.
+    # `test_weight_paths` has its definition.
     value += walk.gain(size)
     for t in range(n_periods):
         for k in range(n_clusters):
@@ -103,8 +104,8 @@ def literal(
     return float(value - kappas.divergence_from(given_priors).sum())
 
 
-def assigned(features: np.ndarray, period: np.ndarray, found: Ascent) -> np.ndarray:
-    q = found.posterior
+def assigned(features: np.ndarray, period: np.ndarray, result: Climb[Any]) -> np.ndarray:
+    q = result.estimate
     means = q.lengths[..., None] * q.psi
     joint = q.walk.log_weights[period] + q.kappas.log_c
     joint = joint + q.kappas.mean * np.einsum("nd,nkd->nk", features, means[period])
@@ -128,21 +129,21 @@ def test_the_bound_never_falls(
     features[:6] = features[0]
     # The first of more than two periods is empty.
     period = rng.integers(min(1, n_periods - 1), n_periods, size=30)
-    found = run(features, period, n_clusters, form, empirical, max_iter=7)
+    result = run(features, period, n_clusters, form, empirical, max_iter=7)
     # The bounding scheme's maximum is one of L-BFGS.
     slack = 1e-9 if form == "grid" else 1e-5
-    assert (np.diff(found.objective) >= -slack * np.abs(found.objective[1:]) - slack).all()
-    assert np.isfinite(found.objective).all()
+    assert (np.diff(result.objective) >= -slack * np.abs(result.objective[1:]) - slack).all()
+    assert np.isfinite(result.objective).all()
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
 def test_the_bound_by_its_definition(form: Any) -> None:
     features, period, _, _ = moving(40, 5, 2, 3, 60.0)
-    found = run(features, period, 2, form, max_iter=5)
-    q = found.posterior
-    part, theta = assigned(features, period, found), q.gamma[..., None] * q.psi
+    result = run(features, period, 2, form, max_iter=5)
+    q = result.estimate
+    part, theta = assigned(features, period, result), q.gamma[..., None] * q.psi
     value = literal(features, period, part, theta, q.kappas, q.walk, q.priors, q.c0)
-    assert found.objective[-1] == pytest.approx(value, rel=1e-10)
+    assert result.objective[-1] == pytest.approx(value, rel=1e-10)
 
 
 def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
@@ -150,14 +151,14 @@ def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
     features, period, _, _ = moving(50, 4, 2, 4, 60.0, seed=1)
     # The third of four periods is empty.
     features, period = features[period != 2], period[period != 2]
-    found = run(features, period, 2, "grid", True, max_iter=80)
-    q = found.posterior
-    part, theta = assigned(features, period, found), q.gamma[..., None] * q.psi
+    result = run(features, period, 2, "grid", True, max_iter=80)
+    q = result.estimate
+    part, theta = assigned(features, period, result), q.gamma[..., None] * q.psi
 
     def at(**changed: Any) -> float:
-        given_to = {"theta": theta, "kappas": q.kappas, "given_priors": q.priors}
+        options = {"theta": theta, "kappas": q.kappas, "given_priors": q.priors}
         rest = {"walk": q.walk, "c0": q.c0}
-        return literal(features, period, part, **{**given_to, **rest, **changed})
+        return literal(features, period, part, **{**options, **rest, **changed})
 
     base = at()
 
@@ -203,10 +204,10 @@ def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
 def test_one_period_is_the_bayesian_mixture() -> None:
     """With the prior of its means; the weights' prior is another, so they are compared loosely."""
     features = mixture((200, 150, 100), 6, [20.0, 40.0, 60.0], seed=2, upright=True)[0]
-    ours = run(features, np.zeros(450, dtype=int), 3, empirical=False, max_iter=80).posterior
+    ours = run(features, np.zeros(450, dtype=int), 3, empirical=False, max_iter=80).estimate
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
-        way = Variational(passes, np.ones(450), "grid", priors(6), False, 1e6, 80, 0.0)
-        flat = Restarts(passes, way.counted, 1, 0).best(way, 3, silent).posterior
+        algorithm = Variational(passes, np.ones(450), "grid", priors(6), False, 1e6, 80, 0.0)
+        flat = Restarts(passes, algorithm.counted, 1, 0).best(algorithm, 3, silent).estimate
     match = (ours.psi[0] @ flat.psi.T).argmax(axis=1)
     assert sorted(match.tolist()) == [0, 1, 2]
     assert ours.psi[0] == pytest.approx(flat.psi[match], abs=1e-3)
@@ -218,10 +219,10 @@ def test_one_period_is_the_bayesian_mixture() -> None:
 def test_clusters_that_may_not_move_are_those_of_all_time() -> None:
     features = mixture((200, 150), 6, [20.0, 40.0], seed=3, upright=True)[0]
     period = np.random.default_rng(0).integers(4, size=350)
-    held = run(features, period, 2, c0=1e7, max_iter=60).posterior
+    held = run(features, period, 2, c0=1e7, max_iter=60).estimate
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
-        way = Variational(passes, np.ones(350), "grid", priors(6), True, 1e6, 60, 0.0)
-        flat = Restarts(passes, way.counted, 1, 0).best(way, 2, silent).posterior
+        algorithm = Variational(passes, np.ones(350), "grid", priors(6), True, 1e6, 60, 0.0)
+        flat = Restarts(passes, algorithm.counted, 1, 0).best(algorithm, 2, silent).estimate
     match = (held.psi[0] @ flat.psi.T).argmax(axis=1)
     for t in range(4):
         assert held.psi[t] == pytest.approx(flat.psi[match], abs=0.02)
@@ -230,22 +231,22 @@ def test_clusters_that_may_not_move_are_those_of_all_time() -> None:
 
 def test_paths_are_recovered() -> None:
     features, period, own, paths = moving(1800, 10, 3, 9, 120.0, seed=4)
-    found = run(features, period, 3, c0=120.0, tol=1e-5)
-    q = found.posterior
+    result = run(features, period, 3, c0=120.0, tol=1e-5)
+    q = result.estimate
     match = (q.psi[0] @ paths[0].T).argmax(axis=0)
     assert sorted(match.tolist()) == [0, 1, 2]
     cosine = np.einsum("tkd,tkd->tk", q.psi[:, match], paths)
     assert cosine.min() > 0.985
     # Clusters do move: no standing mean is near all of a path.
     assert np.einsum("kd,tkd->tk", paths[0], paths).min() < 0.85
-    assert (assigned(features, period, found)[:, match].argmax(axis=1) == own).mean() > 0.99
+    assert (assigned(features, period, result)[:, match].argmax(axis=1) == own).mean() > 0.99
     assert q.kappas.mean == pytest.approx(150.0, rel=0.1)
 
 
 def test_an_empty_period_lies_between_its_neighbours() -> None:
     features, period, _, _ = moving(300, 6, 2, 3, 60.0)
     kept = period != 1
-    q = run(features[kept], period[kept], 2, c0=60.0).posterior
+    q = run(features[kept], period[kept], 2, c0=60.0).estimate
     between = q.psi[0] + q.psi[2]
     between /= np.linalg.norm(between, axis=1, keepdims=True)
     assert np.einsum("kd,kd->k", q.psi[1], between).min() > 0.999
@@ -254,11 +255,11 @@ def test_an_empty_period_lies_between_its_neighbours() -> None:
 
 def test_a_run_goes_on_from_its_checkpoint() -> None:
     features, period, _, _ = moving(60, 4, 2, 3, 60.0)
-    given_to = {"n_init": 2, "max_iter": 6}
-    whole = run(features, period, 2, **given_to)
-    cut = Kept(7)
-    with pytest.raises(Stop):
-        run(features, period, 2, kept=cut, **given_to)
-    again = run(features, period, 2, kept=Kept(state=cut.state), **given_to)
+    options = {"n_init": 2, "max_iter": 6}
+    whole = run(features, period, 2, **options)
+    cut = StoppingCheckpoint(7)
+    with pytest.raises(Stopped):
+        run(features, period, 2, kept=cut, **options)
+    again = run(features, period, 2, kept=StoppingCheckpoint(state=cut.state), **options)
     assert again.objective == whole.objective
-    assert (again.posterior.psi == whole.posterior.psi).all()
+    assert (again.estimate.psi == whole.estimate.psi).all()

@@ -1,4 +1,4 @@
-"""Weights that change with time: q is the Gaussian it says, its bound one, its updates maxima."""
+"""Weights that change with time: q against the Gaussian's definition, its bound, its updates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.methods.sphere.time.weight_paths import WeightPaths
 
 
 def precision(n_periods: int, first_sd: float, sd: float) -> np.ndarray:
-    """Of the prior of one cluster's walk, from its steps."""
+    """The precision of the prior of one cluster's walk, from its steps."""
     steps = np.eye(n_periods) - np.eye(n_periods, k=-1)
     scale = np.full(n_periods, sd**-2)
     scale[0] = first_sd**-2
@@ -40,7 +40,9 @@ def literal(paths: WeightPaths, size: np.ndarray) -> float:
 def drawn(seed: int, n_periods: int, n_clusters: int) -> tuple[WeightPaths, np.ndarray]:
     rng = np.random.default_rng(seed)
     shape = (n_periods, n_clusters)
-    made = WeightPaths.made(rng.normal(size=shape), rng.gamma(1.0, 5.0, size=shape), 1.3, 0.4)
+    made = WeightPaths.of_precision(
+        rng.normal(size=shape), rng.gamma(1.0, 5.0, size=shape), 1.3, 0.4
+    )
     return made, rng.gamma(0.5, 20.0, size=shape) * (rng.random(shape) < 0.8)
 
 
@@ -87,7 +89,7 @@ def test_an_update_ends_where_the_literal_bound_is_flat() -> None:
 def test_the_spreads_are_at_their_maximum() -> None:
     paths, size = drawn(1, 6, 4)
     paths = paths.updated(size)
-    found = paths.estimated()
+    result = paths.estimated()
     dense = [
         np.linalg.inv(precision(6, paths.first_sd, paths.sd) + np.diag(paths.precision[:, k]))
         for k in range(4)
@@ -100,17 +102,17 @@ def test_the_spreads_are_at_their_maximum() -> None:
             value += np.trace(prior @ cov) + m @ prior @ m - np.linalg.slogdet(prior)[1]
         return 0.5 * value
 
-    here = divergence(found.first_sd, found.sd)
+    here = divergence(result.first_sd, result.sd)
     for factor in (0.98, 1.02):
-        assert divergence(found.first_sd * factor, found.sd) > here
-        assert divergence(found.first_sd, found.sd * factor) > here
+        assert divergence(result.first_sd * factor, result.sd) > here
+        assert divergence(result.first_sd, result.sd * factor) > here
 
 
 def test_walks_are_recovered() -> None:
     rng = np.random.default_rng(0)
     eta = np.cumsum(np.vstack([rng.normal(size=5), 0.3 * rng.normal(size=(59, 5))]), axis=0)
     size = np.array([rng.multinomial(40, softmax(row)) for row in eta]).astype(float)
-    paths = WeightPaths.made(np.zeros((60, 5)), np.full((60, 5), 8.0), 1.0, 1.0)
+    paths = WeightPaths.of_precision(np.zeros((60, 5)), np.full((60, 5), 8.0), 1.0, 1.0)
     for _ in range(60):
         paths = paths.updated(size).estimated()
     truth = softmax(eta, axis=1)
@@ -120,13 +122,13 @@ def test_walks_are_recovered() -> None:
 
 def test_a_period_without_rows_lies_between_its_neighbours() -> None:
     size = np.array([[90.0, 10.0], [0.0, 0.0], [10.0, 90.0]])
-    paths = WeightPaths.made(np.zeros((3, 2)), np.ones((3, 2)), 1.0, 1.0).updated(size)
+    paths = WeightPaths.of_precision(np.zeros((3, 2)), np.ones((3, 2)), 1.0, 1.0).updated(size)
     assert paths.mean[1] == pytest.approx((paths.mean[0] + paths.mean[2]) / 2, abs=0.05)
     assert (paths.variance[1] > paths.variance[[0, 2]]).all()
 
 
 def test_one_cluster_has_all_the_weight() -> None:
-    paths = WeightPaths.made(np.zeros((3, 1)), np.ones((3, 1)), 1.0, 1.0)
+    paths = WeightPaths.of_precision(np.zeros((3, 1)), np.ones((3, 1)), 1.0, 1.0)
     size = np.array([[3.0], [0.0], [5.0]])
     assert paths.updated(size).estimated() is paths
     assert paths.gain(size) == 0.0

@@ -1,4 +1,4 @@
-"""Runs by batches: what a batch is, what they estimate, where they end, what they hold."""
+"""Runs by batches: what they estimate, where they end, what they hold in memory."""
 
 from __future__ import annotations
 
@@ -13,34 +13,39 @@ import scipy.sparse as sp
 from models.data import Data
 from models.errors import Cancelled
 from models.method import Checkpoint
-from models.methods.sphere.bayes.ascent import Ascent
+from models.methods.sphere.bayes.stochastic import StochasticVariational
 from models.methods.sphere.bayes.variational import Variational
-from models.methods.sphere.em import batches as module
-from models.methods.sphere.em.batches import Batches, State, Steps
-from models.methods.sphere.em.em import EM, Climb
-from models.methods.sphere.em.stepwise import (
-    SampledRestarts,
-    StepwiseClimb,
-    StepwiseEM,
-    StepwiseVariational,
-    stepwise,
-    stochastic,
-)
-from models.methods.sphere.mixture.mixture import Mixture, Shape
+from models.methods.sphere.em.em import EM
+from models.methods.sphere.em.stepwise import StepwiseEM
+from models.methods.sphere.mixture import batches as module
+from models.methods.sphere.mixture.batches import Batches
+from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.mixture import Constraints, Mixture
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.stochastic import BatchClimb, BatchState, SampledRestarts, Steps
 from models.progress import silent
 from models.rows import ArrayRows
-from tests.models.methods.sphere.bayes.test_variational import priors
-from tests.models.methods.sphere.drawn import mixture
-from tests.models.methods.sphere.em.test_em import Kept, Stop, unit_rows
+from tests.models.methods.sphere.sphere_kit import (
+    Stopped,
+    StoppingCheckpoint,
+    mixture,
+    priors,
+    unit_rows,
+)
 
 QUICK = Steps(64, 10.0, 0.7)
 
 
 def em(passes: Passes, counted: Any = None, **given: Any) -> EM:
-    own = {"shape": Shape("own", 1e6), "hard": False, "max_iter": 20, "tol": 1e-4, **given}
+    own = {
+        "constraints": Constraints("own", 1e6),
+        "hard": False,
+        "max_iter": 20,
+        "tol": 1e-4,
+        **given,
+    }
     counted = np.ones(passes.points.shape[0]) if counted is None else counted
     return EM(passes, counted, **own)
 
@@ -52,88 +57,14 @@ def variational(passes: Passes, form: Any = "grid", **given: Any) -> Variational
 
 
 def best(
-    way: StepwiseEM | StepwiseVariational,
+    algorithm: StepwiseEM | StochasticVariational,
     n_clusters: int,
     n_init: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> Any:
-    restarts = Restarts(way.passes, way.counted, n_init, 0, checkpoint or Checkpoint())
+    restarts = Restarts(algorithm.passes, algorithm.counted, n_init, 0, checkpoint or Checkpoint())
     sampled = SampledRestarts(restarts, n_clusters, np.random.default_rng(3))
-    return sampled.best(way, n_clusters, silent)  # type: ignore[arg-type]
-
-
-# Batches
-
-
-class InRuns(ArrayRows):
-    """Remembers which rows are asked for."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        super().__init__(array)
-        self.asked: list[np.ndarray] = []
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        raise AssertionError("a pass over all rows")
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        self.asked.append(rows)
-        return super().take(rows)
-
-
-def numbered(n_points: int, n_features: int = 4) -> np.ndarray:
-    """Rows that tell their own number by the first value; not unit, nothing looks."""
-    found = np.zeros((n_points, n_features))
-    found[:, 0] = np.arange(n_points)
-    return found
-
-
-def numbers(batch: UnitRows) -> list[int]:
-    rows = batch.block(slice(0, batch.shape[0]))
-    return np.asarray(rows[:, [0]].toarray() if batch.sparse else rows[:, :1]).ravel().tolist()
-
-
-@pytest.mark.parametrize("kind", ["whole", "pools", "sparse"])
-@pytest.mark.parametrize("n_points", [1, 99, 1000])
-def test_every_row_that_counts_comes_once(
-    kind: str, n_points: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if kind == "pools":
-        monkeypatch.setattr(module, "POOL_BYTES", 200 * 32)
-        monkeypatch.setattr(module, "RUN_BYTES", 10 * 32)
-    rows = numbered(n_points)
-    given: Any = sp.csr_array(rows) if kind == "sparse" else InRuns(rows)
-    counted = (np.random.default_rng(0).random(n_points) < 0.8).astype(float)
-    counted[0] = 1.0
-    found = Batches(unit_rows(given), counted, 30)
-    seen = [(done, numbers(one)) for done, one in found.epoch(np.random.default_rng(1))]
-    assert sorted(row for _, own in seen for row in own) == np.flatnonzero(counted).tolist()
-    sizes = [len(own) for _, own in seen]
-    assert max(sizes) <= 45
-    assert min(sizes) >= min(20, sizes[0])
-    assert [done for done, _ in seen] == pytest.approx(np.cumsum(sizes) / counted.sum())
-    if n_points == 1000:
-        assert np.ptp(seen[0][1]) > 100, "a batch is mixed"
-        other = next(found.epoch(np.random.default_rng(2)))
-        assert numbers(other[1]) != seen[0][1]
-
-
-def test_rows_are_read_in_runs_and_a_pool_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "POOL_BYTES", 400 * 32)
-    monkeypatch.setattr(module, "RUN_BYTES", 20 * 32)
-    rows = InRuns(numbered(2000))
-    batches = Batches(unit_rows(rows), np.ones(2000), 50)
-    seen = [numbers(one) for _, one in batches.epoch(np.random.default_rng(1))]
-    assert [len(asked) for asked in rows.asked] == [400] * 5
-    for asked in rows.asked:
-        assert (np.diff(asked) > 0).all()
-        assert (np.diff(asked) > 1).sum() < 20
-    # From the middle on: the same batches, and no pool is read for those left out.
-    rows.asked.clear()
-    again = [numbers(one) for _, one in batches.epoch(np.random.default_rng(1), 20)]
-    assert again == seen[20:]
-    assert len(rows.asked) == 3
-    sample = batches.sample(70, np.random.default_rng(1))
-    assert len(set(numbers(sample))) == 70
+    return sampled.best(algorithm, n_clusters, silent)  # type: ignore[arg-type]
 
 
 def test_a_step_is_never_less_than_an_epoch_needs() -> None:
@@ -151,18 +82,18 @@ def test_a_step_is_never_less_than_an_epoch_needs() -> None:
 @pytest.mark.parametrize("spread", ["shared", "own"])
 def test_a_batch_of_all_rows_is_an_iteration_of_em(hard: bool, spread: Any) -> None:
     features = mixture((200, 150, 100), 5, 6.0, seed=1)[0]
-    shape = Shape(spread, 1e6, hard and spread == "shared")
+    shape = Constraints(spread, 1e6, hard and spread == "shared")
     with Passes(unit_rows(features)) as passes:
-        way = em(passes, shape=shape, hard=hard, max_iter=9, tol=0.0)
-        whole = Restarts(passes, way.counted, 1, 0).best(way, 4, silent)
-        less = em(passes, shape=shape, hard=hard, max_iter=len(whole.objective) - 1, tol=0.0)
-        found = best(stepwise(less, Steps(1000, 10.0, 0.7)), 4)
-    same = len(found.objective)
+        algorithm = em(passes, constraints=shape, hard=hard, max_iter=9, tol=0.0)
+        whole = Restarts(passes, algorithm.counted, 1, 0).best(algorithm, 4, silent)
+        less = em(passes, constraints=shape, hard=hard, max_iter=len(whole.objective) - 1, tol=0.0)
+        result = best(StepwiseEM.of(less, Steps(1000, 10.0, 0.7)), 4)
+    same = len(result.objective)
     assert same >= min(5, len(whole.objective) - 1)
-    assert found.objective == pytest.approx(whole.objective[:same], rel=1e-12)
+    assert result.objective == pytest.approx(whole.objective[:same], rel=1e-12)
     if same == len(whole.objective):
-        assert found.mixture.means == pytest.approx(whole.mixture.means, abs=1e-9)
-        assert found.mixture.kappa == pytest.approx(whole.mixture.kappa, rel=1e-9)
+        assert result.estimate.means == pytest.approx(whole.estimate.means, abs=1e-9)
+        assert result.estimate.kappa == pytest.approx(whole.estimate.kappa, rel=1e-9)
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
@@ -172,13 +103,16 @@ def test_a_batch_of_all_rows_is_an_iteration_of_variational_inference(form: Any)
         whole = Restarts(passes, np.ones(270), 1, 0).best(
             variational(passes, form, max_iter=6, tol=0.0), 3, silent
         )
-        found = best(
-            stochastic(variational(passes, form, max_iter=5, tol=0.0), Steps(270, 1.0, 1.0)), 3
+        result = best(
+            StochasticVariational.of(
+                variational(passes, form, max_iter=5, tol=0.0), Steps(270, 1.0, 1.0)
+            ),
+            3,
         )
-    assert len(found.objective) == 6
-    assert found.objective == pytest.approx(whole.objective, rel=1e-10)
-    assert found.posterior.psi == pytest.approx(whole.posterior.psi, abs=1e-9)
-    assert found.posterior.priors.m == pytest.approx(whole.posterior.priors.m, rel=1e-9)
+    assert len(result.objective) == 6
+    assert result.objective == pytest.approx(whole.objective, rel=1e-10)
+    assert result.estimate.psi == pytest.approx(whole.estimate.psi, abs=1e-9)
+    assert result.estimate.priors.m == pytest.approx(whole.estimate.priors.m, rel=1e-9)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -203,15 +137,15 @@ def test_a_batch_estimates_the_sums_without_bias(hard: bool) -> None:
 def test_the_last_of_the_objectives_is_the_parameters_own() -> None:
     features = mixture((400, 300, 200), 8, 12.0, seed=1)[0]
     with Passes(unit_rows(features)) as passes:
-        one = best(stepwise(em(passes), QUICK), 3)
-        found = passes.expect(one.mixture.weights, one.mixture.offsets, np.ones(900), silent)
-        assert one.objective[-1] == pytest.approx(float(found.evidence.sum()), rel=1e-12)
-        other = best(stochastic(variational(passes), QUICK), 3)
-        q = other.posterior
+        one = best(StepwiseEM.of(em(passes), QUICK), 3)
+        result = passes.expect(one.estimate.weights, one.estimate.offsets, np.ones(900), silent)
+        assert one.objective[-1] == pytest.approx(float(result.evidence.sum()), rel=1e-12)
+        other = best(StochasticVariational.of(variational(passes), QUICK), 3)
+        q = other.estimate
         sums = passes.expect(q.weights, q.offsets, np.ones(900), silent)
         bound = float(sums.evidence.sum()) - q.divergence()
         assert other.objective[-1] == pytest.approx(bound, rel=1e-12)
-    # The estimates, made on the way, come near.
+    # The estimates, made on the algorithm, come near.
     for run in (one, other):
         assert run.ended
         assert run.objective[-2] == pytest.approx(run.objective[-1], abs=0.05 * 900)
@@ -222,15 +156,15 @@ def test_parameters_are_recovered_by_em(hard: bool) -> None:
     kappa, sizes = [30.0, 60.0, 120.0], (3000, 1500, 1000)
     features, _, means = mixture(sizes, 10, kappa, seed=3, upright=True)
     with Passes(unit_rows(features)) as passes:
-        found = best(stepwise(em(passes, hard=hard), Steps(250, 10.0, 0.7)), 3, 2).mixture
+        result = best(StepwiseEM.of(em(passes, hard=hard), Steps(250, 10.0, 0.7)), 3, 2).estimate
         whole = Restarts(passes, np.ones(5500), 2, 0).best(em(passes, hard=hard), 3, silent)
-    match = (found.means @ means.T).argmax(axis=0)
+    match = (result.means @ means.T).argmax(axis=0)
     assert sorted(match.tolist()) == [0, 1, 2]
-    assert found.kappa[match] == pytest.approx(kappa, rel=0.1)
-    assert np.exp(found.log_weights[match]) == pytest.approx(np.array(sizes) / 5500, abs=0.02)
+    assert result.kappa[match] == pytest.approx(kappa, rel=0.1)
+    assert np.exp(result.log_weights[match]) == pytest.approx(np.array(sizes) / 5500, abs=0.02)
     # Nearer to the full form's than that is to the truth.
-    other = (whole.mixture.means @ means.T).argmax(axis=0)
-    assert found.kappa[match] == pytest.approx(whole.mixture.kappa[other], rel=0.01)
+    other = (whole.estimate.means @ means.T).argmax(axis=0)
+    assert result.kappa[match] == pytest.approx(whole.estimate.kappa[other], rel=0.01)
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
@@ -238,17 +172,17 @@ def test_the_posterior_and_its_priors_are_recovered(form: Any) -> None:
     kappa, sizes = [30.0, 60.0, 120.0, 40.0], (800, 600, 400, 200)
     features, own, means = mixture(sizes, 12, kappa, seed=2, upright=True)
     with Passes(unit_rows(features)) as passes:
-        found = best(stochastic(variational(passes, form), Steps(200, 10.0, 0.7)), 4)
+        result = best(StochasticVariational.of(variational(passes, form), Steps(200, 10.0, 0.7)), 4)
         whole = Restarts(passes, np.ones(2000), 1, 0).best(variational(passes, form), 4, silent)
-    q = found.posterior
+    q = result.estimate
     match = (q.psi @ means.T).argmax(axis=0)
     assert sorted(match.tolist()) == [0, 1, 2, 3]
     size = np.bincount(own)
     assert np.exp(q.log_weights[match]) == pytest.approx(size / 2000, abs=0.01)
     if form == "grid":
         assert q.kappas.mean[match] == pytest.approx(kappa, rel=0.1)
-    full = whole.posterior.priors
-    assert found.objective[-1] == pytest.approx(whole.objective[-1], abs=0.01 * 2000)
+    full = whole.estimate.priors
+    assert result.objective[-1] == pytest.approx(whole.objective[-1], abs=0.01 * 2000)
     assert q.priors.m == pytest.approx(full.m, rel=0.02)
     assert q.priors.sigma == pytest.approx(full.sigma, rel=0.05)
     assert q.priors.c0 == pytest.approx(full.c0, rel=0.02)
@@ -259,13 +193,13 @@ def test_the_posterior_and_its_priors_are_recovered(form: Any) -> None:
 
 def test_threads_change_nothing_and_a_seed_gives_the_same() -> None:
     features = mixture((6000, 4000, 2000), 64, 40.0)[0].astype(np.float32)
-    found = []
+    result = []
     for threads in (1, 3, 3):
         with Passes(unit_rows(features), threads) as passes:
-            found.append(best(stepwise(em(passes), Steps(6000, 10.0, 0.7)), 3))
-    for other in found[1:]:
-        assert other.objective == found[0].objective
-        assert (other.mixture.means == found[0].mixture.means).all()
+            result.append(best(StepwiseEM.of(em(passes), Steps(6000, 10.0, 0.7)), 3))
+    for other in result[1:]:
+        assert other.objective == result[0].objective
+        assert (other.estimate.means == result[0].estimate.means).all()
 
 
 def test_sparse_rows_go_the_same_way() -> None:
@@ -275,21 +209,26 @@ def test_sparse_rows_go_the_same_way() -> None:
     features[:200, 3:10] *= 8
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     for kind in (em, variational):
-        found = []
+        result = []
         for given in (features, sp.csr_array(features)):
             with Passes(unit_rows(given)) as passes:
-                way: Any = kind(passes, max_iter=4)
-                found.append(best((stepwise if kind is em else stochastic)(way, QUICK), 3))
-        assert found[1].objective == pytest.approx(found[0].objective, rel=1e-9)
+                algorithm: Any = kind(passes, max_iter=4)
+                result.append(
+                    best(
+                        (StepwiseEM if kind is em else StochasticVariational).of(algorithm, QUICK),
+                        3,
+                    )
+                )
+        assert result[1].objective == pytest.approx(result[0].objective, rel=1e-9)
 
 
 def test_rows_held_out_change_nothing() -> None:
     features, extra = mixture((300, 200), 5, 20.0)[0], mixture((50,), 5, 1.0, seed=7)[0]
     counted = np.concatenate([np.ones(500), np.zeros(50)])
     with Passes(unit_rows(features)) as passes:
-        alone = best(stepwise(em(passes), QUICK), 2)
+        alone = best(StepwiseEM.of(em(passes), QUICK), 2)
     with Passes(unit_rows(np.concatenate([features, extra]))) as passes:
-        both = best(stepwise(em(passes, counted), QUICK), 2)
+        both = best(StepwiseEM.of(em(passes, counted), QUICK), 2)
     assert both.objective == pytest.approx(alone.objective, rel=1e-12)
 
 
@@ -298,18 +237,18 @@ def test_rows_held_out_change_nothing() -> None:
 def test_a_run_goes_on_from_its_checkpoint(
     kind: Any, stop: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.methods.sphere.em.batches.REPORT_ROWS", 1)
+    monkeypatch.setattr("models.methods.sphere.mixture.stochastic.REPORT_ROWS", 1)
     features = mixture((80, 70, 60), 4, 5.0)[0]
-    by = stepwise if kind is em else stochastic
+    by = StepwiseEM.of if kind is em else StochasticVariational.of
     with Passes(unit_rows(features)) as passes:
-        way = by(kind(passes, max_iter=3, tol=0.0), Steps(50, 10.0, 0.7))
-        whole = best(way, 3, 2)
-        cut = Kept(stop)
-        with pytest.raises(Stop):
-            best(way, 3, 2, cut)
-        found = best(way, 3, 2, Kept(state=cut.state))
-    assert found.objective == whole.objective
-    assert type(found) is (Climb if kind is em else Ascent)
+        algorithm = by(kind(passes, max_iter=3, tol=0.0), Steps(50, 10.0, 0.7))
+        whole = best(algorithm, 3, 2)
+        cut = StoppingCheckpoint(stop)
+        with pytest.raises(Stopped):
+            best(algorithm, 3, 2, cut)
+        result = best(algorithm, 3, 2, StoppingCheckpoint(state=cut.state))
+    assert result.objective == whole.objective
+    assert type(result) is (Climb)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -318,7 +257,7 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely(
     hard: bool, spread: Any
 ) -> None:
     features, _, means = mixture((300, 300, 300), 4, 200.0, upright=True)
-    shape = Shape(spread, 1e6, equal=hard and spread == "shared")
+    shape = Constraints(spread, 1e6, equal=hard and spread == "shared")
     # The third is hidden behind the others.
     start = np.stack([means[0], means[1], -means.sum(axis=0) / np.sqrt(3)])
     size = np.array([450.0, 450.0, 1e-9])
@@ -326,11 +265,11 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely(
     given = Mixture(np.log(weights / weights.sum()), start, np.full(3, 500.0))
     sums = Sums(size, 0.99 * size[:, None] * start, np.empty(0))
     with Passes(unit_rows(features)) as passes:
-        way = stepwise(em(passes, shape=shape, hard=hard), Steps(90, 10.0, 0.7))
-        begun = StepwiseClimb(given, state=State.start(sums, 4))
-        found = way.climb(begun, silent, lambda one: None)
-    assert found.reseeded == 1
-    assert sorted((found.mixture.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]
+        algorithm = StepwiseEM.of(em(passes, constraints=shape, hard=hard), Steps(90, 10.0, 0.7))
+        started = BatchClimb(given, reseeded=0, state=BatchState.start(sums, 4))
+        result = algorithm.climb(started, silent, lambda one: None)
+    assert result.reseeded == 1
+    assert sorted((result.estimate.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -342,26 +281,29 @@ def test_more_clusters_than_a_batch_has_rows(size: int, hard: bool, spread: Any)
     features[:8] = features[0]
     features[8:12] = -features[0]
     with Passes(unit_rows(features)) as passes:
-        shape = Shape(spread, 1e4, hard and spread == "shared")
-        way = em(passes, shape=shape, hard=hard, max_iter=3)
-        found = best(stepwise(way, Steps(size, 10.0, 0.7)), 5)
-        assert np.isfinite(found.objective).all()
-        assert np.isfinite(found.mixture.means).all()
-        assert np.isfinite(found.mixture.kappa).all()
-        assert found.objective[-1] > 40 * -np.log(4 * np.pi), "better than uniform"
+        shape = Constraints(spread, 1e4, hard and spread == "shared")
+        algorithm = em(passes, constraints=shape, hard=hard, max_iter=3)
+        result = best(StepwiseEM.of(algorithm, Steps(size, 10.0, 0.7)), 5)
+        assert np.isfinite(result.objective).all()
+        assert np.isfinite(result.estimate.means).all()
+        assert np.isfinite(result.estimate.kappa).all()
+        assert result.objective[-1] > 40 * -np.log(4 * np.pi), "better than uniform"
         if spread == "own" and not hard:
             for form in ("grid", "bound"):
                 other = best(
-                    stochastic(variational(passes, form, max_iter=1), Steps(size, 10.0, 0.7)), 5
+                    StochasticVariational.of(
+                        variational(passes, form, max_iter=1), Steps(size, 10.0, 0.7)
+                    ),
+                    5,
                 )
                 assert np.isfinite(other.objective).all()
-                assert np.isfinite(other.posterior.psi).all()
+                assert np.isfinite(other.estimate.psi).all()
 
 
-def test_progress_is_said_many_times_an_epoch_and_cancel_is_obeyed(
+def test_progress_is_reported_many_times_an_epoch_and_cancel_is_obeyed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("models.methods.sphere.em.batches.REPORT_ROWS", 100)
+    monkeypatch.setattr("models.methods.sphere.mixture.stochastic.REPORT_ROWS", 100)
     features = mixture((500, 500), 4, 20.0)[0]
     seen: list[tuple[float, str]] = []
 
@@ -371,10 +313,10 @@ def test_progress_is_said_many_times_an_epoch_and_cancel_is_obeyed(
             raise Cancelled
 
     with Passes(unit_rows(features)) as passes:
-        way = stepwise(em(passes, max_iter=2, tol=0.0), Steps(50, 10.0, 0.7))
-        begun = way.start(features[:2], Sums(np.ones(2), features[:2], np.empty(0)))
+        algorithm = StepwiseEM.of(em(passes, max_iter=2, tol=0.0), Steps(50, 10.0, 0.7))
+        started = algorithm.start(features[:2], Sums(np.ones(2), features[:2], np.empty(0)))
         with pytest.raises(Cancelled):
-            way.climb(begun, watch, lambda one: None)
+            algorithm.climb(started, watch, lambda one: None)
     assert [fraction for fraction, _ in seen] == sorted(fraction for fraction, _ in seen)
     assert [message for _, message in seen] == ["epoch 1"] * 10 + ["epoch 2"] * 7
 
@@ -389,13 +331,13 @@ def test_a_mapped_file_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.flush()
     mapped = np.memmap(tmp_path / "rows", np.float32, "r", shape=file.shape)
     with Passes(UnitRows.of(Data({"features": ArrayRows(mapped)}))) as passes:
-        way = stepwise(em(passes, max_iter=2), Steps(1000, 10.0, 0.7))
+        algorithm = StepwiseEM.of(em(passes, max_iter=2), Steps(1000, 10.0, 0.7))
         tracemalloc.start()
-        found = best(way, 2)
+        result = best(algorithm, 2)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < mapped.nbytes / 2
-    assert sorted((found.mixture.means @ means.T).argmax(axis=1).tolist()) == [0, 1]
+    assert sorted((result.estimate.means @ means.T).argmax(axis=1).tolist()) == [0, 1]
 
 
 @pytest.mark.slow
@@ -406,10 +348,10 @@ def test_fewer_passes_than_iterations_on_all_rows(seed: int) -> None:
     features = mixture((5000,) * 20, 64, 40.0)[0].astype(np.float32)
     with Passes(unit_rows(features)) as passes:
         restarts = Restarts(passes, np.ones(100_000), 1, seed)
-        for kind, by in ((em, stepwise), (variational, stochastic)):
-            way: Any = kind(passes, max_iter=200)
-            whole: Any = restarts.best(way, 20, silent)
-            found: Any = restarts.best(by(way, Steps(1000, 10.0, 0.7)), 20, silent)
-            assert found.ended
-            assert len(found.objective) < len(whole.objective)
-            assert found.objective[-1] > whole.objective[-1] - 0.005 * 100_000
+        for kind, by in ((em, StepwiseEM.of), (variational, StochasticVariational.of)):
+            algorithm: Any = kind(passes, max_iter=200)
+            whole: Any = restarts.best(algorithm, 20, silent)
+            result: Any = restarts.best(by(algorithm, Steps(1000, 10.0, 0.7)), 20, silent)
+            assert result.ended
+            assert len(result.objective) < len(whole.objective)
+            assert result.objective[-1] > whole.objective[-1] - 0.005 * 100_000

@@ -1,0 +1,103 @@
+"""Batches of unit rows in a random order, of data that may be larger than memory.
+
+Rows in a file or in the object store are never read one by one: a pool is made of runs of rows from
+random places, each read at once, and the pool's rows are shuffled. So each row comes once in an
+epoch, and a batch mixes rows of all the runs of a pool, of which there are hundreds. Data of up to
+`POOL_BYTES` are one pool. Sparse rows, which are in memory, are shuffled as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Float, Int, Matrix
+from models.method import Shapes
+from models.methods.sphere.mixture.rows import UnitRows
+from models.rows import ArrayRows, Rows
+
+POOL_BYTES = 1 << 27
+"""Bytes of a pool's rows. Reading them takes as much again at most, and a batch its own rows."""
+
+RUN_BYTES = 1 << 17
+FAR_RUN_BYTES = 1 << 19
+"""Bytes read at once; from afar this many arrive about as fast as fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """counted : (n_points,) 0 for rows that are left out. size : rows of a batch, about."""
+
+    points: UnitRows
+    counted: Float
+    size: int
+
+    def epoch(self, rng: np.random.Generator, first: int = 0) -> Iterator[tuple[float, UnitRows]]:
+        """Each counted row once, in batches of nearly the same size.
+
+        With each batch comes the share of the rows given so far. first : number of batches to leave
+        out; a pool that lies among these as a whole is not read. The draws do not depend on it.
+        """
+        n_counted = int(np.count_nonzero(self.counted))
+        n_given = n_batches = 0
+        for rows in self._pools(rng):
+            parts = self._parts(rng.permutation(len(rows)))
+            pool: Matrix | None = None
+            for part in parts:
+                n_given += len(part)
+                n_batches += 1
+                if n_batches <= first:
+                    continue
+                own = np.sort(part)
+                if self.points.sparse:
+                    yield n_given / n_counted, self._unit(self.points.take(rows[own]))
+                    continue
+                if pool is None:
+                    pool = self.points.take(rows)
+                yield n_given / n_counted, self._unit(pool[own] if len(parts) > 1 else pool)
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> UnitRows:
+        """`n_rows` random counted rows, in their order; all where there are no more.
+
+        Of rows beyond a pool they come from one pool, which has at least as many as a batch.
+        """
+        rows = next(self._pools(rng))
+        if len(rows) > n_rows:
+            rows = rows[np.sort(rng.choice(len(rows), n_rows, replace=False))]
+        return self._unit(self.points.take(rows))
+
+    def _pools(self, rng: np.random.Generator) -> Iterator[Int]:
+        """The ascending row numbers of each pool; none is empty."""
+        n_points, n_features = self.points.shape
+        values = self.points.values
+        most = max(self.size, POOL_BYTES // (n_features * self.points.kind.itemsize))
+        if not isinstance(values, Rows) or n_points <= most:
+            yield np.flatnonzero(self.counted)
+            return
+        run_bytes = FAR_RUN_BYTES if values.far else RUN_BYTES
+        length = max(1, min(most, run_bytes // (n_features * values.dtype.itemsize)))
+        starts = rng.permutation(np.arange(0, n_points, length))
+        # Pools have the same number of runs, so that none has few rows.
+        for own_starts in np.array_split(starts, -(-len(starts) // (most // length))):
+            rows = (np.sort(own_starts)[:, None] + np.arange(length)).ravel()
+            rows = rows[rows < n_points]
+            rows = rows[self.counted[rows] > 0]
+            if rows.size:
+                yield rows
+
+    def _parts(self, order: Int) -> list[Int]:
+        """Parts of nearly the same size, so that no batch is much noisier than the others."""
+        return np.array_split(order, max(1, round(len(order) / self.size)))
+
+    def _unit(self, rows: Matrix) -> UnitRows:
+        return UnitRows(ArrayRows(rows) if isinstance(rows, np.ndarray) else rows, rows.dtype)
+
+
+def bytes_of_batches(shapes: Shapes, size: int | None) -> int:
+    """Bytes of a pool and a batch; 0 without batches."""
+    if size is None:
+        return 0
+    n_points, n_features = shapes["features"]
+    return min(3 * POOL_BYTES, 24 * n_points * n_features)

@@ -1,0 +1,345 @@
+"""Mixtures of vMF distributions by batches of rows: stepwise EM, stochastic variational inference.
+
+Running sums stand for those of all rows: each batch B, by its posteriors under the current
+parameters, moves them towards its own sums times N / |B| by a step of (delay + t)^-forgetting, and
+the parameters follow from them as they do from a pass over all rows: the likeliest mixture, or
+every factor of the posterior at its maximum, with the priors by empirical Bayes. A step is at least
+4 / (M + 3) for M batches in an epoch: smaller ones would move less in an epoch than one iteration
+on all rows does, and a batch of all rows is that iteration.
+
+An epoch gives every row once. Its estimate of the objective sums over its batches the objective's
+part of each batch, under the parameters at that time. The run ends when an epoch rises by no more
+than `tol` for each row: by its estimate, or by how much likelier its sums are under the parameters
+that follow from them than under those that follow from the last epoch's. (The estimates also rise
+because steps shrink, and the sums also differ by the steps' noise, so the smaller rise counts. Both
+sums hold each row once, so neither has the noise of a draw.) Then, unless it was the first, the
+last epoch's sums take the running ones' place, and one pass over all rows gives the objective
+itself, by which runs are compared.
+
+Sources: Cappe and Moulines, "On-line Expectation-Maximization Algorithm for Latent Data Models"
+(2009), with steps and batches as in Liang and Klein, "Online EM for Unsupervised Models" (2009);
+Hoffman, Blei, Wang and Paisley, "Stochastic Variational Inference" (2013), whose averages of
+natural parameters are averages of sums. Cost of an epoch: as of a pass, with M updates of the
+parameters: 0.2 to 1 ms each by EM, some ms by variational inference, beside N K D / M. Memory: a
+pool of rows (`batches`), 4 sums of 8 K D bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from models.arrays import Arrays, Float, Int
+from models.methods.sphere.mixture.batches import POOL_BYTES, Batches
+from models.methods.sphere.mixture.climb import Climb, Estimate, Iteration, climb, restored
+from models.methods.sphere.mixture.mixture import EMPTIED
+from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.mixture.rows import UnitRows
+from models.methods.sphere.mixture.runs import SEEDING_EACH, SEEDING_ROWS, Restarts
+from models.progress import Progress, silent, subprogress
+
+LEAST = 4
+"""A step is at least this many times a batch's share of the rows (nearly, for a large batch)."""
+
+REPORT_ROWS = 1 << 13
+"""Progress is reported after this many rows, or after a batch that has more."""
+
+
+class LinearEstimate(Estimate, Protocol):
+    """An estimate under which log densities are linear in a row, as `passes` takes them."""
+
+    @property
+    def weights(self) -> Float: ...
+
+    @property
+    def offsets(self) -> Float: ...
+
+
+L = TypeVar("L", bound=LinearEstimate)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """batch_size : rows of a batch, about; there may be fewer rows in all."""
+
+    batch_size: int
+    delay: float
+    forgetting: float
+
+    def size(self, t: int, share: float) -> float:
+        """The step of batch t = 0, 1, ..., which has this share of the rows."""
+        least = LEAST * share / (1.0 + (LEAST - 1) * share)
+        return float(max((self.delay + t) ** -self.forgetting, least))
+
+
+_COUNTS = ("seed", "n_steps", "n_batches", "worth", "seeding", "n_emptied", "reseeded")
+_SUMS = ("running", "epoch", "last")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """The state of a run by batches, besides its parameters.
+
+    running, epoch, last : sums that stand for all rows, those over this epoch so far, those over
+        the epoch before.
+    seed : of the batches. n_steps : batches in all. n_batches : batches in this epoch.
+    worth : the objective's estimate over them. seeding : whether clusters that lost their rows get
+    new means; n_emptied : how many did after the last epoch; reseeded : how many did in all.
+    """
+
+    running: Sums
+    epoch: Sums
+    last: Sums
+    seed: int
+    n_steps: int = 0
+    n_batches: int = 0
+    worth: float = 0.0
+    seeding: bool = True
+    n_emptied: int = 0
+    reseeded: int = 0
+
+    @classmethod
+    def start(cls, sums: Sums, seed: int) -> BatchState:
+        zeros = Sums(np.zeros_like(sums.size), np.zeros_like(sums.total), np.empty(0))
+        return cls(Sums(sums.size, sums.total, np.empty(0)), zeros, zeros, seed)
+
+    def arrays(self, prefix: str) -> dict[str, Float]:
+        counts = np.array([float(getattr(self, name)) for name in _COUNTS])
+        arrays = {f"{prefix}counts": counts}
+        for name in _SUMS:
+            sums = getattr(self, name)
+            arrays |= {f"{prefix}{name}.size": sums.size, f"{prefix}{name}.total": sums.total}
+        return arrays
+
+    @classmethod
+    def of(cls, arrays: Arrays, prefix: str) -> BatchState | None:
+        """The state that `arrays` saved; None where there is none."""
+        if f"{prefix}counts" not in arrays:
+            return None
+        running, epoch, last = (
+            Sums(arrays[f"{prefix}{name}.size"], arrays[f"{prefix}{name}.total"], np.empty(0))
+            for name in _SUMS
+        )
+        seed, n_steps, n_batches, worth, *flags = arrays[f"{prefix}counts"].tolist()
+        seeding, emptied, reseeded = (int(flag) for flag in flags)
+        counts = (int(seed), int(n_steps), int(n_batches), worth, bool(seeding), emptied, reseeded)
+        return cls(running, epoch, last, *counts)
+
+    def next_epoch(self, n_emptied: int) -> BatchState:
+        zeros = Sums(np.zeros_like(self.epoch.size), np.zeros_like(self.epoch.total), np.empty(0))
+        return replace(
+            self, last=self.epoch, epoch=zeros, n_batches=0, worth=0.0, n_emptied=n_emptied
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchClimb(Climb[L]):
+    """A run by batches that is under way; once it has ended it is a `Climb`."""
+
+    state: BatchState
+
+    def arrays(self, prefix: str) -> dict[str, Float]:
+        return {**Climb.arrays(self, prefix), **self.state.arrays(prefix)}
+
+
+def restored_by_batches(
+    read: Callable[[Arrays, str], L], arrays: Arrays, prefix: str
+) -> Climb[L] | None:
+    """As `climb.restored`; a run that is under way with its state."""
+    run, state = restored(read, arrays, prefix), BatchState.of(arrays, prefix)
+    if run is None or state is None:
+        return run
+    return BatchClimb(run.estimate, run.objective, reseeded=run.reseeded, state=state)
+
+
+@dataclass(frozen=True, eq=False)
+class StochasticAscent(Generic[L]):
+    """How a run climbs by batches.
+
+    counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
+    update : the estimate that is best for given sums over all rows, from the one before.
+    cost : by how much the objective is below the sum of the rows' log evidence.
+    reseed : the estimate, and sums of all rows, with the given clusters at the given rows; None
+        where clusters without rows are left alone.
+    """
+
+    passes: Passes
+    counted: Float
+    steps: Steps
+    hard: bool
+    max_iter: int
+    tol: float
+    update: Callable[[L, Sums], L]
+    cost: Callable[[L], float]
+    reseed: Callable[[L, Sums, Int, Float], tuple[L, Sums]] | None = None
+
+    def climb(
+        self,
+        run: BatchClimb[L],
+        progress: Progress,
+        save: Callable[[BatchClimb[L]], None],
+    ) -> Climb[L]:
+        """The run at its end.
+
+        Its objective has an estimate for each epoch, and last the value of the estimate that it
+        ends with. save : called with the run many times an epoch.
+        """
+
+        def epoch(run: BatchClimb[L], progress: Progress) -> Iteration[BatchClimb[L]]:
+            return self._epoch(run, progress, save)
+
+        run = climb(
+            run,
+            epoch,
+            least_gain=self.tol * self._n_counted,
+            max_iter=self.max_iter,
+            progress=progress,
+            save=save,
+            unit="epoch",
+        )
+        estimate, state = run.estimate, run.state
+        # With one batch the running sums are the epoch's.
+        if len(run.objective) > 1 and state.n_batches > 1:
+            estimate = self.update(estimate, state.epoch)
+        last = subprogress(progress, self.max_iter / (self.max_iter + 1), 1.0, "all rows")
+        sums = self.passes.expect(
+            estimate.weights, estimate.offsets, self.counted, last, hard=self.hard
+        )
+        objective = float(sums.evidence @ self.counted) - self.cost(estimate)
+        reseeded = None if run.reseeded is None else state.reseeded
+        return Climb(estimate, (*run.objective, objective), run.ended, reseeded)
+
+    @cached_property
+    def _n_counted(self) -> float:
+        return float(self.counted.sum())
+
+    def _epoch(
+        self, run: BatchClimb[L], progress: Progress, save: Callable[[BatchClimb[L]], None]
+    ) -> Iteration[BatchClimb[L]]:
+        n_epochs = len(run.objective)
+        rng = np.random.default_rng([run.state.seed, n_epochs])
+        batches = Batches(self.passes.points, self.counted, self.steps.batch_size)
+        rows, sums, n_unreported = self.passes.points, run.state.epoch, 0
+        for share, rows in batches.epoch(rng, run.state.n_batches):
+            run, sums = self._step(run, rows)
+            n_unreported += rows.shape[0]
+            # Not after the last batch: clusters are re-seeded by its sums.
+            if n_unreported >= REPORT_ROWS and share < 1.0:
+                n_unreported = 0
+                progress(share, "fitting")
+                save(run)
+        progress(1.0, "fitting")
+        state, gain = run.state, np.inf
+        if n_epochs:
+            gain = min(state.worth - run.objective[-1], self._gain(run.estimate, state))
+        run = run.reached(state.worth)
+        if state.n_emptied and gain <= self.tol * self._n_counted:
+            state = replace(state, seeding=False)
+        emptied = np.flatnonzero(state.epoch.size < EMPTIED)
+        if self.reseed is None or not state.seeding:
+            emptied = emptied[:0]
+        ended = replace(run, state=state)
+
+        def advance() -> BatchClimb[L]:
+            after = self._reseeded(ended, emptied, rows, sums) if emptied.size else ended
+            return replace(after, state=after.state.next_epoch(len(emptied)))
+
+        return Iteration(ended, gain, advance, unsettled=bool(emptied.size))
+
+    def _step(self, run: BatchClimb[L], rows: UnitRows) -> tuple[BatchClimb[L], Sums]:
+        """The run after one batch, and the batch's own sums."""
+        estimate, state = run.estimate, run.state
+        n_rows, n_counted = rows.shape[0], self._n_counted
+        sums = self.passes.over(rows).expect(
+            estimate.weights, estimate.offsets, np.ones(n_rows), silent, hard=self.hard
+        )
+        step = self.steps.size(state.n_steps, n_rows / n_counted)
+        running = _weighted(state.running, 1.0 - step, sums, step * n_counted / n_rows)
+        worth = float(sums.evidence.sum()) - n_rows / n_counted * self.cost(estimate)
+        moved = replace(
+            state,
+            running=running,
+            epoch=_weighted(state.epoch, 1.0, sums, 1.0),
+            n_steps=state.n_steps + 1,
+            n_batches=state.n_batches + 1,
+            worth=state.worth + worth,
+        )
+        return replace(run, estimate=self.update(estimate, running), state=moved), sums
+
+    def _gain(self, estimate: L, state: BatchState) -> float:
+        """How much likelier this epoch's sums are under their estimate than under the last's."""
+        now, before = (self.update(estimate, sums) for sums in (state.epoch, state.last))
+        own, other = (
+            _complete_likelihood(each, state.epoch) - self.cost(each) for each in (now, before)
+        )
+        return own - other
+
+    def _reseeded(
+        self, run: BatchClimb[L], emptied: Int, rows: UnitRows, sums: Sums
+    ) -> BatchClimb[L]:
+        """The run with emptied clusters, as many as the last batch has rows, at the rows that are
+        least likely there."""
+        assert self.reseed is not None
+        worst = np.argsort(sums.evidence, kind="stable")[: len(emptied)]
+        emptied = emptied[: len(worst)]
+        estimate, running = self.reseed(run.estimate, run.state.running, emptied, rows.dense(worst))
+        reseeded = run.state.reseeded + len(emptied)
+        state = replace(run.state, running=running, reseeded=reseeded)
+        return replace(run, estimate=estimate, state=state)
+
+
+def _weighted(sums: Sums, weight: float, other: Sums, other_weight: float) -> Sums:
+    size, total = (
+        (a if weight == 1.0 else weight * a) + (b if other_weight == 1.0 else other_weight * b)
+        for a, b in ((sums.size, other.size), (sums.total, other.total))
+    )
+    return Sums(size, total, np.empty(0))
+
+
+def _complete_likelihood(estimate: LinearEstimate, sums: Sums) -> float:
+    """The expected complete log-likelihood of rows with these sums."""
+    along = np.einsum("kd,kd->", estimate.weights, sums.total)
+    return float(estimate.offsets @ sums.size + along)
+
+
+class SampledRestarts(Restarts):
+    """Runs that start from a sample of the rows, held in memory; no pass over all rows is needed.
+
+    The sample has at most as many rows as seeds are drawn from, and not many more bytes than a
+    pool.
+    """
+
+    def __init__(self, like: Restarts, most_clusters: int, rng: np.random.Generator) -> None:
+        """like : the runs, as if on all rows."""
+        passes, counted = like.passes, like.counted
+        Restarts.__init__(self, passes, counted, like.n_init, like.seed, like.checkpoint)
+        self.halving = like.halving
+        points = passes.points
+        room = POOL_BYTES // (points.shape[1] * points.kind.itemsize)
+        wanted = max(SEEDING_ROWS, SEEDING_EACH * most_clusters)
+        n_rows = wanted if points.sparse else min(wanted, max(room, 10 * most_clusters))
+        sample = Batches(points, counted, n_rows).sample(n_rows, rng)
+        self._sample = Restarts(passes.over(sample), np.ones(sample.shape[0]), 1, 0)
+
+    def at_once(self, n_clusters: int) -> int:
+        """One: each run has a pool of rows."""
+        return 1
+
+    def rows(self, n_clusters: int, rng: np.random.Generator) -> Int:
+        """Numbers of rows of the sample."""
+        return self._sample.rows(n_clusters, rng)
+
+    def seeded(self, n_clusters: int, rows: Int, seed: int, run: int = 0) -> tuple[Float, Sums]:
+        """Seeds, and the sums of the rows nearest to each, scaled up from the sample."""
+        means, sums = self._sample.seeded(n_clusters, rows, seed, run)
+        times = float(self.counted.sum()) / self._sample.counted.size
+        return means, Sums(times * sums.size, times * sums.total, sums.evidence)
+
+
+def by_epoch(run: Climb[Any]) -> dict[str, list[tuple[int, float]]]:
+    """The curve of a run's objective: the estimate of each epoch, made while the run moved on."""
+    return {"objective_estimate_by_epoch": list(enumerate(run.objective[:-1], 1))}
