@@ -25,7 +25,7 @@ from app.http.security import keys
 from app.settings import Settings
 from workers import processes
 from workers.embedded import EmbeddedServer
-from workers.processes import FolderLock
+from workers.processes import FolderInUse, FolderLock
 
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is started again at once."""

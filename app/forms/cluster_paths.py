@@ -10,9 +10,8 @@ import numpy as np
 
 from app.http.problems import Refused
 from models.arrays import Array
-from models.methods.sphere.mixture import distinctive_features as result
-from models.methods.sphere.time.periods import Periods
-from models.tree.tree import Tree
+from models.cluster_paths import ClusterPaths
+from models.registry import method
 from workers.artifacts import results
 
 MOST_ENTRIES = 20_000
@@ -81,15 +80,6 @@ class ChosenPaths:
         for first in range(0, self.n_periods, step):
             yield self.block(first, min(first + step, self.n_periods))
 
-    @cached_property
-    def names(self) -> list[str]:
-        """The features that `told` has places in."""
-        if not self.has_names:
-            return []
-        with self._arrays() as source:
-            return result.feature_names({result.NAMES: source.get_tensor(_STAGE + result.NAMES)})
-
-    @cached_property
     def kappa(self) -> dict[str, list[float]]:
         """Concentrations of the chosen clusters with their credible intervals."""
         return {

@@ -44,7 +44,12 @@ from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.distinctive_features import top_features_by_period
+from models.methods.sphere.mixture.distinctive_features import (
+    INDEX,
+    WEIGHT,
+    feature_names,
+    top_features_by_period,
+)
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
@@ -289,14 +294,14 @@ def _paths(model: Model) -> ClusterPaths | None:
     if "from_first" not in arrays:
         # Models of earlier versions keep no such angles.
         return None
-    periods = Periods.kept(arrays, facts)
+    periods = Periods.of_model(model)
     labels, ends = periods.labels(), None
     if periods.binned:
         edges = Periods(periods.marks, False, periods.dated).labels()
         labels, ends = edges[:-1], edges[1:]
     features = None
     if INDEX in arrays:
-        features = TopFeatures(arrays[INDEX], arrays[WEIGHT], names_told(arrays))
+        features = TopFeatures(arrays[INDEX], arrays[WEIGHT], feature_names(arrays))
     return ClusterPaths(
         labels=labels,
         ends=ends,
