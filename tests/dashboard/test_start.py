@@ -170,7 +170,7 @@ def test_a_pickle_is_refused_in_the_words_of_the_service(open_page: Open) -> Non
     page.keyboard.press("Enter")
     notice = page.get_by_role("alert")
     notice.wait_for()
-    assert "Not a format that is read" in notice.inner_text()
+    assert "Unsupported format" in notice.inner_text()
 
 
 @pytest.mark.parametrize("after_leaving", [False, True])
