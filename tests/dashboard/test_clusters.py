@@ -201,7 +201,7 @@ def test_csv_there_and_back(look: Open) -> None:
     rows = [["a", "b"], ['say "x"', "1,5"], ["two\nlines", ""], ["", "ש"]]
     found = page.evaluate(
         """async rows => {
-          const { csvOf, rowsOf } = await import(`${location.origin}/dashboard/js/csv.js`);
+          const { csvOf, rowsOf } = await import(`${location.origin}/dashboard/js/ui/csv.js`);
           return rowsOf(await csvOf(rows).text());
         }""",
         rows,

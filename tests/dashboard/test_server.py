@@ -65,17 +65,17 @@ def test_every_file_has_its_type(local: TestClient) -> None:
 
 
 def test_what_has_not_changed_is_not_sent_again(local: TestClient) -> None:
-    first = local.get("/dashboard/js/api.js", headers=PLAIN)
+    first = local.get("/dashboard/js/main.js", headers=PLAIN)
     assert first.headers["cache-control"] == "no-cache"
     etag = first.headers["etag"]
-    again = local.get("/dashboard/js/api.js", headers={**PLAIN, "If-None-Match": etag})
+    again = local.get("/dashboard/js/main.js", headers={**PLAIN, "If-None-Match": etag})
     assert (again.status_code, again.content) == (304, b"")
     other = local.get("/dashboard/js/router.js", headers={**PLAIN, "If-None-Match": etag})
     assert other.status_code == 200
 
 
 def test_text_is_packed_for_those_who_take_it(local: TestClient) -> None:
-    path = "/dashboard/js/api.js"
+    path = "/dashboard/js/main.js"
     plain = local.get(path, headers=PLAIN)
     packed = local.get(path, headers={"Accept-Encoding": "br, gzip;q=0.8"})
     assert "content-encoding" not in plain.headers
@@ -115,7 +115,7 @@ def test_a_changed_file_is_read_again(
         "js/.hidden.js",
         "js//api.js",
         "/etc/passwd.txt",
-        "js/api.js%00.js",
+        "js/main.js%00.js",
         "js\\api.js",
     ],
 )
@@ -137,7 +137,7 @@ def test_head_and_other_methods(local: TestClient) -> None:
     assert (head.status_code, head.content) == (200, b"")
     assert int(head.headers["content-length"]) > 500
     assert local.post("/").status_code == 405
-    assert local.post("/dashboard/js/api.js").status_code == 405
+    assert local.post("/dashboard/js/main.js").status_code == 405
 
 
 def test_the_folder_leads_to_the_page() -> None:

@@ -196,8 +196,8 @@ def test_cuts_made_here_are_those_of_the_service(
         asked += [{"height": h + more} for h in heights for more in (0, 0.25)] + [{"height": -1}]
         found = page.evaluate(
             """async ([view, asked]) => {
-              const {Store} = await import("/dashboard/js/tree/store.js");
-              const {cutter, cutHere, heightOf} = await import("/dashboard/js/tree/cutting.js");
+              const {Store} = await import("/dashboard/js/tree/model/store.js");
+              const {cutter, cutHere, heightOf} = await import("/dashboard/js/tree/model/cut.js");
               const store = new Store();
               store.graft(view);
               const own = cutter(store);

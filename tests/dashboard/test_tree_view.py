@@ -267,10 +267,12 @@ def test_nothing_overlaps(look: Open, small: str, large: str) -> None:
     overlaps = page.evaluate(
         """async ids => {
           const at = name => import(`/dashboard/js/tree/${name}.js`);
-          const {Store} = await at("store"), {build} = await at("scene"), {tint} = await at("tint");
-          const {frameFor, compose} = await at("compose"), {colours} = await at("palettes");
-          const {home, zoomed} = await at("camera");
-          const {width: measure} = await at("text");
+          const {Store} = await at("model/store"), {build} = await at("model/scene");
+          const {tint} = await at("draw/tint");
+          const {frameFor, compose} = await at("draw/composition");
+          const {colours} = await at("draw/palettes");
+          const {home, zoomed} = await at("draw/camera");
+          const {width: measure} = await at("draw/text");
           const theme = colours("light", "okabe-ito");
           let written = 0;
           const bad = [];
@@ -322,9 +324,9 @@ def test_the_pointer_means_what_is_drawn(look: Open, api: Api, small: str) -> No
     found = page.evaluate(
         """async ids => {
           const at = name => import(`/dashboard/js/tree/${name}.js`);
-          const {Store} = await at("store"), {build} = await at("scene");
-          const {fit, place} = await at("place"), {pick} = await at("pick");
-          const {home, zoomed} = await at("camera");
+          const {Store} = await at("model/store"), {build} = await at("model/scene");
+          const {fit, place} = await at("draw/place"), {pick} = await at("draw/picking");
+          const {home, zoomed} = await at("draw/camera");
           const wrong = [];
           let looked = 0;
           for (const id of ids) {
@@ -384,7 +386,7 @@ def test_hostile_names_are_text(look: Open, api: Api) -> None:
     assert page.locator("main img").count() == 0
     clipped = page.evaluate(
         """async names => {
-          const {clip, line, width} = await import("/dashboard/js/tree/text.js");
+          const {clip, line, width} = await import("/dashboard/js/tree/draw/text.js");
           return names.map(name => {
             const text = clip(name, 12, 60, "sans-serif");
             return [text, width(text, 12, "sans-serif"), line(name)];
@@ -523,8 +525,8 @@ def test_the_scene_is_laid_out_as_by_the_service(look: Open, api: Api, small: st
             ).json()
             found = page.evaluate(
                 """async ([view, scale]) => {
-                  const {Store} = await import("/dashboard/js/tree/store.js");
-                  const {build} = await import("/dashboard/js/tree/scene.js");
+                  const {Store} = await import("/dashboard/js/tree/model/store.js");
+                  const {build} = await import("/dashboard/js/tree/model/scene.js");
                   const store = new Store();
                   store.graft(view);
                   const scene = build(store, {root: 0, folded: new Set(), scale});

@@ -1,10 +1,10 @@
 // The frame of the page: navigation, routes to pages, theme, key, and whether the service answers.
 
-import * as api from "./api.js";
-import { button, el, icon, problemBox, replace, waiting } from "./dom.js";
-import { askForKey, keyTools } from "./keys.js";
-import { newPage, showRecipe } from "./recipe_dialog.js";
+import * as api from "./net/requests.js";
 import * as router from "./router.js";
+import { button, el, icon, problemBox, replace, waiting } from "./ui/dom.js";
+import { askForKey, keyTools } from "./ui/key_dialog.js";
+import { newPage, showRecipe } from "./ui/recipe_dialog.js";
 
 // Path -> module of the page. The first that fits is taken; `:id` is an id of that kind.
 const ROUTES = [
@@ -15,7 +15,7 @@ const ROUTES = [
   ["/datasets/:id", "./pages/dataset.js", "Dataset"],
   ["/trees", "./pages/trees.js", "Trees"],
   ["/trees/:id", "./tree/page.js", "Tree"],
-  ["/compare", "./tree/tangle.js", "Two trees"],
+  ["/compare", "./tree/tangle_page.js", "Two trees"],
   ["/comparisons", "./pages/comparisons.js", "Comparisons"],
   ["/comparisons/new", "./pages/new_comparison.js", "New comparison"],
   ["/comparisons/:id", "./pages/comparison.js", "Comparison"],

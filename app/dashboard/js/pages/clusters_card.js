@@ -1,11 +1,11 @@
 // The clusters that a fit has found, as a table: how large each is, what the method says of it, the
 // features that tell it from the others.
 
-import { aborted, download, get, saveBlob } from "../api.js";
-import { button, el, problemBox, replace, said, svg, table, toast } from "../dom.js";
-import { csvOf } from "../csv.js";
-import { count, number, plural } from "../format.js";
-import { readable } from "../form/schema_form.js";
+import { readable } from "../forms/schema_form.js";
+import { aborted, download, get, saveBlob } from "../net/requests.js";
+import { csvOf } from "../ui/csv.js";
+import { button, el, problemBox, replace, said, svg, table, toast } from "../ui/dom.js";
+import { count, number, plural } from "../ui/format.js";
 
 /** Larger trees have no table: they are looked at by their picture. */
 const MOST = 1000;

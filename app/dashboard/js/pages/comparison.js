@@ -1,12 +1,12 @@
 // A comparison: its progress, then its table.
 
-import { aborted, download, get, send } from "../api.js";
-import { button, confirm, el, problemBox, replace, said, toast } from "../dom.js";
-import { methods } from "../form/methods.js";
-import { metrics } from "../form/metrics.js";
-import { changedParams, readable, shownParams } from "../form/schema_form.js";
-import { ago, moment, number, seconds } from "../format.js";
-import { ENDED, follow, progressPanel, statusChip } from "../progress.js";
+import { methods } from "../forms/method_picker.js";
+import { metrics } from "../forms/metrics_form.js";
+import { changedParams, readable, shownParams } from "../forms/schema_form.js";
+import { aborted, download, get, send } from "../net/requests.js";
+import { button, confirm, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { ago, moment, number, seconds } from "../ui/format.js";
+import { ENDED, follow, progressPanel, statusChip } from "../ui/progress.js";
 
 export async function mount(root, { router, id }) {
   const ends = new AbortController();

@@ -1,9 +1,9 @@
 // All comparisons: jobs that ran several methods for one table.
 
-import { el, said } from "../dom.js";
-import { ago, between, moment, seconds } from "../format.js";
-import { ENDED, statusChip } from "../progress.js";
-import { listPage } from "./lists.js";
+import { el, said } from "../ui/dom.js";
+import { ago, between, moment, seconds } from "../ui/format.js";
+import { ENDED, statusChip } from "../ui/progress.js";
+import { listPage } from "./list_page.js";
 
 const idOf = (job) => job.id.replace(/^job_/, "cmp_");
 

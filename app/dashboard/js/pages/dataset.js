@@ -1,10 +1,10 @@
 // A dataset: its facts, what can be done with it.
 
-import { aborted, download, get, send } from "../api.js";
-import { button, confirm, el, problemBox, replace, said, toast } from "../dom.js";
-import { inspected } from "../form/datasets.js";
-import { ago, bytes, count, moment, shape } from "../format.js";
-import { statusChip } from "../progress.js";
+import { inspected } from "../forms/datasets.js";
+import { aborted, download, get, send } from "../net/requests.js";
+import { button, confirm, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { ago, bytes, count, moment, shape } from "../ui/format.js";
+import { statusChip } from "../ui/progress.js";
 
 const ENDINGS = {
   npy: "npy", npz: "npz", safetensors: "safetensors", "arrow-stream": "arrows", "arrow-file": "arrow",

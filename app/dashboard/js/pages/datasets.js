@@ -1,10 +1,10 @@
 // All datasets, and a place to upload more.
 
-import { el, said } from "../dom.js";
-import { ago, bytes, moment, shape } from "../format.js";
-import { statusChip } from "../progress.js";
-import { uploads } from "../uploads.js";
-import { listPage } from "./lists.js";
+import { uploads } from "../forms/drop_zone.js";
+import { el, said } from "../ui/dom.js";
+import { ago, bytes, moment, shape } from "../ui/format.js";
+import { statusChip } from "../ui/progress.js";
+import { listPage } from "./list_page.js";
 
 const ROLES = [
   "features",

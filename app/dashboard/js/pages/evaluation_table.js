@@ -1,9 +1,9 @@
 // Evaluations side by side: a column each, a row for each metric.
 
-import { saveBlob } from "../api.js";
-import { csvOf } from "../csv.js";
-import { button, el, said } from "../dom.js";
-import { number } from "../format.js";
+import { saveBlob } from "../net/requests.js";
+import { csvOf } from "../ui/csv.js";
+import { button, el, said } from "../ui/dom.js";
+import { number } from "../ui/format.js";
 
 /** The heading, the table of all `columns`, and what can be done with it. */
 export function evaluationTable(columns, catalogue, { router, onremove, onclear }) {

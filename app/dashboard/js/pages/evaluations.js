@@ -1,13 +1,13 @@
 // Trees measured against labels, features or another tree; what came of it stays side by side.
 
-import { aborted, get, Problem, send } from "../api.js";
-import { button, el, field, problemBox, replace, said, select, toast } from "../dom.js";
-import { usable } from "../form/datasets.js";
-import { inputsForm } from "../form/inputs.js";
-import { methods } from "../form/methods.js";
-import { metrics, metricsForm } from "../form/metrics.js";
-import { moment } from "../format.js";
-import { ENDED, follow } from "../progress.js";
+import { usable } from "../forms/datasets.js";
+import { inputsForm } from "../forms/inputs_form.js";
+import { methods } from "../forms/method_picker.js";
+import { metrics, metricsForm } from "../forms/metrics_form.js";
+import { aborted, get, Problem, send } from "../net/requests.js";
+import { button, el, field, problemBox, replace, said, select, toast } from "../ui/dom.js";
+import { moment } from "../ui/format.js";
+import { ENDED, follow } from "../ui/progress.js";
 import { evaluationTable } from "./evaluation_table.js";
 
 const KEPT = "umbel.evaluations";

@@ -1,9 +1,9 @@
 // What a job has measured: single values with what they are in, and curves.
 
-import { lineChart } from "../charts.js";
-import { el, table } from "../dom.js";
-import { readable } from "../form/schema_form.js";
-import { number } from "../format.js";
+import { readable } from "../forms/schema_form.js";
+import { lineChart } from "../ui/charts.js";
+import { el, table } from "../ui/dom.js";
+import { number } from "../ui/format.js";
 
 const ERROR = "_standard_error";
 

@@ -1,12 +1,12 @@
 // A job: how far it is, what came of it, or why not.
 
-import { aborted, get, log, note, send, sleep } from "../api.js";
-import { button, confirm, el, problemBox, replace, said, toast } from "../dom.js";
-import { methodOf } from "../form/methods.js";
-import { roleTitle } from "../form/inputs.js";
-import { changedParams, shownParams } from "../form/schema_form.js";
-import { ago, between, moment, seconds } from "../format.js";
-import { ENDED, follow, progressPanel, statusChip } from "../progress.js";
+import { roleTitle } from "../forms/inputs_form.js";
+import { methodOf } from "../forms/method_picker.js";
+import { changedParams, shownParams } from "../forms/schema_form.js";
+import { aborted, get, log, note, send, sleep } from "../net/requests.js";
+import { button, confirm, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { ago, between, moment, seconds } from "../ui/format.js";
+import { ENDED, follow, progressPanel, statusChip } from "../ui/progress.js";
 import { outcome } from "./job_result.js";
 import { toAddress } from "./start.js";
 

@@ -1,10 +1,10 @@
 // What came of a job: tree, metrics, curves, or why there is nothing.
 
-import { aborted, download, raw } from "../api.js";
-import { button, el, menu, notes, problemBox, replace, toast } from "../dom.js";
+import { aborted, download, raw } from "../net/requests.js";
+import { button, el, menu, notes, problemBox, replace, toast } from "../ui/dom.js";
 import { clustersCard } from "./clusters_card.js";
 import { curvesCard, metricsCard } from "./figures.js";
-import { placed, placingCard } from "./placing.js";
+import { placed, placingCard } from "./predictions.js";
 
 /** The parts that show the end of a job. */
 export function outcome(job, router, signal) {

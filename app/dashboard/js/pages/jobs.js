@@ -1,10 +1,10 @@
 // All jobs.
 
-import { el, said } from "../dom.js";
-import { methods } from "../form/methods.js";
-import { ago, between, moment, seconds } from "../format.js";
-import { ENDED, statusChip } from "../progress.js";
-import { listPage } from "./lists.js";
+import { methods } from "../forms/method_picker.js";
+import { el, said } from "../ui/dom.js";
+import { ago, between, moment, seconds } from "../ui/format.js";
+import { ENDED, statusChip } from "../ui/progress.js";
+import { listPage } from "./list_page.js";
 
 const KINDS = {
   predict: "prediction",

@@ -1,13 +1,13 @@
 // A new comparison: the data, the runs, how many seeds, which metrics.
 
-import { get, Problem, send } from "../api.js";
-import { button, el, field, problemBox, replace, select } from "../dom.js";
-import { usable } from "../form/datasets.js";
-import { inputsForm } from "../form/inputs.js";
-import { methods } from "../form/methods.js";
-import { metrics, metricsForm } from "../form/metrics.js";
-import { schemaForm } from "../form/schema_form.js";
-import { extrasForm } from "../form/steps.js";
+import { usable } from "../forms/datasets.js";
+import { extrasForm } from "../forms/extras_form.js";
+import { inputsForm } from "../forms/inputs_form.js";
+import { methods } from "../forms/method_picker.js";
+import { metrics, metricsForm } from "../forms/metrics_form.js";
+import { schemaForm } from "../forms/schema_form.js";
+import { get, Problem, send } from "../net/requests.js";
+import { button, el, field, problemBox, replace, select } from "../ui/dom.js";
 
 const SEEDS = {
   properties: {

@@ -1,13 +1,13 @@
 // The start: data in, a method, its settings, run.
 
-import { Problem, send } from "../api.js";
-import { button, el, field, problemBox, replace, toast } from "../dom.js";
-import { usable } from "../form/datasets.js";
-import { inputsForm } from "../form/inputs.js";
-import { methodPicker, methods } from "../form/methods.js";
-import { schemaForm } from "../form/schema_form.js";
-import { extrasForm } from "../form/steps.js";
-import { uploads } from "../uploads.js";
+import { usable } from "../forms/datasets.js";
+import { uploads } from "../forms/drop_zone.js";
+import { extrasForm } from "../forms/extras_form.js";
+import { inputsForm } from "../forms/inputs_form.js";
+import { methodPicker, methods } from "../forms/method_picker.js";
+import { schemaForm } from "../forms/schema_form.js";
+import { Problem, send } from "../net/requests.js";
+import { button, el, field, problemBox, replace, toast } from "../ui/dom.js";
 
 const EXTRAS = ["preprocess", "then", "support", "name_by"];
 /** What makes features of documents. */

@@ -1,11 +1,11 @@
 // All trees; two of them can be laid side by side, several evaluated.
 
-import { el, menu, said } from "../dom.js";
-import { methods } from "../form/methods.js";
-import { ago, count, moment } from "../format.js";
-import { uploads } from "../uploads.js";
+import { uploads } from "../forms/drop_zone.js";
+import { methods } from "../forms/method_picker.js";
+import { el, menu, said } from "../ui/dom.js";
+import { ago, count, moment } from "../ui/format.js";
 import { treeDownloads } from "./job_result.js";
-import { listPage } from "./lists.js";
+import { listPage } from "./list_page.js";
 
 export async function mount(root, { router, params }) {
   const titles = new Map((await methods()).map((one) => [one.id, one.title]));

@@ -1,22 +1,22 @@
 // The page of one tree: the picture in the middle, what can be done with it around.
 
-import { button, copy, el, problemBox, replace, said, toast } from "../dom.js";
-import { count, number, plural } from "../format.js";
-import { cutOf, cutText, read, write } from "./address.js";
-import { colourPanel } from "./colour_panel.js";
-import { cutPanel } from "./cut_panel.js";
-import { fileMenu } from "./files.js";
-import { finder } from "./finder.js";
-import { locate } from "./locate.js";
-import { mirror, told } from "./mirror.js";
-import { nodePanel } from "./node_panel.js";
-import { pathsPanel } from "./paths_panel.js";
-import { crumbs, nameOf, tip } from "./pointing.js";
-import { INNER } from "./scene.js";
-import { drawing, shapesBar } from "./shapes_bar.js";
-import { FIRST, source as sourceOf } from "./source.js";
-import { NONE } from "./store.js";
-import { TreeView } from "./view.js";
+import { button, copy, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { count, number, plural } from "../ui/format.js";
+import { fileMenu } from "./draw/figures.js";
+import { locate } from "./draw/locate.js";
+import { TreeView } from "./draw/view.js";
+import { cutOf, cutText, read, write } from "./model/look.js";
+import { INNER } from "./model/scene.js";
+import { FIRST, source as sourceOf } from "./model/source.js";
+import { NONE } from "./model/store.js";
+import { colourPanel } from "./panels/colour_panel.js";
+import { cutPanel } from "./panels/cut_panel.js";
+import { mirror, told } from "./panels/keyboard_tree.js";
+import { drawing, shapesBar } from "./panels/layout_bar.js";
+import { nodePanel } from "./panels/node_panel.js";
+import { pathsPanel } from "./panels/paths_panel.js";
+import { finder } from "./panels/search_box.js";
+import { crumbs, nameOf, tip } from "./panels/tooltip.js";
 
 const WRITE_MS = 180;
 const MINUS = "M5 12h14";

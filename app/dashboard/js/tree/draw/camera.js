@@ -1,0 +1,103 @@
+// Where the picture is looked at from: {k, kd, x, y} (see place.js). Pure arithmetic.
+
+import { INNER } from "../model/scene.js";
+import { place as placed } from "./place.js";
+
+const FURTHEST = 1e6;
+const NEAREST = 0.5;
+const READABLE = 10;
+
+export const home = () => ({ k: 1, kd: 1, x: 0, y: 0 });
+
+/** Scales and shifts of a camera, for x and y. */
+export function axes(frame, camera) {
+  if (frame.shape === "circular") return [camera.k, camera.k, camera.x, camera.y];
+  if (frame.shape === "rectangular") return [camera.kd, camera.k, camera.x, camera.y];
+  return [camera.k, camera.kd, camera.x, camera.y];
+}
+
+/** How the picture of one camera lies in that of another. */
+export function relative(frame, from, to) {
+  const [ax, ay, aX, aY] = axes(frame, from);
+  const [bx, by, bX, bY] = axes(frame, to);
+  return [bx / ax, by / ay, bX - (aX * bx) / ax, bY - (aY * by) / ay];
+}
+
+/** The camera after zooming by `factor` around a point; `depth`: along the other way of a flat shape. */
+export function zoomed(frame, camera, factor, x, y, { depth = 1 } = {}) {
+  const found = { ...camera };
+  found.k = Math.min(FURTHEST, Math.max(NEAREST, camera.k * factor));
+  found.kd = frame.shape === "circular" ? found.k : Math.min(1000, Math.max(1, camera.kd * depth));
+  const [ax, ay] = axes(frame, camera);
+  const [bx, by] = axes(frame, found);
+  found.x = x - ((x - camera.x) * bx) / ax;
+  found.y = y - ((y - camera.y) * by) / ay;
+  return held(frame, found);
+}
+
+/** A camera that does not lose the picture: some of it stays in the window. */
+export function held(frame, camera) {
+  const { width, height } = frame;
+  const [sx, sy] = axes(frame, camera);
+  const keep = (shift, scale, length) => {
+    const long = scale * length;
+    const spare = Math.min(long, length) * 0.5;
+    return Math.min(length - spare, Math.max(spare - long, shift));
+  };
+  return { ...camera, x: keep(camera.x, sx, width), y: keep(camera.y, sy, height) };
+}
+
+/** A camera as numbers that mean the same in a window of another size: for the address. */
+export function portable(frame, camera) {
+  const [sx, sy] = axes(frame, camera);
+  const round = (value) => Number(value.toPrecision(6));
+  return [
+    camera.k,
+    camera.kd,
+    (frame.width / 2 - camera.x) / sx / frame.width,
+    (frame.height / 2 - camera.y) / sy / frame.height,
+  ].map(round);
+}
+
+export function fromPortable(frame, [k, kd, fx, fy]) {
+  const camera = { k, kd, x: 0, y: 0 };
+  const [sx, sy] = axes(frame, camera);
+  camera.x = frame.width / 2 - fx * sx * frame.width;
+  camera.y = frame.height / 2 - fy * sy * frame.height;
+  return held(frame, camera);
+}
+
+/** Cameras on the way from one to another: `at(t)`. Nearer by factors, so that it looks even. */
+export function journey(from, to) {
+  const even = (name, t) => from[name] * (to[name] / from[name]) ** t;
+  return (t) => {
+    const [k, kd] = [even("k", t), even("kd", t)];
+    const done =
+      from.k !== to.k
+        ? (k - from.k) / (to.k - from.k)
+        : from.kd !== to.kd
+          ? (kd - from.kd) / (to.kd - from.kd)
+          : t;
+    return { k, kd, x: from.x + (to.x - from.x) * done, y: from.y + (to.y - from.y) * done };
+  };
+}
+
+/** The camera that shows a row near enough to be read, in the middle; null where it does already. */
+export function toward(scene, frame, camera, row) {
+  const { width, height } = frame;
+  const now = placed(frame, camera);
+  const isInner = scene.kind[row] === INNER;
+  const wanted = isInner ? Math.min(width, height) * 0.6 : READABLE;
+  const wide = Math.max(1e-12, scene.right[row] - scene.left[row]) * now.across;
+  const [x, y] = now.at(scene.u[row], scene.v[row]);
+  const isSeen = x > 20 && y > 20 && x < width - 20 && y < height - 20;
+  const isNear = wide >= wanted || (isInner && wide > 40);
+  if (isSeen && isNear) return null;
+  const next = zoomed(frame, camera, isNear ? 1 : Math.max(1, wanted / wide), x, y);
+  const [nx, ny] = placed(frame, next).at(scene.u[row], scene.v[row]);
+  const found = { ...next, x: next.x + width / 2 - nx, y: next.y + height / 2 - ny };
+  // Along the branches all can be seen already: only across them is there a way to go.
+  if (frame.shape === "rectangular" && camera.kd === 1) found.x = 0;
+  if (frame.shape === "icicle" && camera.kd === 1) found.y = 0;
+  return held(frame, found);
+}

@@ -1,0 +1,122 @@
+// One picture of a scene as it is seen through a camera; the canvas and the files get the same.
+
+import { INNER } from "../model/scene.js";
+import { branches, cutLine, dots, ring } from "./dendrogram.js";
+import { cells } from "./icicle.js";
+import { Busy, inner, roomFor, sizeFor, tips } from "./labels.js";
+import { Picture } from "./picture.js";
+import { fit, place as placed, seen } from "./place.js";
+
+const STRIP = 9;
+const GAP = 4;
+/** Tips closer than this get no labels, and no room is kept for them. */
+const LEAST = 1.1;
+const LATER = 64;
+
+/** The frame of a scene in a window: how much room its labels take. */
+export function frameFor(store, scene, { shape, width, height, theme, banded, labels = true }) {
+  const strip = shape === "icicle" || !banded ? 0 : STRIP + GAP;
+  const side = Math.min(width, height);
+  const spacing =
+    shape === "circular" ? (Math.PI * 0.7 * side) / scene.tips : (height - 36) / scene.tips;
+  const size = sizeFor(spacing);
+  const share = side < 440 ? 0.16 : 0.21;
+  const most = shape === "circular" ? Math.min(170, share * side) : Math.min(230, 0.3 * width);
+  const named = labels && shape !== "icicle" && spacing > LEAST && scene.n > 1;
+  // Beside a rectangle there is no other place for those that come as one goes nearer.
+  const later = labels && shape === "rectangular" && scene.n > 1 ? LATER : 0;
+  const room = named
+    ? roomFor(store, scene, { size, most, family: theme.family }) + GAP + 2
+    : later;
+  const bend = shape === "circular" && crowded(scene) ? 0.75 : 1;
+  return {
+    ...fit(shape, { width, height, room, strip: strip + (named ? 0 : 2), bend }),
+    strip,
+    room,
+    most,
+  };
+}
+
+/** Whether many nodes crowd around the root. */
+function crowded({ n, kind, v }) {
+  let all = 0;
+  let near = 0;
+  for (let i = 0; i < n; i += 1) {
+    if (kind[i] !== INNER) continue;
+    all += 1;
+    if (v[i] < 0.1) near += 1;
+  }
+  return all > 8 && near / all > 0.05;
+}
+
+/**
+ * @param {object} what {store, scene, frame, camera, theme, tint,
+ *   cut: {v, clusters: Set of ids} or null, labels}
+ */
+export function compose({ store, scene, frame, camera, theme, tint, cut = null, labels = true }) {
+  const place = placed(frame, camera);
+  const picture = new Picture(frame.width, frame.height);
+  picture.place = place;
+  if (scene.n > 1 && frame.shape === "icicle") {
+    cells(picture, store, scene, place, tint, { theme });
+    if (cut?.v !== null && cut?.v !== undefined) cutLine(picture, place, cut.v, theme.text);
+    return picture;
+  }
+  const spacing = spacingOf(scene, place);
+  const base = Math.min(1.25, Math.max(0.55, 0.3 * spacing));
+  branches(picture, scene, place, tint, {
+    base,
+    guides: labels && spacing > 2.5 ? theme.guide : null,
+  });
+  dots(picture, scene, place, tint, {
+    leaves: spacing >= 5 && !tint.banded,
+    clusters: cut?.clusters,
+    paper: theme.paper,
+  });
+  if (tint.banded) ring(picture, scene, place, tint, { gap: GAP, strip: STRIP });
+  if (cut?.v !== null && cut?.v !== undefined) cutLine(picture, place, cut.v, theme.muted);
+  if (labels && scene.n > 1) {
+    const size = sizeFor(spacing);
+    const gap = frame.strip + GAP + 2;
+    const room =
+      Math.max(frame.room - GAP, place.round ? frame.most * Math.min(1, camera.k - 0.5) : 0) - 2;
+    if (spacing > LEAST) tips(picture, store, scene, place, tint, { room, gap, size, theme });
+    const busy = new Busy(frame.width, frame.height);
+    inner(picture, store, scene, place, tint, { theme, clusters: cut?.clusters, busy });
+  }
+  if (scene.n === 1) alone(picture, store, scene, place, theme);
+  return picture;
+}
+
+/** From one tip to the next, px, among those that can be seen. */
+function spacingOf({ n, kind, left, right, end }, place) {
+  let tips = 0;
+  let wide = 0;
+  for (let i = 0; i < n;) {
+    if (!seen(place.window, left[i], right[i])) {
+      i = end[i];
+      continue;
+    }
+    const px = (right[i] - left[i]) * place.across;
+    if (kind[i] === INNER && px >= 1) {
+      i += 1;
+      continue;
+    }
+    tips += 1;
+    wide += px;
+    i = end[i];
+  }
+  return wide / Math.max(1, tips);
+}
+
+function alone(picture, store, scene, place, theme) {
+  const [x, y] = place.at(0.5, place.round ? 0 : 0.5);
+  const name = store.name[scene.slot[0]];
+  const text = name === null || name === undefined || name === "" ? "one node" : name;
+  picture.text("texts", x, y + 24, String(text).slice(0, 80), {
+    size: 14,
+    colour: theme.text,
+    align: "center",
+    whole: text,
+  });
+}

@@ -1,0 +1,102 @@
+// Nested cells: as wide as a node has leaves, from where it is born to where it is joined.
+
+import { INNER, LEAF, REST } from "../model/scene.js";
+import { titleOf } from "./labels.js";
+import { mix, on } from "./palettes.js";
+import { ABOVE, seen } from "./place.js";
+import { clip } from "./text.js";
+
+const FINE = 0.75;
+const LEVELS = 6;
+
+/** Cells and the names in them. */
+export function cells(picture, store, scene, place, tint, { theme }) {
+  const { n, kind, left, right, v, deep, end, parent } = scene;
+  const { window } = place;
+  const fillOf = fills(scene, tint, theme);
+  for (let i = 0; i < n;) {
+    if (!seen(window, left[i], right[i])) {
+      i = end[i];
+      continue;
+    }
+    const from = parent[i] < 0 ? ABOVE : v[parent[i]];
+    const x0 = Math.max(place.pu(left[i]), -8);
+    const x1 = Math.min(place.pu(right[i]), picture.width + 8);
+    const wide = (right[i] - left[i]) * place.across;
+    const fine = wide < FINE;
+    const to = fine ? deep[i] : v[i];
+    picture.drawn += 1;
+    if (to >= window.v0 && from <= window.v1) {
+      const y0 = Math.max(place.pv(from), -8);
+      const y1 = Math.min(place.pv(Math.max(to, from)), picture.height + 8);
+      const gap = wide > 4 ? 1 : wide > 2 ? 0.5 : 0;
+      const tall = Math.max(0.5, y1 - y0 - (y1 - y0 > 3 ? 1 : 0));
+      const fill = fillOf(i);
+      picture.fill("areas", fill).box(x0 + gap / 2, y0, Math.max(0.4, x1 - x0 - gap), tall);
+      if (kind[i] > LEAF && to < 1)
+        below(picture, place, i, scene, fill, theme, x0 + gap / 2, x1 - x0 - gap, y1);
+      if (!fine)
+        name(
+          picture,
+          store,
+          scene,
+          i,
+          fill,
+          theme,
+          x0,
+          y0,
+          x1 - x0,
+          kind[i] > LEAF ? place.pv(1) - y0 : tall,
+        );
+    }
+    i = fine ? end[i] : i + 1;
+  }
+  return picture;
+}
+
+/** What is folded goes on below its cell, paler. */
+function below(picture, place, i, scene, fill, theme, x, w, y) {
+  const bottom = Math.min(place.pv(1), picture.height + 8);
+  if (bottom - y < 1 || w <= 0) return;
+  picture
+    .fill("back", mix(fill, theme.paper, scene.kind[i] === REST ? 0.8 : 0.55))
+    .box(x, y, Math.max(0.4, w), bottom - y);
+}
+
+function fills(scene, tint, theme) {
+  const { kind, v } = scene;
+  const known = new Map();
+  return (i) => {
+    const isLeaf = kind[i] === LEAF;
+    const level = isLeaf ? 0 : Math.round((1 - Math.min(1, Math.max(0, v[i]))) * LEVELS);
+    const index = kind[i] === INNER ? tint.branch[i] : tint.band[i];
+    const name = index * 64 + level * 2 + Number(isLeaf);
+    let found = known.get(name);
+    if (found !== undefined) return found;
+    const colour = tint.colours[index];
+    if (tint.by === "none")
+      found = mix(theme.bare, theme.paper, isLeaf ? 0.72 : 0.15 + 0.1 * (LEVELS - level));
+    else if (colour === theme.ink) found = mix(theme.shared, theme.paper, 0.1 * (LEVELS - level));
+    else found = mix(colour, theme.paper, isLeaf ? 0.1 : 0.12 + 0.06 * (LEVELS - level));
+    known.set(name, found);
+    return found;
+  };
+}
+
+function name(picture, store, scene, i, fill, theme, x, y, w, h) {
+  const upright = w < 46 && h > 1.6 * w;
+  const [room, thick] = upright ? [h - 8, w] : [w - 8, h];
+  if (thick < 10.5 || room < 16) return;
+  const title = titleOf(store, scene, i);
+  if (!title) return;
+  const size = Math.min(12, Math.max(9, thick * 0.72));
+  const text = clip(title, size, room, theme.family);
+  // A count cut short says something else.
+  const isNamed = scene.slot[i] >= 0 && store.name[scene.slot[i]];
+  if (!text || (text !== title && (text.length < 4 || !isNamed))) return;
+  const style = { size, colour: on(fill, theme), whole: title };
+  // Folded: the text may stand on the paler part, which is nearer to the page.
+  if (scene.kind[i] > LEAF) style.colour = theme.text;
+  if (upright) picture.text("texts", x + w / 2, y + 5, text, { ...style, turn: Math.PI / 2 });
+  else picture.text("texts", x + 5, y + Math.min(h / 2, 11), text, style);
+}

@@ -1,0 +1,58 @@
+// Which node is meant by a point of the drawing: the deepest whose part of the picture holds it.
+
+import { INNER, LEAF } from "../model/scene.js";
+import { ABOVE } from "./place.js";
+
+const NEAR = 26;
+const ARC = 7;
+
+/** Row of the scene at a point, or -1. O(depth log children). */
+export function pick(scene, place, x, y) {
+  const { n, kind, u, v } = scene;
+  if (n === 0) return -1;
+  const { u: at, v: deep } = place.invert(x, y);
+  const icicle = place.shape === "icicle";
+  if (n === 1) return 0;
+  if (at < 0 || at > 1 || deep < ABOVE - 0.02) return -1;
+  let row = 0;
+  while (deep > v[row] && kind[row] === INNER) {
+    const next = childAt(scene, row, at);
+    if (next < 0) break;
+    row = next;
+    if (deep <= v[row]) break;
+  }
+  if (icicle)
+    return deep <= Math.max(v[row], kind[row] > LEAF ? 1 : 0) || kind[row] > LEAF ? row : -1;
+  if (kind[row] !== INNER) {
+    // A leaf's label lies beyond the ground.
+    const beyond = place.alongBetween(1, Math.max(1, deep));
+    return beyond < 220 ? row : -1;
+  }
+  if (row === 0 && deep <= v[0] + 1e-9) return near(place, 0, deep - v[0], 0) ? 0 : -1;
+  const across = Math.abs(at - u[row]) * place.acrossAt(Math.max(0, deep));
+  if (across <= NEAR) return row;
+  // Near its own stretch of the circle, or that of its parent?
+  const own = Math.abs(place.alongBetween(deep, v[row]));
+  if (own <= ARC && at >= u[row + 1] && at <= u[lastChild(scene, row)]) return row;
+  const up = scene.parent[row];
+  if (up >= 0 && Math.abs(place.alongBetween(v[up], deep)) <= ARC) return row;
+  return -1;
+}
+
+function near(place, across, dv) {
+  return Math.abs(place.alongBetween(0, Math.abs(dv))) <= NEAR && across <= NEAR;
+}
+
+/** The child whose stretch holds u. Children lie one after the other. */
+function childAt({ end, left, right }, row, at) {
+  for (let child = row + 1; child < end[row]; child = end[child]) {
+    if (at >= left[child] && at <= right[child]) return child;
+  }
+  return -1;
+}
+
+function lastChild({ end }, row) {
+  let last = row + 1;
+  for (let child = row + 1; child < end[row]; child = end[child]) last = child;
+  return last;
+}
