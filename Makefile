@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+NODE := node_modules/.bin
+PAGE := app/dashboard/js tests/dashboard/js *.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check format test test-slow bench bench-quality openapi sample clean
+.PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -33,18 +35,41 @@ demo: setup  ## start the service, turn real logits into a hierarchy, show what 
 serve: setup  ## run the service on this machine until Ctrl-C
 	$(BIN)/umbel serve
 
-check: dev  ## format, lint, types, import floors
+# The page is served as it is written; Node checks it, and nothing else needs Node.
+node:
+	@command -v node >/dev/null && command -v npm >/dev/null || { \
+	  echo 'The page is checked with Node.js 18.18 or newer and npm (on Debian: apt-get install nodejs npm).' >&2; \
+	  echo 'make setup, demo and serve need neither.' >&2; exit 1; }
+
+node_modules/.package-lock.json: package.json package-lock.json .npmrc | node
+	npm ci --no-progress
+	@touch $@
+
+build/contract.d.ts: openapi/openapi.json node_modules/.package-lock.json
+	$(NODE)/openapi-typescript $< --output $@
+
+check: dev check-page  ## format, lint, types, import floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: dev  ## mend what the formatter and the linter can
+check-page: build/contract.d.ts  ## the same of the page's JavaScript
+	$(NODE)/prettier --check --log-level warn $(PAGE)
+	$(NODE)/eslint .
+	$(NODE)/tsc
+
+format: dev node_modules/.package-lock.json  ## mend what the formatters and the linters can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(NODE)/eslint --fix .
+	$(NODE)/prettier --write --log-level warn $(PAGE)
 
-test: dev  ## all tests but the slow ones
+test: dev test-page  ## all tests but the slow ones
 	$(BIN)/pytest -n 2 --dist worksteal
+
+test-page: node  ## the page's pure modules, by Node alone
+	node --test tests/dashboard/js/*.test.js
 
 test-slow: dev  ## the slow ones
 	$(BIN)/pytest -m slow --timeout 1800
@@ -66,4 +91,4 @@ sample: setup  ## make app/sample again from its public sources
 	$(BIN)/python scripts/make_sample.py
 
 clean:  ## remove the environment and what was built
-	rm -rf $(VENV) build dist *.egg-info demo-output bench-output
+	rm -rf $(VENV) build dist *.egg-info demo-output bench-output node_modules

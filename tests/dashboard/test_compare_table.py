@@ -105,10 +105,10 @@ def test_evaluations_side_by_side(
     lines = list(csv.reader(Path(begun.value.path()).read_text().splitlines()))
     assert len(lines[0]) == 5
     assert lines[0][0] == "metric"
-    page.get_by_role("button", name="Take column 1").click()
+    page.get_by_role("button", name="Remove column 1").click()
     assert page.locator("table.results thead th").count() == 4
     page.get_by_role("button", name="Clear").click()
-    page.get_by_text("What is measured stands here").wait_for()
+    page.get_by_text("Results stand here side by side").wait_for()
 
 
 def test_an_evaluation_that_is_refused(open_page: Open, blobs: dict[str, Any]) -> None:

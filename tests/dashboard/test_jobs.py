@@ -43,7 +43,7 @@ def test_progress_and_cancel(open_page: Open, service: Service, blobs: dict[str,
     )
     assert page.locator(".progress-card strong").inner_text()
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("The job was called off").wait_for()
+    page.get_by_text("The job was cancelled").wait_for()
     assert "Cancelled" in page.locator("h1").inner_text()
     assert service.client.get(f"/v1/jobs/{job}").json()["status"] == "cancelled"
 
@@ -90,7 +90,7 @@ def test_a_job_deleted_while_it_is_looked_at(
     page.watch.expected.append("404")
     page.get_by_role("progressbar").wait_for()
     service.client.delete(f"/v1/jobs/{job}")
-    page.get_by_text("This job is not there any more").wait_for()
+    page.get_by_text("This job no longer exists").wait_for()
     page = open_page(f"/jobs/{job}", heading=False)
     page.watch.expected.append("404")
     page.get_by_role("alert").wait_for()

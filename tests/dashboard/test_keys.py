@@ -37,7 +37,7 @@ def open_keyed(open_page: Open, keyed: Service) -> Callable[..., Page]:
 
 def give(page: Page, key: str) -> None:
     page.get_by_label("Key", exact=True).fill(key)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
 
 
 def test_the_key_is_asked_for_and_checked(open_keyed: Callable[..., Page], axe: Axe) -> None:
@@ -46,8 +46,8 @@ def test_the_key_is_asked_for_and_checked(open_keyed: Callable[..., Page], axe: 
     assert "No key was sent" in page.get_by_role("dialog").inner_text()
     axe(page)
     assert page.get_by_label("Key", exact=True).get_attribute("type") == "password"
-    page.get_by_role("button", name="Go on").click()
-    assert "Give a key" in page.get_by_role("dialog").inner_text()
+    page.get_by_role("button", name="Continue").click()
+    assert "Enter a key" in page.get_by_role("dialog").inner_text()
     give(page, "umbel_wrong")
     page.get_by_text("The key is not known").first.wait_for()
     give(page, KEY)

@@ -157,7 +157,7 @@ def test_one_array_of_several_is_chosen(open_page: Open) -> None:
     drop(page, "two.npz", npz())
     page.keyboard.press("Enter")
     page.get_by_text("holds several arrays").or_(page.get_by_text("first, second")).first.wait_for()
-    page.get_by_role("button", name="Upload it otherwise").click()
+    page.get_by_role("button", name="Upload it differently").click()
     page.get_by_label("Array in the file").fill("second")
     page.get_by_role("button", name="Upload", exact=True).click()
     page.get_by_text("Ready").wait_for()
@@ -253,7 +253,7 @@ def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> N
     page.get_by_text("More: prepare, then, support, names").click()
     page.get_by_label("Prepare the features").select_option("pca")
     page.locator('.step [data-param="n"] input').fill("2")
-    page.get_by_label("Then, on the logits that come out").select_option("l2h")
+    page.get_by_label("Then, on the resulting logits").select_option("l2h")
     page.get_by_label("Bootstrap support").check()
     param(page, "replicates").fill("5")
     param(page, "covariance").select_option(label="diag")
@@ -273,7 +273,7 @@ def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> N
     again.get_by_role("link", name="Change and run again").click()
     again.get_by_role("heading", name="Settings").wait_for()
     assert param(again, "covariance").input_value() == '"diag"'
-    assert again.get_by_label("Then, on the logits that come out").input_value() == "l2h"
+    assert again.get_by_label("Then, on the resulting logits").input_value() == "l2h"
 
 
 def said_params(text: str) -> str:

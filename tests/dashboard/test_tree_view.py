@@ -245,7 +245,7 @@ def test_detail_comes_as_one_goes_nearer(look: Open, large: str) -> None:
     page = look(f"/trees/{large}")
     settled(page)
     much = page.locator(".tree-drawn")
-    assert much.inner_text() == "2,999 nodes here, more as you go nearer"
+    assert much.inner_text() == "2,999 nodes loaded, more as you go nearer"
 
     def here() -> int:
         return int(much.inner_text().split()[0].replace(",", ""))
@@ -287,7 +287,7 @@ def test_nothing_overlaps(look: Open, small: str, large: str) -> None:
               const camera = near === 1 ? home() : zoomed(frame, home(), near, 450, 60);
               const own = tint(scene, theme, {by: "none"});
               const picture = compose({store, scene, frame, camera, theme, tint: own});
-              const boxes = picture.layers.get("texts").map(t => {
+              const boxes = picture.layers.texts.map(t => {
                 const w = measure(t.text, t.size, theme.family, t.weight);
                 const from = t.align === "right" ? -w : t.align === "center" ? -w / 2 : 0;
                 const h = t.size * 0.48;

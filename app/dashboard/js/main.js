@@ -1,25 +1,37 @@
 // The frame of the page: navigation, routes to pages, theme, key, and whether the service answers.
 
-import * as api from "./net/requests.js";
+import { connection } from "./net/connection.js";
+import { aborted, AWAY, Problem, problemOf } from "./net/problem.js";
+import { key } from "./net/session.js";
 import * as router from "./router.js";
-import { button, el, icon, problemBox, replace, waiting } from "./ui/dom.js";
+import { button } from "./ui/controls.js";
+import { el, replace } from "./ui/dom.js";
+import { icon } from "./ui/icons.js";
 import { askForKey, keyTools } from "./ui/key_dialog.js";
+import { problemBox, waiting } from "./ui/notices.js";
 import { newPage, showRecipe } from "./ui/recipe_dialog.js";
 
-// Path -> module of the page. The first that fits is taken; `:id` is an id of that kind.
+/** @import { Mounted, PageModule } from "./router.js" */
+/** @import { IconName } from "./ui/icons.js" */
+
+/**
+ * Path, title and module of each page; `:id` stands for an id.
+ *
+ * @type {[path: string, title: string, load: () => Promise<PageModule>][]}
+ */
 const ROUTES = [
-  ["/", "./pages/start.js", "New run"],
-  ["/jobs", "./pages/jobs.js", "Jobs"],
-  ["/jobs/:id", "./pages/job.js", "Job"],
-  ["/datasets", "./pages/datasets.js", "Data"],
-  ["/datasets/:id", "./pages/dataset.js", "Dataset"],
-  ["/trees", "./pages/trees.js", "Trees"],
-  ["/trees/:id", "./tree/page.js", "Tree"],
-  ["/compare", "./tree/tangle_page.js", "Two trees"],
-  ["/comparisons", "./pages/comparisons.js", "Comparisons"],
-  ["/comparisons/new", "./pages/new_comparison.js", "New comparison"],
-  ["/comparisons/:id", "./pages/comparison.js", "Comparison"],
-  ["/evaluations", "./pages/evaluations.js", "Evaluate"],
+  ["/", "New run", () => import("./pages/start.js")],
+  ["/jobs", "Jobs", () => import("./pages/jobs.js")],
+  ["/jobs/:id", "Job", () => import("./pages/job.js")],
+  ["/datasets", "Data", () => import("./pages/datasets.js")],
+  ["/datasets/:id", "Dataset", () => import("./pages/dataset.js")],
+  ["/trees", "Trees", () => import("./pages/trees.js")],
+  ["/trees/:id", "Tree", () => import("./tree/page.js")],
+  ["/compare", "Two trees", () => import("./tree/tangle_page.js")],
+  ["/comparisons", "Comparisons", () => import("./pages/comparisons.js")],
+  ["/comparisons/new", "New comparison", () => import("./pages/new_comparison.js")],
+  ["/comparisons/:id", "Comparison", () => import("./pages/comparison.js")],
+  ["/evaluations", "Evaluate", () => import("./pages/evaluations.js")],
 ];
 const NAVIGATION = [
   ["/", "New run"],
@@ -30,16 +42,32 @@ const NAVIGATION = [
   ["/evaluations", "Evaluate"],
 ];
 
-const main = document.getElementById("main");
-let open = null; // {path, unmount, update, stop}
+/** @param {string} id */
+function part(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no #${id}`);
+  return element;
+}
 
-function find(path) {
-  for (const [pattern, module, title] of ROUTES) {
+const main = part("main");
+
+/** @type {{ path: string, mounted: Mounted | null } | null} */
+let open = null;
+
+/**
+ * The first route that fits a path.
+ *
+ * @param {string} path
+ */
+function routeOf(path) {
+  const actual = path.split("/");
+  for (const [pattern, title, load] of ROUTES) {
     const wanted = pattern.split("/");
-    const given = path.split("/");
-    if (wanted.length !== given.length) continue;
-    if (wanted.every((part, at) => (part.startsWith(":") ? given[at] : part === given[at]))) {
-      return { module, title, id: pattern.includes(":id") ? given.at(-1) : null };
+    if (
+      wanted.length === actual.length &&
+      wanted.every((step, at) => (step.startsWith(":") ? actual[at] : step === actual[at]))
+    ) {
+      return { title, load, id: pattern.includes(":id") ? (actual.at(-1) ?? "") : "" };
     }
   }
   return null;
@@ -49,112 +77,127 @@ function find(path) {
 async function show({ focus = true } = {}) {
   close();
   const path = router.path();
-  const found = find(path);
-  const turn = { path, unmount: null, update: null };
-  open = turn;
+  const route = routeOf(path);
+  /** @type {{ path: string, mounted: Mounted | null }} */
+  const page = { path, mounted: null };
+  open = page;
   newPage();
   markNavigation(path);
-  document.title = found ? `${found.title} · Umbel` : "Umbel";
+  document.title = route ? `${route.title} · Umbel` : "Umbel";
   const root = el("div", { class: "page" });
   replace(main, root);
   scrollTo(0, 0);
   if (focus) main.focus({ preventScroll: true });
-  if (!found) {
-    replace(root, nothingHere(path));
+  if (!route) {
+    replace(root, notFound(path));
     return;
   }
   const late = setTimeout(() => root.childNodes.length || replace(root, waiting()), 250);
   try {
-    const module = await import(found.module);
-    if (open !== turn) return;
+    const { mount } = await route.load();
+    if (open !== page) return;
     clearTimeout(late);
     replace(root);
-    const context = { api, router, params: router.params(), id: found.id };
-    const mounted = await module.mount(root, context);
-    const parts = typeof mounted === "function" ? { unmount: mounted } : (mounted ?? {});
-    if (open !== turn) parts.unmount?.();
-    else Object.assign(turn, parts);
+    const mounted = await mount(root, { params: router.params(), id: route.id });
+    if (open === page) page.mounted = mounted;
+    else mounted.unmount();
   } catch (error) {
-    if (open !== turn || api.aborted(error)) return;
+    if (open !== page || aborted(error)) return;
     clearTimeout(late);
-    const known = error instanceof api.Problem;
-    // A module that cannot be fetched says no more than that; whether the service is there does.
-    const away = !known && !(await api.connection.look());
-    if (open !== turn) return;
-    if (!known && !away) console.error(error);
-    const problem = known
-      ? error
-      : away
-        ? new api.Problem(api.AWAY)
-        : { title: "This page could not be shown", detail: error.message };
-    const retry = problem.status === 404 ? undefined : () => show();
-    replace(root, problemBox(problem, { retry, level: "h1" }));
+    await showFailure(root, error, () => open === page);
   }
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {unknown} error
+ * @param {() => boolean} isOpen whether the page is still the one that is open
+ */
+async function showFailure(root, error, isOpen) {
+  let problem = problemOf(error);
+  if (!(error instanceof Problem)) {
+    // The error of a module that cannot be fetched does not show whether the service is away.
+    const isAway = !(await connection.check());
+    if (!isOpen()) return;
+    if (!isAway) console.error(error);
+    problem = isAway
+      ? new Problem(AWAY)
+      : { title: "This page could not be shown", detail: problem.detail };
+  }
+  const retry = problem.status === 404 ? undefined : () => show();
+  replace(root, problemBox(problem, { retry, level: "h1" }));
 }
 
 function close() {
   const closing = open;
   open = null;
   try {
-    closing?.unmount?.();
+    closing?.mounted?.unmount();
   } catch (error) {
     console.error(error);
   }
-  for (const dialog of document.querySelectorAll("dialog[open]:not([data-stays])")) dialog.close();
+  for (const dialog of document.querySelectorAll("dialog")) {
+    if (dialog.open && !("stays" in dialog.dataset)) dialog.close();
+  }
 }
 
-function nothingHere(path) {
-  return el(
+/** @param {string} path */
+const notFound = (path) =>
+  el(
     "section",
     { class: "notice" },
     el("h1", { class: "notice-title" }, "There is nothing at this address"),
-    el("p", {}, "The page knows no place ", el("code", {}, path), "."),
+    el("p", {}, "There is no page ", el("code", {}, path), "."),
     el("p", {}, el("a", { href: router.href("/") }, "Start a new run")),
   );
-}
 
 router.onchange(({ path, params, cause }) => {
   if (cause === "own") return;
-  if (open?.path === path && open.update) open.update(params);
+  if (open?.path === path && open.mounted?.update) open.mounted.update(params);
   else show();
 });
 
 // --- the frame -----------------------------------------------------------------------------------
 
+/** @param {string} path */
 function markNavigation(path) {
   const first = `/${path.split("/")[1]}`;
   const here = first === "/compare" ? "/trees" : first;
   for (const link of document.querySelectorAll(".nav a")) {
-    if (link.dataset.path === here) link.setAttribute("aria-current", "page");
+    if (link.getAttribute("data-path") === here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
 }
 
-const THEMES = {
-  auto: ["auto", "As the system"],
-  light: ["sun", "Light"],
-  dark: ["moon", "Dark"],
-};
+/** @type {[theme: string, icon: IconName, label: string][]} */
+const THEMES = [
+  ["auto", "auto", "as the system"],
+  ["light", "sun", "light"],
+  ["dark", "moon", "dark"],
+];
 
 function themeButton() {
-  const kept = () => {
+  const current = () => {
     try {
-      return localStorage.getItem("umbel.theme") ?? "auto";
+      const stored = localStorage.getItem("umbel.theme");
+      return Math.max(
+        0,
+        THEMES.findIndex(([theme]) => theme === stored),
+      );
     } catch {
-      return "auto";
+      return 0;
     }
   };
   const element = button("", { kind: "ghost icon-only", id: "theme" });
   const draw = () => {
-    const [name, label] = THEMES[kept()] ?? THEMES.auto;
+    const [, name, label] = THEMES[current()];
     replace(element, icon(name));
-    element.setAttribute("aria-label", `Colours: ${label.toLowerCase()}. Change`);
-    element.title = `Colours: ${label.toLowerCase()}`;
+    element.setAttribute("aria-label", `Colours: ${label}. Change`);
+    element.title = `Colours: ${label}`;
   };
   element.addEventListener("click", () => {
-    const order = Object.keys(THEMES);
-    const next = order[(order.indexOf(kept()) + 1) % order.length];
-    dispatchEvent(new CustomEvent("themewish", { detail: next === "auto" ? null : next }));
+    const [theme] = THEMES[(current() + 1) % THEMES.length];
+    dispatchEvent(new CustomEvent("themewish", { detail: theme === "auto" ? null : theme }));
     draw();
   });
   draw();
@@ -175,41 +218,38 @@ function buildFrame() {
     kind: "ghost",
     iconName: "code",
     id: "copy-as",
-    title: "What this page asked of the service, as curl or Python",
+    title: "The requests of this page, as curl or Python",
     onclick: () => showRecipe(),
   });
-  document
-    .getElementById("top")
-    .append(
-      el(
-        "div",
-        { class: "top-inside" },
-        brand,
-        el("nav", { class: "nav", "aria-label": "Main" }, el("ul", {}, links)),
-        el("div", { class: "tools" }, keyTools(), copyAs, themeButton()),
-      ),
-    );
-  document
-    .getElementById("bottom")
-    .append(
-      el(
-        "p",
-        {},
-        "Umbel turns data into hierarchies. ",
-        el("a", { href: "docs" }, "API documentation"),
-        " · ",
-        el("a", { href: "openapi.json" }, "openapi.json"),
-      ),
-    );
-  document.getElementById("skip").addEventListener("click", (event) => {
+  part("top").append(
+    el(
+      "div",
+      { class: "top-inside" },
+      brand,
+      el("nav", { class: "nav", "aria-label": "Main" }, el("ul", {}, links)),
+      el("div", { class: "tools" }, keyTools(), copyAs, themeButton()),
+    ),
+  );
+  part("bottom").append(
+    el(
+      "p",
+      {},
+      "Umbel turns data into hierarchies. ",
+      el("a", { href: "docs" }, "API documentation"),
+      " · ",
+      el("a", { href: "openapi.json" }, "openapi.json"),
+    ),
+  );
+  part("skip").addEventListener("click", (event) => {
     event.preventDefault();
     main.focus();
     main.scrollIntoView();
   });
 }
 
+/** @param {boolean} away */
 function showConnection(away) {
-  const banner = document.getElementById("banner");
+  const banner = part("banner");
   replace(
     banner,
     away && [
@@ -217,28 +257,28 @@ function showConnection(away) {
       el(
         "p",
         {},
-        "The service does not answer just now. What is on the page stays; it goes on by itself " +
-          "as soon as the service is back.",
+        "The service does not answer just now. What is on the page stays, and it continues by " +
+          "itself as soon as the service is back.",
       ),
-      button("Try now", { kind: "ghost small", onclick: () => api.connection.look() }),
+      button("Try now", { kind: "ghost small", onclick: () => connection.check() }),
     ],
   );
   banner.classList.toggle("is-shown", away);
 }
 
-api.key.askedBy(askForKey);
-api.connection.watch((away) => {
+key.setPrompt(askForKey);
+connection.watch((away) => {
   showConnection(away);
-  // What could not be shown while it was away is tried again.
+  // A page that could not be shown while the service was away is tried again.
   if (!away && main.querySelector(".notice.calm")) show({ focus: false });
 });
 addEventListener("keychange", () => {
-  if (!api.key.get()) show();
+  if (!key.get()) show();
 });
 
 buildFrame();
 await show({ focus: false });
 // The other pages, once there is time, so that they can be opened even while the service is away.
 setTimeout(() => {
-  for (const [, module] of ROUTES) import(module).catch(() => {});
+  for (const [, , load] of ROUTES) load().catch(() => {});
 }, 2000);

@@ -1,33 +1,29 @@
 // The whole state of the page stands in the address after `#`: `#/trees/tr_x?layout=circular`.
 
-/** Address of a place of the page, for links: `href("/trees/tr_x", {root: 5})`. */
-export function href(path, params = {}) {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    if (value !== null && value !== undefined && value !== "" && value !== false) {
-      query.set(name, value === true ? "1" : String(value));
-    }
-  }
-  // A comma, a colon and a slash are readable as they are in a fragment.
-  const text = query
-    .toString()
-    .replaceAll("%2C", ",")
-    .replaceAll("%3A", ":")
-    .replaceAll("%2F", "/");
-  return `#${path}${text ? `?${text}` : ""}`;
-}
+import { addressOf, parseAddress } from "./net/address.js";
 
-function read() {
-  const hash = location.hash.replace(/^#/, "");
-  const cut = hash.indexOf("?");
-  const path = (cut < 0 ? hash : hash.slice(0, cut)) || "/";
-  const found = Object.create(null);
-  if (cut >= 0) {
-    for (const [name, value] of new URLSearchParams(hash.slice(cut + 1))) found[name] = value;
-  }
-  return { path: path.startsWith("/") ? path : `/${path}`, params: found };
-}
+/** @import { AddressValues, Params } from "./net/address.js" */
 
+/**
+ * What a page is given, and what it gives: `unmount` ends it, `update` takes other parameters of the
+ * same path.
+ *
+ * @typedef {{ params: Params, id: string }} PageContext `id`: the one in the path, or ""
+ * @typedef {{ unmount: () => void, update?: (params: Params) => unknown }} Mounted
+ * @typedef {{ mount: (root: HTMLElement, context: PageContext) => Promise<Mounted> }} PageModule
+ */
+
+/**
+ * Why the address has changed: "own" (a page has replaced it), "navigate", or "history" (links, back,
+ * forward).
+ *
+ * @typedef {"own" | "navigate" | "history"} Cause
+ * @typedef {{ path: string, params: Params, cause: Cause }} Change
+ */
+
+const read = () => parseAddress(location.hash);
+
+/** @type {Set<(change: Change) => unknown>} */
 const listeners = new Set();
 let current = read();
 
@@ -37,42 +33,55 @@ export const path = () => current.path;
 /** The parameters, all of them text: {layout: "circular", root: "5"}; a fresh object. */
 export const params = () => ({ ...current.params });
 
+/** The address of a place of the page, for links. */
+export const href = addressOf;
+
 /**
- * Go to a place. With `replace` the address changes without a step in the history, and the page
- * that is open stays: it is how a page writes down its own state.
+ * Go to a place. With `replace` the address changes without a step in the history, and the page that is
+ * open stays: so a page writes down its own state.
+ *
+ * @param {string} to
+ * @param {AddressValues} [values]
+ * @param {{ replace?: boolean }} [options]
  */
-export function navigate(to, wanted = {}, { replace = false } = {}) {
-  const address = href(to, wanted);
+export function navigate(to, values = {}, { replace = false } = {}) {
+  const address = addressOf(to, values);
   if (address === (location.hash || "#/")) return;
   if (replace) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
-  tell(replace ? "own" : "navigate");
-}
-
-/** Change some parameters of the place where we are; null takes one away. */
-export function set(changes, { replace = true } = {}) {
-  navigate(current.path, { ...current.params, ...changes }, { replace });
+  notify(replace ? "own" : "navigate");
 }
 
 /**
- * Call `listener({path, params, cause})` after each change; returns a function that ends it.
- * cause: "own" (replaced by a page itself), "navigate", or "history" (links, back, forward).
+ * Change some parameters of the present place; null takes one away.
+ *
+ * @param {AddressValues} changes
+ */
+export function set(changes) {
+  navigate(current.path, { ...current.params, ...changes }, { replace: true });
+}
+
+/**
+ * Call `listener` after each change; returns a function that ends it.
+ *
+ * @param {(change: Change) => unknown} listener
  */
 export function onchange(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-function tell(cause) {
+/** @param {Cause} cause */
+function notify(cause) {
   current = read();
   for (const listener of [...listeners]) listener({ ...current, cause });
 }
 
-addEventListener("hashchange", () => {
+function followHistory() {
   const now = read();
-  if (href(now.path, now.params) !== href(current.path, current.params)) tell("history");
-});
-addEventListener("popstate", () => {
-  const now = read();
-  if (href(now.path, now.params) !== href(current.path, current.params)) tell("history");
-});
+  if (addressOf(now.path, now.params) !== addressOf(current.path, current.params)) {
+    notify("history");
+  }
+}
+addEventListener("hashchange", followHistory);
+addEventListener("popstate", followHistory);

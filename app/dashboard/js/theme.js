@@ -1,8 +1,8 @@
 // Light or dark, before anything is drawn: a plain script, since modules run late.
-// `umbel.theme` in localStorage is "light" or "dark"; without it the system's wish is followed.
+// `umbel.theme` in localStorage is "light" or "dark"; without it the system's preference is followed.
 (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const kept = () => {
+  const stored = () => {
     try {
       return localStorage.getItem("umbel.theme");
     } catch {
@@ -10,7 +10,7 @@
     }
   };
   const apply = () => {
-    const wanted = kept() ?? (system.matches ? "dark" : "light");
+    const wanted = stored() ?? (system.matches ? "dark" : "light");
     if (document.documentElement.dataset.theme === wanted) return;
     document.documentElement.dataset.theme = wanted;
     dispatchEvent(new CustomEvent("themechange", { detail: wanted }));
@@ -19,11 +19,12 @@
   system.addEventListener("change", apply);
   addEventListener("storage", apply);
   addEventListener("themewish", (event) => {
+    const { detail: theme } = /** @type {CustomEvent<string | null>} */ (event);
     try {
-      if (event.detail === null) localStorage.removeItem("umbel.theme");
-      else localStorage.setItem("umbel.theme", event.detail);
+      if (theme === null) localStorage.removeItem("umbel.theme");
+      else localStorage.setItem("umbel.theme", theme);
     } catch {
-      document.documentElement.dataset.theme = event.detail ?? "light";
+      document.documentElement.dataset.theme = theme ?? "light";
     }
     apply();
   });

@@ -1,31 +1,57 @@
-// The place to drop files on: a card for each, with what it seems to be, progress and cancel.
+// The place to drop files on: a card for each file, with what it seems to be, progress and cancel.
 
-import { aborted, get, raw, upload } from "../net/requests.js";
+import { ENDED } from "../net/jobs.js";
+import { aborted, messageOf, problemOf } from "../net/problem.js";
+import { get, raw } from "../net/requests.js";
+import { sleep } from "../net/timers.js";
+import { upload } from "../net/uploads.js";
 import { href } from "../router.js";
-import {
-  append,
-  button,
-  el,
-  field,
-  icon,
-  problemBox,
-  replace,
-  said,
-  select,
-  toast,
-  unique,
-} from "../ui/dom.js";
+import { button, field, select } from "../ui/controls.js";
+import { toast } from "../ui/dialogs.js";
+import { append, bdi, el, focusFirst, replace, unique } from "../ui/dom.js";
 import { bytes, shape } from "../ui/format.js";
+import { icon } from "../ui/icons.js";
+import { problemBox, waiting } from "../ui/notices.js";
 import { inspected } from "./datasets.js";
-import { ACCEPTED, HINTS, peek, USES } from "./file_guess.js";
+import { ACCEPTED, guessFile, HINTS, USES } from "./file_guess.js";
+
+/** @import { Dataset, Job, Tree, TreeSummary } from "../net/answers.js" */
 
 /**
- * -> {element, stop()}; what is being sent when the page is left goes on. `ondataset(dataset, use)` is called for each that is ready,
- * `ontree(tree)` for each tree that was imported.
+ * @typedef {{
+ *   ondataset?: (dataset: Dataset, use: string) => unknown,
+ *   ontree?: (tree: TreeSummary) => unknown,
+ * }} UploadHandlers called for each dataset that is ready and each tree that was imported
+ *
+ * @typedef {{
+ *   media: string,
+ *   use: string,
+ *   square?: string,
+ *   name: string,
+ *   member?: string,
+ *   source?: string,
+ * }} UploadPlan `use`: the role, "tree" or ""; `square`: the role of a square array besides; `member`: the
+ *   array in the file; `source`: where the service has the file itself
  */
-export function uploads({ ondataset, ontree, sample = true }) {
+
+/** @type {[file: string, use: string, media: string, name: string][]} */
+const SAMPLE = [
+  ["logits.npy", "logits", "application/x-npy", "sample logits"],
+  ["names.json", "names", "application/json", "sample names of languages"],
+  ["labels.npy", "labels", "application/x-npy", "sample languages of the pieces"],
+  ["families.json", "labels", "application/json", "sample families of languages"],
+];
+const FOREVER = 2 ** 31 - 1;
+
+/**
+ * The drop zone with its cards. `stop` when the page is left: what is being sent continues.
+ *
+ * @param {UploadHandlers & { sample?: boolean }} options `sample`: whether the sample is offered
+ */
+export function dropZone({ ondataset, ontree, sample = true }) {
   const cards = el("ul", { class: "file-cards", "aria-label": "Files" });
-  const left = new AbortController(); // The page was left; what is being sent goes on.
+  const left = new AbortController(); // Aborted when the page is left.
+  const handlers = { ondataset, ontree };
   const chooser = el("input", {
     type: "file",
     multiple: true,
@@ -34,10 +60,11 @@ export function uploads({ ondataset, ontree, sample = true }) {
     tabindex: "-1",
     "aria-label": "Files to upload",
     onchange: () => {
-      add([...chooser.files]);
+      add([...(chooser.files ?? [])]);
       chooser.value = "";
     },
   });
+  const sampleButton = button("Use the sample", { onclick: () => addSample(), id: "use-sample" });
   const zone = el(
     "div",
     { class: "drop" },
@@ -48,7 +75,7 @@ export function uploads({ ondataset, ontree, sample = true }) {
       "div",
       { class: "row" },
       button("Choose files", { kind: "primary", onclick: () => chooser.click() }),
-      sample && button("Use the sample", { onclick: () => takeSample(), id: "use-sample" }),
+      sample && sampleButton,
     ),
     sample &&
       el(
@@ -59,258 +86,297 @@ export function uploads({ ondataset, ontree, sample = true }) {
     chooser,
   );
   const element = el("div", { class: "stack" }, zone, cards);
+  onDrop(zone, add, left.signal);
 
-  const undrop = onDrop(zone, (files) => add(files));
-
+  /** @param {File[]} files */
   function add(files) {
     for (const file of files) {
-      const card = fileCard(file, { ondataset, ontree, signal: left.signal });
+      const card = new FileCard(file.name, handlers, left.signal);
       append(cards, card.element);
+      card.ask(file);
     }
-    cards.querySelector("li:last-child .button.primary")?.focus();
+    focusFirst(cards, "li:last-child .button.primary");
   }
 
-  async function takeSample() {
-    const asked = zone.querySelector("#use-sample");
-    asked.disabled = true;
+  async function addSample() {
+    sampleButton.disabled = true;
     try {
-      for (const [name, use, media, title] of SAMPLE) {
-        const card = fileCard(null, { ondataset, ontree, signal: left.signal, name, use });
+      for (const [path, use, media, name] of SAMPLE) {
+        const card = new FileCard(path, handlers, left.signal);
         append(cards, card.element);
-        const content = await (await raw(`dashboard/sample/${name}`, { quiet: true })).blob();
-        card.file = new File([content], name, { type: media });
-        await card.start({ media, use, called: title, source: `dashboard/sample/${name}` });
+        const source = `dashboard/sample/${path}`;
+        const content = await (await raw(source, { quiet: true })).blob();
+        await card.start(new File([content], path, { type: media }), { media, use, name, source });
       }
     } catch (error) {
-      if (!aborted(error)) append(cards, el("li", {}, problemBox(error)));
+      if (!aborted(error)) append(cards, el("li", {}, problemBox(problemOf(error))));
     } finally {
-      asked.disabled = false;
+      sampleButton.disabled = false;
     }
   }
 
-  return {
-    element,
-    stop: () => {
-      left.abort();
-      undrop();
-    },
-  };
+  return { element, stop: () => left.abort() };
 }
 
-const SAMPLE = [
-  ["logits.npy", "logits", "application/x-npy", "sample logits"],
-  ["names.json", "names", "application/json", "sample names of languages"],
-  ["labels.npy", "labels", "application/x-npy", "sample languages of the pieces"],
-  ["families.json", "labels", "application/json", "sample families of languages"],
-];
-
-/** The whole page takes what is dropped, so that a near miss does not open the file instead. */
-function onDrop(zone, take) {
+/**
+ * The whole page takes files that are dropped, so that a near miss does not open them instead.
+ *
+ * @param {HTMLElement} zone
+ * @param {(files: File[]) => unknown} take
+ * @param {AbortSignal} signal
+ */
+function onDrop(zone, take, signal) {
   let depth = 0;
-  const mark = (on) => zone.classList.toggle("is-over", on);
-  const carries = (event) => event.dataTransfer?.types.includes("Files");
-  const handlers = {
-    dragenter: (event) => carries(event) && ((depth += 1), mark(true)),
-    dragleave: (event) => carries(event) && ((depth = Math.max(0, depth - 1)), mark(depth > 0)),
-    dragover: (event) => carries(event) && event.preventDefault(),
-    drop: (event) => {
-      if (!carries(event)) return;
-      event.preventDefault();
-      depth = 0;
-      mark(false);
-      take([...event.dataTransfer.files]);
-    },
+  /** @param {number} change */
+  const enter = (change) => {
+    depth = Math.max(0, depth + change);
+    zone.classList.toggle("is-over", depth > 0);
   };
-  for (const [name, handler] of Object.entries(handlers)) addEventListener(name, handler);
-  return () => {
-    for (const [name, handler] of Object.entries(handlers)) removeEventListener(name, handler);
-  };
+  /**
+   * @param {"dragenter" | "dragleave" | "dragover" | "drop"} name
+   * @param {(event: DragEvent, files: File[]) => unknown} listener
+   */
+  const listen = (name, listener) =>
+    addEventListener(
+      name,
+      (event) => {
+        const { dataTransfer } = event;
+        if (dataTransfer?.types.includes("Files")) listener(event, [...dataTransfer.files]);
+      },
+      { signal },
+    );
+  listen("dragenter", () => enter(1));
+  listen("dragleave", () => enter(-1));
+  listen("dragover", (event) => event.preventDefault());
+  listen("drop", (event, files) => {
+    event.preventDefault();
+    enter(-depth);
+    take(files);
+  });
 }
 
-const FOREVER = 2 ** 31 - 1;
-
+/** Uploads that are being sent. While there are any, closing the tab asks first. */
 let underWay = 0;
-
-/** While something is being sent, closing the tab asks first; other pages may be opened freely. */
-function going(change) {
-  underWay += change;
-}
 
 addEventListener("beforeunload", (event) => {
   if (underWay > 0) event.preventDefault();
 });
 
-function fileCard(file, { ondataset, ontree, signal, name }) {
-  const body = el("div", { class: "stack tight" });
-  const title = el(
-    "div",
-    { class: "file-title" },
-    icon("file"),
-    el("strong", {}, said(file?.name ?? name)),
-  );
-  const element = el("li", { class: "file-card" }, title, body);
-  const card = { element, file, start };
-  let stop = new AbortController();
-  const remove = () => {
-    const next = element.nextElementSibling ?? element.previousElementSibling;
-    element.remove();
-    next?.querySelector("button")?.focus();
-  };
+/** The card of one file. */
+class FileCard {
+  body = el("div", { class: "stack tight" });
+  transfer = new AbortController();
 
-  async function ask() {
-    append(title, el("span", { class: "quiet" }, bytes(file.size)));
-    replace(body, el("p", { class: "quiet", role: "status" }, "Looking at it…"));
-    const found = await peek(file);
-    const use = select(USES, { value: found.use });
-    const called = el("input", {
+  /**
+   * @param {string} fileName
+   * @param {UploadHandlers} handlers
+   * @param {AbortSignal} left aborted when the page is left
+   */
+  constructor(fileName, handlers, left) {
+    this.handlers = handlers;
+    this.left = left;
+    this.title = el("div", { class: "file-title" }, icon("file"), el("strong", {}, bdi(fileName)));
+    this.element = el("li", { class: "file-card" }, this.title, this.body);
+  }
+
+  remove() {
+    const next = this.element.nextElementSibling ?? this.element.previousElementSibling;
+    this.element.remove();
+    focusFirst(next, "button");
+  }
+
+  #removeButton(kind = "") {
+    return button("Remove", { kind, onclick: () => this.remove() });
+  }
+
+  /**
+   * Ask the user what the file is, with a guess to begin with.
+   *
+   * @param {File} file
+   */
+  async ask(file) {
+    replace(this.title, [...this.title.childNodes].slice(0, 2));
+    append(this.title, el("span", { class: "quiet" }, bytes(file.size)));
+    replace(this.body, el("p", { class: "quiet", role: "status" }, "Reading its beginning…"));
+    const guess = await guessFile(file);
+    const use = select(USES, { value: guess.use });
+    const name = el("input", {
       type: "text",
       value: file.name,
       maxlength: 1000,
       autocomplete: "off",
     });
     const member = el("input", { type: "text", autocomplete: "off", placeholder: "the only one" });
-    const several = /\.(npz|safetensors)$/i.test(file.name);
+    const hasMembers = /\.(npz|safetensors)$/i.test(file.name);
+    const start = () =>
+      this.start(
+        file,
+        {
+          media: guess.media,
+          use: use.value,
+          square: guess.square,
+          name: name.value,
+          member: member.value.trim() || undefined,
+        },
+        () => this.ask(file),
+      );
     replace(
-      body,
+      this.body,
       el(
         "form",
         {
           class: "stack tight",
           onsubmit: (event) => {
             event.preventDefault();
-            start({
-              media: found.media,
-              use: use.value,
-              square: found.square,
-              called: called.value,
-              member: member.value.trim() || undefined,
-              retry: () => ask(),
-            });
+            start();
           },
         },
         el(
           "div",
           { class: "grid" },
-          field("Use it as", use, { help: found.why }),
-          field("Name", called),
-          several &&
+          field("Use it as", use, { help: guess.why }),
+          field("Name", name),
+          hasMembers &&
             field("Array in the file", member, { help: "Needed where the file holds several." }),
         ),
         el(
           "div",
           { class: "row" },
           button("Upload", { kind: "primary", iconName: "upload", type: "submit" }),
-          button("Remove", { onclick: remove }),
+          this.#removeButton(),
         ),
       ),
     );
-    if (document.activeElement === document.body || element.contains(document.activeElement)) {
-      body.querySelector(".button.primary").focus();
+    const focused = document.activeElement;
+    if (focused === document.body || this.element.contains(focused)) {
+      focusFirst(this.body, ".button.primary");
     }
   }
 
-  /** Upload it; resolves when it is ready, or when it has been said why not. */
-  async function start({ media, use, square, called, member, source, retry }) {
-    stop = new AbortController();
-    if (signal.aborted) return;
-    going(1);
-    const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${card.file.name}` });
+  /**
+   * Upload the file; resolves when it is ready, or when the card shows why not.
+   *
+   * @param {File} file
+   * @param {UploadPlan} plan
+   * @param {() => unknown} [retry]
+   */
+  async start(file, plan, retry = () => this.start(file, plan)) {
+    if (this.left.aborted) return;
+    this.transfer = new AbortController();
+    const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
     const text = el("span", { class: "quiet" });
-    const cancel = button("Cancel", { kind: "small", onclick: () => stop.abort() });
-    replace(body, el("div", { class: "row nowrap" }, bar, text, cancel));
-    let untold = () => {};
-    const tell = () => {
-      untold = toast(`${card.file.name} is still being sent.`, {
-        action: { label: "Cancel the upload", onclick: () => stop.abort() },
-        lasts: FOREVER,
-      });
-    };
-    signal.addEventListener("abort", tell);
-    const arrived = () => {
-      signal.removeEventListener("abort", tell);
-      untold();
-    };
+    const cancel = button("Cancel", { kind: "small", onclick: () => this.transfer.abort() });
+    replace(this.body, el("div", { class: "row nowrap" }, bar, text, cancel));
+    const isSent = this.#announceWhenLeft(file.name);
+    underWay += 1;
     try {
-      const tree = use === "tree";
-      const made = await upload(card.file, {
-        role: HINTS.has(use) ? use : undefined,
-        name: called || card.file.name,
-        member,
-        source,
-        type: tree && media === "application/octet-stream" ? "text/x-nh" : media,
-        path: tree ? "/v1/trees" : "/v1/datasets",
-        signal: stop.signal,
+      const isTree = plan.use === "tree";
+      const isUnknown = plan.media === "application/octet-stream";
+      const answer = await upload(file, {
+        role: HINTS.has(plan.use) ? plan.use : undefined,
+        name: plan.name || file.name,
+        member: plan.member,
+        source: plan.source,
+        type: isTree && isUnknown ? "text/x-nh" : plan.media,
+        path: isTree ? "/v1/trees" : "/v1/datasets",
+        signal: this.transfer.signal,
         onprogress: (sent, total) => {
           bar.value = total ? sent / total : 0;
           replace(text, sent < total ? `${bytes(sent)} of ${bytes(total)}` : "Being stored…");
         },
       });
-      arrived();
+      isSent();
       cancel.remove();
-      if (tree) await showTree(made);
-      else await showDataset(made, use || square);
+      if ("sha256" in answer) {
+        await this.#showDataset(file, answer, plan.use || (plan.square ?? ""));
+      } else await this.#showTree(answer);
     } catch (error) {
-      if (signal.aborted) {
-        if (aborted(error)) toast(`${card.file.name}: cancelled; nothing was kept.`);
-        else toast(`${card.file.name}: ${error.detail || error.message}`, { kind: "bad" });
-        return;
-      }
-      const again = retry ?? (() => start({ media, use, square, called, member, source }));
-      if (aborted(error)) {
-        replace(
-          body,
-          el("p", { role: "status" }, "Cancelled; nothing was kept."),
-          el(
-            "div",
-            { class: "row" },
-            button("Upload it again", { onclick: again }),
-            button("Remove", { onclick: remove }),
-          ),
-        );
-      } else {
-        replace(
-          body,
-          problemBox(error, { retry: again, level: "h3" }),
-          el("div", { class: "row" }, button("Remove", { kind: "small", onclick: remove })),
-        );
-      }
-      body.querySelector("button")?.focus();
+      this.#showFailure(file.name, error, retry);
     } finally {
-      arrived();
-      going(-1);
+      isSent();
+      underWay -= 1;
     }
   }
 
-  async function showDataset(made, use) {
-    replace(
-      body,
-      el(
-        "p",
-        { class: "waiting", role: "status" },
-        el("span", { class: "spinner", "aria-hidden": "true" }),
-        "A worker is opening it…",
-      ),
-    );
-    const dataset = made.status === "inspecting" ? await inspected(made, stop.signal) : made;
-    if (signal.aborted) {
+  /**
+   * A message with a button to cancel, should the page be left meanwhile. The function returned ends it.
+   *
+   * @param {string} name
+   */
+  #announceWhenLeft(name) {
+    let dismiss = () => {};
+    const announce = () => {
+      dismiss = toast(`${name} is still being sent.`, {
+        action: { label: "Cancel the upload", onclick: () => this.transfer.abort() },
+        lasts: FOREVER,
+      });
+    };
+    this.left.addEventListener("abort", announce);
+    return () => {
+      this.left.removeEventListener("abort", announce);
+      dismiss();
+    };
+  }
+
+  /**
+   * @param {string} name
+   * @param {unknown} error
+   * @param {() => unknown} retry
+   */
+  #showFailure(name, error, retry) {
+    if (this.left.aborted) {
+      if (aborted(error)) toast(`${name}: cancelled; nothing was kept.`);
+      else toast(`${name}: ${messageOf(error)}`, { kind: "bad" });
+      return;
+    }
+    if (aborted(error)) {
+      replace(
+        this.body,
+        el("p", { role: "status" }, "Cancelled; nothing was kept."),
+        el(
+          "div",
+          { class: "row" },
+          button("Upload it again", { onclick: () => retry() }),
+          this.#removeButton(),
+        ),
+      );
+    } else {
+      replace(
+        this.body,
+        problemBox(problemOf(error), { retry, level: "h3" }),
+        el("div", { class: "row" }, this.#removeButton("small")),
+      );
+    }
+    focusFirst(this.body, "button");
+  }
+
+  /**
+   * @param {File} file
+   * @param {Dataset} uploaded
+   * @param {string} use
+   */
+  async #showDataset(file, uploaded, use) {
+    replace(this.body, waiting("A worker is opening it…"));
+    const dataset = await inspected(uploaded, this.transfer.signal);
+    if (this.left.aborted) {
       toast(`${dataset.name} is ${dataset.status === "ready" ? "uploaded" : "not usable"}.`);
       return;
     }
     if (dataset.status === "invalid") {
       replace(
-        body,
+        this.body,
         problemBox(dataset.problem ?? {}, { level: "h3" }),
         el(
           "div",
           { class: "row" },
-          button("Upload it otherwise", { onclick: ask }),
-          button("Remove", { onclick: remove }),
+          button("Upload it differently", { onclick: () => this.ask(file) }),
+          this.#removeButton(),
         ),
       );
       return;
     }
     replace(
-      body,
+      this.body,
       el(
         "p",
         { class: "row", role: "status" },
@@ -319,29 +385,31 @@ function fileCard(file, { ondataset, ontree, signal, name }) {
         el("a", { href: href(`/datasets/${dataset.id}`) }, "Details"),
       ),
     );
-    await ondataset?.(dataset, use);
+    await this.handlers.ondataset?.(dataset, use);
   }
 
-  async function showTree(made) {
-    // A large one is answered as a job that imports it.
-    let tree = made;
-    if (made.id.startsWith("job_")) {
-      let job = made;
-      while (["queued", "running", "cancelling"].includes(job.status)) {
-        await new Promise((resolve) => setTimeout(resolve, 500));
-        job = await get(`/v1/jobs/${made.id}`, { signal: stop.signal, quiet: true });
+  /** @param {TreeSummary | Job} answer a large tree is answered as the job that imports it */
+  async #showTree(answer) {
+    const { signal } = this.transfer;
+    /** @type {TreeSummary} */
+    let tree;
+    if ("status" in answer) {
+      let job = answer;
+      while (!ENDED.has(job.status)) {
+        await sleep(500, signal);
+        job = await get(`/v1/jobs/${answer.id}`, { signal, quiet: true });
       }
       if (job.status !== "succeeded") {
-        replace(
-          body,
-          problemBox(job.error ?? { title: `The import was ${job.status}` }, { level: "h3" }),
-        );
+        const problem = job.error ?? { title: `The import was ${job.status}` };
+        replace(this.body, problemBox(problem, { level: "h3" }));
         return;
       }
-      tree = await get(`/v1/trees/${job.result.tree}`, { signal: stop.signal, quiet: true });
-    }
+      /** @type {Tree} */
+      const imported = await get(`/v1/trees/${job.result?.tree}`, { signal, quiet: true });
+      tree = imported;
+    } else tree = answer;
     replace(
-      body,
+      this.body,
       el(
         "p",
         { class: "row", role: "status" },
@@ -353,9 +421,6 @@ function fileCard(file, { ondataset, ontree, signal, name }) {
         ),
       ),
     );
-    ontree?.(tree);
+    this.handlers.ontree?.(tree);
   }
-
-  if (file) ask();
-  return card;
 }

@@ -1,25 +1,31 @@
-// What may stand around a method: steps that prepare features, a second method on the logits,
-// bootstrap support, names. Their forms are made from the API's own document.
+// What may be added to a method: steps that prepare features, a second method on the logits, bootstrap
+// support, names. The forms are made from the API's own document.
 
-import { get } from "../net/requests.js";
-import { button, el, field, replace, select } from "../ui/dom.js";
-import { methods } from "./method_picker.js";
-import { explained, schemaForm } from "./schema_form.js";
+import { asCheckbox, button, codeText, field, select } from "../ui/controls.js";
+import { el, replace } from "../ui/dom.js";
+import { methods, schemas } from "./catalogue.js";
+import { schemaForm } from "./schema_form.js";
 
-let document_ = null;
+/** @import { Method, ObjectSchema, PreprocessStep, Schema } from "../net/answers.js" */
+/** @import { FieldRow } from "../ui/controls.js" */
+/** @import { SchemaForm } from "./schema_form.js" */
 
-/** The schemas of the API's document, by name; asked for once. */
-async function schemas() {
-  document_ ??= get("/openapi.json", { quiet: true }).then(
-    (found) => found.components.schemas,
-    (error) => {
-      document_ = null;
-      throw error;
-    },
-  );
-  return document_;
-}
+/**
+ * @typedef {(string | number)[]} Pointer
+ * @typedef {{ pointer: Pointer, text: string }} FieldError
+ * @typedef {Record<string, unknown>} Extras by name: `preprocess`, `then`, `support`, `name_by`
+ *
+ * @typedef {{
+ *   name: string,
+ *   element: HTMLElement,
+ *   read: () => { value: unknown, errors: FieldError[] },
+ *   setError: (pointer: Pointer, text: string) => FieldRow,
+ * }} Part `value` is undefined where the part is not used; `setError` gives the row that shows the error
+ *
+ * @typedef {Awaited<ReturnType<typeof extrasForm>>} ExtrasForm
+ */
 
+/** @type {Record<string, string>} */
 const STEPS = {
   words: "Count the words of documents",
   tfidf: "Weigh terms (tf-idf)",
@@ -28,226 +34,345 @@ const STEPS = {
   pca: "Principal components",
   svd: "Truncated SVD",
 };
+const MOST_STEPS = 8;
 
 /**
- * -> {element, read() -> {fields, errors: [{pointer, text}]}, wrong(pointer, text), begin(steps)}
- * `fields`: those of `preprocess`, `then`, `support`, `name_by` that are asked for.
+ * The form of the extras that the method allows, or of those named in `only`.
+ *
+ * @param {Method} method
+ * @param {{
+ *   values?: Extras,
+ *   onchange?: (name: string) => unknown,
+ *   only?: string[],
+ * }} [options] `onchange` is called with the name of the part
  */
-export async function extrasForm(method, { values = {}, onchange, only } = {}) {
-  const known = await schemas();
-  const list = await methods();
-  const wants = (name) => !only || only.includes(name);
-  const parts = [];
-  if ("features" in method.inputs && wants("preprocess")) {
-    parts.push(preprocessPart(known, values.preprocess ?? [], onchange));
+export async function extrasForm(method, { values = {}, onchange = () => {}, only } = {}) {
+  const [known, list] = await Promise.all([schemas(), methods()]);
+  /** @param {string} name */
+  const isWanted = (name) => !only || only.includes(name);
+  const preprocess =
+    "features" in method.inputs && isWanted("preprocess")
+      ? preprocessPart(known, values.preprocess, () => onchange("preprocess"))
+      : null;
+  /** @type {Part[]} */
+  const parts = preprocess ? [preprocess] : [];
+  if (method.outputs.includes("logits") && isWanted("then")) {
+    parts.push(thenPart(list, values.then, () => onchange("then")));
   }
-  if (method.outputs.includes("logits") && wants("then")) {
-    parts.push(thenPart(list, values.then, onchange));
+  if (isWanted("support")) {
+    parts.push(supportPart(known.Support, values.support, () => onchange("support")));
   }
-  if (wants("support")) parts.push(supportPart(known, values.support, onchange));
-  if (wants("name_by")) parts.push(nameByPart(method, values.name_by, onchange));
+  if (isWanted("name_by")) {
+    parts.push(nameByPart(method, values.name_by, () => onchange("name_by")));
+  }
   return {
     element: el(
       "div",
       { class: "stack extras" },
       parts.map((part) => part.element),
     ),
-    begin: (steps) => parts.find((part) => part.name === "preprocess")?.begin(steps),
-    isUsed: () => parts.some((part) => part.read().value !== undefined),
+    /**
+     * Put steps of preprocessing before all others.
+     *
+     * @param {string[]} steps
+     */
+    begin: (steps) => preprocess?.begin(steps),
+    /** The extras that are used, and all errors. */
     read() {
+      /** @type {Extras} */
       const fields = {};
+      /** @type {FieldError[]} */
       const errors = [];
       for (const part of parts) {
-        const { value, errors: wrong = [] } = part.read();
+        const { value, errors: own } = part.read();
         errors.push(
-          ...wrong.map(({ pointer, text }) => ({ pointer: [part.name, ...pointer], text })),
+          ...own.map(({ pointer, text }) => ({ pointer: [part.name, ...pointer], text })),
         );
         if (value !== undefined) fields[part.name] = value;
       }
       return { fields, errors };
     },
-    wrong(pointer, text) {
-      return parts.find((part) => part.name === pointer[0])?.wrong(pointer.slice(1), text);
-    },
+    /**
+     * Show an error; the row that shows it.
+     *
+     * @param {Pointer} pointer
+     * @param {string} text
+     */
+    setError: (pointer, text) =>
+      parts.find((part) => part.name === pointer[0])?.setError(pointer.slice(1), text),
   };
 }
 
-const failed = (errors, lead) =>
+/**
+ * @param {Record<string, string>} errors by name
+ * @param {Pointer} lead
+ */
+const pointed = (errors, lead) =>
   Object.entries(errors).map(([name, text]) => ({ pointer: [...lead, name], text }));
 
-function preprocessPart(known, given, onchange) {
-  const items = known.NewJob.properties.preprocess.items;
-  const refs = items.discriminator.mapping;
-  const schemaOf = (step) => known[refs[step].split("/").at(-1)];
-  const real = Array.isArray(given) ? given.filter((step) => Object.hasOwn(refs, step?.step)) : [];
-  let steps = real.map((step) => make(step.step, step));
+/**
+ * Show an error in a form, or at the row where the form does not have the field.
+ *
+ * @param {SchemaForm | null | undefined} form
+ * @param {FieldRow} row
+ * @param {Pointer} pointer
+ * @param {string} text
+ */
+function setErrorIn(form, row, pointer, text) {
+  const inside = form?.setError(pointer.at(-1), text);
+  if (!inside) row.setError(text);
+  return inside ?? row;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, unknown>}
+ */
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Steps that prepare the features. `begin` puts steps before all others.
+ *
+ * @param {Record<string, Schema>} known
+ * @param {unknown} initial
+ * @param {() => unknown} onchange
+ * @returns {Part & { begin: (steps: string[]) => void }}
+ */
+function preprocessPart(known, initial, onchange) {
+  const refs = known.NewJob.properties?.preprocess.items?.discriminator?.mapping ?? {};
+  /**
+   * @param {string} step
+   * @returns {ObjectSchema}
+   */
+  const schemaOf = (step) => known[refs[step].split("/").at(-1) ?? ""];
+  /**
+   * @param {string} step
+   * @param {Record<string, unknown>} values
+   */
+  const entryOf = (step, values) => ({
+    step,
+    form: schemaForm(schemaOf(step), { values, skip: ["step"], onchange }),
+  });
+  let entries = stepsIn(initial, refs).map((step) => entryOf(step.step, step));
   const place = el("ol", { class: "steps" });
-  const adder = select(
-    [["", "Add a step…"], ...Object.keys(refs).map((step) => [step, STEPS[step] ?? step])],
-    {
-      onchange: (event) => {
-        const step = event.target.value;
-        event.target.value = "";
-        if (!step || steps.length >= 8) return;
-        steps.push(make(step, {}));
-        draw();
-        onchange?.();
-      },
+  const adder = select([["", "Add a step…"], ...Object.keys(refs).map(stepOption)], {
+    onchange: () => {
+      const step = adder.value;
+      adder.value = "";
+      if (!step || entries.length >= MOST_STEPS) return;
+      entries.push(entryOf(step, {}));
+      draw();
+      onchange();
     },
-  );
-  function make(step, values) {
-    return { step, form: schemaForm(schemaOf(step), { values, skip: ["step"], onchange }) };
-  }
-  const draw = () => {
-    place.hidden = steps.length === 0;
-    replace(
-      place,
-      steps.map((one, at) =>
-        el(
-          "li",
-          { class: "step" },
-          el(
-            "div",
-            { class: "row apart" },
-            el("strong", {}, STEPS[one.step] ?? one.step, " ", el("code", {}, one.step)),
-            button("", {
-              kind: "ghost small icon-only",
-              iconName: "close",
-              "aria-label": `Remove step ${at + 1}, ${one.step}`,
-              onclick: () => {
-                steps = steps.filter((other) => other !== one);
-                draw();
-                adder.focus();
-                onchange?.();
-              },
-            }),
-          ),
-          el(
-            "p",
-            { class: "field-help" },
-            explained(schemaOf(one.step).description?.split("\n\n")[0]),
-          ),
-          !one.form.isEmpty && one.form.element,
-        ),
-      ),
-    );
-    row.wrong(null);
-  };
+  });
   const row = field("Prepare the features", adder, {
     help: "In this order; kept with the model and applied to new rows.",
   });
-  const element = el("div", { class: "stack tight" }, row, place);
+  /**
+   * @param {typeof entries[number]} entry
+   * @param {number} at
+   */
+  const item = (entry, at) =>
+    el(
+      "li",
+      { class: "step" },
+      el(
+        "div",
+        { class: "row apart" },
+        el("strong", {}, STEPS[entry.step] ?? entry.step, " ", el("code", {}, entry.step)),
+        button("", {
+          kind: "ghost small icon-only",
+          iconName: "close",
+          "aria-label": `Remove step ${at + 1}, ${entry.step}`,
+          onclick: () => {
+            entries = entries.filter((other) => other !== entry);
+            draw();
+            adder.focus();
+            onchange();
+          },
+        }),
+      ),
+      el(
+        "p",
+        { class: "field-help" },
+        codeText(schemaOf(entry.step).description?.split("\n\n")[0]),
+      ),
+      !entry.form.isEmpty && entry.form.element,
+    );
+  const draw = () => {
+    place.hidden = entries.length === 0;
+    replace(place, entries.map(item));
+    row.setError(null);
+  };
   draw();
   return {
     name: "preprocess",
-    element,
-    /** Put the steps `wanted` before all others. */
-    begin(wanted) {
-      const first = wanted.map((step) => steps.find((one) => one.step === step) ?? make(step, {}));
-      steps = [...first, ...steps.filter((one) => !first.includes(one))].slice(0, 8);
+    element: el("div", { class: "stack tight" }, row, place),
+    begin(steps) {
+      const first = steps.map(
+        (step) => entries.find((entry) => entry.step === step) ?? entryOf(step, {}),
+      );
+      const others = entries.filter((entry) => !first.includes(entry));
+      entries = [...first, ...others].slice(0, MOST_STEPS);
       draw();
-      onchange?.();
+      onchange();
     },
     read() {
+      /** @type {FieldError[]} */
       const errors = [];
-      const value = steps.map((one, at) => {
-        const { values, errors: wrong } = one.form.read();
-        errors.push(...failed(wrong, [at]));
-        return { step: one.step, ...values };
+      const value = entries.map(({ step, form }, at) => {
+        const { values, errors: own } = form.read();
+        errors.push(...pointed(own, [at]));
+        return { step, ...values };
       });
       return { value: value.length ? value : undefined, errors };
     },
-    wrong(pointer, text) {
-      const at = pointer.find((part) => typeof part === "number");
-      return steps[at]?.form.wrong(pointer.at(-1), text) ?? (row.wrong(text), row);
+    setError(pointer, text) {
+      const at = pointer.find((step) => typeof step === "number");
+      return setErrorIn(at === undefined ? null : entries[at]?.form, row, pointer, text);
     },
   };
 }
 
-function thenPart(list, given, onchange) {
-  const after = list.filter((one) => "logits" in one.inputs);
-  const chosen = typeof given === "string" ? { method: given, params: {} } : given;
+/**
+ * @param {string} step
+ * @returns {[string, string]}
+ */
+const stepOption = (step) => [step, STEPS[step] ?? step];
+
+/**
+ * The steps in a value from the address that there are.
+ *
+ * @param {unknown} value
+ * @param {object} known
+ * @returns {PreprocessStep[]}
+ */
+const stepsIn = (value, known) =>
+  Array.isArray(value)
+    ? value.filter((step) => isObject(step) && Object.hasOwn(known, String(step.step)))
+    : [];
+
+/**
+ * A second method on the logits.
+ *
+ * @param {Method[]} list
+ * @param {unknown} initial
+ * @param {() => unknown} onchange
+ * @returns {Part}
+ */
+function thenPart(list, initial, onchange) {
+  const after = list.filter((method) => "logits" in method.inputs);
+  const chosen = isObject(initial) ? initial : { method: initial, params: {} };
   const place = el("div");
+  /** @type {SchemaForm | null} */
   let form = null;
-  const choice = select([["", "Nothing"], ...after.map((one) => [one.id, one.title])], {
-    value: chosen?.method ?? "",
+  /** @type {[string, string][]} */
+  const options = [["", "Nothing"], ...after.map(idAndTitle)];
+  const choice = select(options, {
+    value: String(chosen.method ?? ""),
     onchange: () => {
       draw({});
-      onchange?.();
+      onchange();
     },
   });
+  /** @param {Record<string, unknown>} values */
   const draw = (values) => {
-    const method = after.find((one) => one.id === choice.value);
+    const method = after.find((candidate) => candidate.id === choice.value);
     form = method ? schemaForm(method.params, { values, onchange }) : null;
     replace(place, form?.element);
   };
-  draw(chosen?.params ?? {});
-  const row = field("Then, on the logits that come out", choice, {
+  draw(isObject(chosen.params) ? chosen.params : {});
+  const row = field("Then, on the resulting logits", choice, {
     help: "A hierarchy on top of flat clusters.",
   });
   return {
     name: "then",
     element: el("div", { class: "stack tight" }, row, place),
     read() {
-      if (!form) return { value: undefined };
+      if (!form) return { value: undefined, errors: [] };
       const { values, errors } = form.read();
-      const plain = Object.keys(values).length === 0;
+      const isPlain = Object.keys(values).length === 0;
       return {
-        value: plain ? choice.value : { method: choice.value, params: values },
-        errors: failed(errors, ["params"]),
+        value: isPlain ? choice.value : { method: choice.value, params: values },
+        errors: pointed(errors, ["params"]),
       };
     },
-    wrong: (pointer, text) => form?.wrong(pointer.at(-1), text) ?? (row.wrong(text), row),
+    setError: (pointer, text) => setErrorIn(form, row, pointer, text),
   };
 }
 
-function supportPart(known, given, onchange) {
+/**
+ * @param {Method} method
+ * @returns {[string, string]}
+ */
+const idAndTitle = ({ id, title }) => [id, title];
+
+/**
+ * Bootstrap support.
+ *
+ * @param {ObjectSchema} schema
+ * @param {unknown} initial
+ * @param {() => unknown} onchange
+ * @returns {Part}
+ */
+function supportPart(schema, initial, onchange) {
   const place = el("div");
+  /** @type {SchemaForm | null} */
   let form = null;
-  const box = el("input", { type: "checkbox", checked: Boolean(given) });
+  const box = el("input", { type: "checkbox", checked: Boolean(initial) });
+  /** @param {Record<string, unknown>} values */
   const draw = (values) => {
-    form = box.checked ? schemaForm(known.Support, { values, onchange }) : null;
+    form = box.checked ? schemaForm(schema, { values, onchange }) : null;
     replace(place, form?.element);
   };
   box.addEventListener("change", () => {
     draw({});
-    onchange?.();
+    onchange();
   });
-  draw(given ?? {});
-  const row = field("Bootstrap support", box, {
-    help: "Runs the method again and again; every node says how often its cluster comes back.",
-  });
-  const title = row.querySelector("label");
-  title.className = "check";
-  title.prepend(box);
+  draw(isObject(initial) ? initial : {});
+  const row = asCheckbox(
+    field("Bootstrap support", box, {
+      help: "Runs the method repeatedly on resampled data; every node states how often its cluster comes back.",
+    }),
+  );
   return {
     name: "support",
     element: el("div", { class: "stack tight" }, row, place),
     read() {
-      if (!form) return { value: undefined };
+      if (!form) return { value: undefined, errors: [] };
       const { values, errors } = form.read();
-      return { value: values, errors: failed(errors, []) };
+      return { value: values, errors: pointed(errors, []) };
     },
-    wrong: (pointer, text) => form?.wrong(pointer.at(-1), text) ?? (row.wrong(text), row),
+    setError: (pointer, text) => setErrorIn(form, row, pointer, text),
   };
 }
 
-function nameByPart(method, given, onchange) {
-  const choice = select(
-    [
-      ["", "The names given, or their numbers"],
-      ["labels", "Labels: the largest class with its share"],
-      ...("features" in method.inputs
-        ? [["feature_names", "Names of the features: the terms that tell most"]]
-        : []),
-    ],
-    { value: given ?? "", onchange: () => onchange?.("name_by") },
-  );
+/**
+ * What names the nodes.
+ *
+ * @param {Method} method
+ * @param {unknown} initial
+ * @param {() => unknown} onchange
+ * @returns {Part}
+ */
+function nameByPart(method, initial, onchange) {
+  /** @type {[string, string][]} */
+  const options = [
+    ["", "The given names, or their numbers"],
+    ["labels", "Labels: the largest class with its share"],
+  ];
+  if ("features" in method.inputs) {
+    options.push(["feature_names", "Names of the features: the most distinctive terms"]);
+  }
+  const choice = select(options, { value: String(initial ?? ""), onchange });
   const row = field("Name the nodes by", choice);
   return {
     name: "name_by",
     element: row,
-    read: () => ({ value: choice.value || undefined }),
-    wrong: (_, text) => (row.wrong(text), row),
+    read: () => ({ value: choice.value || undefined, errors: [] }),
+    setError: (_, text) => {
+      row.setError(text);
+      return row;
+    },
   };
 }

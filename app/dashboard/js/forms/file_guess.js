@@ -1,7 +1,8 @@
-// What a file the user gives may be, from its name and its first bytes; the user has the last word.
+// A guess at what a file is, from its name and its first bytes; the user has the last word.
 
 const HEAD = 256 * 1024;
 
+/** @type {Record<string, string>} */
 const MEDIA = {
   npy: "application/x-npy",
   npz: "application/x-npz",
@@ -18,22 +19,26 @@ const MEDIA = {
 };
 const NEWICK = new Set(["nwk", "newick", "nh", "tree", "tre", "dnd"]);
 
-/** What can be uploaded, for the file picker and for people. */
+/** The formats that can be uploaded, for people. */
 export const ACCEPTED =
   "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, JSON, JSON lines; Newick, JSON and class paths for trees";
 
-/** What a file can be used as: [role, label]; "" is not said, "tree" is an import. */
+/**
+ * What a file can be used as; "" leaves it open, "tree" is an import.
+ *
+ * @type {[role: string, label: string][]}
+ */
 export const USES = [
   ["features", "Features: a row of numbers per point"],
   ["logits", "Logits: a row of class scores per point"],
   ["labels", "Labels: the true class of each point"],
-  ["names", "Names: a text per class, point or column"],
+  ["names", "Names: one per class, point or column"],
   ["targets", "Targets: numbers or classes to predict"],
   ["tasks", "Tasks: which task each row belongs to"],
-  ["timestamps", "Timestamps: when each row came"],
+  ["timestamps", "Timestamps: the time of each row"],
   ["graph", "Graph: which points are joined"],
-  ["documents", "Documents: a text each"],
-  ["tree", "A tree: to be looked at or compared with"],
+  ["documents", "Documents: one text each"],
+  ["tree", "A tree: to explore or to compare with"],
   ["", "Something else (distances, similarity, …)"],
 ];
 
@@ -50,10 +55,23 @@ export const HINTS = new Set([
   "graph",
 ]);
 
-/** {media, use, why, square}: how to upload it, and what it looks like. */
-export async function peek(file) {
-  const ending = file.name.toLowerCase().split(".").pop();
-  const media = MEDIA[ending] ?? "application/octet-stream";
+/**
+ * @typedef {{ use: string, why: string, square?: string, media?: string }} Guess `use`: a role, "tree" or "";
+ *   `square`: the role of a square array; `why`: a sentence for people
+ * @typedef {{ descr: string, shape: number[], rows: number[][] }} NpyFacts the type, the lengths and the
+ *   first rows of an array
+ * @typedef {(view: DataView, at: number, little: boolean) => number} Reader
+ */
+
+/**
+ * How to upload a file, and what it looks like.
+ *
+ * @param {File} file
+ * @returns {Promise<Guess & { media: string }>}
+ */
+export async function guessFile(file) {
+  const ending = file.name.toLowerCase().split(".").pop() ?? "";
+  const media = Object.hasOwn(MEDIA, ending) ? MEDIA[ending] : "application/octet-stream";
   let head;
   try {
     head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
@@ -61,38 +79,51 @@ export async function peek(file) {
     return { media, use: "", why: "The file cannot be read." };
   }
   const named = byName(file.name);
-  if (NEWICK.has(ending))
+  if (NEWICK.has(ending)) {
     return { media: "text/x-nh", use: "tree", why: "A Newick tree by its name." };
-  if (starts(head, [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]))
+  }
+  if (starts(head, [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59])) {
     return { media: MEDIA.npy, ...ofArray(npyFacts(head), named) };
+  }
   if (ending === "json") return { media, ...ofJson(decode(head), named) };
-  if (ending === "csv" || ending === "tsv")
+  if (ending === "csv" || ending === "tsv") {
     return { media, ...ofTable(decode(head), ending === "tsv" ? "\t" : null, named) };
+  }
   if (ending === "txt") return ofText(decode(head), named);
-  if (media === MEDIA.libsvm)
-    return { media, use: named ?? "features", why: "Rows in libsvm's form." };
+  if (media === MEDIA.libsvm) {
+    return { media, use: named ?? "features", why: "Rows in libsvm's format." };
+  }
   return {
     media,
     use: named ?? "features",
-    why: named ? "By its name." : "A guess: what it holds is seen once it is uploaded.",
+    why: named ? "By its name." : "A guess: its content is inspected once it is uploaded.",
   };
 }
 
+/** @param {string} name */
 function byName(name) {
   const text = name.toLowerCase();
   if (/logit|prob|score|softmax/.test(text)) return "logits";
-  if (/label|class(?!path)|target_names|families|groups?\b|y_?(train|test)?\./.test(text))
+  if (/label|class(?!path)|target_names|families|groups?\b|y_?(train|test)?\./.test(text)) {
     return "labels";
+  }
   if (/name|vocab|terms|columns/.test(text)) return "names";
   if (/feat|emb|points|x_?(train|test)?\./.test(text)) return "features";
   return null;
 }
 
+/**
+ * @param {Uint8Array} head
+ * @param {number[]} bytes
+ */
 const starts = (head, bytes) => bytes.every((byte, at) => head[at] === byte);
+/** @param {Uint8Array} head */
 const decode = (head) => new TextDecoder("utf-8").decode(head);
 
 // --- npy -----------------------------------------------------------------------------------------
 
+/** @param {Uint8Array} head * @returns {NpyFacts}
+ */
 function npyFacts(head) {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   const wide = head[6] >= 2;
@@ -110,13 +141,22 @@ function npyFacts(head) {
   return { descr, shape, rows: fortran ? [] : firstRows(view, start, descr, shape) };
 }
 
+/** @type {Record<string, [size: number, read: Reader]>} */
 const READERS = {
   f4: [4, (view, at, little) => view.getFloat32(at, little)],
   f8: [8, (view, at, little) => view.getFloat64(at, little)],
   f2: [2, half],
 };
 
-/** Up to 32 rows of floating point numbers. */
+/**
+ * Up to 32 rows of floating point numbers.
+ *
+ * @param {DataView} view
+ * @param {number} start
+ * @param {string} descr
+ * @param {number[]} shape
+ * @returns {number[][]}
+ */
 function firstRows(view, start, descr, shape) {
   const reader = READERS[descr.slice(1)];
   if (!reader || shape.length !== 2) return [];
@@ -131,6 +171,11 @@ function firstRows(view, start, descr, shape) {
   return rows;
 }
 
+/**
+ * @param {DataView} view
+ * @param {number} at
+ * @param {boolean} little
+ */
 function half(view, at, little) {
   const bits = view.getUint16(at, little);
   const exponent = (bits >> 10) & 31;
@@ -141,36 +186,55 @@ function half(view, at, little) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+/**
+ * @param {NpyFacts} options
+ * @param {string | null} named
+ * @returns {Guess}
+ */
 function ofArray({ descr, shape, rows }, named) {
   const what = `${shape.join(" × ")} ${descr.slice(1)}`;
   const column = shape.length === 1 || (shape.length === 2 && shape[1] === 1);
   if (column) {
     const text = /[US]/.test(descr);
     const use = named === "names" || named === "labels" ? named : "labels";
-    return { use, why: `One ${text ? "text" : "value"} per row: ${what}.`, shape };
+    return { use, why: `One ${text ? "text" : "value"} per row: ${what}.` };
   }
-  if (shape.length !== 2) return { use: named ?? "", why: `An array of ${what}.`, shape };
+  if (shape.length !== 2) return { use: named ?? "", why: `An array of ${what}.` };
   if (shape[0] === shape[1] && rows.length > 1 && zeroDiagonal(rows)) {
     return {
       use: "",
       square: "distances",
       why: `Square with a diagonal of zeros: distances, ${what}.`,
-      shape,
     };
   }
-  if (named === "features" || named === "logits")
-    return { use: named, why: `${what}, by its name.`, shape };
-  if (likeScores(rows))
-    return { use: "logits", why: `${what}; the rows look like scores of classes.`, shape };
-  return { use: "features", why: `A row of ${shape[1]} numbers per point: ${what}.`, shape };
+  if (named === "features" || named === "logits") {
+    return { use: named, why: `${what}, by its name.` };
+  }
+  if (likeScores(rows)) {
+    return { use: "logits", why: `${what}; the rows look like scores of classes.` };
+  }
+  return { use: "features", why: `A row of ${shape[1]} numbers per point: ${what}.` };
 }
 
+/** @param {number[][]} rows */
 const zeroDiagonal = (rows) => rows.every((row, at) => row[at] === 0);
 
-/** Rows of probabilities, of their logarithms, or whose largest value is always 0. */
+/**
+ * Rows of probabilities, of their logarithms, or whose largest value is always 0.
+ *
+ * @param {number[][]} rows
+ */
 function likeScores(rows) {
   if (rows.length < 4 || rows[0].length < 2) return false;
+  /**
+   * @param {number} a
+   * @param {number} b
+   */
   const close = (a, b) => Math.abs(a - b) < 2e-2;
+  /**
+   * @param {number[]} row
+   * @param {(value: number) => number} of
+   */
   const sum = (row, of) => row.reduce((total, value) => total + of(value), 0);
   return (
     rows.every(
@@ -188,6 +252,11 @@ function likeScores(rows) {
 
 // --- text ----------------------------------------------------------------------------------------
 
+/**
+ * @param {string} text
+ * @param {string | null} named
+ * @returns {Guess}
+ */
 function ofJson(text, named) {
   const lead = text.trimStart();
   if (lead.startsWith("{")) {
@@ -200,12 +269,18 @@ function ofJson(text, named) {
   return { use: named === "names" ? "names" : "labels", why: "A list of values." };
 }
 
+/**
+ * @param {string} text
+ * @param {string | null} separator
+ * @param {string | null} named
+ * @returns {Guess}
+ */
 function ofTable(text, separator, named) {
   const lines = text.split(/\r?\n/).filter(Boolean).slice(0, 20);
+  const [first = ""] = lines;
   const by =
-    separator ??
-    [",", ";", "\t"].sort((a, b) => lines[0]?.split(b).length - lines[0]?.split(a).length)[0];
-  const columns = lines[0]?.split(by).length ?? 0;
+    separator ?? [",", ";", "\t"].sort((a, b) => first.split(b).length - first.split(a).length)[0];
+  const columns = lines.length ? first.split(by).length : 0;
   if (columns === 1) {
     const numbers = lines
       .slice(1)
@@ -215,16 +290,22 @@ function ofTable(text, separator, named) {
   return { use: named === "logits" ? "logits" : "features", why: `A table of ${columns} columns.` };
 }
 
+/**
+ * @param {string} text
+ * @param {string | null} named
+ * @returns {Guess & { media: string }}
+ */
 function ofText(text, named) {
   const lead = text.trimStart();
-  if (lead.startsWith("("))
+  if (lead.startsWith("(")) {
     return { media: "text/x-nh", use: "tree", why: "Brackets: a Newick tree." };
+  }
   const lines = lead.split(/\r?\n/).filter(Boolean).slice(0, 20);
   if (lines.length && lines.every((line) => line.includes("/"))) {
-    return { media: "text/plain", use: "tree", why: "A class path a line." };
+    return { media: "text/plain", use: "tree", why: "A class path per line." };
   }
   if (lines.length && lines.every((line) => /^\S+(\s+\d+:\S+)+\s*$/.test(line))) {
-    return { media: MEDIA.libsvm, use: "features", why: "Rows in libsvm's form." };
+    return { media: MEDIA.libsvm, use: "features", why: "Rows in libsvm's format." };
   }
   return { media: MEDIA.csv, ...ofTable(text, null, named) };
 }

@@ -1,155 +1,230 @@
-// The inputs of a method: for each role a dataset, or values typed in where they are words.
+// The inputs of a method: for each role a dataset, or texts typed in.
 
 import { get } from "../net/requests.js";
-import { button, el, field, replace, select, unique } from "../ui/dom.js";
+import { button, codeText, field, optionElements, select } from "../ui/controls.js";
+import { el, focusFirst, replace, unique } from "../ui/dom.js";
 import { moment } from "../ui/format.js";
-import { fitting, labelOf, TEXTS } from "./datasets.js";
-import { explained } from "./schema_form.js";
+import { fitting, labelOf, roleTitle, TEXTS } from "./roles.js";
 
-const TITLES = {
-  logits: "Logits",
-  features: "Features",
-  labels: "Labels",
-  names: "Names",
-  feature_names: "Names of the features",
-  distances: "Distances",
-  similarity: "Similarity",
-  base: "Earlier job to go on from",
-  hierarchy: "True hierarchy",
-  top_classes: "Best classes",
-};
-
-export const roleTitle = (role) =>
-  TITLES[role] ?? role.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+/** @import { Dataset, Job, Page } from "../net/answers.js" */
+/** @import { FieldRow, Option } from "../ui/controls.js" */
 
 /**
- * Rows for the roles in `roles` ({role: {required, many, description}}), of which exactly one of
- * `oneOf` is needed. `values` by role: an id, or a list of ids.
- * -> {element, read() -> {inputs, errors}, wrong(role, text), refresh(datasets)}
+ * @typedef {string | string[]} InputValue an id, several ids, or texts
+ * @typedef {{ required: boolean, many: boolean, description: string }} Role
+ * @typedef {{ value?: InputValue, error?: string }} InputReading
+ *
+ * @typedef {{
+ *   control: HTMLElement,
+ *   group: boolean,
+ *   read: () => InputReading,
+ *   refresh: (datasets: Dataset[], chosen?: string) => void,
+ * }} Input `refresh` offers other datasets, of which one may be chosen
+ *
+ * @typedef {{
+ *   role: string,
+ *   isOptional: boolean,
+ *   initial: InputValue | undefined,
+ *   datasets: Dataset[],
+ *   method: string | undefined,
+ *   onchange: () => unknown,
+ * }} InputOptions
+ *
+ * @typedef {ReturnType<typeof inputsForm>} InputsForm
  */
-export function inputsForm(roles, { oneOf = [], values = {}, datasets, method, onchange } = {}) {
-  const rows = Object.entries(roles).map(([role, wanted]) =>
-    inputRow(
-      role,
-      { ...wanted, choice: oneOf.includes(role), method },
-      values[role],
-      datasets,
-      onchange,
-    ),
-  );
-  const element = el(
-    "div",
-    { class: "grid inputs" },
-    rows.map((one) => one.row),
-  );
+
+/**
+ * A form for the roles, of which exactly one of `oneOf` is needed. `method` is whose earlier jobs are
+ * offered.
+ *
+ * @param {Record<string, Role>} roles
+ * @param {{
+ *   oneOf?: string[],
+ *   values?: Record<string, InputValue | undefined>,
+ *   datasets: Dataset[],
+ *   method?: string,
+ *   onchange?: () => unknown,
+ * }} options
+ */
+export function inputsForm(
+  roles,
+  { oneOf = [], values = {}, datasets, method, onchange = () => {} },
+) {
+  const entries = Object.entries(roles).map(([role, wanted]) => {
+    const isChoice = oneOf.includes(role);
+    const isOptional = isChoice || !wanted.required;
+    const initial = values[role];
+    const input = inputOf(wanted.many, { role, isOptional, initial, datasets, method, onchange });
+    const row = field(roleTitle(role), input.control, {
+      help: codeText(wanted.description),
+      hint: wanted.required ? "required" : isChoice ? "one of these" : "optional",
+      group: input.group,
+    });
+    row.dataset.role = role;
+    return { role, row, input, isRequired: wanted.required };
+  });
   return {
-    element,
+    element: el(
+      "div",
+      { class: "grid inputs" },
+      entries.map((entry) => entry.row),
+    ),
+    roles: entries.map((entry) => entry.role),
+    /** The inputs that are chosen, and the errors by role, which are shown. */
     read() {
+      /** @type {Record<string, InputValue>} */
       const inputs = {};
+      /** @type {Record<string, string>} */
       const errors = {};
-      for (const one of rows) {
-        const { value, error } = one.read();
-        if (error) errors[one.role] = error;
-        if (value !== undefined) inputs[one.role] = value;
+      for (const { role, input, isRequired } of entries) {
+        const { value, error } = input.read();
+        if (error) errors[role] = error;
+        else if (value !== undefined) inputs[role] = value;
+        else if (isRequired) errors[role] = "Choose a dataset; this input is required.";
       }
-      const given = oneOf.filter((role) => inputs[role] !== undefined);
-      if (oneOf.length && given.length !== 1) {
+      const chosen = oneOf.filter((role) => role in inputs);
+      if (oneOf.length && chosen.length !== 1) {
         const names = oneOf.map((role) => roleTitle(role).toLowerCase()).join(", ");
-        const role = given.length ? given.at(-1) : oneOf[0];
-        errors[role] ??= `Exactly one of ${names} is needed.`;
+        errors[chosen.at(-1) ?? oneOf[0]] ??= `Exactly one of ${names} is needed.`;
       }
-      for (const one of rows) one.row.wrong(errors[one.role] ?? null);
+      for (const { role, row } of entries) row.setError(errors[role] ?? null);
       return { inputs, errors };
     },
-    wrong(role, text) {
-      const one = rows.find((other) => other.role === role);
-      one?.row.wrong(text);
-      return one?.row;
+    /** Take the errors away. */
+    clear() {
+      for (const { row } of entries) row.setError(null);
     },
-    refresh(next, chosen = {}) {
-      for (const one of rows) one.refresh(next, chosen[one.role]);
+    /**
+     * Show an error at a role; its row.
+     *
+     * @param {unknown} role
+     * @param {string} text
+     * @returns {FieldRow | undefined}
+     */
+    setError(role, text) {
+      const entry = entries.find((candidate) => candidate.role === role);
+      entry?.row.setError(text);
+      return entry?.row;
     },
-    roles: rows.map((one) => one.role),
+    /**
+     * Offer other datasets, and choose some of them by role.
+     *
+     * @param {Dataset[]} next
+     * @param {Record<string, string>} chosen
+     */
+    refresh(next, chosen) {
+      for (const { role, input } of entries) input.refresh(next, chosen[role]);
+    },
   };
 }
 
-function inputRow(role, wanted, given, datasets, onchange) {
-  const kind = role === "base" ? earlierJob : wanted.many ? several : one;
-  const made = kind(role, wanted, given, datasets, onchange);
-  const needed = wanted.required ? "required" : wanted.choice ? "one of these" : "optional";
-  const row = field(roleTitle(role), made.control, {
-    help: explained(wanted.description),
-    hint: needed,
-    group: made.group,
-  });
-  row.dataset.role = role;
-  const read = () => {
-    const { value, error } = made.read();
-    if (error) return { error };
-    if (value === undefined && wanted.required)
-      return { error: "Choose one; this input is required." };
-    return { value };
-  };
-  return { role, row, read, refresh: made.refresh };
+/**
+ * @param {boolean} many
+ * @param {InputOptions} options
+ */
+function inputOf(many, options) {
+  if (options.role === "base") return earlierJob(options);
+  if (many) return severalDatasets(options);
+  return TEXTS.has(options.role) ? datasetOrTexts(options) : oneDataset(options);
+}
+
+/**
+ * The options of a select for the datasets that fit.
+ *
+ * @param {InputOptions} options
+ * @param {Dataset[]} datasets
+ * @param {Option[]} [others]
+ * @returns {Option[]}
+ */
+function datasetOptions({ role, isOptional }, datasets, others = []) {
+  const fit = fitting(datasets, role);
+  return [
+    ["", fit.length || isOptional ? "–" : "No uploaded dataset fits yet"],
+    ...others,
+    ...fit.map(idAndLabel),
+  ];
+}
+
+/**
+ * @param {Dataset} dataset
+ * @returns {Option}
+ */
+const idAndLabel = (dataset) => [dataset.id, labelOf(dataset)];
+
+/**
+ * @param {InputOptions} options
+ * @returns {Input}
+ */
+function oneDataset(options) {
+  const { role, initial, datasets, onchange } = options;
+  const list = select([], { name: role, onchange });
+  /** @type {Input["refresh"]} */
+  const refresh = (next, chosen = list.value) =>
+    void replace(list, optionElements(datasetOptions(options, next), chosen));
+  refresh(datasets, typeof initial === "string" ? initial : "");
+  return { control: list, group: false, read: () => ({ value: list.value || undefined }), refresh };
 }
 
 const TYPED = "typed";
 
-function one(role, wanted, given, datasets, onchange) {
-  let typed = Array.isArray(given) ? given.map(String) : null;
-  const list = select([], { name: role });
-  const text = el("textarea", {
+/**
+ * A dataset, or texts typed in, one a line.
+ *
+ * @param {InputOptions} options
+ * @returns {Input}
+ */
+function datasetOrTexts(options) {
+  const { role, initial, datasets, onchange } = options;
+  const texts = Array.isArray(initial) ? initial.map(String) : null;
+  const list = select([], { name: role, "aria-label": roleTitle(role) });
+  const area = el("textarea", {
     rows: 4,
     spellcheck: "false",
-    placeholder: "One a line",
-    "aria-label": `${roleTitle(role)}, one a line`,
-    value: typed ? typed.join("\n") : "",
-    hidden: !typed,
-    oninput: () => onchange?.(),
+    placeholder: "One per line",
+    "aria-label": `${roleTitle(role)}, one per line`,
+    value: texts ? texts.join("\n") : "",
+    hidden: !texts,
+    oninput: onchange,
   });
-  let known = [];
-  const draw = (next, chosen) => {
-    known = next;
-    const fit = fitting(known, role);
-    const options = [
-      ["", fit.length || wanted.choice || !wanted.required ? "–" : "Nothing uploaded fits yet"],
-    ];
-    if (TEXTS.has(role)) options.push([TYPED, "Type them in…"]);
-    options.push(...fit.map((dataset) => [dataset.id, labelOf(dataset)]));
-    replace(list, [...select(options).childNodes]);
-    list.value = options.some(([id]) => id === chosen) ? chosen : "";
-  };
-  draw(datasets, typed ? TYPED : given);
   list.addEventListener("change", () => {
-    text.hidden = list.value !== TYPED;
-    if (!text.hidden) text.focus();
-    onchange?.();
+    area.hidden = list.value !== TYPED;
+    if (!area.hidden) area.focus();
+    onchange();
   });
-  const control = TEXTS.has(role) ? el("div", { class: "stack tight" }, list, text) : list;
-  if (TEXTS.has(role)) list.setAttribute("aria-label", roleTitle(role));
+  /** @type {Input["refresh"]} */
+  const refresh = (next, chosen = list.value) =>
+    void replace(
+      list,
+      optionElements(datasetOptions(options, next, [[TYPED, "Type them in…"]]), chosen),
+    );
+  refresh(datasets, texts ? TYPED : typeof initial === "string" ? initial : "");
   return {
-    control,
-    group: TEXTS.has(role),
+    control: el("div", { class: "stack tight" }, list, area),
+    group: true,
     read() {
       if (list.value !== TYPED) return { value: list.value || undefined };
-      const lines = text.value.split(/\r?\n/);
+      const lines = area.value.split(/\r?\n/);
       while (lines.length && !lines.at(-1)) lines.pop();
-      return lines.length ? { value: lines } : { error: "Type one a line, or choose nothing." };
+      return lines.length ? { value: lines } : { error: "Type one per line, or choose nothing." };
     },
-    refresh: (next, chosen) => {
-      typed = null;
-      draw(next, chosen ?? list.value);
-    },
+    refresh,
   };
 }
 
-/** Several datasets, one below the other. */
-function several(role, wanted, given, datasets, onchange) {
+/**
+ * Several datasets, one below the other.
+ *
+ * @param {InputOptions} options
+ * @returns {Input}
+ */
+function severalDatasets({ role, initial, datasets, onchange }) {
   let known = datasets;
-  let chosen = given === undefined ? [""] : [given].flat();
+  let chosen = initial === undefined ? [""] : [initial].flat();
   const place = el("div", { class: "stack tight", role: "group", id: unique("several") });
   const draw = () => {
-    const options = [["", "–"], ...fitting(known, role).map((one_) => [one_.id, labelOf(one_)])];
+    /** @type {Option[]} */
+    const options = [["", "–"], ...fitting(known, role).map(idAndLabel)];
+    const isList = chosen.length > 1;
     replace(
       place,
       chosen.map((id, at) =>
@@ -158,13 +233,13 @@ function several(role, wanted, given, datasets, onchange) {
           { class: "row nowrap" },
           select(options, {
             value: id,
-            "aria-label": `${roleTitle(role)}${chosen.length > 1 ? ` ${at + 1}` : ""}`,
+            "aria-label": `${roleTitle(role)}${isList ? ` ${at + 1}` : ""}`,
             onchange: (event) => {
-              chosen[at] = event.target.value;
-              onchange?.();
+              chosen[at] = event.currentTarget.value;
+              onchange();
             },
           }),
-          chosen.length > 1 &&
+          isList &&
             button("", {
               kind: "ghost icon-only",
               iconName: "close",
@@ -172,18 +247,18 @@ function several(role, wanted, given, datasets, onchange) {
               onclick: () => {
                 chosen.splice(at, 1);
                 draw();
-                onchange?.();
+                onchange();
               },
             }),
         ),
       ),
-      button("Another space", {
+      button("Another dataset", {
         kind: "small ghost",
         iconName: "plus",
         onclick: () => {
           chosen.push("");
           draw();
-          place.querySelectorAll("select")[chosen.length - 1].focus();
+          focusFirst(place.children[chosen.length - 1], "select");
         },
       }),
     );
@@ -194,31 +269,40 @@ function several(role, wanted, given, datasets, onchange) {
     group: true,
     read() {
       const ids = chosen.filter(Boolean);
-      return { value: ids.length === 0 ? undefined : ids.length === 1 ? ids[0] : ids };
+      return { value: ids.length > 1 ? ids : ids[0] };
     },
     refresh: (next, first) => {
       known = next;
-      if (first && !chosen.filter(Boolean).length) chosen = [first];
+      if (first && !chosen.some(Boolean)) chosen = [first];
       draw();
     },
   };
 }
 
-/** A finished job of the same method. */
-function earlierJob(role, wanted, given, datasets, onchange) {
-  const list = select([["", "–"]], { name: role });
-  list.addEventListener("change", () => onchange?.());
-  const query = `status=succeeded&method=${encodeURIComponent(wanted.method ?? "")}&limit=100`;
-  get(`/v1/jobs?${query}`, { quiet: true }).then(
-    (page) => {
-      const options = page.items.map((job) => [
-        job.id,
-        `${job.name ?? job.id} · ${moment(job.created_at)}`,
-      ]);
-      list.append(...select(options).childNodes);
-      list.value = given ?? "";
-    },
-    () => {},
-  );
-  return { control: list, read: () => ({ value: list.value || undefined }), refresh: () => {} };
+/**
+ * A finished job of the same method.
+ *
+ * @param {InputOptions} options
+ * @returns {Input}
+ */
+function earlierJob({ role, initial, method, onchange }) {
+  const list = select([["", "–"]], { name: role, onchange });
+  const query = `status=succeeded&method=${encodeURIComponent(method ?? "")}&limit=100`;
+  const load = async () => {
+    /** @type {Page<Job>} */
+    const page = await get(`/v1/jobs?${query}`, { quiet: true });
+    list.append(
+      ...optionElements(
+        page.items.map((job) => [job.id, `${job.name ?? job.id} · ${moment(job.created_at)}`]),
+        typeof initial === "string" ? initial : "",
+      ),
+    );
+  };
+  load().catch(() => {}); // The list stays empty, then.
+  return {
+    control: list,
+    group: false,
+    read: () => ({ value: list.value || undefined }),
+    refresh: () => {},
+  };
 }

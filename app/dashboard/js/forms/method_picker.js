@@ -1,26 +1,12 @@
-// The catalogue: all methods by family, searched by what they are called and do.
+// The choice of a method: all methods by family, searched by their names and descriptions.
 
-import { get } from "../net/requests.js";
-import { button, el, field, replace } from "../ui/dom.js";
-import { plural } from "../ui/format.js";
+import { button, field } from "../ui/controls.js";
+import { el, focusFirst, replace } from "../ui/dom.js";
+import { capitalized, plural } from "../ui/format.js";
 
-let asked = null;
+/** @import { Method } from "../net/answers.js" */
 
-/** The catalogue as a list; asked for once. */
-export function methods() {
-  asked ??= get("/v1/methods", { quiet: true }).then(
-    (page) => page.items,
-    (error) => {
-      asked = null;
-      throw error;
-    },
-  );
-  return asked;
-}
-
-/** One method, or undefined. */
-export const methodOf = async (id) => (await methods()).find((one) => one.id === id);
-
+/** @type {Record<string, [title: string, explanation: string]>} */
 const FAMILIES = {
   logits: ["From logits", "Class scores of a classifier become a hierarchy of its classes."],
   features: ["Hierarchies from features", "Points become a tree."],
@@ -33,7 +19,7 @@ const FAMILIES = {
     "Embeddings and texts whose rows have length 1: mixtures on the sphere, with likelihoods of new rows.",
   ],
   hyperbolic: ["Hyperbolic space", "Trees by gradient steps in the Poincaré ball."],
-  margins: ["Large margins", "Clusters that linear classifiers tell apart well."],
+  margins: ["Large margins", "Clusters that linear classifiers separate well."],
   tasks: [
     "Tasks that learn from each other",
     "Regressors or classifiers of several tasks, and a tree of the tasks.",
@@ -44,132 +30,153 @@ const FAMILIES = {
 const ORDER = Object.keys(FAMILIES);
 
 /**
- * The choice of a method. `onchoose(method)`; `.choose(id)` sets it. Once there is one, the list
- * folds into it and "Change" opens it again.
+ * The picker. Once a method is chosen, the list folds into it and "Change" opens it again; `choose` sets
+ * the method.
+ *
+ * @param {Method[]} list
+ * @param {{ onchoose: (method: Method) => unknown }} handlers
  */
-export function methodPicker(list, { value, onchoose }) {
+export function methodPicker(list, { onchoose }) {
   const search = el("input", {
     type: "search",
     placeholder: "k-means, spectral, streams…",
     autocomplete: "off",
     spellcheck: "false",
   });
-  const found = el("p", { class: "visually-hidden", role: "status" });
+  const status = el("p", { class: "visually-hidden", role: "status" });
   const shelf = el("div", { class: "stack" });
   const finder = field("Search the methods", search);
-  const whole = el("div", { class: "stack" }, finder, found, shelf);
-  const chosen = el("div", { class: "chosen-method" });
+  const whole = el("div", { class: "stack" }, finder, status, shelf);
+  const chosen = el("div", { class: "chosen-method", hidden: true });
   const element = el("div", { class: "method-picker" }, chosen, whole);
 
   const draw = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = list.filter((one) => {
-      const text = [
-        one.id,
-        one.title,
-        one.description,
-        one.family,
-        one.paper.title,
-        ...Object.keys(one.inputs),
-      ]
-        .join(" ")
-        .toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-    replace(found, `${plural(fits.length, "method")} found.`);
-    const families = [...new Set(fits.map((one) => one.family))].sort(
+    const fits = list.filter((method) => isAbout(method, search.value));
+    const families = [...new Set(fits.map((method) => method.family))].sort(
       (a, b) => rank(a) - rank(b) || a.localeCompare(b),
     );
+    replace(status, `${plural(fits.length, "method")} found.`);
     replace(
       shelf,
       fits.length === 0 && el("p", { class: "quiet" }, "No method fits. Try another word."),
       families.map((family) => {
-        const [title, explained] = FAMILIES[family] ?? [
-          family[0].toUpperCase() + family.slice(1),
-          "",
-        ];
+        const [title, explanation] = FAMILIES[family] ?? [capitalized(family), ""];
         return el(
           "section",
           { class: "family" },
-          el("h3", {}, title, explained && el("span", { class: "field-hint" }, ` ${explained}`)),
+          el(
+            "h3",
+            {},
+            title,
+            explanation && el("span", { class: "field-hint" }, ` ${explanation}`),
+          ),
           el(
             "ul",
             { class: "method-cards" },
-            fits.filter((one) => one.family === family).map(card),
+            fits.filter((method) => method.family === family).map(card),
           ),
         );
       }),
     );
   };
-  const card = (one) =>
+  /** @param {Method} method */
+  const card = (method) =>
     el(
       "li",
       {},
       el(
         "button",
-        { type: "button", class: "method-card", onclick: () => choose(one.id) },
-        about(one),
+        { type: "button", class: "method-card", onclick: () => choose(method, { focus: true }) },
+        summary(method),
       ),
     );
-  const choose = (id, focus = true) => {
-    const one = list.find((other) => other.id === id);
-    if (!one) return show();
-    const change = button("Change", { kind: "small", onclick: () => show(true) });
-    change.setAttribute("aria-label", `Change the method, now ${one.title}`);
-    replace(chosen, el("div", { class: "method-card is-chosen" }, about(one)), change);
+  /**
+   * @param {Method} method
+   * @param {{ focus?: boolean }} [options]
+   */
+  const choose = (method, { focus = false } = {}) => {
+    const change = button("Change", {
+      kind: "small",
+      "aria-label": `Change the method, now ${method.title}`,
+      onclick: () => {
+        chosen.hidden = true;
+        whole.hidden = false;
+        draw();
+        search.focus();
+      },
+    });
+    replace(chosen, el("div", { class: "method-card is-chosen" }, summary(method)), change);
     chosen.hidden = false;
     whole.hidden = true;
-    onchoose(one);
+    onchoose(method);
     if (focus) change.focus();
-  };
-  const show = (focus = false) => {
-    chosen.hidden = true;
-    whole.hidden = false;
-    draw();
-    if (focus) search.focus();
   };
   search.addEventListener("input", draw);
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
       event.preventDefault();
-      shelf.querySelector("button")?.focus();
+      focusFirst(shelf, "button");
     }
   });
-  if (value) choose(value, false);
-  else show();
-  element.choose = (id) => choose(id, false);
-  element.focusSearch = () => search.focus();
-  return element;
+  draw();
+  return Object.assign(element, { choose });
 }
 
-const rank = (family) => (ORDER.indexOf(family) + ORDER.length + 1) % (ORDER.length + 1);
-
-/** The description without the name that stands above it, and without where the code is. */
-function aboutText(one) {
-  const plain = one.description.replaceAll(/ \(`[^`]*`\)/g, "").replaceAll("`", "");
-  const cut = plain.indexOf(": ");
-  const most = Math.max(50, one.title.length + 1);
-  const named =
-    cut > 0 && cut < most && plain.toLowerCase().startsWith(one.title.toLowerCase().slice(0, 4));
-  return named ? plain[cut + 2].toUpperCase() + plain.slice(cut + 3) : plain;
+/**
+ * Whether all words of a query occur in what is known of a method.
+ *
+ * @param {Method} method
+ * @param {string} query
+ */
+export function isAbout(method, query) {
+  const { id, title, description, family, paper, inputs } = method;
+  const text = [id, title, description, family, paper.title, ...Object.keys(inputs)]
+    .join(" ")
+    .toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }
 
-function about(one) {
-  const takes = one.one_of.length
-    ? one.one_of
-    : Object.keys(one.inputs).filter((role) => one.inputs[role].required);
+/** @param {string} family */
+const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
+
+/**
+ * The description without the name that stands above it, and without where the code is.
+ *
+ * @param {Pick<Method, "title" | "description">} method
+ */
+export function shortDescription({ title, description }) {
+  const plain = description.replaceAll(/ \(`[^`]*`\)/g, "").replaceAll("`", "");
+  const colon = plain.indexOf(": ");
+  const beginsWithName =
+    colon > 0 &&
+    colon < Math.max(50, title.length + 1) &&
+    plain.toLowerCase().startsWith(title.toLowerCase().slice(0, 4));
+  return beginsWithName ? capitalized(plain.slice(colon + 2)) : plain;
+}
+
+/** @param {Method} method */
+function summary(method) {
+  const { title, id, one_of: oneOf, inputs, predicts, queue, paper } = method;
+  const takes = oneOf.length
+    ? oneOf.join(" or ")
+    : Object.keys(inputs)
+        .filter((role) => inputs[role].required)
+        .join(", ");
   return el(
     "span",
     { class: "method-about" },
-    el("span", { class: "method-title" }, one.title, " ", el("code", {}, one.id)),
-    el("span", { class: "method-text" }, aboutText(one)),
+    el("span", { class: "method-title" }, title, " ", el("code", {}, id)),
+    el("span", { class: "method-text" }, shortDescription(method)),
     el(
       "span",
       { class: "method-tags" },
-      el("span", { class: "chip plain" }, takes.join(one.one_of.length ? " or " : ", ")),
-      one.predicts && el("span", { class: "chip plain" }, "places new points"),
-      one.queue === "gpu" && el("span", { class: "chip plain" }, "GPU"),
-      el("span", { class: "quiet" }, `${one.paper.title}, ${one.paper.year}`),
+      el("span", { class: "chip plain" }, takes),
+      predicts && el("span", { class: "chip plain" }, "places new points"),
+      queue === "gpu" && el("span", { class: "chip plain" }, "GPU"),
+      el("span", { class: "quiet" }, `${paper.title}, ${paper.year}`),
     ),
   );
 }

@@ -1,22 +1,10 @@
-// The metrics there are, and a choice of them by what they need.
+// A choice of metrics, by what they need.
 
-import { raw } from "../net/requests.js";
 import { el, replace, unique } from "../ui/dom.js";
 
-let asked = null;
+/** @import { Metric } from "../net/answers.js" */
 
-/** [{id, title, needs, looks_at, better, definition}]; asked for once. */
-export function metrics() {
-  asked ??= raw("dashboard/metrics.json", { quiet: true }).then(
-    (response) => response.json(),
-    (error) => {
-      asked = null;
-      throw error;
-    },
-  );
-  return asked;
-}
-
+/** @type {Record<string, string>} */
 const NEEDS = {
   labels: "Against labels",
   hierarchy: "Against a true hierarchy",
@@ -27,10 +15,13 @@ const NEEDS = {
 };
 
 /**
- * Boxes for the metrics that the inputs in `given()` allow; none ticked means all of them.
- * -> {element, draw(), read() -> [ids] or undefined}
+ * Boxes for the metrics that the inputs of `available()` allow; none ticked means all of them. `draw`
+ * shows them anew, `read` gives the ids that are ticked, or undefined.
+ *
+ * @param {Metric[]} list
+ * @param {{ chosen?: string[], available: () => string[], onchange?: () => unknown }} options
  */
-export function metricsForm(list, { chosen = [], given, onchange }) {
+export function metricsForm(list, { chosen = [], available, onchange = () => {} }) {
   const ticked = new Set(chosen);
   const place = el("div", { class: "stack" });
   const element = el(
@@ -39,20 +30,21 @@ export function metricsForm(list, { chosen = [], given, onchange }) {
     el("summary", {}, "Metrics: all that the inputs allow, or only some"),
     place,
   );
-  const possible = () => list.filter((one) => one.needs.some((role) => given().includes(role)));
+  const possible = () => {
+    const roles = available();
+    return list.filter((metric) => metric.needs.some((role) => roles.includes(role)));
+  };
   const draw = () => {
-    const fits = possible();
-    const groups = Map.groupBy
-      ? Map.groupBy(fits, (one) => one.needs[0])
-      : new Map(
-          fits.map((one) => [
-            one.needs[0],
-            fits.filter((other) => other.needs[0] === one.needs[0]),
-          ]),
-        );
+    /** @type {Map<string, Metric[]>} */
+    const groups = new Map();
+    for (const metric of possible()) {
+      const group = groups.get(metric.needs[0]);
+      if (group) group.push(metric);
+      else groups.set(metric.needs[0], [metric]);
+    }
     replace(
       place,
-      fits.length === 0 && el("p", { class: "quiet" }, "Choose what to measure against first."),
+      groups.size === 0 && el("p", { class: "quiet" }, "Choose what to measure against first."),
       [...groups].map(([role, members]) =>
         el(
           "fieldset",
@@ -63,6 +55,7 @@ export function metricsForm(list, { chosen = [], given, onchange }) {
       ),
     );
   };
+  /** @param {Metric} metric */
   const box = (metric) => {
     const id = unique("metric");
     return el(
@@ -76,9 +69,9 @@ export function metricsForm(list, { chosen = [], given, onchange }) {
           checked: ticked.has(metric.id),
           "aria-describedby": id,
           onchange: (event) => {
-            if (event.target.checked) ticked.add(metric.id);
+            if (event.currentTarget.checked) ticked.add(metric.id);
             else ticked.delete(metric.id);
-            onchange?.();
+            onchange();
           },
         }),
         metric.title,
@@ -91,10 +84,10 @@ export function metricsForm(list, { chosen = [], given, onchange }) {
     element,
     draw,
     read() {
-      const found = possible()
-        .filter((one) => ticked.has(one.id))
-        .map((one) => one.id);
-      return found.length ? found : undefined;
+      const ids = possible()
+        .map((metric) => metric.id)
+        .filter((id) => ticked.has(id));
+      return ids.length ? ids : undefined;
     },
   };
 }

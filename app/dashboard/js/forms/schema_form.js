@@ -1,43 +1,40 @@
-// A form made from a JSON Schema: what the catalogue says of a method's parameters.
+// A form made from a JSON Schema: the parameters of a method.
 
-import { el, field, select } from "../ui/dom.js";
-import { number } from "../ui/format.js";
+import { asCheckbox, codeText, field, select } from "../ui/controls.js";
+import { el } from "../ui/dom.js";
+import {
+  acceptedText,
+  literalsOf,
+  readable,
+  readAmount,
+  readEither,
+  readList,
+  readText,
+  same,
+  simplified,
+} from "./schema.js";
 
-const NAMES = {
-  n_clusters: "Number of clusters",
-  n_init: "Restarts",
-  n_neighbors: "Neighbours",
-  k_neighbors: "Neighbours",
-  n_heads: "Heads",
-  n_folds: "Folds",
-  n_rounds: "Rounds",
-  n_classes: "Number of classes",
-  n_references: "Reference sets",
-  max_iter: "Most iterations",
-  max_leaves: "Most leaves",
-  max_clusters: "Most clusters",
-  min_clusters: "Fewest clusters",
-  min_cluster_size: "Smallest cluster",
-  max_cluster_size: "Largest cluster",
-  tol: "Tolerance",
-  reg_covar: "Covariance floor",
-  choose: "Choose the number by",
-  n: "Components",
-  n_periods: "Periods",
-  n_samples: "Sweeps kept",
-  burn_in: "Sweeps thrown away",
-  kappa: "Concentration κ",
-  max_kappa: "Largest concentration",
-  kappa_median: "Median of the concentrations",
-  kappa_sigma: "Spread of log concentrations",
-  empirical_bayes: "Estimate the priors",
-  held_out: "Share held out",
-  level: "Level of in-sample",
-  first_c0: "C0 of the first period",
-  weight_sd: "Step of log weights",
-};
+/** @import { ObjectSchema } from "../net/answers.js" */
+/** @import { FieldRow } from "../ui/controls.js" */
+/** @import { Property, Reading } from "./schema.js" */
 
-/** What is seldom changed: it is folded away where a method has many parameters. */
+/**
+ * @typedef {{
+ *   control: HTMLInputElement | HTMLSelectElement,
+ *   read: () => Reading,
+ * }} Control
+ * @typedef {{ name: string, initial: unknown, row: FieldRow, read: () => Reading }} Entry
+ *
+ * @typedef {{
+ *   element: HTMLElement,
+ *   isEmpty: boolean,
+ *   read: () => { values: Record<string, unknown>, errors: Record<string, string> },
+ *   setError: (name: unknown, text: string | null) => FieldRow | undefined,
+ * }} SchemaForm `read` gives the values that differ from the defaults, and the errors by name; `setError`
+ *   shows an error at a field, and gives its row
+ */
+
+/** Parameters that are seldom changed: folded away where a method has many. */
 const FINE = new Set([
   ...["seed", "max_iter", "tol", "device", "processes", "level"],
   ...["batch_size", "delay", "forgetting", "burn_in", "n_samples"],
@@ -45,295 +42,169 @@ const FINE = new Set([
 ]);
 const MANY = 12;
 
-/** "learning_rate" -> "Learning rate". */
-export const readable = (name) =>
-  NAMES[name] ??
-  name
-    .replace(/^n_/, "")
-    .replaceAll("_", " ")
-    .replace(/^./, (letter) => letter.toUpperCase());
-
 /**
- * A form for the properties of `schema`. `values` are those that differ from the defaults.
- * -> {element, read(), wrong(name, text), clear(), rows}; read() gives {values, errors}: values that
- * differ from the defaults, and what is wrong by name.
+ * A form for the properties of `schema`. `values` are those that differ from the defaults; `skip` are the
+ * names of properties that are left out.
+ *
+ * @param {ObjectSchema} schema
+ * @param {{ values?: Record<string, unknown>, onchange?: () => unknown, skip?: string[] }} [options]
+ * @returns {SchemaForm}
  */
 export function schemaForm(schema, { values = {}, onchange, skip = [] } = {}) {
-  const parts = Object.entries(schema.properties ?? {})
+  const entries = Object.entries(schema.properties ?? {})
     .filter(([name]) => !skip.includes(name))
     .map(([name, property]) =>
-      part(name, simplified(property, schema.$defs), values[name], onchange),
+      entryOf(name, simplified(property, schema.$defs), values[name], onchange),
     );
-  const needed = new Set(schema.required ?? []);
-  const fine = parts.length > MANY ? parts.filter((one) => FINE.has(one.name)) : [];
+  const required = new Set(schema.required ?? []);
+  const fine = entries.length > MANY ? entries.filter((entry) => FINE.has(entry.name)) : [];
+  /** @param {Entry[]} some */
   const grid = (some) =>
     el(
       "div",
       { class: "grid params" },
-      some.map((one) => one.row),
+      some.map((entry) => entry.row),
     );
   const fold =
-    fine.length > 0 &&
-    el(
-      "details",
-      { class: "more", open: fine.some((one) => values[one.name] !== undefined) },
-      el("summary", {}, `Fine tuning: ${fine.length} that seldom need a change`),
-      grid(fine),
-    );
+    fine.length > 0
+      ? el(
+          "details",
+          { class: "more", open: fine.some((entry) => values[entry.name] !== undefined) },
+          el("summary", {}, `Fine tuning: ${fine.length} parameters that seldom need a change`),
+          grid(fine),
+        )
+      : null;
   const element = fold
-    ? el("div", { class: "stack" }, grid(parts.filter((one) => !fine.includes(one))), fold)
-    : grid(parts);
-  // What is wrong is seen.
-  const unfold = (one) => {
-    if (fold && fine.includes(one)) fold.open = true;
+    ? el("div", { class: "stack" }, grid(entries.filter((entry) => !fine.includes(entry))), fold)
+    : grid(entries);
+  /**
+   * Show an error at an entry, where it is seen.
+   *
+   * @param {Entry} entry
+   * @param {string | null} text
+   */
+  const show = (entry, text) => {
+    entry.row.setError(text);
+    if (text && fold && fine.includes(entry)) fold.open = true;
   };
-  const byName = new Map(parts.map((one) => [one.name, one]));
   return {
     element,
-    isEmpty: parts.length === 0,
+    isEmpty: entries.length === 0,
     read() {
-      const found = {};
+      /** @type {Record<string, unknown>} */
+      const changed = {};
+      /** @type {Record<string, string>} */
       const errors = {};
-      for (const one of parts) {
-        const { value, error } = one.read();
-        const missing = value === undefined && needed.has(one.name);
-        const wrong = error ?? (missing ? "This is required." : null);
-        one.row.wrong(wrong);
-        if (wrong) {
-          errors[one.name] = wrong;
-          unfold(one);
-        } else if (value !== undefined && !same(value, one.initial)) found[one.name] = value;
+      for (const entry of entries) {
+        const { value, error } = entry.read();
+        const isMissing = value === undefined && required.has(entry.name);
+        const text = error ?? (isMissing ? "This is required." : null);
+        show(entry, text);
+        if (text) errors[entry.name] = text;
+        else if (value !== undefined && !same(value, entry.initial)) changed[entry.name] = value;
       }
-      return { values: found, errors };
+      return { values: changed, errors };
     },
-    wrong(name, text) {
-      const one = byName.get(name);
-      one?.row.wrong(text);
-      if (text) unfold(one);
-      return one?.row;
-    },
-    clear() {
-      for (const one of parts) one.row.wrong(null);
+    setError(name, text) {
+      const entry = entries.find((candidate) => candidate.name === name);
+      if (entry) show(entry, text);
+      return entry?.row;
     },
   };
 }
 
-const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
-
-/** One kind and whether null is allowed, of a property that may be either; `kinds` if several. */
-export function simplified(property, defs = {}) {
-  const resolved = (one) => (one.$ref ? { ...defs[one.$ref.split("/").at(-1)], ...one } : one);
-  const whole = resolved(property);
-  const choices = (whole.anyOf ?? whole.oneOf)?.map(resolved);
-  if (!choices) return { ...whole, nullable: whole.type === "null" };
-  const rest = choices.filter((one) => one.type !== "null");
-  const nullable = rest.length < choices.length;
-  return rest.length === 1
-    ? { ...whole, ...rest[0], nullable }
-    : { ...whole, kinds: rest, nullable };
-}
-
-function part(name, property, given, onchange) {
+/**
+ * @param {string} name
+ * @param {Property} property
+ * @param {unknown} given undefined: as by default
+ * @param {(() => unknown) | undefined} onchange
+ * @returns {Entry}
+ */
+function entryOf(name, property, given, onchange) {
   const initial = property.default;
-  const value = given === undefined ? initial : given;
-  const make = kindOf(property);
-  const made = make(name, property, value);
-  made.control.addEventListener("change", () => {
-    row.wrong(made.read().error ?? null);
+  const { control, read } = controlOf(name, property, given === undefined ? initial : given);
+  const accepted = acceptedText(property);
+  const description = codeText(property.description);
+  const help = [description, accepted && ` ${accepted}`];
+  const row = field(readable(name), control, {
+    help: description || accepted ? help : null,
+    hint: el("code", {}, name),
+  });
+  if (isTick(property)) asCheckbox(row);
+  row.dataset.param = name;
+  control.addEventListener("change", () => {
+    row.setError(read().error ?? null);
     onchange?.();
   });
-  const hint = el("code", {}, name);
-  const help = [explained(property.description), made.range && ` ${made.range}`].filter(Boolean);
-  const row =
-    made.row?.(readable(name), help, hint) ??
-    field(readable(name), made.control, { help: help.length ? help : null, hint });
-  row.dataset.param = name;
-  return { name, initial, row, read: made.read };
+  return { name, initial, row, read };
 }
 
-/** A description with what stands in backquotes as code. */
-export function explained(text) {
-  if (!text) return null;
-  return text.split("`").map((piece, at) => (at % 2 ? el("code", {}, piece) : piece));
+/** @param {Property} property */
+const isTick = (property) =>
+  property.type === "boolean" && !property.kinds && !literalsOf(property);
+
+/**
+ * The control of a property, by its kind.
+ *
+ * @param {string} name
+ * @param {Property} property
+ * @param {unknown} value
+ * @returns {Control}
+ */
+function controlOf(name, property, value) {
+  const literals = literalsOf(property);
+  if (property.kinds) return typed(name, property, value, readEither);
+  if (property.type === "array") {
+    const text = Array.isArray(value) ? value.join(", ") : "";
+    return typed(name, property, text, readList);
+  }
+  if (literals) return choice(name, property, literals, value);
+  if (isTick(property)) {
+    const control = el("input", { type: "checkbox", name, checked: Boolean(value) });
+    return { control, read: () => ({ value: control.checked }) };
+  }
+  if (property.type === "integer" || property.type === "number") {
+    const { control, read } = typed(name, property, value, readAmount);
+    control.setAttribute("inputmode", property.type === "integer" ? "numeric" : "decimal");
+    return { control, read };
+  }
+  return typed(name, property, value, readText);
 }
 
-function kindOf(property) {
-  if (property.kinds) return either;
-  if (property.type === "array") return listed;
-  if (property.enum || property.const !== undefined) return choice;
-  if (property.type === "boolean") return tick;
-  if (property.type === "integer" || property.type === "number") return amount;
-  return words;
-}
-
-function choice(name, property, value) {
-  const values = property.enum ?? [property.const];
-  const options = values.map((one) => [JSON.stringify(one), String(one)]);
+/**
+ * A choice among the values that a property lists.
+ *
+ * @param {string} name
+ * @param {Property} property
+ * @param {unknown[]} literals
+ * @param {unknown} value
+ * @returns {Control}
+ */
+function choice(name, property, literals, value) {
+  /** @type {[string, string][]} */
+  const options = literals.map((literal) => [JSON.stringify(literal), String(literal)]);
   if (property.nullable) options.unshift(["null", "none"]);
   const control = select(options, { value: JSON.stringify(value ?? null), name });
   return { control, read: () => ({ value: JSON.parse(control.value) }) };
 }
 
-function tick(name, property, value) {
-  const control = el("input", { type: "checkbox", name, checked: Boolean(value) });
-  const row = (label, help, hint) => {
-    const made = field(label, control, { help, hint });
-    const title = made.querySelector("label");
-    title.className = "check";
-    title.prepend(control);
-    return made;
-  };
-  return { control, row, read: () => ({ value: control.checked }) };
-}
-
-function amount(name, property, value) {
-  const whole = property.type === "integer";
-  const low = property.minimum ?? property.exclusiveMinimum;
-  const high = property.maximum ?? property.exclusiveMaximum;
-  const control = textInput(name, property, value ?? "");
-  control.inputMode = whole ? "numeric" : "decimal";
-  const open = property.exclusiveMinimum !== undefined;
-  const openAbove = property.exclusiveMaximum !== undefined;
-  const range = describeRange(low, high, open, openAbove, whole);
-  const kind = whole ? "a whole number" : "a number";
-  const wanted = range ? `${kind} ${range}` : kind;
-  const read = () => {
-    if (!control.value.trim()) {
-      if (property.nullable) return { value: null };
-      return property.default === undefined
-        ? { value: undefined }
-        : { error: `Give ${wanted}; the default is ${property.default}.` };
-    }
-    const found = numberOf(control.value);
-    const below = low !== undefined && (open ? found <= low : found < low);
-    const above = high !== undefined && (openAbove ? found >= high : found > high);
-    if (!Number.isFinite(found) || (whole && !Number.isInteger(found)) || below || above) {
-      return { error: `Give ${wanted}${property.nullable ? ", or nothing" : ""}.` };
-    }
-    return { value: found };
-  };
-  return { control, read, range: range && `${kind[0].toUpperCase()}${kind.slice(1)} ${range}.` };
-}
-
-function describeRange(low, high, open, openAbove, whole) {
-  const far = (value) => value === undefined || Math.abs(value) >= (whole ? 1e15 : 1e12);
-  if (low !== undefined && !far(high)) {
-    if (!open && !openAbove) return `from ${number(low)} to ${number(high)}`;
-    return `${open ? "above" : "from"} ${number(low)}, ${openAbove ? "below" : "up to"} ${number(high)}`;
-  }
-  if (low !== undefined) return open ? `above ${number(low)}` : `of ${number(low)} or more`;
-  return far(high) ? "" : `up to ${number(high)}`;
-}
-
-/** Several values with commas between them. */
-function listed(name, property, value) {
-  const control = textInput(name, property, (value ?? []).join(", "));
-  const item = simplified(property.items ?? {});
-  const read = () => {
-    const pieces = control.value.split(/[,;\s]+/).filter(Boolean);
-    if (!pieces.length && property.nullable) return { value: null };
-    const values = pieces.map((piece) => ofKind(piece, item));
-    if (values.includes(undefined))
-      return { error: `Give ${nameOf(item)}s with commas between them.` };
-    const { minItems = 0, maxItems = Infinity } = property;
-    if (values.length < minItems || values.length > maxItems) {
-      return {
-        error: `Give ${describeRange(minItems, maxItems === Infinity ? undefined : maxItems)} values.`,
-      };
-    }
-    return { value: values };
-  };
-  return { control, read, range: "Several, with commas between them." };
-}
-
-/** A number or a word, say: the first kind that the text is of. */
-function either(name, property, value) {
-  const control = textInput(name, property, value ?? "");
-  const words_ = property.kinds.flatMap(
-    (one) => one.enum ?? (one.const === undefined ? [] : [one.const]),
-  );
-  const wanted = property.kinds.map(nameOf).join(" or ");
-  const read = () => {
-    const text = control.value.trim();
-    if (!text && property.nullable) return { value: null };
-    const found = property.kinds.map((kind) => ofKind(text, kind)).find((one) => one !== undefined);
-    return found === undefined ? { error: `Give ${wanted}.` } : { value: found };
-  };
-  return {
-    control,
-    read,
-    range: words_.length ? `${wanted[0].toUpperCase()}${wanted.slice(1)}.` : null,
-  };
-}
-
-/** The text as a value of a plain kind; undefined where it is none. */
-function ofKind(text, kind) {
-  const words_ = kind.enum ?? (kind.const === undefined ? null : [kind.const]);
-  if (words_) return words_.find((one) => String(one) === text);
-  if (kind.type === "string" || kind.type === undefined) return text;
-  if (kind.type === "boolean") return { true: true, false: false }[text];
-  const found = numberOf(text);
-  const low = kind.minimum ?? kind.exclusiveMinimum ?? -Infinity;
-  const high = kind.maximum ?? kind.exclusiveMaximum ?? Infinity;
-  const open = found === kind.exclusiveMinimum || found === kind.exclusiveMaximum;
-  const whole = kind.type !== "integer" || Number.isInteger(found);
-  return Number.isFinite(found) && whole && found >= low && found <= high && !open
-    ? found
-    : undefined;
-}
-
-function nameOf(kind) {
-  const words_ = kind.enum ?? (kind.const === undefined ? null : [kind.const]);
-  if (words_) return words_.join(", ");
-  return (
-    { integer: "a whole number", number: "a number", boolean: "true or false" }[kind.type] ??
-    "a text"
-  );
-}
-
-const textInput = (name, property, value) =>
-  el("input", {
+/**
+ * A field to type into.
+ *
+ * @param {string} name
+ * @param {Property} property
+ * @param {unknown} value
+ * @param {(text: string, property: Property) => Reading} read
+ * @returns {Control}
+ */
+function typed(name, property, value, read) {
+  const control = el("input", {
     type: "text",
     name,
-    value: String(value),
+    value: String(value ?? ""),
     autocomplete: "off",
     spellcheck: "false",
     placeholder: property.nullable ? "none" : "",
   });
-
-/** The number in a text, "12,000" too; NaN where there is none. */
-function numberOf(text) {
-  const given = text.trim();
-  const grouped = /^[+-]?[1-9]\d{0,2}([\s_,]\d{3})+(\.\d+)?$/.test(given);
-  const plain = grouped ? given.replaceAll(/[\s_,]/g, "") : given;
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
-}
-
-function words(name, property, value) {
-  const control = textInput(name, property, value ?? "");
-  const pattern = property.pattern && new RegExp(property.pattern, "u");
-  const read = () => {
-    const text = control.value;
-    if (!text && property.nullable) return { value: null };
-    if (pattern && !pattern.test(text)) return { error: `It must match ${property.pattern}.` };
-    return { value: text };
-  };
-  return { control, read };
-}
-
-/** A short text of params: "linkage ward, metric cosine"; of none: "defaults". */
-export function shownParams(params) {
-  const entries = Object.entries(params ?? {});
-  if (!entries.length) return "defaults";
-  return entries.map(([name, value]) => `${name} ${value === null ? "none" : value}`).join(", ");
-}
-
-/** The params that differ from the defaults of a method's schema. */
-export function changedParams(schema, params) {
-  const found = {};
-  for (const [name, value] of Object.entries(params ?? {})) {
-    const property = schema?.properties?.[name];
-    if (!property || !same(property.default, value)) found[name] = value;
-  }
-  return found;
+  return { control, read: () => read(control.value, property) };
 }

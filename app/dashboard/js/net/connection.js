@@ -2,49 +2,63 @@
 
 const BASE = new URL(".", document.baseURI);
 
-/** The address of a path of the service: relative to the page, so that a proxy's prefix stays. */
-export const url = (path) => new URL(String(path).replace(/^\//, ""), BASE);
+/**
+ * The address of a path of the service: relative to the page, so that a proxy's prefix stays.
+ *
+ * @param {string} path
+ */
+export const url = (path) => new URL(path.replace(/^\//, ""), BASE);
 
 let isAway = false;
+/** @type {Set<(away: boolean) => unknown>} */
 const watchers = new Set();
 
 export const connection = {
   get away() {
     return isAway;
   },
-  /** Call `watch(away)` when the service goes away or comes back; returns a function that ends it. */
+  /**
+   * Call `watcher(away)` when the service goes away or comes back; returns a function that ends it.
+   *
+   * @param {(away: boolean) => unknown} watcher
+   */
   watch(watcher) {
     watchers.add(watcher);
     return () => watchers.delete(watcher);
   },
-  /** Look at once, e.g. because the user asks for it; resolves to whether it answers. */
-  async look() {
+  /** Check at once, e.g. because the user asks for it; resolves to whether the service answers. */
+  async check() {
     try {
       const answer = await fetch(url("livez"), {
         cache: "no-store",
         signal: AbortSignal.timeout(5000),
       });
-      seen(!answer.ok);
+      report(!answer.ok);
       return answer.ok;
     } catch {
-      seen(true);
+      report(true);
       return false;
     }
   },
 };
 
-/** A call has found the service away, or there. */
-export function seen(away) {
+/**
+ * Report that a call could not reach the service, or could.
+ *
+ * @param {boolean} away
+ */
+export function report(away) {
   if (away === isAway) return;
   isAway = away;
   for (const watcher of [...watchers]) watcher(away);
-  if (away) lookAgain(500);
+  if (away) checkAfter(500);
 }
 
-function lookAgain(pause) {
+/** @param {number} pause ms */
+function checkAfter(pause) {
   setTimeout(async () => {
-    if (isAway && !(await connection.look())) lookAgain(Math.min(pause * 1.6, 8000));
+    if (isAway && !(await connection.check())) checkAfter(Math.min(pause * 1.6, 8000));
   }, pause);
 }
 
-addEventListener("online", () => isAway && connection.look());
+addEventListener("online", () => isAway && connection.check());

@@ -1,39 +1,47 @@
 // Server-sent events by fetch, since only that can send the key in a header.
 
-import { connection, seen } from "./connection.js";
+import { connection, report } from "./connection.js";
+import { parseEvents } from "./event_stream.js";
 import { aborted, Problem } from "./problem.js";
 import { raw } from "./requests.js";
+import { sleep } from "./timers.js";
+
+/** @import { ServerEvent } from "./event_stream.js" */
 
 const SILENT_MS = 45_000; // The service sends a sign of life every 15 s.
 
 /**
- * Server-sent events of `path`, one {event, id, data} after the other (data is parsed JSON). A cut
- * stream is taken up again after the last event seen, with growing pauses; what is yielded then is
- * {event: "away", data: {pause_ms}} and, once it is there again, {event: "back"}. Ends after an
- * event `done`; throws the Problem of an answer that is one (404: deleted meanwhile).
+ * The events of `path`, one after the other. A stream that was cut is resumed after the last event
+ * received, with growing pauses; then comes {event: "away", data: {pause_ms}} and, once the service
+ * is back, {event: "back"}. Ends after an event `done`; throws the Problem of an answer that is one
+ * (404: deleted meanwhile).
+ *
+ * @param {string} path
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {AsyncGenerator<ServerEvent>}
  */
 export async function* events(path, { signal } = {}) {
+  /** @type {string | null} */
   let last = null;
   let failures = 0;
   let isCut = false;
   for (;;) {
     signal?.throwIfAborted();
     try {
-      for await (const found of stream(path, last, signal)) {
+      for await (const received of stream(path, last, signal)) {
         failures = 0;
         if (isCut) {
           isCut = false;
           yield { event: "back", id: last, data: null };
         }
-        if (found.event === "open") continue;
-        last = found.id ?? last;
-        yield found;
-        if (found.event === "done") return;
+        if (received.event === "open") continue;
+        last = received.id ?? last;
+        yield received;
+        if (received.event === "done") return;
       }
     } catch (error) {
       if (aborted(error) || signal?.aborted) throw error;
-      const passing = !(error instanceof Problem) || error.away || error.status >= 500;
-      if (!passing) throw error;
+      if (error instanceof Problem && !error.away && error.status < 500) throw error;
     }
     failures += 1;
     const pause = Math.min(250 * 2 ** (failures - 1), 8000) * (0.75 + Math.random() / 2);
@@ -45,41 +53,36 @@ export async function* events(path, { signal } = {}) {
   }
 }
 
-/** One connection: first {event: "open"}, then its events until it ends or is silent too long. */
+/**
+ * One connection: first {event: "open"}, then its events until it ends or is silent for too long.
+ *
+ * @param {string} path
+ * @param {string | null} last id of the last event received
+ * @param {AbortSignal | undefined} signal
+ * @returns {AsyncGenerator<ServerEvent>}
+ */
 async function* stream(path, last, signal) {
   const cut = new AbortController();
-  const stop = () => cut.abort(signal.reason);
+  const stop = () => cut.abort(signal?.reason);
   signal?.addEventListener("abort", stop);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  const alive = () => {
+  const keepAlive = () => {
     clearTimeout(timer);
     timer = setTimeout(() => cut.abort(new TypeError("silent")), SILENT_MS);
   };
   try {
-    const headers = last ? { "Last-Event-ID": last } : {};
     const response = await raw(path, {
       accept: "text/event-stream",
-      headers,
+      headers: last ? { "Last-Event-ID": last } : {},
       signal: cut.signal,
       quiet: Boolean(last),
     });
     yield { event: "open", id: null, data: null };
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    alive();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      alive();
-      const blocks = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
-      rest = blocks.pop();
-      for (const block of blocks) {
-        const found = parse(block);
-        if (found) yield found;
-      }
-    }
+    keepAlive();
+    yield* parseEvents(pieces(response, keepAlive));
   } catch (error) {
-    if (error instanceof TypeError) seen(true);
+    if (error instanceof TypeError) report(true);
     throw error;
   } finally {
     clearTimeout(timer);
@@ -88,33 +91,19 @@ async function* stream(path, last, signal) {
   }
 }
 
-function parse(block) {
-  const found = { event: "message", id: null, data: null };
-  const lines = [];
-  for (const line of block.split("\n")) {
-    const cut = line.indexOf(":");
-    if (cut === 0) continue;
-    const field = cut < 0 ? line : line.slice(0, cut);
-    const value = cut < 0 ? "" : line.slice(cut + 1).replace(/^ /, "");
-    if (field === "data") lines.push(value);
-    else if (field === "event" || field === "id") found[field] = value;
+/**
+ * The text of an answer as it comes.
+ *
+ * @param {Response} response
+ * @param {() => void} onpiece
+ */
+async function* pieces(response, onpiece) {
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    onpiece();
+    yield value;
   }
-  if (!lines.length) return null;
-  found.data = JSON.parse(lines.join("\n"));
-  return found;
-}
-
-/** Wait; rejects when `signal` says so. */
-export function sleep(ms, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
 }

@@ -1,7 +1,27 @@
-// What goes wrong between the page and the service.
+// Failures between the page and the service.
 
-/** What the service says went wrong (RFC 9457), or that it cannot be reached (status 0). */
+/**
+ * @typedef {{
+ *   status?: number,
+ *   type?: string,
+ *   title?: string,
+ *   detail?: string,
+ *   errors?: { detail: string, pointer?: (string | number)[] }[] | null,
+ *   request_id?: string | null,
+ *   requestId?: string | null,
+ *   away?: boolean,
+ *   where?: { role?: string, parameter?: string },
+ *   pointer?: (string | number)[],
+ *   role?: string,
+ * }} ProblemDetails the body of a problem (RFC 9457), or a Problem itself
+ */
+
+/** A problem that the service has answered with (RFC 9457), or that it cannot be reached (status 0). */
 export class Problem extends Error {
+  /**
+   * @param {ProblemDetails} [body]
+   * @param {number} [status] of the answer, where the body has none
+   */
   constructor(body = {}, status = 0) {
     super(body.detail || body.title || "Something went wrong.");
     this.name = "Problem";
@@ -20,12 +40,49 @@ export class Problem extends Error {
   }
 }
 
-/** Whether `error` only says that somebody called it off. */
-export const aborted = (error) => error?.name === "AbortError";
-
+/** The body of a problem: the service cannot be reached. */
 export const AWAY = {
   type: "about:blank",
   title: "The service does not answer",
-  detail: "It may be starting again, or the network is down. This page tries again by itself.",
+  detail: "It may be restarting, or the network is down. This page keeps trying.",
   status: 0,
 };
+
+/**
+ * An error as something that a problem box can show.
+ *
+ * @param {unknown} error
+ * @returns {ProblemDetails}
+ */
+export const problemOf = (error) =>
+  error instanceof Problem ? error : { detail: messageOf(error) };
+
+/**
+ * An error in one sentence.
+ *
+ * @param {unknown} error
+ */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Whether `error` only reports that the call was aborted.
+ *
+ * @param {unknown} error
+ */
+export const aborted = (error) =>
+  (error instanceof Error || error instanceof DOMException) && error.name === "AbortError";
+
+/**
+ * Whether `error` is a problem of this status, e.g. 404.
+ *
+ * @param {unknown} error
+ * @param {number} status
+ */
+export const hasStatus = (error, status) => error instanceof Problem && error.status === status;
+
+/**
+ * Whether the service could not be reached at all.
+ *
+ * @param {unknown} error
+ */
+export const isAway = (error) => error instanceof Problem && error.away;

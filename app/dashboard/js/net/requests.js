@@ -1,32 +1,73 @@
-// The one way to the service: every call carries the key in a header (where there is one), turns
-// what goes wrong into a `Problem`, and is written down for "copy as curl / Python".
+// The one way to the service: every call carries the key in a header (where there is one), throws a
+// `Problem` when it fails, and is written down for "Copy as code".
 
-import { seen, url } from "./connection.js";
+import { report, url } from "./connection.js";
+import { note } from "./log.js";
 import { aborted, AWAY, Problem } from "./problem.js";
-import { askForKey, authorization, key } from "./session.js";
+import { authorization, key, renewKey } from "./session.js";
 
-export { connection } from "./connection.js";
-export { events, sleep } from "./events.js";
-export { aborted, AWAY, Problem } from "./problem.js";
-export { key } from "./session.js";
-export { upload } from "./uploads.js";
-
-const LOG_LENGTH = 200;
+/** @import { Call } from "./log.js" */
 
 /**
- * The calls made, oldest first: {method, path, headers, body, file, status, answer}. `file` is
- * {name, size} where the body was a file; `answer` is the JSON answered, for a POST. Never the key.
+ * The answer as it is. Throws the Problem of a failure.
+ *
+ * @param {string} path
+ * @param {{
+ *   method?: string,
+ *   accept?: string,
+ *   headers?: Record<string, string>,
+ *   body?: string,
+ *   signal?: AbortSignal,
+ *   quiet?: boolean,
+ *   call?: Partial<Call>,
+ * }} [options] `quiet`: the call is not written down; `call`: what is written down of it besides
  */
-export const log = [];
-
-/** Write a call down. */
-export function note(entry) {
-  log.push(entry);
-  if (log.length > LOG_LENGTH) log.splice(0, log.length - LOG_LENGTH);
-  return entry;
+export async function raw(
+  path,
+  { method = "GET", accept, headers = {}, body, signal, quiet = false, call = {} } = {},
+) {
+  const shown = { ...(accept ? { Accept: accept } : {}), ...headers };
+  const entry = Object.assign(call, { method, path, headers: shown, at: Date.now() });
+  if (!quiet) note(entry);
+  for (;;) {
+    const sent = key.get();
+    const response = await sentRequest(path, {
+      method,
+      headers: { ...shown, ...authorization(path) },
+      body,
+      signal,
+    });
+    entry.status = response.status;
+    if (response.ok) return response;
+    const problem = await problemIn(response);
+    if (response.status === 401 && (await renewKey(problem, sent))) continue;
+    throw problem;
+  }
 }
 
-async function problemOf(response) {
+/**
+ * @param {string} path
+ * @param {RequestInit} request
+ */
+async function sentRequest(path, request) {
+  try {
+    const response = await fetch(url(path), {
+      ...request,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+    });
+    report(false);
+    return response;
+  } catch (error) {
+    if (aborted(error) || request.signal?.aborted) throw error;
+    report(true);
+    throw new Problem(AWAY);
+  }
+}
+
+/** @param {Response} response */
+async function problemIn(response) {
   try {
     return new Problem(JSON.parse(await response.text()), response.status);
   } catch (error) {
@@ -36,80 +77,51 @@ async function problemOf(response) {
   }
 }
 
-/** The answer as it is; Problem for any that is an error. Of a GET unless `method` says otherwise. */
-export async function raw(
-  path,
-  { method = "GET", accept, headers = {}, body, signal, quiet = false, entry = {} } = {},
-) {
-  const shown = { ...(accept ? { Accept: accept } : {}), ...headers };
-  Object.assign(entry, { method, path: String(path), headers: shown, at: Date.now() });
-  if (!quiet) note(entry);
-  for (;;) {
-    const sent = key.get();
-    let response;
-    try {
-      response = await fetch(url(path), {
-        method,
-        headers: { ...shown, ...authorization(path) },
-        body,
-        signal,
-        cache: "no-store",
-        credentials: "omit",
-        redirect: "error",
-      });
-    } catch (error) {
-      if (aborted(error) || signal?.aborted) throw error;
-      seen(true);
-      throw new Problem(AWAY);
-    }
-    seen(false);
-    entry.status = response.status;
-    if (response.ok) return response;
-    const problem = await problemOf(response);
-    if (response.status === 401 && (await askForKey(problem, sent))) continue;
-    throw problem;
-  }
-}
-
-/** What a JSON answer holds; null of an empty one. */
+/**
+ * The JSON of an answer; null for an empty one.
+ *
+ * @param {Response} response
+ */
 async function json(response) {
   const text = await response.text();
   return text ? JSON.parse(text) : null;
 }
 
-/** GET as JSON. `quiet` calls are not written down: looking again and again says nothing. */
+/**
+ * GET as JSON, of the type that the API's document gives for the path. `quiet` calls are not written
+ * down: polling is not worth repeating.
+ *
+ * @template T
+ * @param {string} path
+ * @param {{ signal?: AbortSignal, accept?: string, quiet?: boolean }} [options]
+ * @returns {Promise<T>}
+ */
 export async function get(path, { signal, accept = "application/json", quiet } = {}) {
   return json(await raw(path, { signal, accept, quiet }));
 }
 
-/** Send `body` as JSON (none: undefined); the JSON answered, or null. */
+/**
+ * Send `body` as JSON (none: undefined); the JSON answered, or null.
+ *
+ * @template T
+ * @param {"POST" | "DELETE"} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {{ headers?: Record<string, string>, signal?: AbortSignal }} [options]
+ * @returns {Promise<T>}
+ */
 export async function send(method, path, body, { headers = {}, signal } = {}) {
-  const withBody = body === undefined ? {} : { "Content-Type": "application/json" };
-  const entry = { body };
+  const hasBody = body !== undefined;
+  /** @type {Partial<Call>} */
+  const call = { body };
   const response = await raw(path, {
     method,
-    headers: { ...withBody, ...headers },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    headers: { ...(hasBody ? { "Content-Type": "application/json" } : {}), ...headers },
+    body: hasBody ? JSON.stringify(body) : undefined,
     signal,
-    entry,
+    call,
   });
-  entry.answer = await json(response);
-  return entry.answer;
-}
-
-/** Get a file and hand it to the browser to be saved as `name`. */
-export async function download(path, name, { accept, signal } = {}) {
-  const response = await raw(path, { accept, signal });
-  saveBlob(await response.blob(), name);
-}
-
-export function saveBlob(blob, name) {
-  const address = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  const answer = await json(response);
+  call.answer = answer;
+  return answer;
 }

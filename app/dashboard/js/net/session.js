@@ -1,23 +1,30 @@
 // The key of this session, and the header that carries it.
 
-const KEY = "umbel.key";
+/** @import { Problem } from "./problem.js" */
+/** @typedef {(problem: Problem) => Promise<string | null>} KeyPrompt */
 
+const STORED = "umbel.key";
+
+/** @type {string | null} */
 let inMemory = null;
-let asker = null;
-let asking = null;
+/** @type {KeyPrompt | null} */
+let prompt = null;
+/** @type {Promise<string | null> | null} */
+let pending = null;
 
 export const key = {
   get() {
     try {
-      return sessionStorage.getItem(KEY) ?? inMemory;
+      return sessionStorage.getItem(STORED) ?? inMemory;
     } catch {
       return inMemory;
     }
   },
+  /** @param {string} value */
   set(value) {
     inMemory = value;
     try {
-      sessionStorage.setItem(KEY, value);
+      sessionStorage.setItem(STORED, value);
     } catch {
       // Kept in memory alone, then: it lasts until the page is loaded again.
     }
@@ -26,33 +33,47 @@ export const key = {
   forget() {
     inMemory = null;
     try {
-      sessionStorage.removeItem(KEY);
+      sessionStorage.removeItem(STORED);
     } catch {
-      // There is nothing to forget.
+      // Nothing was stored.
     }
     dispatchEvent(new CustomEvent("keychange"));
   },
-  /** Who asks the user for a key: `async (problem) => key or null`. */
-  askedBy(ask) {
-    asker = ask;
+  /**
+   * How the user is asked for a key; it resolves to the key, or to null.
+   *
+   * @param {KeyPrompt} show
+   */
+  setPrompt(show) {
+    prompt = show;
   },
 };
 
-/** Ask once for all calls that wait; true when there is a new key. */
-export async function askForKey(problem, sent) {
-  if (!asker) return false;
+/**
+ * Ask the user for a key, once for all calls that wait; whether there is now another one than `sent`.
+ *
+ * @param {Problem} problem why one is needed
+ * @param {string | null} sent the key that was refused
+ */
+export async function renewKey(problem, sent) {
+  if (!prompt) return false;
   if (key.get() !== sent) return true; // Another call has got one meanwhile.
-  asking ??= asker(problem).finally(() => {
-    asking = null;
+  pending ??= prompt(problem).finally(() => {
+    pending = null;
   });
-  const given = await asking;
-  if (!given) return false;
-  if (key.get() !== given) key.set(given);
+  const entered = await pending;
+  if (!entered) return false;
+  if (key.get() !== entered) key.set(entered);
   return true;
 }
 
-/** The header with the key, for what asks for one: the page's own files do not. */
+/**
+ * The header with the key, for paths that need one: the page's own files do not.
+ *
+ * @param {string} path
+ * @returns {Record<string, string>}
+ */
 export function authorization(path) {
-  const found = key.get();
-  return found && /^\/?v1\//.test(path) ? { Authorization: `Bearer ${found}` } : {};
+  const current = key.get();
+  return current && /^\/?v1\//.test(path) ? { Authorization: `Bearer ${current}` } : {};
 }

@@ -1,14 +1,31 @@
-// Uploads: read from disk as they are sent, with progress, stopped when asked to.
+// Uploads: read from disk as they are sent, with progress, stopped when aborted.
 
-import { connection, seen, url } from "./connection.js";
+import { connection, report, url } from "./connection.js";
+import { note } from "./log.js";
 import { AWAY, Problem } from "./problem.js";
-import { note } from "./requests.js";
-import { askForKey, authorization, key } from "./session.js";
+import { authorization, key, renewKey } from "./session.js";
+
+/** @import { Dataset, Job, TreeSummary } from "./answers.js" */
+/** @import { Call } from "./log.js" */
+/** @typedef {(sent: number, total: number) => unknown} UploadProgress in bytes */
 
 /**
- * Upload a file (a File or Blob, read from disk as it is sent) as a dataset; the dataset.
- * onprogress(sent, total). Any `path` that takes a file as its body can be given. `source` is where
- * the service itself has the file, for "copy as".
+ * Upload a file, read from disk as it is sent; what the service has made of it. `path` takes a file
+ * as its body: datasets, unless trees are meant. `source` is the service's own copy of the file, for
+ * "Copy as code".
+ *
+ * @param {File} file
+ * @param {{
+ *   role?: string,
+ *   name?: string,
+ *   member?: string,
+ *   type?: string,
+ *   source?: string,
+ *   onprogress?: UploadProgress,
+ *   signal?: AbortSignal,
+ *   path?: "/v1/datasets" | "/v1/trees",
+ * }} [options]
+ * @returns {Promise<Dataset | TreeSummary | Job>}
  */
 export async function upload(
   file,
@@ -20,28 +37,35 @@ export async function upload(
   }
   const media = type || "application/octet-stream";
   const address = `${path}?${query}`;
-  const entry = note({
+  /** @type {Call} */
+  const call = {
     method: "POST",
     path: address,
     headers: { "Content-Type": media },
-    file: { name: file.name ?? name ?? "file", size: file.size, source },
+    file: { name: file.name, size: file.size, source },
     at: Date.now(),
-  });
+  };
+  note(call);
   for (;;) {
     const sent = key.get();
     const { status, text } = await post(address, media, file, onprogress, signal);
-    entry.status = status;
+    call.status = status;
     if (status >= 200 && status < 300) {
-      entry.answer = text ? JSON.parse(text) : null;
-      return entry.answer;
+      const answer = JSON.parse(text);
+      call.answer = answer;
+      return answer;
     }
-    const problem = problemOfText(status, text);
-    if (status === 401 && (await askForKey(problem, sent))) continue;
+    const problem = problemInText(status, text);
+    if (status === 401 && (await renewKey(problem, sent))) continue;
     throw problem;
   }
 }
 
-function problemOfText(status, text) {
+/**
+ * @param {number} status
+ * @param {string} text
+ */
+function problemInText(status, text) {
   try {
     return new Problem(JSON.parse(text), status);
   } catch {
@@ -49,15 +73,23 @@ function problemOfText(status, text) {
   }
 }
 
-// fetch does not say how much of a body has been sent; XMLHttpRequest does.
+/**
+ * XMLHttpRequest, since fetch does not report how much of a body has been sent.
+ *
+ * @param {string} path
+ * @param {string} media
+ * @param {File} file
+ * @param {UploadProgress | undefined} onprogress
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<{ status: number, text: string }>}
+ */
 function post(path, media, file, onprogress, signal) {
   return new Promise((resolve, reject) => {
-    const stop = () => {
-      request.abort();
-    };
-    const off = () => signal?.removeEventListener("abort", stop);
+    const stop = () => request.abort();
+    const release = () => signal?.removeEventListener("abort", stop);
+    /** @param {Error} error */
     const fail = (error) => {
-      off();
+      release();
       reject(error);
     };
     if (signal?.aborted) {
@@ -71,26 +103,23 @@ function post(path, media, file, onprogress, signal) {
     }
     request.upload.onprogress = (event) => onprogress?.(event.loaded, event.total || file.size);
     request.onload = () => {
-      off();
-      seen(false);
+      release();
+      report(false);
       resolve({ status: request.status, text: request.responseText });
     };
     request.onabort = () => fail(new DOMException("The upload was cancelled.", "AbortError"));
     request.onerror = async () => {
       // Also where the file cannot be read any more, or the service closed the connection early.
-      const there = await connection.look();
-      fail(
-        there
-          ? new Problem({
-              title: "The upload was cut",
-              detail:
-                "The connection was closed before the file was through, or the file changed " +
-                "meanwhile. Try it again.",
-            })
-          : new Problem(AWAY),
-      );
+      fail(new Problem((await connection.check()) ? INTERRUPTED : AWAY));
     };
     signal?.addEventListener("abort", stop);
     request.send(file);
   });
 }
+
+const INTERRUPTED = {
+  title: "The upload was interrupted",
+  detail:
+    "The connection was closed before the whole file was sent, or the file changed meanwhile. " +
+    "Try again.",
+};

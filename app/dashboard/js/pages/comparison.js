@@ -1,55 +1,59 @@
 // A comparison: its progress, then its table.
 
-import { methods } from "../forms/method_picker.js";
-import { metrics } from "../forms/metrics_form.js";
-import { changedParams, readable, shownParams } from "../forms/schema_form.js";
-import { aborted, download, get, send } from "../net/requests.js";
-import { button, confirm, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { methods, metrics } from "../forms/catalogue.js";
+import { changedParams, readable, shownParams } from "../forms/schema.js";
+import { ENDED, follow } from "../net/jobs.js";
+import { aborted, hasStatus, problemOf } from "../net/problem.js";
+import { get } from "../net/requests.js";
+import * as router from "../router.js";
+import { button } from "../ui/controls.js";
+import { bdi, el, replace } from "../ui/dom.js";
+import { download, fileName } from "../ui/downloads.js";
 import { ago, moment, number, seconds } from "../ui/format.js";
-import { ENDED, follow, progressPanel, statusChip } from "../ui/progress.js";
+import { problemBox, warningCount } from "../ui/notices.js";
+import { progressPanel, statusChip } from "../ui/progress.js";
+import { confirmDeletion } from "./deletion.js";
 
-export async function mount(root, { router, id }) {
+/** @import { Comparison, ComparisonRow, Method, Metric } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+
+/**
+ * @typedef {{ methods: Map<string, Method>, metrics: Map<string, Metric> }} Catalogue by id
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { id }) {
   const ends = new AbortController();
   const { signal } = ends;
-  let found = await get(`/v1/comparisons/${id}`, { signal });
-  const [list, catalogue] = await Promise.all([methods(), metrics()]);
-  const known = {
-    methods: new Map(list.map((one) => [one.id, one])),
-    metrics: new Map(catalogue.map((one) => [one.id, one])),
+  /** @type {Comparison} */
+  let comparison = await get(`/v1/comparisons/${id}`, { signal });
+  const [allMethods, allMetrics] = await Promise.all([methods(), metrics()]);
+  const catalogue = {
+    methods: new Map(allMethods.map((method) => [method.id, method])),
+    metrics: new Map(allMetrics.map((metric) => [metric.id, metric])),
   };
   const head = el("header", { class: "page-head" });
   const body = el("div", { class: "stack loose" });
   replace(root, head, body);
 
-  async function remove() {
-    const sure = await confirm({
-      title: "Delete this comparison?",
-      text: "Its table goes with it. This cannot be undone.",
-      yes: "Delete",
-      danger: true,
+  const remove = () =>
+    confirmDeletion({
+      what: "comparison",
+      consequence: "Its table is deleted with it.",
+      path: `/v1/comparisons/${id}`,
+      next: "/comparisons",
     });
-    if (!sure) return;
-    try {
-      await send("DELETE", `/v1/comparisons/${id}`);
-      toast("The comparison is deleted.", { kind: "good" });
-      router.navigate("/comparisons");
-    } catch (error) {
-      toast(error.detail || error.message, { kind: "bad" });
-    }
-  }
-  const save = async () => {
-    try {
-      await download(
-        `/v1/comparisons/${id}.csv`,
-        `${(found.name ?? "comparison").replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")}.csv`,
-        { accept: "text/csv" },
-      );
-    } catch (error) {
-      if (!aborted(error)) toast(error.detail || error.message, { kind: "bad" });
-    }
-  };
+  const save = () =>
+    download(`/v1/comparisons/${id}.csv`, `${fileName(comparison.name ?? "comparison")}.csv`, {
+      accept: "text/csv",
+    });
   const draw = () => {
-    document.title = `${found.name ?? "Comparison"} · Umbel`;
+    const { name, status, created_at: created, table, error, best } = comparison;
+    document.title = `${name ?? "Comparison"} · Umbel`;
     replace(
       head,
       el(
@@ -61,63 +65,69 @@ export async function mount(root, { router, id }) {
           el("a", { href: router.href("/comparisons") }, "Comparisons"),
           " / Comparison",
         ),
-        el("h1", {}, said(found.name ?? "Comparison"), " ", statusChip(found.status)),
+        el("h1", {}, bdi(name ?? "Comparison"), " ", statusChip(status)),
         el(
           "p",
           { class: "lead" },
-          el("span", { title: moment(found.created_at) }, `Submitted ${ago(found.created_at)}.`),
+          el("span", { title: moment(created) }, `Submitted ${ago(created)}.`),
         ),
       ),
       el(
         "div",
         { class: "row" },
-        found.table && button("Download CSV", { iconName: "download", onclick: save }),
+        table && button("Download CSV", { iconName: "download", onclick: save }),
         button("Delete", { kind: "danger", iconName: "trash", onclick: remove }),
       ),
     );
-    if (!ENDED.has(found.status)) return;
+    if (!ENDED.has(status)) return;
     replace(
       body,
-      found.status === "failed" && problemBox(found.error ?? {}),
-      found.status === "cancelled" &&
+      status === "failed" && problemBox(error ?? {}),
+      status === "cancelled" &&
         el(
           "section",
           { class: "notice", role: "status" },
           el("h2", { class: "notice-title" }, "Cancelled"),
         ),
-      found.table && comparisonTable(found, known),
+      table && comparisonTable(table, best ?? {}, catalogue),
     );
   };
   const watch = async () => {
-    const panel = progressPanel(found.job, { oncancelled: () => refresh() });
-    panel.show(found);
+    const panel = progressPanel(comparison.job, { oncancelled: () => refresh() });
+    panel.show(comparison);
     replace(body, panel);
     try {
-      await follow(found.job, {
+      await follow(comparison.job, {
         signal,
-        onchange: ({ status, progress, away }) =>
-          away === undefined && panel.show({ status, progress }),
+        onprogress: (status, progress) => panel.show({ status, progress }),
       });
       await refresh();
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
-      replace(body, problemBox(error, { retry: error.status === 404 ? undefined : watch }));
+      const retry = hasStatus(error, 404) ? undefined : watch;
+      replace(body, problemBox(problemOf(error), { retry }));
     }
   };
   const refresh = async () => {
-    found = await get(`/v1/comparisons/${id}`, { signal });
+    comparison = await get(`/v1/comparisons/${id}`, { signal });
     draw();
   };
   draw();
-  if (!ENDED.has(found.status)) watch();
-  return () => ends.abort();
+  if (!ENDED.has(comparison.status)) watch();
+  return { unmount: () => ends.abort() };
 }
 
-/** Rows are runs, columns metrics; the best mean of each metric is marked. */
-function comparisonTable(found, known) {
-  const ids = [...new Set(found.table.flatMap((row) => Object.keys(row.metrics)))];
+/**
+ * A row for each run, a column for each metric; the best mean of each metric is marked.
+ *
+ * @param {ComparisonRow[]} rows
+ * @param {Record<string, number>} best row of each metric
+ * @param {Catalogue} catalogue
+ */
+function comparisonTable(rows, best, catalogue) {
+  const ids = [...new Set(rows.flatMap((row) => Object.keys(row.metrics ?? {})))];
   const heads = ids.map((id) => {
-    const metric = known.metrics.get(id);
+    const metric = catalogue.metrics.get(id);
     return el(
       "th",
       { scope: "col", class: "numeric", title: metric?.definition },
@@ -151,59 +161,69 @@ function comparisonTable(found, known) {
       el(
         "tbody",
         {},
-        found.table.map((row, at) => runRow(row, at, found.best ?? {}, ids, known)),
+        rows.map((row, at) => {
+          const bestIds = new Set(ids.filter((id) => best[id] === at));
+          return tableRow(row, ids, bestIds, catalogue.methods.get(row.method));
+        }),
       ),
     ),
   );
 }
 
-function runRow(row, at, best, ids, known) {
-  const method = known.methods.get(row.method);
-  const around = [
-    ...row.preprocess.map((one) => one.step),
-    shownParams(changedParams(method?.params, without(row.params, "seed"))),
+/**
+ * @param {ComparisonRow} row
+ * @param {string[]} ids of the metrics
+ * @param {Set<string>} bestIds the metrics that this row is the best of
+ * @param {Method | undefined} method
+ */
+function tableRow(row, ids, bestIds, method) {
+  const settings = [
+    ...row.preprocess.map(({ step }) => step),
+    shownParams(changedParams(method?.params, withoutSeed(row.params))),
     ...(row.then ? [`then ${row.then.method}`] : []),
   ].join(" · ");
   const head = el(
     "th",
     { scope: "row" },
     method?.title ?? row.method,
-    el("span", { class: "field-hint block" }, said(around)),
+    el("span", { class: "field-hint block" }, bdi(settings)),
     row.warnings.length > 0 &&
       el(
         "details",
         { class: "numbers" },
-        el("summary", {}, row.warnings.length === 1 ? "A note" : `${row.warnings.length} notes`),
+        el("summary", {}, warningCount(row.warnings)),
         el(
           "ul",
           {},
-          row.warnings.map((text) => el("li", {}, said(text))),
+          row.warnings.map((text) => el("li", {}, bdi(text))),
         ),
       ),
   );
+  const seeds = el("td", { class: "numeric" }, row.seeds);
   if (row.error) {
     return el(
       "tr",
       {},
       head,
-      el("td", { class: "numeric" }, row.seeds),
+      seeds,
       el(
         "td",
         { colspan: ids.length + 1, class: "failed" },
-        el("strong", {}, said(row.error.title ?? "Failed")),
+        el("strong", {}, bdi(row.error.title ?? "Failed")),
         " ",
-        said(row.error.detail ?? ""),
+        bdi(row.error.detail ?? ""),
       ),
     );
   }
+  const isRepeated = row.seeds > 1;
   return el(
     "tr",
     {},
     head,
-    el("td", { class: "numeric" }, row.seeds),
+    seeds,
     ids.map((id) => {
       const spread = row.metrics[id];
-      const isBest = best[id] === at;
+      const isBest = bestIds.has(id);
       return el(
         "td",
         {
@@ -211,7 +231,7 @@ function runRow(row, at, best, ids, known) {
           title: spread ? (row.values[id] ?? []).map(String).join(", ") : "",
         },
         spread ? number(spread.mean) : "–",
-        spread && row.seeds > 1 && el("span", { class: "quiet" }, ` ± ${number(spread.std)}`),
+        spread && isRepeated && el("span", { class: "quiet" }, ` ± ${number(spread.std)}`),
         isBest && el("span", { class: "visually-hidden" }, " (best)"),
       );
     }),
@@ -219,12 +239,11 @@ function runRow(row, at, best, ids, known) {
       "td",
       { class: "numeric" },
       row.seconds ? seconds(row.seconds.mean) : "–",
-      row.seconds &&
-        row.seeds > 1 &&
-        el("span", { class: "quiet" }, ` ± ${seconds(row.seconds.std)}`),
+      row.seconds && isRepeated && el("span", { class: "quiet" }, ` ± ${seconds(row.seconds.std)}`),
     ),
   );
 }
 
-const without = (params, name) =>
-  Object.fromEntries(Object.entries(params).filter(([other]) => other !== name));
+/** @param {Record<string, unknown>} params */
+const withoutSeed = (params) =>
+  Object.fromEntries(Object.entries(params).filter(([name]) => name !== "seed"));

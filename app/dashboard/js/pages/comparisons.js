@@ -1,15 +1,23 @@
 // All comparisons: jobs that ran several methods for one table.
 
-import { el, said } from "../ui/dom.js";
-import { ago, between, moment, seconds } from "../ui/format.js";
-import { ENDED, statusChip } from "../ui/progress.js";
-import { listPage } from "./list_page.js";
+import { ENDED } from "../net/jobs.js";
+import * as router from "../router.js";
+import { bdi, el } from "../ui/dom.js";
+import { comparisonId, durationColumn, statusColumn } from "./job_columns.js";
+import { createdColumn, listPage } from "./list_page.js";
 
-const idOf = (job) => job.id.replace(/^job_/, "cmp_");
+/** @import { Job } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { ListOptions } from "./list_page.js" */
 
-export async function mount(root, { router, params }) {
-  return listPage(root, {
-    router,
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
+  /** @type {ListOptions<Job>} */
+  const options = {
     params,
     title: "Comparisons",
     lead: "Several methods on the same data, in one table.",
@@ -20,46 +28,26 @@ export async function mount(root, { router, params }) {
     ),
     path: "/v1/jobs?method=compare",
     what: ["comparison", "comparisons"],
-    removal: "Its table goes with it.",
-    empty: "No comparisons yet.",
-    pathOf: (job) => `/v1/comparisons/${idOf(job)}`,
-    busy: (job) => !ENDED.has(job.status),
-    text: (job) => [job.name, idOf(job), job.status].join(" "),
+    removal: "Its table is deleted with it.",
+    pathOf: (job) => `/v1/comparisons/${comparisonId(job)}`,
+    isBusy: (job) => !ENDED.has(job.status),
+    text: (job) => [job.name, comparisonId(job), job.status].join(" "),
     columns: [
       {
         label: "Comparison",
         head: true,
         sort: (job) => job.name ?? job.id,
         cell: (job) =>
-          el("a", { href: router.href(`/comparisons/${idOf(job)}`) }, said(job.name ?? idOf(job))),
-      },
-      {
-        label: "Status",
-        cell: (job) =>
           el(
-            "span",
-            { class: "row" },
-            statusChip(job.status),
-            job.status === "running" &&
-              el("span", { class: "quiet" }, `${Math.round(100 * job.progress.fraction)} %`),
+            "a",
+            { href: router.href(`/comparisons/${comparisonId(job)}`) },
+            bdi(job.name ?? comparisonId(job)),
           ),
       },
-      {
-        label: "Submitted",
-        sort: (job) => job.created_at,
-        cell: (job) =>
-          el(
-            "time",
-            { datetime: job.created_at, title: moment(job.created_at) },
-            ago(job.created_at),
-          ),
-      },
-      {
-        label: "Took",
-        numeric: true,
-        sort: (job) => between(job.started_at, job.finished_at),
-        cell: (job) => seconds(between(job.started_at, job.finished_at)),
-      },
+      statusColumn,
+      createdColumn("Submitted"),
+      durationColumn,
     ],
-  });
+  };
+  return listPage(root, options);
 }

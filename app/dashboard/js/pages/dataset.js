@@ -1,76 +1,58 @@
-// A dataset: its facts, what can be done with it.
+// A dataset: its facts, and what can be done with it.
 
 import { inspected } from "../forms/datasets.js";
-import { aborted, download, get, send } from "../net/requests.js";
-import { button, confirm, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { aborted, problemOf } from "../net/problem.js";
+import { get } from "../net/requests.js";
+import * as router from "../router.js";
+import { button } from "../ui/controls.js";
+import { bdi, el, replace } from "../ui/dom.js";
+import { download } from "../ui/downloads.js";
 import { ago, bytes, count, moment, shape } from "../ui/format.js";
+import { problemBox } from "../ui/notices.js";
 import { statusChip } from "../ui/progress.js";
+import { confirmDeletion } from "./deletion.js";
 
+/** @import { Dataset } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { Child } from "../ui/dom.js" */
+
+/** @type {Record<string, string>} */
 const ENDINGS = {
-  npy: "npy", npz: "npz", safetensors: "safetensors", "arrow-stream": "arrows", "arrow-file": "arrow",
-  parquet: "parquet", csv: "csv", libsvm: "svm", json: "json", jsonl: "jsonl",
-}; // prettier-ignore
-const METHOD_FOR = { logits: "l2h" };
+  npy: "npy",
+  npz: "npz",
+  safetensors: "safetensors",
+  "arrow-stream": "arrows",
+  "arrow-file": "arrow",
+  parquet: "parquet",
+  csv: "csv",
+  libsvm: "svm",
+  json: "json",
+  jsonl: "jsonl",
+};
 
-export async function mount(root, { router, id }) {
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { id }) {
   const ends = new AbortController();
   const { signal } = ends;
+  /** @type {Dataset} */
   let dataset = await get(`/v1/datasets/${id}`, { signal });
 
-  const remove = async () => {
-    const sure = await confirm({
-      title: "Delete this dataset?",
-      text: "Jobs that still wait for it will fail; trees made from it stay. This cannot be undone.",
-      yes: "Delete",
-      danger: true,
+  const remove = () =>
+    confirmDeletion({
+      what: "dataset",
+      consequence: "Jobs that still wait for it will fail; trees made from it stay.",
+      path: `/v1/datasets/${id}`,
+      next: "/datasets",
     });
-    if (!sure) return;
-    try {
-      await send("DELETE", `/v1/datasets/${id}`);
-      toast("The dataset is deleted.", { kind: "good" });
-      router.navigate("/datasets");
-    } catch (error) {
-      toast(error.detail || error.message, { kind: "bad" });
-    }
-  };
-  const save = async () => {
-    try {
-      const name = dataset.name ?? dataset.id;
-      const ending = ENDINGS[dataset.format];
-      await download(
-        `/v1/datasets/${id}/content`,
-        name.endsWith(`.${ending}`) ? name : `${name}.${ending}`,
-        { signal },
-      );
-    } catch (error) {
-      if (!aborted(error)) toast(error.detail || error.message, { kind: "bad" });
-    }
-  };
-  const uses = () => {
-    if (dataset.status !== "ready") return null;
-    if (dataset.role === "labels") {
-      return el(
-        "a",
-        { class: "button primary", href: router.href("/evaluations", { labels: id }) },
-        "Evaluate trees by it",
-      );
-    }
-    const role = dataset.role ?? "features";
-    return [
-      el(
-        "a",
-        {
-          class: "button primary",
-          href: router.href("/", { method: METHOD_FOR[role], [role]: id }),
-        },
-        "Run a method on it",
-      ),
-      el(
-        "a",
-        { class: "button", href: router.href("/comparisons/new", { [role]: id }) },
-        "Compare methods on it",
-      ),
-    ];
+  const save = () => {
+    const name = dataset.name ?? dataset.id;
+    const ending = `.${ENDINGS[dataset.format]}`;
+    const file = name.endsWith(ending) ? name : `${name}${ending}`;
+    return download(`/v1/datasets/${id}/content`, file, { signal });
   };
 
   const draw = () => {
@@ -89,7 +71,7 @@ export async function mount(root, { router, id }) {
             el("a", { href: router.href("/datasets") }, "Data"),
             " / Dataset",
           ),
-          el("h1", {}, said(dataset.name ?? dataset.id), " ", statusChip(dataset.status)),
+          el("h1", {}, bdi(dataset.name ?? dataset.id), " ", statusChip(dataset.status)),
           el(
             "p",
             { class: "lead" },
@@ -103,7 +85,7 @@ export async function mount(root, { router, id }) {
         el(
           "div",
           { class: "row" },
-          uses(),
+          uses(dataset),
           button("Delete", { kind: "danger", iconName: "trash", onclick: remove }),
         ),
       ),
@@ -117,9 +99,9 @@ export async function mount(root, { router, id }) {
           { class: "facts" },
           fact("Shape", shape(dataset.shape)),
           fact("Numbers", dataset.dtype ?? "not known yet"),
-          fact("Uploaded as", dataset.role ?? "not said"),
+          fact("Uploaded as", dataset.role ?? "not specified"),
           fact("Format", dataset.format),
-          dataset.member && fact("Array in the file", said(dataset.member)),
+          dataset.member && fact("Array in the file", bdi(dataset.member)),
           fact("Size", `${bytes(dataset.bytes)} (${count(dataset.bytes)} bytes)`),
           fact("SHA-256", el("span", { class: "mono" }, dataset.sha256)),
           fact("Uploaded", moment(dataset.created_at)),
@@ -132,16 +114,51 @@ export async function mount(root, { router, id }) {
   draw();
   if (dataset.status === "inspecting") {
     inspected(dataset, signal).then(
-      (found) => {
-        dataset = found;
+      (opened) => {
+        dataset = opened;
         if (!signal.aborted) draw();
       },
       (error) => {
-        if (!aborted(error) && !signal.aborted) root.append(problemBox(error));
+        if (!aborted(error) && !signal.aborted) root.append(problemBox(problemOf(error)));
       },
     );
   }
-  return () => ends.abort();
+  return { unmount: () => ends.abort() };
 }
 
+/**
+ * Links to what a dataset that is ready can be used for.
+ *
+ * @param {Dataset} dataset
+ * @returns {Child}
+ */
+function uses({ id, status, role }) {
+  if (status !== "ready") return null;
+  if (role === "labels") {
+    return el(
+      "a",
+      { class: "button primary", href: router.href("/evaluations", { labels: id }) },
+      "Evaluate trees by it",
+    );
+  }
+  const input = { [role ?? "features"]: id };
+  const method = role === "logits" ? "l2h" : null;
+  return [
+    el(
+      "a",
+      { class: "button primary", href: router.href("/", { method, ...input }) },
+      "Run a method on it",
+    ),
+    el(
+      "a",
+      { class: "button", href: router.href("/comparisons/new", input) },
+      "Compare methods on it",
+    ),
+  ];
+}
+
+/**
+ * @param {string} name
+ * @param {Child} value
+ */
 const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];

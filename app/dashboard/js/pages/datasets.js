@@ -1,10 +1,15 @@
 // All datasets, and a place to upload more.
 
-import { uploads } from "../forms/drop_zone.js";
-import { el, said } from "../ui/dom.js";
-import { ago, bytes, moment, shape } from "../ui/format.js";
+import { dropZone } from "../forms/drop_zone.js";
+import * as router from "../router.js";
+import { bdi, el } from "../ui/dom.js";
+import { bytes, capitalized, shape } from "../ui/format.js";
 import { statusChip } from "../ui/progress.js";
-import { listPage } from "./list_page.js";
+import { createdColumn, listPage } from "./list_page.js";
+
+/** @import { Dataset } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { ListOptions } from "./list_page.js" */
 
 const ROLES = [
   "features",
@@ -18,36 +23,31 @@ const ROLES = [
   "graph",
 ];
 
-export async function mount(root, { router, params }) {
-  const list = el("div", { class: "page-part" });
-  let leave = null;
-  const draw = async () => {
-    leave?.();
-    const showList = () => listPage(list, options);
-    leave = await showList();
-  };
-  const drop = uploads({ ondataset: () => draw(), sample: true });
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
+  /** @type {ListOptions<Dataset>} */
   const options = {
-    router,
     params,
     title: "Data",
-    lead: "Arrays and tables that were uploaded, the newest first.",
+    lead: "Uploaded arrays and tables, the newest first.",
     path: "/v1/datasets",
     filters: [
       {
         name: "role",
         label: "Uploaded as",
-        options: ROLES.map((one) => [one, one[0].toUpperCase() + one.slice(1)]),
+        options: ROLES.map((role) => [role, capitalized(role)]),
       },
     ],
     what: ["dataset", "datasets"],
     removal: "Jobs that still wait for it will fail; trees made from it stay.",
     pathOf: (dataset) => `/v1/datasets/${dataset.id}`,
-    busy: (dataset) => dataset.status === "inspecting",
-    text: (dataset) =>
-      [dataset.name, dataset.id, dataset.role, dataset.format, dataset.dtype, dataset.status].join(
-        " ",
-      ),
+    isBusy: (dataset) => dataset.status === "inspecting",
+    text: ({ name, id, role, format, dtype, status }) =>
+      [name, id, role, format, dtype, status].join(" "),
     columns: [
       {
         label: "Dataset",
@@ -57,7 +57,7 @@ export async function mount(root, { router, params }) {
           el(
             "a",
             { href: router.href(`/datasets/${dataset.id}`) },
-            said(dataset.name ?? dataset.id),
+            bdi(dataset.name ?? dataset.id),
           ),
       },
       { label: "Role", sort: (dataset) => dataset.role, cell: (dataset) => dataset.role ?? "–" },
@@ -76,30 +76,33 @@ export async function mount(root, { router, params }) {
         sort: (dataset) => dataset.bytes,
         cell: (dataset) => bytes(dataset.bytes),
       },
-      {
-        label: "Uploaded",
-        sort: (dataset) => dataset.created_at,
-        cell: (dataset) =>
-          el(
-            "time",
-            { datetime: dataset.created_at, title: moment(dataset.created_at) },
-            ago(dataset.created_at),
-          ),
-      },
+      createdColumn("Uploaded"),
     ],
   };
+  const list = el("div", { class: "page-part" });
+  /** @type {Mounted | null} */
+  let page = null;
+  const reload = async () => {
+    page?.unmount();
+    page = await listPage(list, options);
+  };
+  const zone = dropZone({
+    ondataset: reload,
+  });
   root.append(
     list,
     el(
       "section",
       { class: "card", "aria-labelledby": "more-data" },
       el("h2", { id: "more-data" }, "Upload"),
-      drop.element,
+      zone.element,
     ),
   );
-  await draw();
-  return () => {
-    leave?.();
-    drop.stop();
+  await reload();
+  return {
+    unmount: () => {
+      page?.unmount();
+      zone.stop();
+    },
   };
 }

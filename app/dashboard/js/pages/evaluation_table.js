@@ -1,97 +1,121 @@
-// Evaluations side by side: a column each, a row for each metric.
+// Evaluations side by side: a column for each, a row for each metric.
 
-import { saveBlob } from "../net/requests.js";
+import * as router from "../router.js";
+import { button } from "../ui/controls.js";
 import { csvOf } from "../ui/csv.js";
-import { button, el, said } from "../ui/dom.js";
+import { bdi, el } from "../ui/dom.js";
+import { saveBlob } from "../ui/downloads.js";
 import { number } from "../ui/format.js";
 
-/** The heading, the table of all `columns`, and what can be done with it. */
-export function evaluationTable(columns, catalogue, { router, onremove, onclear }) {
-  const ids = [...new Set(columns.flatMap((one) => Object.keys(one.metrics)))];
-  const about = new Map(catalogue.map((one) => [one.id, one]));
-  const warnings = columns.flatMap((one) => one.warnings.map((text) => [one, text]));
+/** @import { Evaluation, Metric } from "../net/answers.js" */
+/** @import { Child } from "../ui/dom.js" */
+
+/**
+ * @typedef {Pick<Evaluation, "cut" | "metrics" | "standard_errors" | "warnings"> & {
+ *   tree: string,
+ *   name: string,
+ *   against: string,
+ * }} Measured an evaluation with its tree's id and name, and what the tree was measured against
+ */
+
+/**
+ * The heading, the table, and what can be done with it.
+ *
+ * @param {Measured[]} columns
+ * @param {Metric[]} catalogue
+ * @param {{ onremove: (column: Measured) => unknown, onclear: () => unknown }} handlers
+ * @returns {Child}
+ */
+export function evaluationTable(columns, catalogue, { onremove, onclear }) {
+  const heading = el("h2", { id: "results-title" }, "Results");
+  if (!columns.length) {
+    return [
+      heading,
+      el("p", { class: "quiet" }, "Results stand here side by side until this tab is closed."),
+    ];
+  }
+  const ids = [...new Set(columns.flatMap((column) => Object.keys(column.metrics)))];
+  const known = new Map(catalogue.map((metric) => [metric.id, metric]));
+  const warnings = columns.flatMap(({ name, warnings: texts }) =>
+    texts.map((text) => el("li", {}, bdi(name), ": ", bdi(text))),
+  );
   return [
-    el("h2", { id: "results-title" }, "Results"),
-    columns.length === 0
-      ? el(
-          "p",
-          { class: "quiet" },
-          "What is measured stands here, side by side, until this tab is closed.",
-        )
-      : [
+    heading,
+    el(
+      "div",
+      {
+        class: "table-place",
+        tabindex: "0",
+        role: "region",
+        "aria-label": "Results side by side",
+      },
+      el(
+        "table",
+        { class: "results" },
+        el(
+          "caption",
+          { class: "visually-hidden" },
+          "Evaluations side by side; the best of each metric is marked",
+        ),
+        el(
+          "thead",
+          {},
           el(
-            "div",
-            {
-              class: "table-place",
-              tabindex: "0",
-              role: "region",
-              "aria-label": "Results side by side",
-            },
-            el(
-              "table",
-              { class: "results" },
-              el(
-                "caption",
-                { class: "visually-hidden" },
-                "Evaluations side by side; the best of each metric is marked",
-              ),
-              el(
-                "thead",
-                {},
-                el(
-                  "tr",
-                  {},
-                  el("th", { scope: "col" }, "Metric"),
-                  columns.map((one, at) => columnHead(one, at, { router, onremove })),
-                ),
-              ),
-              el(
-                "tbody",
-                {},
-                ids.map((id) => metricRow(id, about.get(id), columns)),
-              ),
-            ),
+            "tr",
+            {},
+            el("th", { scope: "col" }, "Metric"),
+            columns.map((column, at) => columnHead(column, at, () => onremove(column))),
           ),
-          warnings.length > 0 &&
-            el(
-              "ul",
-              { class: "quiet" },
-              warnings.map(([one, text]) => el("li", {}, said(one.name), ": ", said(text))),
-            ),
-          el(
-            "div",
-            { class: "row" },
-            button("Save as CSV", { iconName: "download", onclick: () => saveCsv(columns, ids) }),
-            button("Clear", { onclick: onclear }),
-          ),
-        ],
+        ),
+        el(
+          "tbody",
+          {},
+          ids.map((id) => metricRow(id, known.get(id), columns)),
+        ),
+      ),
+    ),
+    warnings.length > 0 && el("ul", { class: "quiet" }, warnings),
+    el(
+      "div",
+      { class: "row" },
+      button("Save as CSV", { iconName: "download", onclick: () => saveCsv(columns, ids) }),
+      button("Clear", { onclick: () => onclear() }),
+    ),
   ];
 }
 
-function columnHead(one, at, { router, onremove }) {
-  const cut =
-    one.cut &&
-    Object.entries(one.cut)
-      .map(([name, value]) => `${name} ${number(value)}`)
-      .join(", ");
+/**
+ * @param {Measured} column
+ * @param {number} at
+ * @param {() => unknown} onremove
+ */
+function columnHead({ tree, name, against, cut }, at, onremove) {
+  const cutText = Object.entries(cut ?? {})
+    .map(([by, value]) => `${by} ${number(value)}`)
+    .join(", ");
   return el(
     "th",
     { scope: "col", class: "numeric result-head" },
-    el("a", { href: router.href(`/trees/${one.tree}`) }, said(one.name)),
-    el("span", { class: "field-hint" }, said(one.against), cut && ` · ${cut}`),
+    el("a", { href: router.href(`/trees/${tree}`) }, bdi(name)),
+    el("span", { class: "field-hint" }, bdi(against), cutText && ` · ${cutText}`),
     button("", {
       kind: "ghost small icon-only",
       iconName: "close",
-      "aria-label": `Take column ${at + 1}, ${one.name}, away`,
-      onclick: () => onremove(one),
+      "aria-label": `Remove column ${at + 1}, ${name}`,
+      onclick: onremove,
     }),
   );
 }
 
+/**
+ * @param {string} id
+ * @param {Metric | undefined} metric
+ * @param {Measured[]} columns
+ */
 function metricRow(id, metric, columns) {
-  const sign = metric?.better === "lower" ? -1 : 1;
-  const found = columns.map((one) => one.metrics[id]).filter((value) => Number.isFinite(value));
-  const best = found.length > 1 ? Math.max(...found.map((value) => sign * value)) : NaN;
+  const isLowerBetter = metric?.better === "lower";
+  const values = columns.map((column) => column.metrics[id]);
+  const best = bestOf(values, isLowerBetter);
   return el(
     "tr",
     {},
@@ -99,12 +123,11 @@ function metricRow(id, metric, columns) {
       "th",
       { scope: "row", title: metric?.definition },
       metric?.title ?? id,
-      metric?.better === "lower" && el("span", { class: "field-hint" }, " lower is better"),
+      isLowerBetter && el("span", { class: "field-hint" }, " lower is better"),
     ),
-    columns.map((one) => {
-      const value = one.metrics[id];
-      const isBest = sign * value === best;
-      const error = one.standard_errors[id];
+    columns.map(({ standard_errors: errors }, at) => {
+      const value = values[at];
+      const isBest = best !== null && value === best;
       return el(
         "td",
         {
@@ -112,17 +135,33 @@ function metricRow(id, metric, columns) {
           title: value === undefined ? "" : String(value),
         },
         number(value),
-        error !== undefined && el("span", { class: "quiet" }, ` ± ${number(error)}`),
+        errors[id] !== undefined && el("span", { class: "quiet" }, ` ± ${number(errors[id])}`),
         isBest && el("span", { class: "visually-hidden" }, " (best)"),
       );
     }),
   );
 }
 
+/**
+ * The best of several values; null where there are fewer than two.
+ *
+ * @param {(number | null | undefined)[]} values
+ * @param {boolean} isLowerBetter
+ */
+export function bestOf(values, isLowerBetter) {
+  const known = values.filter((value) => typeof value === "number").filter(Number.isFinite);
+  if (known.length < 2) return null;
+  return isLowerBetter ? Math.min(...known) : Math.max(...known);
+}
+
+/**
+ * @param {Measured[]} columns
+ * @param {string[]} ids
+ */
 function saveCsv(columns, ids) {
   const lines = [
-    ["metric", ...columns.map((one) => `${one.name} against ${one.against}`)],
-    ...ids.map((id) => [id, ...columns.map((one) => one.metrics[id])]),
+    ["metric", ...columns.map(({ name, against }) => `${name} against ${against}`)],
+    ...ids.map((id) => [id, ...columns.map(({ metrics }) => metrics[id])]),
   ];
   saveBlob(csvOf(lines), "evaluations.csv");
 }

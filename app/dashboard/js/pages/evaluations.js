@@ -1,16 +1,27 @@
-// Trees measured against labels, features or another tree; what came of it stays side by side.
+// Trees measured against labels, features or another tree; the results stay side by side.
 
-import { usable } from "../forms/datasets.js";
+import { methodTitles, metrics } from "../forms/catalogue.js";
+import { usableDatasets } from "../forms/datasets.js";
 import { inputsForm } from "../forms/inputs_form.js";
-import { methods } from "../forms/method_picker.js";
-import { metrics, metricsForm } from "../forms/metrics_form.js";
-import { aborted, get, Problem, send } from "../net/requests.js";
-import { button, el, field, problemBox, replace, said, select, toast } from "../ui/dom.js";
+import { metricsForm } from "../forms/metrics_form.js";
+import { ENDED, follow } from "../net/jobs.js";
+import { aborted, hasStatus, Problem } from "../net/problem.js";
+import { get, send } from "../net/requests.js";
+import * as router from "../router.js";
+import { button, field, select } from "../ui/controls.js";
+import { toast } from "../ui/dialogs.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { moment } from "../ui/format.js";
-import { ENDED, follow } from "../ui/progress.js";
+import { problemBox } from "../ui/notices.js";
 import { evaluationTable } from "./evaluation_table.js";
 
-const KEPT = "umbel.evaluations";
+/** @import { Evaluation, Job, Page, TreeSummary } from "../net/answers.js" */
+/** @import { Role } from "../forms/inputs_form.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { Measured } from "./evaluation_table.js" */
+
+const STORED = "umbel.evaluations";
+/** @type {Record<string, Role>} */
 const ROLES = {
   labels: { required: false, many: false, description: "The true class of every input row." },
   features: {
@@ -21,30 +32,28 @@ const ROLES = {
   distances: { required: false, many: false, description: "Pairwise distances of the rows." },
   similarity: { required: false, many: false, description: "Pairwise similarities of the rows." },
 };
+const CUTS = ["k", "height", "level"];
 
-export async function mount(root, { router, params }) {
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
   const ends = new AbortController();
   const { signal } = ends;
-  const [catalogue, list, page] = await Promise.all([
-    metrics(),
-    methods(),
-    get("/v1/trees?limit=200", { signal, quiet: true }),
-  ]);
-  const titles = new Map(list.map((one) => [one.id, one.title]));
-  const trees = page.items;
   const wanted = (params.trees ?? "").split(",").filter((id) => id.startsWith("tr_"));
-  for (const id of wanted.filter((one) => !trees.some((tree) => tree.id === one))) {
-    const tree = await get(`/v1/trees/${id}?depth=0`, { signal, quiet: true }).catch((error) => {
-      if (error.status !== 404) throw error;
-      toast("One of the trees in the address is not there any more.");
-    });
-    if (tree) trees.push(tree);
-  }
+  const [catalogue, titles, trees] = await Promise.all([
+    metrics(),
+    methodTitles(),
+    treesWith(wanted, signal),
+  ]);
   const values = Object.fromEntries(Object.keys(ROLES).map((role) => [role, params[role]]));
-  const datasets = await usable(Object.values(values).filter(Boolean), { signal });
+  const datasets = await usableDatasets(Object.values(values).filter(Boolean), { signal });
+  /** @param {TreeSummary} tree */
   const nameOf = (tree) => tree.name ?? `${titles.get(tree.method) ?? tree.method} tree`;
 
-  let columns = kept();
+  let columns = storedColumns();
   const chosen = new Set(wanted);
   const treeBoxes = el(
     "div",
@@ -59,7 +68,7 @@ export async function mount(root, { router, params }) {
           value: tree.id,
           checked: chosen.has(tree.id),
           onchange: (event) => {
-            if (event.target.checked) chosen.add(tree.id);
+            if (event.currentTarget.checked) chosen.add(tree.id);
             else chosen.delete(tree.id);
             remember();
           },
@@ -67,30 +76,32 @@ export async function mount(root, { router, params }) {
         el(
           "span",
           {},
-          said(nameOf(tree)),
+          bdi(nameOf(tree)),
           el("span", { class: "quiet" }, ` ${tree.n_leaves} leaves, ${moment(tree.created_at)}`),
         ),
       ),
     ),
   );
-  const inputs = inputsForm(ROLES, { values, datasets, onchange: () => changed() });
-  const truth = select([["", "–"], ...trees.map((tree) => [tree.id, nameOf(tree)])], {
-    value: params.hierarchy ?? "",
-    onchange: () => changed(),
+  const inputs = inputsForm(ROLES, { values, datasets, onchange: () => inputsChanged() });
+  /** @type {[string, string][]} */
+  const treeOptions = [["", "–"], ...trees.map((tree) => pair(tree.id, nameOf(tree)))];
+  const truth = select(treeOptions, {
+    value: params.hierarchy,
+    onchange: () => inputsChanged(),
   });
   const truthRow = field("Another tree", truth, {
-    help: "A true hierarchy of which the labels name the leaves, or a tree over the same rows.",
+    help: "A true hierarchy whose leaves are named by the labels, or a tree over the same rows.",
     hint: "optional",
   });
   const cutKind = select(
     [
       ["", "As the service chooses"],
-      ["k", "So many clusters"],
+      ["k", "A number of clusters"],
       ["height", "At a height"],
       ["level", "At a depth"],
     ],
     {
-      value: ["k", "height", "level"].find((one) => params[one] !== undefined) ?? "",
+      value: CUTS.find((by) => params[by] !== undefined),
       onchange: () => {
         cutRow.hidden = !cutKind.value;
         remember();
@@ -105,25 +116,23 @@ export async function mount(root, { router, params }) {
   });
   const cutRow = field("Value of the cut", cutValue);
   cutRow.hidden = !cutKind.value;
-  const chooser = metricsForm(catalogue, {
+  const metricBoxes = metricsForm(catalogue, {
     chosen: (params.metrics ?? "").split(",").filter(Boolean),
-    given: () => givenRoles(),
+    available: () => rolesGiven(),
     onchange: () => remember(),
   });
-  const wrong = el("div", { class: "stack", "aria-live": "polite" });
+  const messages = el("div", { class: "stack", "aria-live": "polite" });
   const go = button("Measure", { kind: "primary large", onclick: () => run() });
   const results = el("section", { class: "stack", "aria-labelledby": "results-title" });
 
-  function givenRoles() {
-    const found = Object.keys(inputs.read().inputs);
-    return [
-      ...found,
-      ...(truth.value ? ["hierarchy"] : []),
-      ...(found.length || truth.value ? ["measured"] : []),
-    ];
+  /** The roles that metrics may need. */
+  function rolesGiven() {
+    const roles = Object.keys(inputs.read().inputs);
+    if (truth.value) roles.push("hierarchy");
+    return roles.length ? [...roles, "measured"] : [];
   }
-  function changed() {
-    chooser.draw();
+  function inputsChanged() {
+    metricBoxes.draw();
     remember();
   }
   function remember() {
@@ -134,84 +143,96 @@ export async function mount(root, { router, params }) {
         trees: [...chosen].join(","),
         ...inputs.read().inputs,
         hierarchy: truth.value,
-        metrics: chooser.read()?.join(","),
+        metrics: metricBoxes.read()?.join(","),
         ...(cutKind.value ? { [cutKind.value]: cutValue.value } : {}),
       },
       { replace: true },
     );
   }
 
-  function request() {
-    const body = { ...inputs.read().inputs };
-    if (truth.value) body.hierarchy = truth.value;
-    const ids = chooser.read();
-    if (ids) body.metrics = ids;
-    if (cutKind.value) body.cut = { [cutKind.value]: Number(cutValue.value) };
-    return body;
+  function requestBody() {
+    const ids = metricBoxes.read();
+    return {
+      ...inputs.read().inputs,
+      ...(truth.value ? { hierarchy: truth.value } : {}),
+      ...(ids ? { metrics: ids } : {}),
+      ...(cutKind.value ? { cut: { [cutKind.value]: Number(cutValue.value) } } : {}),
+    };
+  }
+
+  /** What is missing, as sentences. */
+  function gaps() {
+    const isCutGiven = cutValue.value.trim() !== "" && Number.isFinite(Number(cutValue.value));
+    const isCutMissing = cutKind.value !== "" && !isCutGiven;
+    cutRow.setError(isCutMissing ? "Enter a number." : null);
+    return [
+      ...(chosen.size ? [] : ["Choose a tree."]),
+      ...(rolesGiven().length
+        ? []
+        : ["Choose what to measure against: labels, features or another tree."]),
+      ...(isCutMissing ? ["The cut needs a number."] : []),
+    ];
   }
 
   async function run() {
-    replace(wrong);
-    cutRow.wrong(null);
-    const problems = [];
-    if (!chosen.size) problems.push("Choose a tree.");
-    if (!givenRoles().length)
-      problems.push("Choose what to measure against: labels, features or another tree.");
-    if (
-      cutKind.value &&
-      (cutValue.value.trim() === "" || !Number.isFinite(Number(cutValue.value)))
-    ) {
-      cutRow.wrong("Give a number.");
-      problems.push("The cut needs a number.");
-    }
-    if (problems.length) {
-      replace(
-        wrong,
-        problems.map((text) => el("p", { class: "field-wrong" }, text)),
-      );
-      return;
-    }
+    const missing = gaps();
+    replace(
+      messages,
+      missing.map((text) => el("p", { class: "field-wrong" }, text)),
+    );
+    if (missing.length) return;
     go.disabled = true;
-    const body = request();
+    const body = requestBody();
     for (const id of chosen) {
-      const tree = trees.find((one) => one.id === id);
+      const tree = trees.find((candidate) => candidate.id === id);
+      if (!tree) continue;
       try {
-        let found = await send("POST", `/v1/trees/${id}/evaluations`, body, { signal });
-        if (found.id && found.status) found = await evaluation(found, signal);
-        show([...columns, columnOf(tree, body, found)]);
+        const evaluation = await evaluate(id, body, signal);
+        showColumns([...columns, columnOf(tree, body, evaluation)]);
       } catch (error) {
         if (aborted(error) || signal.aborted) return;
         if (!(error instanceof Problem)) throw error;
-        const { parameter, role } = error.body.where ?? {};
-        if (["k", "height", "level"].includes(parameter)) cutRow.wrong(error.detail);
-        if (role) inputs.wrong(role, error.detail);
-        for (const { pointer = [], detail } of error.errors) {
-          if (pointer[0] === "cut") cutRow.wrong(detail);
-          else if (pointer[0] === "hierarchy") truthRow.wrong(detail);
-          else inputs.wrong(pointer[1] ?? pointer[0], detail);
-        }
-        wrong.append(el("p", {}, said(nameOf(tree)), ":"), problemBox(error, { level: "h3" }));
+        showProblem(error);
+        messages.append(el("p", {}, bdi(nameOf(tree)), ":"), problemBox(error, { level: "h3" }));
       }
     }
     go.disabled = false;
     results.scrollIntoView({ block: "nearest" });
   }
 
-  function columnOf(tree, body, found) {
-    const dataset = datasets.find((one) => one.id === body.labels);
+  /**
+   * Show a problem at its fields.
+   *
+   * @param {Problem} problem
+   */
+  function showProblem({ body, detail, errors }) {
+    const { parameter, role } = body.where ?? {};
+    if (parameter && CUTS.includes(parameter)) cutRow.setError(detail);
+    if (role) inputs.setError(role, detail);
+    for (const { pointer = [], detail: text } of errors) {
+      if (pointer[0] === "cut") cutRow.setError(text);
+      else if (pointer[0] === "hierarchy") truthRow.setError(text);
+      else inputs.setError(pointer[1] ?? pointer[0], text);
+    }
+  }
+
+  /**
+   * @param {TreeSummary} tree
+   * @param {Record<string, unknown>} body of the request
+   * @param {Evaluation} evaluation
+   * @returns {Measured}
+   */
+  function columnOf(tree, body, evaluation) {
+    const labels = datasets.find((dataset) => dataset.id === body.labels);
+    const roles = Object.keys(body).filter((role) => role in ROLES || role === "hierarchy");
     return {
-      at: Date.now(),
       tree: tree.id,
       name: nameOf(tree),
-      against:
-        dataset?.name ??
-        Object.keys(body)
-          .filter((role) => role in ROLES || role === "hierarchy")
-          .join(", "),
-      cut: found.cut,
-      metrics: found.metrics,
-      standard_errors: found.standard_errors ?? {},
-      warnings: found.warnings ?? [],
+      against: labels?.name ?? roles.join(", "),
+      cut: evaluation.cut,
+      metrics: evaluation.metrics,
+      standard_errors: evaluation.standard_errors,
+      warnings: evaluation.warnings,
     };
   }
 
@@ -219,16 +240,16 @@ export async function mount(root, { router, params }) {
     replace(
       results,
       evaluationTable(columns, catalogue, {
-        router,
-        onremove: (one) => show(columns.filter((other) => other !== one)),
-        onclear: () => show([]),
+        onremove: (removed) => showColumns(columns.filter((column) => column !== removed)),
+        onclear: () => showColumns([]),
       }),
     );
   }
 
-  function show(next) {
+  /** @param {Measured[]} next */
+  function showColumns(next) {
     columns = next;
-    keep(columns);
+    storeColumns(columns);
     draw();
   }
 
@@ -254,36 +275,77 @@ export async function mount(root, { router, params }) {
       el("div", { class: "stack tight" }, el("h2", { id: "trees-title" }, "Trees"), treeBoxes),
       el("div", { class: "stack" }, el("h2", {}, "Against"), inputs.element, truthRow),
       el("div", { class: "grid" }, field("Clusters for the flat metrics", cutKind), cutRow),
-      chooser.element,
-      wrong,
+      metricBoxes.element,
+      messages,
       el("div", { class: "row end" }, go),
     ),
     results,
   );
   draw();
-  return () => ends.abort();
+  return { unmount: () => ends.abort() };
 }
 
-/** The evaluation of a job that takes longer. */
-async function evaluation(job, signal) {
-  const done = ENDED.has(job.status) ? job : await follow(job.id, { signal });
-  if (done.status !== "succeeded")
-    throw new Problem(done.error ?? { title: `The evaluation was ${done.status}` });
-  return done.result.evaluation;
+/**
+ * @param {string} value
+ * @param {string} label
+ * @returns {[string, string]}
+ */
+const pair = (value, label) => [value, label];
+
+/**
+ * The newest 200 trees, and those of `ids` besides.
+ *
+ * @param {string[]} ids
+ * @param {AbortSignal} signal
+ */
+async function treesWith(ids, signal) {
+  /** @type {Page<TreeSummary>} */
+  const { items: trees } = await get("/v1/trees?limit=200", { signal, quiet: true });
+  for (const id of ids.filter((wanted) => !trees.some((tree) => tree.id === wanted))) {
+    try {
+      trees.push(await get(`/v1/trees/${id}?depth=0`, { signal, quiet: true }));
+    } catch (error) {
+      if (!hasStatus(error, 404)) throw error;
+      toast("One of the trees in the address no longer exists.");
+    }
+  }
+  return trees;
 }
 
-function kept() {
+/**
+ * The evaluation of a tree, also where it takes longer and becomes a job.
+ *
+ * @param {string} tree
+ * @param {object} body
+ * @param {AbortSignal} signal
+ * @returns {Promise<Evaluation>}
+ */
+async function evaluate(tree, body, signal) {
+  /** @type {Evaluation | Job} */
+  const answer = await send("POST", `/v1/trees/${tree}/evaluations`, body, { signal });
+  if (!("status" in answer)) return answer;
+  const job = ENDED.has(answer.status) ? answer : await follow(answer.id, { signal });
+  const evaluation = job.result?.evaluation;
+  if (job.status !== "succeeded" || !evaluation) {
+    throw new Problem(job.error ?? { title: `The evaluation was ${job.status}` });
+  }
+  return evaluation;
+}
+
+/** @returns {Measured[]} */
+function storedColumns() {
   try {
-    const found = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
-    return Array.isArray(found) ? found : [];
+    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
+    return Array.isArray(stored) ? stored : [];
   } catch {
     return [];
   }
 }
 
-function keep(columns) {
+/** @param {Measured[]} columns */
+function storeColumns(columns) {
   try {
-    sessionStorage.setItem(KEPT, JSON.stringify(columns));
+    sessionStorage.setItem(STORED, JSON.stringify(columns));
   } catch {
     // They stay on the page, then, until it is left.
   }

@@ -1,24 +1,38 @@
-// What a job has measured: single values with what they are in, and curves.
+// What a job has measured: single values with their units, and curves.
 
-import { readable } from "../forms/schema_form.js";
+import { readable } from "../forms/schema.js";
 import { lineChart } from "../ui/charts.js";
-import { el, table } from "../ui/dom.js";
+import { el } from "../ui/dom.js";
 import { number } from "../ui/format.js";
+import { table } from "../ui/tables.js";
+
+/** @import { Job } from "../net/answers.js" */
 
 const ERROR = "_standard_error";
 
-/** What values are, where their names do not say it: [title, unit or meaning]. */
+/** @typedef {[title: string, meaning: string]} About a title, and a unit or what the value means */
+
+/**
+ * Values whose names do not explain them.
+ *
+ * @type {Record<string, About>}
+ */
 const ABOUT = {
-  n_iter: ["Iterations", "of the run that serves"],
+  n_iter: ["Iterations", "of the best run"],
   bic: ["BIC", "lower is better"],
   aic: ["AIC", "lower is better"],
-  objective_estimate: ["Objective", "estimated on the way, the model moving on"],
+  objective_estimate: ["Objective", "estimated while the model changes"],
 };
+/** @type {Record<string, About>} */
 const LIKELIHOODS = {
   log_likelihood: ["Log-likelihood", "nats, all fitted rows together"],
   held_out_log_likelihood: ["Held-out log-likelihood", "nats a row, higher is better"],
 };
-/** Of mixtures on the sphere: densities, so that logarithms may well be above 0. */
+/**
+ * For mixtures on the sphere: densities, so that logarithms may well be above 0.
+ *
+ * @type {Record<string, About>}
+ */
 const SPHERE = {
   ...LIKELIHOODS,
   objective: ["Lower bound", "nats, of the log evidence; runs are compared by it"],
@@ -36,21 +50,40 @@ const SPHERE = {
 };
 const ON_SPHERE = new Set(["vmf", "bvmf", "hvmf", "tvmf"]);
 
-function aboutOf(name, job) {
-  const known = ON_SPHERE.has(job?.method) ? SPHERE : LIKELIHOODS;
-  if (name === "objective" && job?.params?.inference === "gibbs")
+/**
+ * @param {string} name
+ * @param {Job} job
+ * @returns {About}
+ */
+function aboutOf(name, { method, params }) {
+  const known = ON_SPHERE.has(method) ? SPHERE : LIKELIHOODS;
+  if (name === "objective" && params.inference === "gibbs") {
     return ["Log joint density", "nats, mean of the chain; chains are compared by it"];
-  if (name === "c0" && job?.method === "tvmf") return ["C0", "how close means stay in a period"];
-  if (name === "c0" && job?.method === "hvmf") return ["C0", "of the root's mean, as given"];
+  }
+  if (name === "c0" && method === "tvmf") return ["C0", "how close means stay in a period"];
+  if (name === "c0" && method === "hvmf") return ["C0", "of the root's mean, as given"];
   return known[name] ?? ABOUT[name] ?? [readable(name), ""];
 }
 
-/** A card with the metrics of `job`; null of none. Standard errors stand beside what they are of. */
-export function metricsCard(metrics, job) {
-  const all = metrics ?? {};
-  const rows = Object.entries(all).filter(
+/**
+ * The entries that are not the standard errors of others.
+ *
+ * @template T
+ * @param {Record<string, T>} all
+ */
+const withoutErrors = (all) =>
+  Object.entries(all).filter(
     ([name]) => !(name.endsWith(ERROR) && name.slice(0, -ERROR.length) in all),
   );
+
+/**
+ * A card with the metrics of `job`, each with its standard error; null where there are none.
+ *
+ * @param {Record<string, number | null>} metrics
+ * @param {Job} job
+ */
+export function metricsCard(metrics, job) {
+  const rows = withoutErrors(metrics);
   if (!rows.length) return null;
   return el(
     "section",
@@ -77,11 +110,11 @@ export function metricsCard(metrics, job) {
           numeric: true,
           cell: ([name, value]) => [
             el("span", { title: String(value) }, number(value)),
-            all[name + ERROR] !== undefined &&
+            metrics[name + ERROR] !== undefined &&
               el(
                 "span",
                 { class: "quiet", title: "Standard error" },
-                ` ± ${number(all[name + ERROR])}`,
+                ` ± ${number(metrics[name + ERROR])}`,
               ),
           ],
         },
@@ -91,18 +124,18 @@ export function metricsCard(metrics, job) {
   );
 }
 
-/** Curves of a fit's progress; others run over numbers of clusters. */
+/** Curves over the iterations of a fit; others run over numbers of clusters. */
 const BY_STEP = new Set(["objective", "loss", "cost"]);
 const EPOCHS = "_by_epoch";
 
-/** A card with a drawing for each curve of more than one point; null of none. */
+/**
+ * A card with a drawing for each curve of more than one point; null where there are none.
+ *
+ * @param {Record<string, [x: number, y: number][]>} curves
+ */
 export function curvesCard(curves) {
-  const all = curves ?? {};
-  const found = Object.entries(all).filter(
-    ([name, points]) =>
-      points.length > 1 && !(name.endsWith(ERROR) && name.slice(0, -ERROR.length) in all),
-  );
-  if (!found.length) return null;
+  const shown = withoutErrors(curves).filter(([, points]) => points.length > 1);
+  if (!shown.length) return null;
   return el(
     "section",
     { class: "card", "aria-labelledby": "curves-title" },
@@ -110,15 +143,15 @@ export function curvesCard(curves) {
     el(
       "div",
       { class: "charts" },
-      found.map(([name, points]) => {
-        const byEpoch = name.endsWith(EPOCHS);
-        const plain = byEpoch ? name.slice(0, -EPOCHS.length) : name;
+      shown.map(([name, points]) => {
+        const isByEpoch = name.endsWith(EPOCHS);
+        const plain = isByEpoch ? name.slice(0, -EPOCHS.length) : name;
         return lineChart({
           title: LIKELIHOODS[plain]?.[0] ?? ABOUT[plain]?.[0] ?? readable(plain),
           up: plain in LIKELIHOODS ? LIKELIHOODS[plain][1] : ABOUT[plain]?.[1],
           points,
-          errors: all[name + ERROR],
-          across: byEpoch ? "epoch" : BY_STEP.has(name) ? "iteration" : "number of clusters",
+          errors: curves[name + ERROR],
+          across: isByEpoch ? "epoch" : BY_STEP.has(name) ? "iteration" : "number of clusters",
         });
       }),
     ),

@@ -1,15 +1,28 @@
-// A job: how far it is, what came of it, or why not.
+// A job: its progress, its result, or why there is none.
 
-import { roleTitle } from "../forms/inputs_form.js";
-import { methodOf } from "../forms/method_picker.js";
-import { changedParams, shownParams } from "../forms/schema_form.js";
-import { aborted, get, log, note, send, sleep } from "../net/requests.js";
-import { button, confirm, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import * as router from "../router.js";
+import { methodOf } from "../forms/catalogue.js";
+import { roleTitle } from "../forms/roles.js";
+import { changedParams, shownParams } from "../forms/schema.js";
+import { ENDED, follow } from "../net/jobs.js";
+import { log, note } from "../net/log.js";
+import { aborted, hasStatus, problemOf } from "../net/problem.js";
+import { get } from "../net/requests.js";
+import { sleep } from "../net/timers.js";
+import { button } from "../ui/controls.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { ago, between, moment, seconds } from "../ui/format.js";
-import { ENDED, follow, progressPanel, statusChip } from "../ui/progress.js";
-import { outcome } from "./job_result.js";
-import { toAddress } from "./start.js";
+import { problemBox } from "../ui/notices.js";
+import { progressPanel, statusChip } from "../ui/progress.js";
+import { confirmDeletion } from "./deletion.js";
+import { jobResult } from "./job_result.js";
+import { addressParams } from "./run_address.js";
 
+/** @import { Job, Method } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { Child } from "../ui/dom.js" */
+
+/** @type {Record<string, string>} */
 const KINDS = {
   fit: "Run",
   predict: "Prediction",
@@ -18,9 +31,15 @@ const KINDS = {
   import: "Import",
 };
 
-export async function mount(root, { router, id }) {
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { id }) {
   const ends = new AbortController();
   const { signal } = ends;
+  /** @type {Job} */
   let job = await get(`/v1/jobs/${id}`, { signal });
   const method = await methodOf(job.method).catch(() => undefined);
   const head = el("header", { class: "page-head" });
@@ -29,74 +48,13 @@ export async function mount(root, { router, id }) {
 
   const drawHead = () => {
     document.title = `${job.name ?? method?.title ?? job.method} · Umbel`;
-    replace(
-      head,
-      el(
-        "div",
-        {},
-        el(
-          "p",
-          { class: "eyebrow" },
-          el("a", { href: router.href("/jobs") }, "Jobs"),
-          ` / ${KINDS[job.kind] ?? job.kind}`,
-        ),
-        el("h1", {}, said(job.name ?? method?.title ?? job.method), " ", statusChip(job.status)),
-        el(
-          "p",
-          { class: "lead" },
-          job.name && `${method?.title ?? job.method}, `,
-          el(
-            "span",
-            { title: moment(job.created_at) },
-            `${job.name ? "submitted" : "Submitted"} ${ago(job.created_at)}`,
-          ),
-          ENDED.has(job.status) &&
-            job.started_at &&
-            `, took ${seconds(between(job.started_at, job.finished_at))}`,
-          job.attempt > 1 && `, attempt ${job.attempt}`,
-          ".",
-        ),
-      ),
-      el(
-        "div",
-        { class: "row" },
-        job.kind === "fit" &&
-          el(
-            "a",
-            { class: "button", href: router.href("/", again(job, method)) },
-            "Change and run again",
-          ),
-        button("Delete", { kind: "danger", iconName: "trash", onclick: remove }),
-      ),
-    );
+    replace(head, title(job, method), tools(job, method));
   };
-
-  async function remove() {
-    const sure = await confirm({
-      title: "Delete this job?",
-      text: "Its tree, its model and their files go with it. This cannot be undone.",
-      yes: "Delete",
-      danger: true,
-    });
-    if (!sure) return;
-    try {
-      await send("DELETE", `/v1/jobs/${id}`);
-      toast("The job is deleted.", { kind: "good" });
-      router.navigate("/jobs");
-    } catch (error) {
-      toast(error.detail || error.message, { kind: "bad" });
-    }
-  }
-
   const drawEnd = () => {
     drawHead();
-    replace(
-      body,
-      outcome(job, router, signal),
-      mended(job, method, router),
-      asked(job, method, router),
-    );
+    replace(body, jobResult(job, signal), remedy(job, method), requestCard(job, method));
   };
+  const drawGone = () => replace(body, goneNotice(), requestCard(job, method));
 
   const watch = async () => {
     const panel = progressPanel(id, {
@@ -108,12 +66,12 @@ export async function mount(root, { router, id }) {
     const lines = el("ol", { class: "log" });
     const logged = el("details", { class: "more", hidden: true }, el("summary", {}, "Log"), lines);
     panel.show(job);
-    replace(body, panel, logged, asked(job, method, router));
+    replace(body, panel, logged, requestCard(job, method));
     try {
       job = await follow(id, {
         signal,
-        onchange: ({ status, progress, away }) => {
-          if (away !== undefined || !body.contains(panel)) return;
+        onprogress: (status, progress) => {
+          if (!body.contains(panel)) return;
           panel.show({ status, progress });
           if (status !== job.status) {
             job = { ...job, status };
@@ -122,31 +80,31 @@ export async function mount(root, { router, id }) {
         },
         onlog: (line) => {
           logged.hidden = false;
-          lines.append(el("li", {}, said(line)));
+          lines.append(el("li", {}, bdi(line)));
         },
       });
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
-      replace(
-        body,
-        error.status === 404 ? gone(router) : problemBox(error, { retry: watch }),
-        asked(job, method, router),
-      );
+      if (hasStatus(error, 404)) drawGone();
+      else {
+        const box = problemBox(problemOf(error), { retry: watch });
+        replace(body, box, requestCard(job, method));
+      }
       return;
     }
     if (signal.aborted) return;
     drawEnd();
-    if (job.status === "cancelled") lookForIt();
+    if (job.status === "cancelled") checkDeletion();
   };
 
   /** A running job that is deleted is cancelled first, and gone a moment later. */
-  const lookForIt = async () => {
+  const checkDeletion = async () => {
     for (const pause of [0, 500, 2000]) {
       try {
         await sleep(pause, signal);
         await get(`/v1/jobs/${id}`, { signal, quiet: true });
       } catch (error) {
-        if (error.status === 404) replace(body, gone(router), asked(job, method, router));
+        if (hasStatus(error, 404)) drawGone();
         return;
       }
     }
@@ -156,59 +114,145 @@ export async function mount(root, { router, id }) {
   drawHead();
   if (ENDED.has(job.status)) drawEnd();
   else watch();
-  return () => ends.abort();
+  return { unmount: () => ends.abort() };
 }
 
-const gone = (router) =>
+/**
+ * @param {Job} job
+ * @param {Method | undefined} method
+ */
+function title(job, method) {
+  const methodTitle = method?.title ?? job.method;
+  const hasRun = ENDED.has(job.status) && job.started_at;
+  return el(
+    "div",
+    {},
+    el(
+      "p",
+      { class: "eyebrow" },
+      el("a", { href: router.href("/jobs") }, "Jobs"),
+      ` / ${KINDS[job.kind] ?? job.kind}`,
+    ),
+    el("h1", {}, bdi(job.name ?? methodTitle), " ", statusChip(job.status)),
+    el(
+      "p",
+      { class: "lead" },
+      job.name && `${methodTitle}, `,
+      el(
+        "span",
+        { title: moment(job.created_at) },
+        `${job.name ? "submitted" : "Submitted"} ${ago(job.created_at)}`,
+      ),
+      hasRun && `, took ${seconds(between(job.started_at, job.finished_at))}`,
+      job.attempt > 1 && `, attempt ${job.attempt}`,
+      ".",
+    ),
+  );
+}
+
+/**
+ * @param {Job} job
+ * @param {Method | undefined} method
+ */
+function tools(job, method) {
+  const remove = () =>
+    confirmDeletion({
+      what: "job",
+      consequence: "Its tree, its model and their files are deleted with it.",
+      path: `/v1/jobs/${job.id}`,
+      next: "/jobs",
+    });
+  return el(
+    "div",
+    { class: "row" },
+    job.kind === "fit" &&
+      el(
+        "a",
+        { class: "button", href: router.href("/", againParams(job, method)) },
+        "Change and run again",
+      ),
+    button("Delete", { kind: "danger", iconName: "trash", onclick: remove }),
+  );
+}
+
+const goneNotice = () =>
   el(
     "section",
     { class: "notice", role: "alert" },
-    el("h2", { class: "notice-title" }, "This job is not there any more"),
+    el("h2", { class: "notice-title" }, "This job no longer exists"),
     el("p", {}, "It was deleted while this page was open."),
     el("a", { href: router.href("/jobs") }, "All jobs"),
   );
 
-/** For "copy as": the request that made the job, where this session did not send it itself. */
+/**
+ * The parts of a job's request that it may do without.
+ *
+ * @param {Job} job
+ */
+const extrasOf = ({ preprocess, then, support, name_by: nameBy }) => ({
+  ...(preprocess.length ? { preprocess } : {}),
+  ...(then ? { then } : {}),
+  ...(support ? { support } : {}),
+  ...(nameBy ? { name_by: nameBy } : {}),
+});
+
+/**
+ * For "Copy as code": the request that made the job, where this session did not send it itself.
+ *
+ * @param {Job} job
+ * @param {Method | undefined} method
+ */
 function noteRequest(job, method) {
-  const inline = Object.values(job.inputs).includes("inline");
-  if (job.kind !== "fit" || inline || log.some((one) => one.answer?.id === job.id)) return;
+  const isInline = Object.values(job.inputs).includes("inline");
+  if (job.kind !== "fit" || isInline || log.some((call) => call.answer?.id === job.id)) return;
   const params = changedParams(method?.params, job.params);
-  const body = { method: job.method, inputs: job.inputs };
-  if (Object.keys(params).length) body.params = params;
-  if (job.preprocess.length) body.preprocess = job.preprocess;
-  if (job.then) body.then = job.then;
-  if (job.support) body.support = job.support;
-  if (job.name_by) body.name_by = job.name_by;
-  if (job.name) body.name = job.name;
-  const headers = { "Content-Type": "application/json" };
+  const body = {
+    method: job.method,
+    inputs: job.inputs,
+    ...(Object.keys(params).length ? { params } : {}),
+    ...extrasOf(job),
+    ...(job.name ? { name: job.name } : {}),
+  };
   note({
     method: "POST",
     path: "/v1/jobs",
-    headers,
+    headers: { "Content-Type": "application/json" },
     body,
     answer: { id: job.id },
     status: 202,
     at: 0,
   });
-  log.unshift(log.pop());
+  // Before the calls about the job.
+  log.unshift(...log.splice(-1));
 }
 
-/** What "Change and run again" puts into the start page's address. */
-function again(job, method) {
-  const extras = {};
-  if (job.preprocess.length) extras.preprocess = job.preprocess;
-  if (job.then) extras.then = job.then;
-  if (job.support) extras.support = job.support;
-  if (job.name_by) extras.name_by = job.name_by;
+/**
+ * The start page's parameters for another run with these settings.
+ *
+ * @param {Job} job
+ * @param {Method | undefined} method
+ */
+function againParams(job, method) {
   const inputs = Object.fromEntries(
     Object.entries(job.inputs).filter(([, value]) => value !== "inline"),
   );
-  const params = method ? changedParams(method.params, job.params) : job.params;
-  return toAddress({ method: job.method, name: job.name, inputs, params, extras });
+  const params = changedParams(method?.params, job.params);
+  return addressParams({
+    method: job.method,
+    name: job.name,
+    inputs,
+    params,
+    extras: extrasOf(job),
+  });
 }
 
-/** Rows that should have length 1 can be brought to it: the same run with that step before it. */
-function mended(job, method, router) {
+/**
+ * A link to the same run with its rows brought to length 1, where it failed because they are not.
+ *
+ * @param {Job} job
+ * @param {Method | undefined} method
+ */
+function remedy(job, method) {
   if (job.kind !== "fit" || !job.error?.type?.endsWith("/not-unit")) return null;
   const preprocess = [...job.preprocess, { step: "l2" }];
   return el(
@@ -216,86 +260,103 @@ function mended(job, method, router) {
     {},
     el(
       "a",
-      { class: "button primary", href: router.href("/", again({ ...job, preprocess }, method)) },
+      {
+        class: "button primary",
+        href: router.href("/", againParams({ ...job, preprocess }, method)),
+      },
       "Bring the rows to length 1 and run again",
     ),
   );
 }
 
-// --- what was asked ------------------------------------------------------------------------------
+// --- the request ---------------------------------------------------------------------------------
 
-function asked(job, method, router) {
-  const inputs = Object.entries(job.inputs);
-  const reference = (value) =>
-    String(value).startsWith("ds_")
-      ? el("a", { href: router.href(`/datasets/${value}`), class: "mono" }, value)
-      : String(value).startsWith("tr_")
-        ? el("a", { href: router.href(`/trees/${value}`), class: "mono" }, value)
-        : String(value).startsWith("job_")
-          ? el("a", { href: router.href(`/jobs/${value}`), class: "mono" }, value)
-          : said(value === "inline" ? "given in the request" : value);
+/** @type {[prefix: string, path: string][]} */
+const PLACES = [
+  ["ds_", "/datasets"],
+  ["tr_", "/trees"],
+  ["job_", "/jobs"],
+];
+
+/**
+ * An input of a job, as a link where it is a thing of the service.
+ *
+ * @param {string} value
+ */
+function reference(value) {
+  const place = PLACES.find(([prefix]) => value.startsWith(prefix));
+  if (!place) return bdi(value === "inline" ? "given in the request" : value);
+  return el("a", { href: router.href(`${place[1]}/${value}`), class: "mono" }, value);
+}
+
+/**
+ * @param {string} name
+ * @param {Child} value
+ */
+const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
+
+/**
+ * @param {Job} job
+ * @param {Method | undefined} method
+ */
+function requestCard(job, method) {
   return el(
     "section",
-    { class: "card", "aria-labelledby": "asked-title" },
-    el("h2", { id: "asked-title" }, "Request"),
+    { class: "card", "aria-labelledby": "request-title" },
+    el("h2", { id: "request-title" }, "Request"),
     el(
       "dl",
       { class: "facts" },
-      el("dt", {}, "Method"),
-      el("dd", {}, method?.title ?? job.method, " ", el("code", { class: "quiet" }, job.method)),
-      inputs.map(([role, value]) => [
-        el("dt", {}, roleTitle(role)),
-        el(
-          "dd",
-          {},
-          [value].flat().map((one, at) => [at > 0 && ", ", reference(one)]),
-        ),
+      fact("Method", [
+        method?.title ?? job.method,
+        " ",
+        el("code", { class: "quiet" }, job.method),
       ]),
-      el("dt", {}, "Parameters"),
-      el("dd", {}, said(shownParams(job.params))),
-      job.preprocess.length > 0 && [
-        el("dt", {}, "Prepared by"),
-        el(
-          "dd",
-          {},
-          job.preprocess
-            .map(
-              ({ step, ...rest }) =>
-                `${step}${Object.keys(rest).length ? ` (${shownParams(rest)})` : ""}`,
-            )
-            .join(", then "),
+      Object.entries(job.inputs).map(([role, value]) =>
+        fact(
+          roleTitle(role),
+          [value].flat().map((item, at) => [at > 0 && ", ", reference(item)]),
         ),
-      ],
-      job.then && [
-        el("dt", {}, "Then"),
-        el("dd", {}, `${job.then.method} (${shownParams(job.then.params)})`),
-      ],
-      job.webhook && [
-        el("dt", {}, "Webhook"),
-        el("dd", {}, said(job.webhook.url), el("div", { class: "quiet" }, hookSaid(job.webhook))),
-      ],
-      el("dt", {}, "Times"),
-      el(
-        "dd",
-        {},
+      ),
+      fact("Parameters", bdi(shownParams(job.params))),
+      job.preprocess.length > 0 && fact("Prepared by", preprocessText(job)),
+      job.then && fact("Then", `${job.then.method} (${shownParams(job.then.params)})`),
+      job.webhook &&
+        fact("Webhook", [
+          bdi(job.webhook.url),
+          el("div", { class: "quiet" }, webhookText(job.webhook)),
+        ]),
+      fact(
+        "Times",
         `submitted ${moment(job.created_at)}, started ${moment(job.started_at)}, ended ${moment(job.finished_at)}`,
       ),
-      el("dt", {}, "Id"),
-      el("dd", { class: "mono" }, job.id),
+      fact("Id", el("span", { class: "mono" }, job.id)),
     ),
   );
 }
 
-const HOOK = {
+/** @param {Job} job */
+const preprocessText = ({ preprocess }) =>
+  preprocess
+    .map(({ step, ...params }) =>
+      Object.keys(params).length ? `${step} (${shownParams(params)})` : step,
+    )
+    .join(", then ");
+
+const WEBHOOK = {
   waiting: "sent when the job has ended",
   pending: "not delivered yet",
   delivered: "delivered",
   failed: "given up",
 };
 
-/** Where a webhook stands, in a sentence. */
-function hookSaid({ status, attempts, next_at: next, reason }) {
-  const parts = [HOOK[status]];
+/**
+ * The state of a webhook, in a sentence.
+ *
+ * @param {NonNullable<Job["webhook"]>} webhook
+ */
+function webhookText({ status, attempts, next_at: next, reason }) {
+  const parts = [WEBHOOK[status]];
   if (attempts > 0) parts.push(`sent ${attempts === 1 ? "once" : `${attempts} times`}`);
   if (next && attempts > 0) parts.push(`again ${moment(next)}`);
   return [parts.join(", "), status === "delivered" ? null : reason].filter(Boolean).join(". ");

@@ -1,28 +1,42 @@
 // All jobs.
 
-import { methods } from "../forms/method_picker.js";
-import { el, said } from "../ui/dom.js";
-import { ago, between, moment, seconds } from "../ui/format.js";
-import { ENDED, statusChip } from "../ui/progress.js";
-import { listPage } from "./list_page.js";
+import { methods } from "../forms/catalogue.js";
+import { ENDED } from "../net/jobs.js";
+import * as router from "../router.js";
+import { bdi, el } from "../ui/dom.js";
+import { capitalized } from "../ui/format.js";
+import { comparisonId, durationColumn, statusColumn } from "./job_columns.js";
+import { createdColumn, listPage } from "./list_page.js";
 
+/** @import { Job, Method } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { Option } from "../ui/controls.js" */
+/** @import { ListOptions } from "./list_page.js" */
+
+/** @type {Record<string, string>} */
 const KINDS = {
   predict: "prediction",
   evaluate: "evaluation",
   compare: "comparison",
   import: "import",
 };
+const STATUSES = ["queued", "running", "succeeded", "failed", "cancelled"];
 
-export async function mount(root, { router, params }) {
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
   const list = await methods();
-  const titles = new Map(list.map((one) => [one.id, one.title]));
-  const nameOf = (job) => {
-    if (job.name) return job.name;
-    const kind = KINDS[job.kind];
-    return kind ? kind[0].toUpperCase() + kind.slice(1) : (titles.get(job.method) ?? job.method);
-  };
-  return listPage(root, {
-    router,
+  const titles = new Map(list.map((method) => [method.id, method.title]));
+  /** @param {Job} job */
+  const titleOf = ({ method }) => titles.get(method) ?? method;
+  /** @param {Job} job */
+  const nameOf = (job) =>
+    job.name ?? (job.kind in KINDS ? capitalized(KINDS[job.kind]) : titleOf(job));
+  /** @type {ListOptions<Job>} */
+  const options = {
     params,
     title: "Jobs",
     lead: "Everything that was run, the newest first.",
@@ -32,64 +46,45 @@ export async function mount(root, { router, params }) {
       {
         name: "status",
         label: "Status",
-        options: ["queued", "running", "succeeded", "failed", "cancelled"].map((one) => [
-          one,
-          one[0].toUpperCase() + one.slice(1),
-        ]),
+        options: STATUSES.map((status) => [status, capitalized(status)]),
       },
       {
         name: "method",
         label: "Method",
-        options: [...list.map((one) => [one.id, one.title]), ["compare", "Comparison"]],
+        options: [...list.map(idAndTitle), ["compare", "Comparison"]],
       },
     ],
     what: ["job", "jobs"],
-    removal: "Its tree, its model and their files go with it.",
+    removal: "Its tree, its model and their files are deleted with it.",
     pathOf: (job) => `/v1/jobs/${job.id}`,
-    busy: (job) => !ENDED.has(job.status),
+    isBusy: (job) => !ENDED.has(job.status),
     text: (job) =>
-      [job.name, job.id, job.method, titles.get(job.method), job.status, KINDS[job.kind]].join(" "),
+      [job.name, job.id, job.method, titleOf(job), job.status, KINDS[job.kind]].join(" "),
     columns: [
       {
         label: "Job",
         head: true,
         sort: nameOf,
-        cell: (job) => el("a", { href: placeOf(router, job) }, said(nameOf(job))),
+        cell: (job) => el("a", { href: addressOf(job) }, bdi(nameOf(job))),
       },
       {
         label: "Method",
-        cell: (job) =>
-          job.kind === "compare" ? "several" : (titles.get(job.method) ?? job.method),
+        cell: (job) => (job.kind === "compare" ? "several" : titleOf(job)),
       },
-      {
-        label: "Status",
-        cell: (job) => el("span", { class: "row" }, statusChip(job.status), advance(job)),
-      },
-      {
-        label: "Submitted",
-        sort: (job) => job.created_at,
-        cell: (job) =>
-          el(
-            "time",
-            { datetime: job.created_at, title: moment(job.created_at) },
-            ago(job.created_at),
-          ),
-      },
-      {
-        label: "Took",
-        numeric: true,
-        sort: (job) => between(job.started_at, job.finished_at),
-        cell: (job) => seconds(between(job.started_at, job.finished_at)),
-      },
+      statusColumn,
+      createdColumn("Submitted"),
+      durationColumn,
     ],
-  });
+  };
+  return listPage(root, options);
 }
 
-const placeOf = (router, job) =>
-  job.kind === "compare"
-    ? router.href(`/comparisons/${job.id.replace(/^job_/, "cmp_")}`)
-    : router.href(`/jobs/${job.id}`);
+/**
+ * @param {Method} method
+ * @returns {Option}
+ */
+const idAndTitle = ({ id, title }) => [id, title];
 
-const advance = (job) =>
-  job.status === "running" &&
-  el("span", { class: "quiet" }, `${Math.round(100 * job.progress.fraction)} %`);
+/** @param {Job} job */
+const addressOf = (job) =>
+  router.href(job.kind === "compare" ? `/comparisons/${comparisonId(job)}` : `/jobs/${job.id}`);

@@ -1,56 +1,68 @@
-// A list of things the service keeps: filtered, page by page, with deletion.
+// A list of things that the service keeps: filtered, page by page, with deletion.
 
-import { aborted, get, send, sleep } from "../net/requests.js";
-import {
-  button,
-  confirm,
-  el,
-  field,
-  problemBox,
-  replace,
-  said,
-  table,
-  toast,
-  waiting,
-} from "../ui/dom.js";
-import { plural } from "../ui/format.js";
+import { aborted, hasStatus, problemOf } from "../net/problem.js";
+import { get, send } from "../net/requests.js";
+import { sleep } from "../net/timers.js";
+import * as router from "../router.js";
+import { button, field, select } from "../ui/controls.js";
+import { confirm, toast, toastError } from "../ui/dialogs.js";
+import { bdi, el, focusFirst, replace } from "../ui/dom.js";
+import { ago, moment, plural } from "../ui/format.js";
+import { problemBox, waiting } from "../ui/notices.js";
+import { table } from "../ui/tables.js";
+
+/** @import { Page } from "../net/answers.js" */
+/** @import { Mounted } from "../router.js" */
+/** @import { Option } from "../ui/controls.js" */
+/** @import { Child } from "../ui/dom.js" */
+/** @import { Column } from "../ui/tables.js" */
+
+/** @typedef {{ id: string, name: string | null, created_at: string }} Listed */
+
+/**
+ * @template {Listed} Row
+ * @typedef {{
+ *   params: Record<string, string>,
+ *   title: string,
+ *   lead: string,
+ *   actions?: Child,
+ *   path: string,
+ *   filters?: { name: string, label: string, options: Option[] }[],
+ *   columns: Column<Row>[],
+ *   text: (row: Row) => string,
+ *   what: [singular: string, plural: string],
+ *   removal: string,
+ *   pathOf: (row: Row) => string,
+ *   isBusy?: (row: Row) => boolean,
+ *   selection?: (rows: Row[]) => Child,
+ * }} ListOptions `path`: of the list, to which the `filters` are sent; `text`: the words that a row is
+ *   found by; `removal`: what else deleting removes; `pathOf`: where to delete a row; `isBusy`: whether a
+ *   row may still change by itself, so that the page looks again; `selection`: shows a column of boxes,
+ *   and gives what to show for the rows that are chosen
+ */
 
 const LIMIT = 50;
 
 /**
  * Build the page into `root`.
- *   title, lead, actions : the head
- *   path : of the list; `filters`: [{name, label, options}] are sent to the service
- *   columns : as for a table; `text(row)`: what the filter by words looks in
- *   what : ["job", "jobs"]; `removal`: what deleting takes with it; `pathOf(row)`: what to delete
- *   busy(row) : whether it may still change by itself, so that the page looks again
- *   selected(rows) : called when the choice changes; shows a column of boxes
+ *
+ * @template {Listed} Row
+ * @param {HTMLElement} root
+ * @param {ListOptions<Row>} options
+ * @returns {Promise<Mounted>}
  */
-export async function listPage(
-  root,
-  {
-    router,
-    params,
-    title,
-    lead,
-    actions,
-    path,
-    filters = [],
-    columns,
-    text,
-    what,
-    removal,
-    pathOf,
-    busy,
-    empty,
-    selection,
-  },
-) {
+export async function listPage(root, options) {
+  const { params, title, lead, actions, path, columns, text, what, removal, pathOf } = options;
+  const { filters = [], isBusy, selection } = options;
   const ends = new AbortController();
   const { signal } = ends;
-  const before = []; // Cursors of the pages before this one, as far as this visit knows.
+  /** @type {(string | null)[]} Cursors of the pages before this one, as far as this visit knows. */
+  const before = [];
+  /** @type {string | null} */
   let cursor = params.cursor ?? null;
+  /** @type {Page<Row>} */
   let page = { items: [], next_cursor: null };
+  /** @type {Set<string>} */
   const chosen = new Set();
 
   const search = el("input", {
@@ -59,99 +71,89 @@ export async function listPage(
     autocomplete: "off",
     spellcheck: "false",
   });
-  const selects = filters.map((filter) => ({
-    ...filter,
-    control: el(
-      "select",
-      {},
-      el("option", { value: "" }, "All"),
-      filter.options.map(([value, label]) =>
-        el("option", { value, selected: params[filter.name] === value }, label),
-      ),
-    ),
+  const selects = filters.map(({ name, label, options: choices }) => ({
+    name,
+    label,
+    control: select([["", "All"], ...choices], { value: params[name] }),
   }));
-  const said_ = el("p", { class: "quiet", role: "status" });
+  const summary = el("p", { class: "quiet", role: "status" });
   const place = el("div", {}, waiting());
-  const wrong = el("div", {});
   const newer = button("Newer", { iconName: "back", onclick: () => turn(before.pop() ?? null) });
-  const older = button("Older", { onclick: () => (before.push(cursor), turn(page.next_cursor)) });
+  const older = button("Older", {
+    onclick: () => {
+      before.push(cursor);
+      turn(page.next_cursor);
+    },
+  });
   const choice = el("div", { class: "row", "aria-live": "polite" });
 
+  /** @type {Column<Row>} */
+  const boxes = {
+    label: "Choose",
+    hidden: true,
+    class: "tight",
+    cell: (row) =>
+      el("input", {
+        type: "checkbox",
+        checked: chosen.has(row.id),
+        "aria-label": `Choose ${row.name ?? row.id}`,
+        onchange: (event) => {
+          if (event.currentTarget.checked) chosen.add(row.id);
+          else chosen.delete(row.id);
+          drawChoice();
+        },
+      }),
+  };
+  /** @type {Column<Row>} */
+  const removals = {
+    label: "Delete",
+    hidden: true,
+    class: "tight",
+    cell: (row) =>
+      button("", {
+        kind: "ghost small icon-only",
+        iconName: "trash",
+        "aria-label": `Delete ${row.name ?? row.id}`,
+        onclick: () => remove(row),
+      }),
+  };
+  const list = table({
+    caption: title,
+    columns: [...(selection ? [boxes] : []), ...columns, removals],
+    empty: `No ${what[1]} yet.`,
+  });
+  list.classList.add("folds");
+
   const rowsShown = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = search.value.toLowerCase().split(/\s+/);
     return page.items.filter((row) => {
       const all = text(row).toLowerCase();
       return words.every((word) => all.includes(word));
     });
   };
-  const all = [
-    ...(selection
-      ? [
-          {
-            label: "Choose",
-            hidden: true,
-            class: "tight",
-            cell: (row) =>
-              el("input", {
-                type: "checkbox",
-                checked: chosen.has(row.id),
-                "aria-label": `Choose ${row.name ?? row.id}`,
-                onchange: (event) => {
-                  if (event.target.checked) chosen.add(row.id);
-                  else chosen.delete(row.id);
-                  drawChoice();
-                },
-              }),
-          },
-        ]
-      : []),
-    ...columns,
-    {
-      label: "Delete",
-      hidden: true,
-      class: "tight",
-      cell: (row) =>
-        button("", {
-          kind: "ghost small icon-only",
-          iconName: "trash",
-          "aria-label": `Delete ${row.name ?? row.id}`,
-          onclick: () => remove(row),
-        }),
-    },
-  ];
-  const shown = table({
-    caption: title,
-    columns: all,
-    rows: [],
-    empty: empty ?? `No ${what[1]} yet.`,
-  });
-  shown.classList.add("folds");
-
-  const drawChoice = () => {
-    const rows = page.items.filter((row) => chosen.has(row.id));
-    replace(choice, selection?.(rows));
-  };
+  const drawChoice = () =>
+    replace(choice, selection?.(page.items.filter((row) => chosen.has(row.id))));
   const draw = () => {
     const rows = rowsShown();
     // The row that has the focus keeps it when the list is drawn again.
-    const at =
-      shown.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
-    shown.show(rows);
-    if (at) shown.querySelector(`[aria-label="${CSS.escape(at)}"]`)?.focus();
+    const focused = document.activeElement;
+    const label = focused && list.contains(focused) && focused.getAttribute("aria-label");
+    list.show(rows);
+    if (label) focusFirst(list, `[aria-label="${CSS.escape(label)}"]`);
     const more = page.next_cursor || before.length || cursor ? " on this page" : "";
     replace(
-      said_,
+      summary,
       rows.length === page.items.length
-        ? `${plural(rows.length, what[0], what[1])}${more}`
-        : `${rows.length} of ${plural(page.items.length, what[0], what[1])}${more}`,
+        ? `${plural(rows.length, ...what)}${more}`
+        : `${rows.length} of ${plural(page.items.length, ...what)}${more}`,
     );
     newer.disabled = !cursor;
     older.disabled = !page.next_cursor;
     drawChoice();
   };
   const remember = () => {
-    const wanted = Object.fromEntries(selects.map(({ name, control }) => [name, control.value]));
-    router.set({ ...wanted, q: search.value, cursor }, { replace: true });
+    const values = Object.fromEntries(selects.map(({ name, control }) => [name, control.value]));
+    router.set({ ...values, q: search.value, cursor });
   };
   const load = async ({ quiet = false } = {}) => {
     const query = new URLSearchParams({ limit: String(LIMIT) });
@@ -163,38 +165,41 @@ export async function listPage(
   const reload = async () => {
     try {
       await load();
-      replace(wrong);
-      if (!place.contains(shown)) replace(place, shown);
+      if (!place.contains(list)) replace(place, list);
     } catch (error) {
-      if (!aborted(error) && !signal.aborted) replace(place, problemBox(error, { retry: reload }));
+      if (!aborted(error) && !signal.aborted) {
+        replace(place, problemBox(problemOf(error), { retry: reload }));
+      }
     }
   };
-  const turn = (to) => {
-    cursor = to;
+  /** @param {string | null} next */
+  const turn = (next) => {
+    cursor = next;
     chosen.clear();
     remember();
     reload();
   };
+  /** @param {Row} row */
   const remove = async (row) => {
-    const sure = await confirm({
+    const isSure = await confirm({
       title: `Delete this ${what[0]}?`,
       text: el(
         "span",
         {},
-        said(row.name ?? row.id),
+        bdi(row.name ?? row.id),
         ` is deleted. ${removal} This cannot be undone.`,
       ),
       yes: "Delete",
       danger: true,
     });
-    if (!sure) return;
+    if (!isSure) return;
     try {
       await send("DELETE", pathOf(row), undefined, { signal });
       toast(`The ${what[0]} is deleted.`, { kind: "good" });
     } catch (error) {
       if (aborted(error)) return;
-      if (error.status !== 404) {
-        toast(error.detail || error.message, { kind: "bad" });
+      if (!hasStatus(error, 404)) {
+        toastError(error);
         return;
       }
       toast(`The ${what[0]} was gone already.`);
@@ -214,46 +219,56 @@ export async function listPage(
       turn(null);
     });
   }
+  const searchRow = field("Filter this page", search);
+  searchRow.classList.add("grow");
   replace(
     root,
     el(
       "header",
       { class: "page-head" },
-      el("div", {}, el("h1", {}, title), lead && el("p", { class: "lead" }, lead)),
+      el("div", {}, el("h1", {}, title), el("p", { class: "lead" }, lead)),
       actions && el("div", { class: "row" }, actions),
     ),
     el(
       "div",
       { class: "toolbar" },
-      grown(field("Filter this page", search)),
+      searchRow,
       selects.map(({ label, control }) => field(label, control)),
       choice,
     ),
     place,
-    wrong,
     el(
       "nav",
       { class: "row apart", "aria-label": "Pages of the list" },
-      said_,
+      summary,
       el("div", { class: "row" }, newer, older),
     ),
   );
   await reload();
 
-  // Look again while something on the page is under way and somebody can see it.
-  (async () => {
+  /** Look again while something on the page is under way and somebody can see it. */
+  const poll = async () => {
     for (;;) {
       await sleep(2000, signal);
-      if (document.hidden || !busy || !page.items.some(busy)) continue;
+      if (document.hidden || !isBusy || !page.items.some(isBusy)) continue;
       await load({ quiet: true }).catch((error) => {
         if (signal.aborted) throw error;
       });
     }
-  })().catch(() => {});
-  return () => ends.abort();
+  };
+  poll().catch(() => {}); // The page was left.
+  return { unmount: () => ends.abort() };
 }
 
-function grown(row) {
-  row.classList.add("grow");
-  return row;
-}
+/**
+ * The column of when a thing was created.
+ *
+ * @param {string} label
+ * @returns {Column<Listed>}
+ */
+export const createdColumn = (label) => ({
+  label,
+  sort: (row) => row.created_at,
+  cell: (row) =>
+    el("time", { datetime: row.created_at, title: moment(row.created_at) }, ago(row.created_at)),
+});

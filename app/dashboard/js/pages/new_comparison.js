@@ -1,14 +1,35 @@
 // A new comparison: the data, the runs, how many seeds, which metrics.
 
-import { usable } from "../forms/datasets.js";
+import { methods, metrics } from "../forms/catalogue.js";
+import { usableDatasets } from "../forms/datasets.js";
 import { extrasForm } from "../forms/extras_form.js";
 import { inputsForm } from "../forms/inputs_form.js";
-import { methods } from "../forms/method_picker.js";
-import { metrics, metricsForm } from "../forms/metrics_form.js";
+import { metricsForm } from "../forms/metrics_form.js";
 import { schemaForm } from "../forms/schema_form.js";
-import { get, Problem, send } from "../net/requests.js";
-import { button, el, field, problemBox, replace, select } from "../ui/dom.js";
+import { Problem } from "../net/problem.js";
+import { get, send } from "../net/requests.js";
+import * as router from "../router.js";
+import { button, field, select } from "../ui/controls.js";
+import { el, focusFirst, replace } from "../ui/dom.js";
+import { problemBox } from "../ui/notices.js";
 
+/** @import { Comparison, Method, ObjectSchema, Page, TreeSummary } from "../net/answers.js" */
+/** @import { ExtrasForm } from "../forms/extras_form.js" */
+/** @import { SchemaForm } from "../forms/schema_form.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+
+/**
+ * @typedef {{
+ *   method: Method,
+ *   form: SchemaForm,
+ *   extras: ExtrasForm,
+ *   details: HTMLDetailsElement,
+ *   element: HTMLElement,
+ *   showError: (text: string | null) => void,
+ * }} Run
+ */
+
+/** @type {ObjectSchema} */
 const SEEDS = {
   properties: {
     seeds: {
@@ -21,21 +42,26 @@ const SEEDS = {
     },
   },
 };
+const DATA = ["features", "logits", "distances", "similarity"];
+/** @type {Record<string, string[]>} */
 const FIRST = { features: ["hac", "kmeans", "gmm"], logits: ["l2h"] };
 
-export async function mount(root, { router, params }) {
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
   const ends = new AbortController();
   const { signal } = ends;
   const [list, catalogue] = await Promise.all([methods(), metrics()]);
-  const trees = (await get("/v1/trees?limit=200", { signal, quiet: true })).items;
-  const roles = ["features", "logits", "distances", "similarity"];
-  const values = Object.fromEntries(
-    [...roles, "labels", "names"].map((role) => [role, params[role]]),
-  );
-  const datasets = await usable(Object.values(values).flat().filter(Boolean), { signal });
+  /** @type {Page<TreeSummary>} */
+  const trees = await get("/v1/trees?limit=200", { signal, quiet: true });
+  const values = Object.fromEntries([...DATA, "labels"].map((role) => [role, params[role]]));
+  const datasets = await usableDatasets(Object.values(values).filter(Boolean), { signal });
 
-  const given = Object.fromEntries(
-    [...roles, "labels"].map((role) => [
+  const roles = Object.fromEntries(
+    [...DATA, "labels"].map((role) => [
       role,
       {
         required: false,
@@ -47,16 +73,22 @@ export async function mount(root, { router, params }) {
       },
     ]),
   );
-  const inputs = inputsForm(given, { values, datasets, onchange: () => chooser.draw() });
-  const truth = select([["", "–"], ...trees.map((tree) => [tree.id, tree.name ?? tree.id])], {
-    onchange: () => chooser.draw(),
+  const inputs = inputsForm(roles, { values, datasets, onchange: () => metricBoxes.draw() });
+  const truth = select([["", "–"], ...trees.items.map(idAndName)], {
+    onchange: () => metricBoxes.draw(),
   });
   const truthRow = field("True hierarchy", truth, {
     hint: "optional",
-    help: "A tree that was imported, for the metrics only.",
+    help: "An imported tree, for the metrics only.",
   });
   const seeds = schemaForm(SEEDS);
-  const chooser = metricsForm(catalogue, { given: () => roleNames() });
+  const metricBoxes = metricsForm(catalogue, {
+    available: () => [
+      ...Object.keys(inputs.read().inputs),
+      ...(truth.value ? ["hierarchy"] : []),
+      "measured",
+    ],
+  });
   const name = el("input", {
     type: "text",
     maxlength: 1000,
@@ -64,146 +96,108 @@ export async function mount(root, { router, params }) {
     value: params.name ?? "",
   });
   const nameRow = field("Name of this comparison", name, { hint: "optional" });
-  const wrong = el("div", { class: "stack", "aria-live": "polite" });
+  const messages = el("div", { class: "stack", "aria-live": "polite" });
   const place = el("ol", { class: "runs" });
+  /** @type {Run[]} */
   let runs = [];
   const adder = select([["", "Add a run…"], ...byFamily(list)], {
     "aria-label": "Add a run",
-    onchange: async (event) => {
-      const id = event.target.value;
-      event.target.value = "";
-      if (id) (await add(id)).element.querySelector("summary").focus();
+    onchange: async () => {
+      const method = list.find(({ id }) => id === adder.value);
+      adder.value = "";
+      if (!method) return;
+      const run = await add(method);
+      run.details.open = true;
+      run.element.scrollIntoView({ block: "nearest" });
+      focusFirst(run.element, "summary");
     },
   });
-  const go = button("Run the comparison", { kind: "primary large", onclick: () => run() });
+  const go = button("Run the comparison", { kind: "primary large", onclick: () => submit() });
 
-  function roleNames() {
-    const found = Object.keys(inputs.read().inputs);
-    return [...found, ...(truth.value ? ["hierarchy"] : []), "measured"];
-  }
-
-  async function add(id, { open = true, silent = false } = {}) {
-    const method = list.find((one) => one.id === id);
-    const form = schemaForm(method.params, { skip: ["seed"] });
-    const extras = await extrasForm(method, { only: ["preprocess", "then"] });
-    const error = el("p", { class: "field-wrong", hidden: true });
-    const one = { method, form, extras, error };
-    one.element = el(
-      "li",
-      { class: "run" },
-      el(
-        "details",
-        { open },
-        el(
-          "summary",
-          {},
-          el("strong", {}, method.title),
-          " ",
-          el("code", { class: "quiet" }, method.id),
-        ),
-        el("div", { class: "stack" }, !form.isEmpty && form.element, extras.element),
-      ),
-      button("", {
-        kind: "ghost small icon-only",
-        iconName: "close",
-        "aria-label": `Remove the run of ${method.title}`,
-        onclick: () => {
-          runs = runs.filter((other) => other !== one);
-          one.element.remove();
-          adder.focus();
-        },
-      }),
-      error,
-    );
-    runs.push(one);
-    place.append(one.element);
-    if (!silent) one.element.scrollIntoView({ block: "nearest" });
-    return one;
-  }
-
-  function read() {
-    let first = null;
-    const chosen = inputs.read().inputs;
-    const { values: count, errors: wrongCount } = seeds.read();
-    if (Object.keys(wrongCount).length) first = seeds.element;
-    const asked = runs.map((one) => {
-      one.error.hidden = true;
-      const { values: own, errors } = one.form.read();
-      const around = one.extras.read();
-      for (const { pointer, text } of around.errors) one.extras.wrong(pointer, text);
-      if (Object.keys(errors).length || around.errors.length) {
-        one.element.querySelector("details").open = true;
-        first ??= one.element;
-      }
-      return {
-        method: one.method.id,
-        ...(Object.keys(own).length ? { params: own } : {}),
-        ...around.fields,
-      };
+  /** @param {Method} method */
+  async function add(method) {
+    const run = await newRun(method, () => {
+      runs = runs.filter((other) => other !== run);
+      run.element.remove();
+      adder.focus();
     });
-    const { labels, ...rest } = chosen;
-    const body = { inputs: rest, runs: asked, ...count };
-    if (labels) body.labels = labels;
-    if (truth.value) body.hierarchy = truth.value;
-    const ids = chooser.read();
-    if (ids) body.metrics = ids;
-    if (name.value.trim()) body.name = name.value.trim();
+    runs.push(run);
+    place.append(run.element);
+    return run;
+  }
+
+  /** The request, and the first element that holds an error. */
+  function read() {
+    /** @type {HTMLElement | null} */
+    let first = null;
+    const { labels, ...chosen } = inputs.read().inputs;
+    const { values: seedCount, errors: seedErrors } = seeds.read();
+    if (Object.keys(seedErrors).length) first = seeds.element;
+    const runBodies = runs.map((run) => {
+      const { body, isValid } = readRun(run);
+      if (!isValid) first ??= run.element;
+      return body;
+    });
+    const ids = metricBoxes.read();
+    const body = {
+      inputs: chosen,
+      runs: runBodies,
+      ...seedCount,
+      ...(labels ? { labels } : {}),
+      ...(truth.value ? { hierarchy: truth.value } : {}),
+      ...(ids ? { metrics: ids } : {}),
+      ...(name.value.trim() ? { name: name.value.trim() } : {}),
+    };
     return { body, first };
   }
 
-  async function run() {
-    replace(wrong);
+  async function submit() {
     const { body, first } = read();
-    const missing = [];
-    if (!Object.keys(body.inputs).length) missing.push("Choose the data.");
-    if (!runs.length) missing.push("Add a run.");
-    if (missing.length) {
-      replace(
-        wrong,
-        missing.map((text) => el("p", { class: "field-wrong" }, text)),
-      );
-      return;
+    const missing = [
+      ...(Object.keys(body.inputs).length ? [] : ["Choose the data."]),
+      ...(runs.length ? [] : ["Add a run."]),
+    ];
+    if (!missing.length && first) {
+      focusFirst(first, "[aria-invalid]");
+      missing.push("A field above needs to be corrected.");
     }
-    if (first) {
-      first.querySelector("[aria-invalid]")?.focus();
-      replace(wrong, el("p", { class: "field-wrong" }, "Something above needs another look."));
-      return;
-    }
+    replace(
+      messages,
+      missing.map((text) => el("p", { class: "field-wrong" }, text)),
+    );
+    if (missing.length) return;
     go.disabled = true;
     try {
-      const found = await send("POST", "/v1/comparisons", body);
-      router.navigate(`/comparisons/${found.id}`);
+      /** @type {Comparison} */
+      const created = await send("POST", "/v1/comparisons", body);
+      router.navigate(`/comparisons/${created.id}`);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      show(error);
-      replace(wrong, problemBox(error, { level: "h3" }));
+      showProblem(error);
+      replace(messages, problemBox(error, { level: "h3" }));
     } finally {
       go.disabled = false;
     }
   }
 
-  function show(problem) {
+  /**
+   * Show a problem at its fields.
+   *
+   * @param {Problem} problem
+   */
+  function showProblem(problem) {
     for (const { pointer = [], detail } of problem.errors) {
-      const [part, at, inside, key] = pointer;
-      if (part === "inputs" || part === "labels")
-        inputs.wrong(part === "labels" ? part : at, detail);
-      else if (part === "seeds") seeds.wrong("seeds", detail);
-      else if (part === "hierarchy") truthRow.wrong(detail);
-      else if (part === "name") nameRow.wrong(detail);
-      else if (part === "runs" && runs[at]) {
-        const one = runs[at];
-        one.element.querySelector("details").open = true;
-        const row =
-          inside === "params"
-            ? one.form.wrong(key, detail)
-            : one.extras.wrong(pointer.slice(2), detail);
-        if (!row) {
-          replace(one.error, detail);
-          one.error.hidden = false;
-        }
+      const [part, at] = pointer;
+      if (part === "labels") inputs.setError(part, detail);
+      else if (part === "inputs") inputs.setError(at, detail);
+      else if (part === "seeds") seeds.setError("seeds", detail);
+      else if (part === "hierarchy") truthRow.setError(detail);
+      else if (part === "name") nameRow.setError(detail);
+      else if (part === "runs" && typeof at === "number" && runs[at]) {
+        showRunError(runs[at], pointer.slice(2), detail);
       }
     }
-    root.querySelector("[aria-invalid]")?.focus();
+    focusFirst(root, "[aria-invalid]");
   }
 
   replace(
@@ -224,7 +218,7 @@ export async function mount(root, { router, params }) {
         el(
           "p",
           { class: "lead" },
-          "Every run with every seed is fitted and measured; one table says mean, spread and time.",
+          "Every run is fitted and measured with every seed; one table shows mean, spread and time.",
         ),
       ),
     ),
@@ -247,21 +241,103 @@ export async function mount(root, { router, params }) {
       { class: "card stack", "aria-labelledby": "how-title" },
       el("h2", { id: "how-title" }, "Options"),
       seeds.element,
-      chooser.element,
+      metricBoxes.element,
       nameRow,
     ),
-    el("div", { class: "run-bar stack" }, wrong, el("div", { class: "row end" }, go)),
+    el("div", { class: "run-bar stack" }, messages, el("div", { class: "row end" }, go)),
   );
-  const role = roles.find((one) => values[one]);
-  const start = (params.methods?.split(",") ?? FIRST[role] ?? FIRST.features).filter((id) =>
-    list.some((one) => one.id === id),
-  );
-  for (const id of start) await add(id, { open: false, silent: true });
-  chooser.draw();
-  return () => ends.abort();
+  const data = DATA.find((role) => values[role]) ?? "features";
+  const first = params.methods?.split(",") ?? FIRST[data] ?? FIRST.features;
+  for (const id of first) {
+    const method = list.find((candidate) => candidate.id === id);
+    if (method) await add(method);
+  }
+  metricBoxes.draw();
+  return { unmount: () => ends.abort() };
 }
 
+/**
+ * A run with its forms, folded.
+ *
+ * @param {Method} method
+ * @param {() => unknown} onremove
+ * @returns {Promise<Run>}
+ */
+async function newRun(method, onremove) {
+  const form = schemaForm(method.params, { skip: ["seed"] });
+  const extras = await extrasForm(method, { only: ["preprocess", "then"] });
+  const error = el("p", { class: "field-wrong", hidden: true });
+  const details = el(
+    "details",
+    {},
+    el(
+      "summary",
+      {},
+      el("strong", {}, method.title),
+      " ",
+      el("code", { class: "quiet" }, method.id),
+    ),
+    el("div", { class: "stack" }, !form.isEmpty && form.element, extras.element),
+  );
+  const element = el(
+    "li",
+    { class: "run" },
+    details,
+    button("", {
+      kind: "ghost small icon-only",
+      iconName: "close",
+      "aria-label": `Remove the run of ${method.title}`,
+      onclick: onremove,
+    }),
+    error,
+  );
+  /** @param {string | null} text */
+  const showError = (text) => {
+    replace(error, text);
+    error.hidden = !text;
+  };
+  return { method, form, extras, details, element, showError };
+}
+
+/**
+ * The request of a run; its errors are shown.
+ *
+ * @param {Run} run
+ */
+function readRun({ method, form, extras, details, showError }) {
+  showError(null);
+  const { values, errors } = form.read();
+  const { fields, errors: extraErrors } = extras.read();
+  for (const { pointer, text } of extraErrors) extras.setError(pointer, text);
+  const isValid = Object.keys(errors).length === 0 && extraErrors.length === 0;
+  if (!isValid) details.open = true;
+  const params = Object.keys(values).length ? { params: values } : {};
+  return { body: { method: method.id, ...params, ...fields }, isValid };
+}
+
+/**
+ * @param {Run} run
+ * @param {(string | number)[]} pointer within the run
+ * @param {string} detail
+ */
+function showRunError({ form, extras, details, showError }, pointer, detail) {
+  details.open = true;
+  const row =
+    pointer[0] === "params" ? form.setError(pointer[1], detail) : extras.setError(pointer, detail);
+  if (!row) showError(detail);
+}
+
+/**
+ * @param {TreeSummary} tree
+ * @returns {[string, string]}
+ */
+const idAndName = ({ id, name }) => [id, name ?? id];
+
+/**
+ * @param {Method[]} list
+ * @returns {[string, string][]}
+ */
 const byFamily = (list) =>
   [...list]
     .sort((a, b) => a.family.localeCompare(b.family) || a.title.localeCompare(b.title))
-    .map((one) => [one.id, `${one.title} (${one.family})`]);
+    .map(({ id, title, family }) => [id, `${title} (${family})`]);

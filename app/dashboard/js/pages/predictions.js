@@ -1,233 +1,315 @@
-// New rows placed by a fitted model: asked for on its job's page, shown there or on the page of the
-// job that it becomes.
+// New rows placed by a fitted model: requested on its job's page, shown there or on the page of the job
+// that it becomes.
 
-import { usable } from "../forms/datasets.js";
+import { methodOf } from "../forms/catalogue.js";
+import { usableDatasets } from "../forms/datasets.js";
 import { inputsForm } from "../forms/inputs_form.js";
-import { methodOf } from "../forms/method_picker.js";
-import { readable } from "../forms/schema_form.js";
-import { aborted, download, get, Problem, raw, saveBlob, send } from "../net/requests.js";
+import { readable } from "../forms/schema.js";
+import { aborted, hasStatus, Problem, problemOf } from "../net/problem.js";
+import { get, raw, send } from "../net/requests.js";
+import * as router from "../router.js";
+import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
-import { button, el, problemBox, replace, said, table, toast, waiting } from "../ui/dom.js";
+import { bdi, el, focusFirst, replace } from "../ui/dom.js";
+import { download, saveBlob } from "../ui/downloads.js";
 import { count, number, plural } from "../ui/format.js";
-import { namesOf } from "./clusters_card.js";
+import { problemBox, waiting } from "../ui/notices.js";
+import { table } from "../ui/tables.js";
+import { nodeNames } from "./clusters_card.js";
 
-/** So many rows are answered at once; more become a job with a page of its own. */
+/** @import { Job, Method, Model, Prediction } from "../net/answers.js" */
+/** @import { Role } from "../forms/inputs_form.js" */
+/** @import { Child } from "../ui/dom.js" */
+
+/** @typedef {string | number | null | undefined} Value */
+
+/**
+ * @typedef {{
+ *   row: number,
+ *   leaf: number,
+ *   probability: number,
+ *   values: Value[],
+ * }} Placed a row with its cluster, and the values of the method besides
+ *
+ * @typedef {{ names: string[], rows: Placed[] }} Placings `names` of the values
+ */
+
+/** More rows than these become a job with a page of its own. */
 const AT_ONCE = 5000;
 const SHOWN = 100;
-const PEEK_BYTES = 1 << 18;
+const PEEK_LENGTH = 1 << 18;
+/** @type {Record<string, string>} */
 const TITLES = {
   in_sample: "In-sample",
   in_sample_rank: "Rank among known rows",
   log_likelihood: "Log-likelihood, nats",
 };
 
-/** A card to place new rows with the model of `job`; hidden where it places none. */
-export function placingCard(job, { router, signal }) {
+/**
+ * A card to place new rows with the model of `job`; hidden where it places none.
+ *
+ * @param {Job} job
+ * @param {string} modelId
+ * @param {AbortSignal} signal
+ */
+export function predictionCard(job, modelId, signal) {
   const element = el("section", {
     class: "card",
     "aria-labelledby": "placing-title",
     hidden: true,
   });
-  fill(element, job, { router, signal }).catch((error) => {
-    if (!aborted(error) && error.status !== 404) element.remove();
+  const fill = async () => {
+    const method = await methodOf(job.method);
+    if (!method?.predicts) return;
+    /** @type {Model} */
+    const model = await get(`/v1/models/${modelId}`, { signal, quiet: true });
+    const form = await predictionForm(job, method, model, signal);
+    element.hidden = false;
+    replace(element, el("h2", { id: "placing-title" }, "Place new rows"), form);
+  };
+  fill().catch((error) => {
+    if (!aborted(error) && !hasStatus(error, 404)) element.remove();
   });
   return element;
 }
 
-async function fill(element, job, { router, signal }) {
-  const method = await methodOf(job.method);
-  if (!method?.predicts || !job.result.model) return;
-  const model = await get(`/v1/models/${job.result.model}`, { signal, quiet: true });
-  const datasets = await usable([], { signal });
+/**
+ * @param {Job} job
+ * @param {Method} method
+ * @param {Model} model
+ * @param {AbortSignal} signal
+ */
+async function predictionForm(job, method, model, signal) {
+  const datasets = await usableDatasets([], { signal });
   const inputs = inputsForm(rolesOf(method, model), { datasets, method: job.method });
-  const found = el("div", { class: "stack" });
-  const go = button("Place them", { kind: "primary", onclick: () => place() });
+  const results = el("div", { class: "stack" });
   const place = async () => {
-    const { inputs: given, errors } = inputs.read();
-    replace(found);
+    const { inputs: chosen, errors } = inputs.read();
+    replace(results);
     if (Object.keys(errors).length) return;
-    const many = Object.values(given)
-      .map((id) => datasets.find((one) => one.id === id)?.shape?.[0] ?? Infinity)
+    const isLong = Object.values(chosen)
+      .map((id) => datasets.find((dataset) => dataset.id === id)?.shape?.[0] ?? Infinity)
       .some((rows) => rows > AT_ONCE);
     go.disabled = true;
-    replace(found, waiting("Placing…"));
+    replace(results, waiting("Placing…"));
     try {
-      const path = `/v1/models/${model.id}/predictions`;
-      const headers = { Prefer: `wait=${many ? 0 : 20}` };
-      const answer = await send("POST", path, { inputs: given }, { headers, signal });
-      if (answer.items) replace(found, await inline(answer.items, job, { router, signal }));
+      /** @type {{ items: Prediction[] } | Job} */
+      const answer = await send(
+        "POST",
+        `/v1/models/${model.id}/predictions`,
+        { inputs: chosen },
+        { headers: { Prefer: `wait=${isLong ? 0 : 20}` }, signal },
+      );
+      if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
       else router.navigate(`/jobs/${answer.id}`);
     } catch (error) {
       if (aborted(error)) return;
       if (!(error instanceof Problem)) throw error;
-      const row = inputs.wrong(error.body.where?.role, error.detail);
-      replace(found, !row && problemBox(error, { level: "h3" }));
-      row?.querySelector("select")?.focus();
+      const row = inputs.setError(error.body.where?.role, error.detail);
+      replace(results, !row && problemBox(error, { level: "h3" }));
+      focusFirst(row, "select");
     } finally {
       go.disabled = false;
     }
   };
-  element.hidden = false;
-  replace(
-    element,
-    el("h2", { id: "placing-title" }, "Place new rows"),
-    el(
-      "div",
-      { class: "stack" },
-      verdict(model),
-      model.preprocess.length > 0 &&
-        el(
-          "p",
-          { class: "quiet" },
-          "They are prepared as the fitted rows were: ",
-          model.preprocess.map(({ step }) => step).join(", then "),
-          ".",
-        ),
-      inputs.element,
-      el("div", { class: "row" }, go),
-      found,
-    ),
+  const go = button("Place them", { kind: "primary", onclick: () => place() });
+  return el(
+    "div",
+    { class: "stack" },
+    thresholdText(model),
+    model.preprocess.length > 0 &&
+      el(
+        "p",
+        { class: "quiet" },
+        "They are prepared as the fitted rows were: ",
+        model.preprocess.map(({ step }) => step).join(", then "),
+        ".",
+      ),
+    inputs.element,
+    el("div", { class: "row" }, go),
+    results,
   );
 }
 
-/** The inputs that predictions need; when a row is from may be said besides. */
+/**
+ * The inputs that predictions need; the time of a row may be given besides.
+ *
+ * @param {Method} method
+ * @param {Model} model
+ * @returns {Record<string, Role>}
+ */
 function rolesOf(method, model) {
-  const besides = "timestamps" in method.inputs ? ["timestamps"] : [];
+  const roles = new Set(model.inputs);
+  if ("timestamps" in method.inputs) roles.add("timestamps");
   return Object.fromEntries(
-    [...new Set([...model.inputs, ...besides])].map((role) => [
+    [...roles].map((role) => [
       role,
       { ...method.inputs[role], required: model.inputs.includes(role), many: false },
     ]),
   );
 }
 
-/** From which likelihood on a row is in-sample. */
-function verdict(model) {
-  const { level, threshold } = model.stages.at(0)?.facts ?? {};
-  if (!Number.isFinite(level) || !Number.isFinite(threshold)) return null;
-  const held = model.params.held_out > 0 ? "held out from the fit" : "that were fitted";
+/**
+ * From which likelihood on a row is in-sample; null where the method does not decide.
+ *
+ * @param {Model} model
+ */
+function thresholdText({ stages, params }) {
+  const { level, threshold } = stages.at(0)?.facts ?? {};
+  if (typeof level !== "number" || typeof threshold !== "number") return null;
+  const isHeldOut = typeof params.held_out === "number" && params.held_out > 0;
+  const rows = isHeldOut ? "held out from the fit" : "that were fitted";
   return el(
     "p",
     { class: "quiet" },
-    "Each row gets its cluster and how probable that is. In-sample is a row whose log-likelihood is " +
-      `${number(threshold)} nats or more, as it is of ${number(100 * level)} % of the rows ${held}.`,
+    "Each row gets its cluster and how probable that is. A row is in-sample if its log-likelihood is " +
+      `${number(threshold)} nats or more, as for ${number(100 * level)} % of the rows ${rows}.`,
   );
 }
 
-async function inline(items, job, { router, signal }) {
-  const { tree, model } = job.result;
-  const called = await namesOf(tree, signal);
-  const own = Object.keys(items[0] ?? {}).filter(
-    (key) => !["leaf", "path", "probabilities"].includes(key),
-  );
-  const rows = items.map((one, at) => [
-    at,
-    one.leaf,
-    one.probabilities.at(-1),
-    ...own.map((key) => one[key]),
-  ]);
+/**
+ * @param {Prediction[]} items
+ * @param {Model} model
+ * @param {AbortSignal} signal
+ * @returns {Promise<Child>}
+ */
+async function inlineResults(items, model, signal) {
+  const nodes = await nodeNames(model.tree, signal);
+  const placed = items.map(({ leaf, path: _, probabilities, ...values }, row) => ({
+    row,
+    leaf,
+    probability: probabilities[probabilities.length - 1],
+    named: new Map(Object.entries(values)),
+  }));
+  const names = [...(placed[0]?.named.keys() ?? [])];
+  const rows = placed.map(({ named, ...common }) => ({
+    ...common,
+    values: names.map((name) => named.get(name)),
+  }));
+  const save = () =>
+    saveBlob(
+      csvOf([
+        ["row", "leaf", "probability", ...names],
+        ...rows.map(({ row, leaf, probability, values }) => [row, leaf, probability, ...values]),
+      ]),
+      `${model.id}-predictions.csv`,
+    );
   return [
-    counted(rows, own),
-    rowTable(rows.slice(0, SHOWN), own, { router, tree, called }),
+    countText({ names, rows }),
+    rowTable({ names, rows }, model.tree, nodes),
     rows.length > SHOWN &&
       el("p", { class: "quiet" }, `The first ${SHOWN} of ${count(rows.length)}.`),
     el(
       "div",
       { class: "row" },
-      button("Save as CSV", {
-        kind: "small",
-        iconName: "download",
-        onclick: () =>
-          saveBlob(
-            csvOf([["row", "leaf", "probability", ...own], ...rows]),
-            `${model}-predictions.csv`,
-          ),
-      }),
+      button("Save as CSV", { kind: "small", iconName: "download", onclick: save }),
     ),
   ];
 }
 
-/** How many rows there are, and how many are in-sample where the method says so. */
-function counted(rows, own) {
-  const at = own.indexOf("in_sample");
-  const inside = rows.filter((row) => row[3 + at] === 1).length;
+/**
+ * How many rows there are, and how many are in-sample where the method decides.
+ *
+ * @param {Placings} placings
+ */
+function countText({ names, rows }) {
+  const at = names.indexOf("in_sample");
+  const isDecided = at >= 0 && rows.length > 0;
+  const inside = rows.filter(({ values }) => values[at] === 1).length;
   const share = number((100 * inside) / rows.length);
-  const says = at >= 0 && rows.length > 0;
   return el(
     "p",
     { role: "status" },
     plural(rows.length, "row"),
-    says ? `, ${count(inside)} of them in-sample (${share} %).` : " placed.",
+    isDecided ? `, ${count(inside)} of them in-sample (${share} %).` : " placed.",
   );
 }
 
-/** Rows of [row, leaf, probability, ...own]. */
-function rowTable(rows, own, { router, tree, called }) {
-  const leafOf = ([, leaf]) =>
-    el(
-      "a",
-      { href: router.href(`/trees/${tree}`, { node: String(leaf) }) },
-      called.get(leaf) ? said(called.get(leaf)) : `node ${leaf}`,
-    );
+/**
+ * The first rows as a table.
+ *
+ * @param {Placings} placings
+ * @param {string} tree
+ * @param {Map<number, string | null>} nodes names by id
+ */
+function rowTable({ names, rows }, tree, nodes) {
   const list = table({
     caption: "New rows and where they lie",
     columns: [
-      { label: "Row", numeric: true, head: true, sort: (row) => row[0], cell: (row) => row[0] },
-      { label: "Cluster", sort: (row) => row[1], cell: leafOf },
+      { label: "Row", numeric: true, head: true, sort: ({ row }) => row, cell: ({ row }) => row },
+      {
+        label: "Cluster",
+        sort: ({ leaf }) => leaf,
+        cell: ({ leaf }) => {
+          const name = nodes.get(leaf);
+          const address = router.href(`/trees/${tree}`, { node: String(leaf) });
+          return el("a", { href: address }, name ? bdi(name) : `node ${leaf}`);
+        },
+      },
       {
         label: "Probability",
         numeric: true,
-        sort: (row) => row[2],
-        cell: (row) => number(row[2]),
+        sort: ({ probability }) => probability,
+        cell: ({ probability }) => number(probability),
       },
-      ...own.map((name, at) => ({
-        label: TITLES[name] ?? readable(name),
-        numeric: name !== "in_sample" && typeof rows[0]?.[3 + at] === "number",
-        sort: (row) => row[3 + at],
-        cell: (row) => valueOf(name, row[3 + at]),
-      })),
+      ...names.map((name, at) => valueColumn(name, at, typeof rows[0]?.values[at] === "number")),
     ],
-    rows,
+    rows: rows.slice(0, SHOWN),
   });
   list.classList.add("long");
   return list;
 }
 
-const valueOf = (name, value) =>
-  name === "in_sample"
-    ? value === 1
-      ? "yes"
-      : "no"
-    : typeof value === "string"
-      ? said(value)
-      : number(value);
+/**
+ * @param {string} name
+ * @param {number} at
+ * @param {boolean} isNumeric
+ */
+function valueColumn(name, at, isNumeric) {
+  const isDecision = name === "in_sample";
+  return {
+    label: TITLES[name] ?? readable(name),
+    numeric: !isDecision && isNumeric,
+    /** @param {Placed} placed */
+    sort: ({ values }) => values[at],
+    /** @param {Placed} placed */
+    cell: ({ values }) => {
+      const value = values[at];
+      if (isDecision) return value === 1 ? "yes" : "no";
+      return typeof value === "string" ? bdi(value) : number(value);
+    },
+  };
+}
 
-/** What a job of predictions has left: its first rows, and all of them as files. */
-export function placed(job, { router, signal }) {
+/**
+ * A card with the result of a job of predictions: its first rows, and all of them as files.
+ *
+ * @param {Job} job
+ * @param {AbortSignal} signal
+ */
+export function predictionsCard(job, signal) {
   const path = `/v1/jobs/${job.id}/predictions`;
   const place = el("div", { class: "stack" }, waiting());
-  const save = (suffix, accept) => async () => {
-    try {
-      await download(path, `${job.id}.${suffix}`, { accept, signal });
-    } catch (error) {
-      if (!aborted(error)) toast(error.detail || error.message, { kind: "bad" });
-    }
-  };
+  /** @type {(suffix: string, accept: string) => Promise<void>} */
+  const save = (suffix, accept) => download(path, `${job.id}.${suffix}`, { accept, signal });
   const draw = async () => {
+    const tree = job.result?.tree ?? "";
     try {
-      const { tree } = job.result;
-      const [{ own, rows, whole }, called] = await Promise.all([
-        peek(path, signal),
-        namesOf(tree, signal),
+      const [{ placings, isWhole }, nodes] = await Promise.all([
+        firstRows(path, signal),
+        nodeNames(tree, signal),
       ]);
+      const isCut = !isWhole || placings.rows.length > SHOWN;
       replace(
         place,
-        whole && counted(rows, own),
-        rowTable(rows.slice(0, SHOWN), own, { router, tree, called }),
-        (!whole || rows.length > SHOWN) && el("p", { class: "quiet" }, "The first rows of it."),
+        isWhole && countText(placings),
+        rowTable(placings, tree, nodes),
+        isCut && el("p", { class: "quiet" }, "The first rows of it."),
       );
     } catch (error) {
-      if (!aborted(error)) replace(place, problemBox(error, { level: "h3", retry: draw }));
+      if (!aborted(error)) {
+        replace(place, problemBox(problemOf(error), { level: "h3", retry: draw }));
+      }
     }
   };
   draw();
@@ -242,38 +324,56 @@ export function placed(job, { router, signal }) {
       el(
         "div",
         { class: "row" },
-        button("Download as CSV", { iconName: "download", onclick: save("csv", "text/csv") }),
+        button("Download as CSV", { iconName: "download", onclick: () => save("csv", "text/csv") }),
         button("Download as JSON", {
           iconName: "download",
-          onclick: save("json", "application/json"),
+          onclick: () => save("json", "application/json"),
         }),
       ),
     ),
   );
 }
 
-/** The first rows of an answer that may be as long as it likes. */
-async function peek(path, signal) {
+/**
+ * The first rows of an answer that may be of any length.
+ *
+ * @param {string} path
+ * @param {AbortSignal} signal
+ */
+async function firstRows(path, signal) {
   const response = await raw(path, { accept: "text/csv", signal, quiet: true });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  let whole = false;
-  while (text.length < PEEK_BYTES && !whole) {
+  let isWhole = !reader;
+  while (reader && text.length < PEEK_LENGTH && !isWhole) {
     const { value, done } = await reader.read();
-    whole = done;
+    isWhole = done;
     text += value ?? "";
   }
-  if (!whole) {
-    await reader.cancel();
+  if (!isWhole) {
+    await reader?.cancel();
     text = text.slice(0, text.lastIndexOf("\n"));
   }
-  const [head, ...lines] = rowsOf(text);
-  const own = head.slice(4);
-  const rows = lines.map(([row, leaf, , shares, ...rest]) => [
-    Number(row),
-    Number(leaf),
-    Number(shares.split(" ").at(-1)),
-    ...rest.map((one) => (one !== "" && Number.isFinite(Number(one)) ? Number(one) : one)),
-  ]);
-  return { own, rows, whole };
+  return { placings: placingsIn(text), isWhole };
+}
+
+/**
+ * The rows of predictions as CSV: row, leaf, path, probabilities along the path, values.
+ *
+ * @param {string} text
+ * @returns {Placings}
+ */
+export function placingsIn(text) {
+  const [head = [], ...lines] = rowsOf(text);
+  return {
+    names: head.slice(4),
+    rows: lines.map(([row, leaf, , shares, ...values]) => ({
+      row: Number(row),
+      leaf: Number(leaf),
+      probability: Number(shares.split(" ").at(-1)),
+      values: values.map((field) =>
+        field !== "" && Number.isFinite(Number(field)) ? Number(field) : field,
+      ),
+    })),
+  };
 }

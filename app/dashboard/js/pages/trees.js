@@ -1,31 +1,37 @@
-// All trees; two of them can be laid side by side, several evaluated.
+// All trees; two of them can be shown side by side, several evaluated.
 
-import { uploads } from "../forms/drop_zone.js";
-import { methods } from "../forms/method_picker.js";
-import { el, menu, said } from "../ui/dom.js";
-import { ago, count, moment } from "../ui/format.js";
-import { treeDownloads } from "./job_result.js";
-import { listPage } from "./list_page.js";
+import { methodTitles } from "../forms/catalogue.js";
+import { dropZone } from "../forms/drop_zone.js";
+import * as router from "../router.js";
+import { bdi, el } from "../ui/dom.js";
+import { count } from "../ui/format.js";
+import { menu } from "../ui/menus.js";
+import { createdColumn, listPage } from "./list_page.js";
+import { treeDownloads } from "./tree_downloads.js";
 
-export async function mount(root, { router, params }) {
-  const titles = new Map((await methods()).map((one) => [one.id, one.title]));
-  const list = el("div", { class: "page-part" });
-  let leave = null;
-  const draw = async () => {
-    leave?.();
-    leave = await listPage(list, options);
-  };
-  const drop = uploads({ ontree: () => draw(), sample: false });
+/** @import { TreeSummary } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { ListOptions } from "./list_page.js" */
+
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
+  const titles = await methodTitles();
+  /** @param {TreeSummary} tree */
+  const titleOf = ({ method }) => titles.get(method) ?? method;
+  /** @type {ListOptions<TreeSummary>} */
   const options = {
-    router,
     params,
     title: "Trees",
-    lead: "What jobs have made and what was imported, the newest first.",
+    lead: "Trees of jobs and imported trees, the newest first.",
     path: "/v1/trees",
     what: ["tree", "trees"],
-    removal: "The model that belongs to it goes with it; the job's record stays.",
+    removal: "The model that belongs to it is deleted with it; the job's record stays.",
     pathOf: (tree) => `/v1/trees/${tree.id}`,
-    text: (tree) => [tree.name, tree.id, tree.method, titles.get(tree.method), tree.kind].join(" "),
+    text: (tree) => [tree.name, tree.id, tree.method, titleOf(tree), tree.kind].join(" "),
     selection: (rows) => [
       rows.length === 2 &&
         el(
@@ -52,18 +58,17 @@ export async function mount(root, { router, params }) {
       {
         label: "Tree",
         head: true,
-        sort: (tree) => tree.name ?? titles.get(tree.method) ?? tree.method,
+        sort: (tree) => tree.name ?? titleOf(tree),
         cell: (tree) =>
           el(
             "a",
             { href: router.href(`/trees/${tree.id}`) },
-            said(tree.name ?? `${titles.get(tree.method) ?? tree.method} tree`),
+            bdi(tree.name ?? `${titleOf(tree)} tree`),
           ),
       },
       {
         label: "Method",
-        cell: (tree) =>
-          tree.method === "import" ? "imported" : (titles.get(tree.method) ?? tree.method),
+        cell: (tree) => (tree.method === "import" ? "imported" : titleOf(tree)),
       },
       {
         label: "Points",
@@ -83,16 +88,7 @@ export async function mount(root, { router, params }) {
         sort: (tree) => tree.max_depth,
         cell: (tree) => count(tree.max_depth),
       },
-      {
-        label: "Made",
-        sort: (tree) => tree.created_at,
-        cell: (tree) =>
-          el(
-            "time",
-            { datetime: tree.created_at, title: moment(tree.created_at) },
-            ago(tree.created_at),
-          ),
-      },
+      createdColumn("Created"),
       {
         label: "Download",
         hidden: true,
@@ -106,6 +102,17 @@ export async function mount(root, { router, params }) {
       },
     ],
   };
+  const list = el("div", { class: "page-part" });
+  /** @type {Mounted | null} */
+  let page = null;
+  const reload = async () => {
+    page?.unmount();
+    page = await listPage(list, options);
+  };
+  const zone = dropZone({
+    ontree: reload,
+    sample: false,
+  });
   root.append(
     list,
     el(
@@ -117,12 +124,14 @@ export async function mount(root, { router, params }) {
         { class: "quiet" },
         "Newick, JSON (flat or nested), a SciPy linkage, class paths: another tool's tree or a true hierarchy.",
       ),
-      drop.element,
+      zone.element,
     ),
   );
-  await draw();
-  return () => {
-    leave?.();
-    drop.stop();
+  await reload();
+  return {
+    unmount: () => {
+      page?.unmount();
+      zone.stop();
+    },
   };
 }

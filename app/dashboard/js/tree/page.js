@@ -1,98 +1,134 @@
 // The page of one tree: the picture in the middle, what can be done with it around.
 
-import { button, copy, el, problemBox, replace, said, toast } from "../ui/dom.js";
+import { connection } from "../net/connection.js";
+import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
+import * as router from "../router.js";
+import { button } from "../ui/controls.js";
+import { copy, toast } from "../ui/dialogs.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { count, number, plural } from "../ui/format.js";
-import { fileMenu } from "./draw/figures.js";
-import { locate } from "./draw/locate.js";
+import { drawnIcon } from "../ui/icons.js";
+import { problemBox } from "../ui/notices.js";
 import { TreeView } from "./draw/view.js";
-import { cutOf, cutText, read, write } from "./model/look.js";
+import { cutOf, cutText } from "./model/cut.js";
+import { readLook, writeLook } from "./model/look.js";
 import { INNER } from "./model/scene.js";
-import { FIRST, source as sourceOf } from "./model/source.js";
+import { FIRST, treeSource } from "./model/source.js";
 import { NONE } from "./model/store.js";
+import { breadcrumbs } from "./panels/breadcrumbs.js";
 import { colourPanel } from "./panels/colour_panel.js";
 import { cutPanel } from "./panels/cut_panel.js";
-import { mirror, told } from "./panels/keyboard_tree.js";
-import { drawing, shapesBar } from "./panels/layout_bar.js";
+import { fileMenu } from "./panels/file_menu.js";
+import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
+import { layoutBar } from "./panels/layout_bar.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
-import { finder } from "./panels/search_box.js";
-import { crumbs, nameOf, tip } from "./panels/tooltip.js";
+import { searchBox } from "./panels/search_box.js";
+import { tooltip } from "./panels/tooltip.js";
+
+/** @import { NodeDetails, Tree } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { Hover, Trouble } from "./draw/view.js" */
+/** @import { Look } from "./model/look.js" */
+/** @import { NodeAction } from "./panels/node_panel.js" */
 
 const WRITE_MS = 180;
 const MINUS = "M5 12h14";
 const WHOLE = "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5";
 
-export async function mount(root, { api, router, params, id }) {
-  const ended = new AbortController();
-  const { signal } = ended;
-  const source = sourceOf(api, id, signal);
-  const looked = read(params);
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params, id }) {
+  const ends = new AbortController();
+  const { signal } = ends;
+  const source = treeSource(id, signal);
   root.classList.add("wide", "tree-page");
   const stage = el("div", { class: "tree-stage" });
   // In the page before it is measured.
   root.append(el("div", { class: "tree-work" }, el("section", { class: "card tree-main" }, stage)));
-  const view = new TreeView(stage, { source, looked, signal });
-  const parts = build(root, { view, api, router, stage, signal });
-  const address = followed(view, router, `/trees/${id}`);
+  const view = new TreeView(stage, { source, look: readLook(params), signal });
+  const page = build(root, view, stage);
+  const address = followAddress(view, `/trees/${id}`);
   try {
     const head = source.head();
     head.catch(() => {});
     await view.start();
-    const unwatch = api.connection.watch((away) => !away && view.detail.again());
+    const unwatch = connection.watch((away) => !away && view.detail.again());
     signal.addEventListener("abort", unwatch);
-    parts.begin();
-    parts.entitle(await head);
+    page.begin();
+    page.entitle(await head);
   } catch (error) {
-    ended.abort();
+    ends.abort();
     throw error;
   }
   return {
     unmount: () => {
       address.stop();
-      ended.abort();
+      ends.abort();
     },
     update: (next) => {
-      const wanted = read(next);
-      if (address.is(wanted)) parts.change(wanted);
+      const look = readLook(next);
+      if (address.take(look)) page.change(look);
     },
   };
 }
 
-/** The address says what is looked at, a moment later. Another root is a step in the history. */
-function followed(view, router, path) {
-  const { looked } = view;
+/**
+ * Write the look into the address, a moment after it has changed. Another root is a step in the
+ * history.
+ *
+ * @param {TreeView} view
+ * @param {string} path
+ */
+function followAddress(view, path) {
+  const { look } = view;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  let before = write(looked);
-  const put = () => {
-    const now = write(looked);
+  let written = writeLook(look);
+  const write = () => {
+    const now = writeLook(look);
     // A cut that nobody has chosen is not part of the address.
     if (view.suggestedCut && now.cut === view.suggestedCut) now.cut = null;
-    if (JSON.stringify(now) === JSON.stringify(before) || view.signal.aborted) return;
-    const stays = now.root === before.root;
-    before = now;
-    if (stays) router.set(now);
+    if (JSON.stringify(now) === JSON.stringify(written) || view.signal.aborted) return;
+    const isSameRoot = now.root === written.root;
+    written = now;
+    if (isSameRoot) router.set(now);
     else router.navigate(path, now);
   };
-  view.addEventListener("looked", () => {
+  view.on("look", () => {
     clearTimeout(timer);
-    timer = setTimeout(put, WRITE_MS);
+    timer = setTimeout(write, WRITE_MS);
   });
   return {
     stop: () => clearTimeout(timer),
-    /** The address has become this; whether that is news. */
-    is: (wanted) => {
-      const now = write(wanted);
-      if (JSON.stringify(now) === JSON.stringify(before)) return false;
+    /**
+     * The address has become that of this look; whether it is another one.
+     *
+     * @param {Look} next
+     */
+    take: (next) => {
+      const now = writeLook(next);
+      if (JSON.stringify(now) === JSON.stringify(written)) return false;
       clearTimeout(timer);
-      before = now;
+      written = now;
       return true;
     },
   };
 }
 
-function build(root, { view, api, router, stage, signal }) {
-  const { source, looked } = view;
-  const say = el("p", { class: "visually-hidden", role: "status" });
+/**
+ * Build the page around the view.
+ *
+ * @param {HTMLElement} root
+ * @param {TreeView} view
+ * @param {HTMLElement} stage
+ */
+function build(root, view, stage) {
+  const { source, look, signal } = view;
+  const spoken = el("p", { class: "visually-hidden", role: "status" });
   const heading = el("h1", {}, "Tree");
   const facts = el("p", { class: "quiet" });
   const compare = el(
@@ -101,38 +137,39 @@ function build(root, { view, api, router, stage, signal }) {
     "Compare",
   );
   const trouble = el("div", { class: "tree-trouble" });
+  /**
+   * @param {unknown} error
+   * @param {() => unknown} [again]
+   */
   const complain = (error, again) => {
-    // That the service is away is said above all pages.
-    if (signal.aborted || error?.name === "AbortError" || error.away) return;
-    const isGone = error.status === 404;
-    const shown = isGone ? GONE : error;
+    // That the service is away is reported above all pages.
+    if (signal.aborted || aborted(error) || isAway(error)) return;
+    const isGone = hasStatus(error, 404);
     const retry = again && !isGone ? () => (replace(trouble), again()) : undefined;
-    replace(trouble, problemBox(shown, { retry }));
+    replace(trouble, problemBox(isGone ? GONE : problemOf(error), { retry }));
   };
-  const go = async (id, path) => {
-    const isThere = await locate(view, id, path);
-    if (!isThere && !signal.aborted) toast("The node could not be shown.", { kind: "bad" });
+  /**
+   * @param {number} id
+   * @param {number[]} path
+   */
+  const goTo = async (id, path) => {
+    const isShown = await view.goTo(id, path);
+    if (!isShown && !signal.aborted) toast("The node could not be shown.", { kind: "bad" });
   };
 
-  const bar = shapesBar(view);
-  const way = crumbs(view);
-  const find = finder({
-    source,
-    signal,
-    nameOf: (id) => nameOf(view, id),
-    go,
-    onproblem: complain,
+  const bar = layoutBar(view);
+  const crumbs = breadcrumbs(view);
+  const search = searchBox(view, { onchoose: goTo, onproblem: complain });
+  const keyboard = keyboardTree(view, {
+    onsearch: () => search.focusField(),
+    onup: crumbs.up,
+    say: (text) => replace(spoken, text),
   });
-  const keyboard = mirror(view, {
-    search: () => find.focusField(),
-    up: way.up,
-    say: (text) => replace(say, text),
-  });
-  const much = el("p", { class: "tree-drawn quiet", hidden: true });
+  const nodeCount = el("p", { class: "tree-drawn quiet", hidden: true });
   bar.append(zoomButtons(view));
-  stage.append(keyboard, much, tip(view, stage));
+  stage.append(keyboard, nodeCount, tooltip(view, stage));
 
-  const cut = cutPanel(view, { api, onproblem: (error) => complain(error, () => cut.start()) });
+  const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
   const colours = colourPanel(view, {
     onproblem: complain,
     onchange: () => {
@@ -140,18 +177,29 @@ function build(root, { view, api, router, stage, signal }) {
       node.again();
     },
   });
-  const node = nodePanel(view, { api, go, actions: (one) => actions(one) });
-  const actions = (one) => {
-    const row = view.rowOf(one.id);
-    const isInner = one.children.length > 0 && one.id !== looked.root;
-    const isOpen = row !== NONE && view.scene.kind[row] === INNER;
-    const turn = () => view.toggle(one.id).then(() => node.show(one.id, { again: true }));
+  /**
+   * @param {NodeDetails} details
+   * @returns {NodeAction[]}
+   */
+  const actions = (details) => {
+    const row = view.rowOf(details.id);
+    const isShown = row !== NONE;
+    const isInner = details.children.length > 0 && details.id !== look.root;
+    const isOpen = isShown && view.scene.kind[row] === INNER;
+    const turn = async () => {
+      await view.toggle(details.id);
+      await node.show(details.id, { anew: true });
+    };
     return [
-      { label: row === NONE ? "Show it" : "Bring near", onclick: () => go(one.id, one.path) },
-      isInner && row !== NONE && { label: isOpen ? "Fold" : "Open", onclick: turn },
-      isInner && { label: "Only this part", onclick: () => view.reroot(one.id) },
-    ].filter(Boolean);
+      {
+        label: isShown ? "Bring near" : "Show it",
+        onclick: () => goTo(details.id, details.path),
+      },
+      ...(isInner && isShown ? [{ label: isOpen ? "Fold" : "Open", onclick: turn }] : []),
+      ...(isInner ? [{ label: "Only this part", onclick: () => view.reroot(details.id) }] : []),
+    ];
   };
+  const node = nodePanel(view, { actions, onchoose: goTo });
 
   const link = button("Copy link", {
     onclick: async () =>
@@ -163,7 +211,7 @@ function build(root, { view, api, router, stage, signal }) {
       "header",
       { class: "tree-head" },
       el("div", { class: "tree-title" }, heading, facts),
-      el("div", { class: "tree-tools" }, find, compare, link, fileMenu(view, { api })),
+      el("div", { class: "tree-tools" }, search, compare, link, fileMenu(view)),
     ),
     trouble,
     el(
@@ -173,89 +221,87 @@ function build(root, { view, api, router, stage, signal }) {
         "section",
         { class: "card tree-main", "aria-label": "Picture of the tree" },
         bar,
-        way,
+        crumbs,
         stage,
       ),
       el("aside", { class: "tree-side", "aria-label": "About the tree" }, cut, colours, node),
     ),
-    say,
+    spoken,
   );
-  view.addEventListener("problem", ({ detail }) => complain(detail.error, detail.again));
-  view.addEventListener("drawn", () => counted(view, much));
-  view.addEventListener(
-    "hover",
-    ({ detail }) =>
-      detail.row !== NONE && detail.x === null && replace(say, told(view, detail.row)),
-  );
+  const showCount = () => {
+    nodeCount.hidden = view.store.complete;
+    replace(nodeCount, `${count(view.scene.n)} nodes loaded, more as you go nearer`);
+  };
+  /** @param {Trouble} detail */
+  const ontrouble = ({ error, retry }) => complain(error, retry);
+  /** @param {Hover} detail */
+  const onhover = ({ row, x }) =>
+    row !== NONE && x === null && replace(spoken, rowText(view.scene, view.store, row));
+  view.on("problem", ontrouble);
+  view.on("drawn", showCount);
+  view.on("hover", onhover);
 
   return {
-    /** What the service says of the tree as a whole. */
+    /**
+     * Show what the service knows of the tree as a whole.
+     *
+     * @param {Tree} head
+     */
     entitle(head) {
       const { leaves, size, height } = view.total;
-      const name =
-        head.name ?? (head.method === "import" ? "Imported tree" : `Tree of ${head.method}`);
-      view.title = name;
-      replace(heading, said(name));
-      document.title = `${name} · Umbel`;
+      const isImport = head.method === "import";
+      view.title = head.name ?? (isImport ? "Imported tree" : `Tree of ${head.method}`);
+      replace(heading, bdi(view.title));
+      document.title = `${view.title} · Umbel`;
       const job = head.job && el("a", { href: router.href(`/jobs/${head.job}`) }, head.method);
-      const whole =
-        looked.root === 0 &&
+      const extent =
+        look.root === 0 &&
         ` · ${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}`;
-      replace(facts, job || (head.method === "import" ? "imported" : head.method), whole);
-      const moved = pathsPanel(view, { api, method: head.method });
-      if (moved) root.append(moved);
+      replace(facts, job || (isImport ? "imported" : head.method), extent);
+      const paths = pathsPanel(view, head.method);
+      if (paths) root.append(paths);
     },
-    /** The first picture is there: the rest. */
+    /** The first picture is shown: load the rest. */
     async begin() {
-      counted(view, much);
-      if (view.forgiven)
-        toast(
-          `Shown without what the link named: ${view.forgiven.detail || view.forgiven.message}`,
-        );
-      if (looked.node !== null) node.show(looked.node);
+      showCount();
+      if (view.forgiven) toast(`Shown without what the link named: ${messageOf(view.forgiven)}`);
+      if (look.node !== null) node.show(look.node);
       try {
-        await view.wholeTree();
+        await view.loadWhole();
       } catch (error) {
         complain(error);
       }
       colours.start();
       cut.start();
     },
-    /** Back, forward, or a link to another view of the same tree. */
-    async change({ color, cut: line, ...rest }) {
-      if (!view.store.has(rest.root) && !(await view.fetch(rest.root, FIRST))) return;
-      const isPainted = rest.palette === looked.palette;
-      Object.assign(looked, rest);
+    /**
+     * Show another look: back, forward, or a link to another view of the same tree.
+     *
+     * @param {Look} next
+     */
+    async change({ color, cut: nextCut, ...rest }) {
+      if (!view.store.has(rest.root) && !(await view.load(rest.root, FIRST))) return;
+      const isPainted = rest.palette === look.palette;
+      Object.assign(look, rest);
       bar.draw();
       if (!isPainted) view.repaint();
-      await view.show({ camera: view.cameraOf(looked.camera) });
-      node.show(looked.node);
-      const wanted = line ?? cutOf(view.suggestedCut);
-      if (wanted !== null && cutText(wanted) !== cutText(looked.cut)) cut.choose(wanted);
-      if (color !== looked.color) await colours.choose(color);
+      await view.show({ camera: view.cameraOf(look.camera) });
+      node.show(look.node);
+      const wanted = nextCut ?? cutOf(view.suggestedCut);
+      if (wanted !== null && cutText(wanted) !== cutText(look.cut)) cut.choose(wanted);
+      if (color !== look.color) await colours.choose(color);
       else colours.draw();
     },
   };
 }
 
 const GONE = {
-  title: "The tree is not there any more",
+  title: "The tree no longer exists",
   detail: "It was deleted meanwhile. What has been loaded stays on the page until you leave it.",
 };
 
+/** @param {TreeView} view */
 function zoomButtons(view) {
-  const one = (label, title, path, onclick) =>
-    el(
-      "button",
-      {
-        type: "button",
-        class: "button ghost small icon-only",
-        "aria-label": label,
-        title,
-        onclick,
-      },
-      drawing(path),
-    );
   return el(
     "div",
     { class: "tree-zooms", role: "group", "aria-label": "Zoom" },
@@ -266,13 +312,26 @@ function zoomButtons(view) {
       title: "Zoom in (+)",
       onclick: () => view.zoom(1.6),
     }),
-    one("Zoom out", "Zoom out (-)", MINUS, () => view.zoom(1 / 1.6)),
-    one("Show the whole picture", "Whole picture (0)", WHOLE, () => view.whole()),
+    iconButton("Zoom out", "Zoom out (-)", MINUS, () => view.zoom(1 / 1.6)),
+    iconButton("Show the whole picture", "Whole picture (0)", WHOLE, () => view.whole()),
   );
 }
 
-/** How much of the tree is here, where it is not all of it. */
-function counted({ scene, store }, place) {
-  place.hidden = store.complete;
-  replace(place, `${count(scene.n)} nodes here, more as you go nearer`);
-}
+/**
+ * @param {string} label
+ * @param {string} title
+ * @param {string} path of the icon
+ * @param {() => unknown} onclick
+ */
+const iconButton = (label, title, path, onclick) =>
+  el(
+    "button",
+    {
+      type: "button",
+      class: "button ghost small icon-only",
+      "aria-label": label,
+      title,
+      onclick,
+    },
+    drawnIcon(path),
+  );

@@ -1,26 +1,40 @@
 // The page of two trees of the same points, side by side.
 
-import { saveBlob } from "../net/requests.js";
-import {
-  button,
-  el,
-  field,
-  menu,
-  problemBox,
-  replace,
-  said,
-  select,
-  table,
-  waiting,
-} from "../ui/dom.js";
+import { aborted, hasStatus, problemOf } from "../net/problem.js";
+import { get } from "../net/requests.js";
+import * as router from "../router.js";
+import { button, field, select } from "../ui/controls.js";
+import { bdi, el, replace } from "../ui/dom.js";
+import { saveBlob } from "../ui/downloads.js";
 import { count, number, plural } from "../ui/format.js";
+import { menu } from "../ui/menus.js";
+import { problemBox, waiting } from "../ui/notices.js";
+import { table } from "../ui/tables.js";
 import { pngOf, svgOf } from "./draw/figures.js";
 import { titleOf } from "./draw/labels.js";
 import { TangleView } from "./draw/tangle_view.js";
-import { source as sourceOf } from "./model/source.js";
-import { measuring } from "./panels/tree_measures.js";
+import { treeSource } from "./model/source.js";
+import { putNear } from "./panels/tooltip.js";
+import { treeMeasures } from "./panels/tree_measures.js";
+
+/** @import { Page, Tangle, TreeSummary } from "../net/answers.js" */
+/** @import { Mounted, PageContext } from "../router.js" */
+/** @import { Child } from "../ui/dom.js" */
+/** @import { SideName } from "./draw/tangle_view.js" */
+/** @import { TangleScene } from "./model/tangle_scene.js" */
+
+/**
+ * @typedef {{
+ *   left: string,
+ *   right: string,
+ *   nodes: number,
+ *   rotate: string,
+ *   labels: string | null,
+ * }} State `left` and `right` are ids of trees, or ""
+ */
 
 const SIZES = [50, 100, 200, 400, 1000];
+/** @type {[value: string, label: string][]} */
 const TURNS = [
   ["both", "Both trees"],
   ["other", "The right tree"],
@@ -28,34 +42,48 @@ const TURNS = [
 ];
 const ROWS = 12;
 
-export async function mount(root, { api, router, params }) {
-  const ended = new AbortController();
-  const { signal } = ended;
+/**
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @returns {Promise<Mounted>}
+ */
+export async function mount(root, { params }) {
+  const ends = new AbortController();
+  const { signal } = ends;
   root.classList.add("wide", "tree-page");
+  /** @type {State} */
   const state = {
-    left: params.left,
-    right: params.right,
-    nodes: sizeOf(params.nodes),
-    rotate: turnOf(params.rotate),
+    left: params.left ?? "",
+    right: params.right ?? "",
+    nodes: SIZES.find((size) => size === Number(params.nodes)) ?? 200,
+    rotate: TURNS.find(([value]) => value === params.rotate)?.[0] ?? "both",
     labels: params.labels ?? null,
   };
-  const trees = (await api.get("/v1/trees?limit=200", { signal, quiet: true })).items;
+  /** @type {Page<TreeSummary>} */
+  const page = await get("/v1/trees?limit=200", { signal, quiet: true });
+  const trees = page.items;
   for (const id of [state.left, state.right]) {
-    if (!/^tr_\w+$/.test(id ?? "") || trees.some((one) => one.id === id)) continue;
-    trees.push(await api.get(`/v1/trees/${id}.json?depth=0`, { signal, quiet: true }));
+    if (!/^tr_\w+$/.test(id) || trees.some((tree) => tree.id === id)) continue;
+    trees.push(await treeSource(id, signal).head());
   }
-  const parts = build(root, { api, router, state, trees, signal });
-  parts.load();
-  return { unmount: () => ended.abort() };
+  build(root, state, trees, signal);
+  return { unmount: () => ends.abort() };
 }
 
-const sizeOf = (text) => (SIZES.includes(Number(text)) ? Number(text) : 200);
-const turnOf = (text) => (TURNS.some(([value]) => value === text) ? text : "both");
+/** @param {TreeSummary | undefined} tree */
 const nameOf = (tree) =>
-  tree?.name ?? (tree ? `${tree.method} tree of ${plural(tree.n_points, "point")}` : "A tree");
+  tree ? (tree.name ?? `${tree.method} tree of ${plural(tree.n_points, "point")}`) : "A tree";
 
-function build(root, { api, router, state, trees, signal }) {
-  const byId = new Map(trees.map((one) => [one.id, one]));
+/**
+ * Build the page and load the trees.
+ *
+ * @param {HTMLElement} root
+ * @param {State} state
+ * @param {TreeSummary[]} trees
+ * @param {AbortSignal} signal
+ */
+function build(root, state, trees, signal) {
+  const byId = new Map(trees.map((tree) => [tree.id, tree]));
   const drawn = el("div", {
     class: "tangle-picture",
     role: "img",
@@ -67,31 +95,33 @@ function build(root, { api, router, state, trees, signal }) {
   const trouble = el("div", { class: "tree-trouble" });
   const tip = el("div", { class: "tree-tip", hidden: true });
   const shares = el("div");
-  const say = el("p", { class: "visually-hidden", role: "status" });
-  stage.append(tip, zooms(view));
-  pointed(view, stage, tip);
+  const spoken = el("p", { class: "visually-hidden", role: "status" });
+  stage.append(tip, zoomButtons(view));
+  followPointer(view, stage, tip);
 
-  const pick = (side) => {
-    const other = side === "left" ? "right" : "left";
-    const fits = (one) =>
-      !byId.get(state[other]) ||
-      one.n_points === byId.get(state[other]).n_points ||
-      one.id === state[side];
-    const list = trees.filter(fits).map((one) => [one.id, nameOf(one)]);
-    return select([...(state[side] ? [] : [["", "Choose a tree"]]), ...list], {
-      value: state[side] ?? "",
-      onchange: (event) => change({ [side]: event.target.value }),
+  /** @param {SideName} side */
+  const treeSelect = (side) => {
+    const other = byId.get(state[side === "left" ? "right" : "left"]);
+    /** @type {[string, string][]} */
+    const list = trees
+      .filter((tree) => !other || tree.n_points === other.n_points || tree.id === state[side])
+      .map((tree) => [tree.id, nameOf(tree)]);
+    if (!state[side]) list.unshift(["", "Choose a tree"]);
+    return select(list, {
+      value: state[side],
+      onchange: (event) => change({ [side]: event.currentTarget.value }),
     });
   };
-  const picks = el("div", { class: "tangle-picks" });
+  const selects = el("div", { class: "tangle-picks" });
   const nodes = select(
-    SIZES.map((one) => [one, `${one} nodes`]),
+    SIZES.map((size) => [size, `${size} nodes`]),
     { value: state.nodes, onchange: () => change({ nodes: Number(nodes.value) }) },
   );
   const rotate = select(TURNS, {
     value: state.rotate,
     onchange: () => change({ rotate: rotate.value }),
   });
+  /** @param {Partial<State>} values */
   const change = (values) => {
     Object.assign(state, values);
     router.set({
@@ -101,23 +131,24 @@ function build(root, { api, router, state, trees, signal }) {
       rotate: state.rotate === "both" ? null : state.rotate,
       labels: state.labels,
     });
-    choose();
+    drawSelects();
     load();
   };
-  const choose = () =>
+  const drawSelects = () =>
     replace(
-      picks,
-      field("Left", pick("left")),
+      selects,
+      field("Left", treeSelect("left")),
       button("Swap", {
         kind: "small",
         onclick: () => change({ left: state.right, right: state.left }),
       }),
-      field("Right", pick("right")),
+      field("Right", treeSelect("right")),
     );
 
-  let asking = null;
+  /** @type {AbortController | null} */
+  let request = null;
   const load = async () => {
-    asking?.abort();
+    request?.abort();
     replace(trouble);
     if (!state.left || !state.right) {
       replace(
@@ -130,68 +161,70 @@ function build(root, { api, router, state, trees, signal }) {
       );
       return;
     }
-    asking = new AbortController();
-    const mine = asking;
-    const both = AbortSignal.any([signal, mine.signal]);
+    const current = new AbortController();
+    request = current;
+    const either = AbortSignal.any([signal, current.signal]);
     const late = setTimeout(() => replace(trouble, waiting("Turning the trees…")), 300);
     try {
-      const answer = await sourceOf(api, state.left, both).tangle(state.right, {
+      const answer = await treeSource(state.left, either).tangle(state.right, {
         max_nodes: state.nodes,
         rotate: state.rotate,
       });
-      if (mine !== asking) return;
+      if (current !== request) return;
       clearTimeout(late);
       replace(trouble);
       view.show(answer);
-      told(answer);
+      describe(answer);
       measures.draw();
     } catch (error) {
       clearTimeout(late);
-      if (error?.name !== "AbortError")
-        replace(trouble, problemBox(error, { retry: error.status === 404 ? undefined : load }));
+      if (aborted(error)) return;
+      const retry = hasStatus(error, 404) ? undefined : load;
+      replace(trouble, problemBox(problemOf(error), { retry }));
     }
   };
 
-  const told = (answer) => {
-    const one = (name, value, title) =>
-      el("div", { title }, el("dt", {}, name), el("dd", {}, value));
-    const before = answer.entanglement_before;
+  /** @param {Tangle} answer */
+  const describe = (answer) => {
+    const { entanglement, entanglement_before: before } = answer;
     replace(
       facts,
-      one(
+      fact(
         "Entanglement",
-        number(answer.entanglement),
+        number(entanglement),
         "0: the leaves stand in the same order; 1: in the opposite one",
       ),
-      before !== null && before !== answer.entanglement && one("before turning", number(before)),
-      one("Crossings", count(answer.crossings)),
-      one("Points", count(answer.n_points)),
-      answer.links_left_out > 0 && one("Links left out", count(answer.links_left_out)),
+      before !== entanglement && fact("before turning", number(before)),
+      fact("Crossings", count(answer.crossings)),
+      fact("Points", count(answer.n_points)),
+      answer.links_left_out > 0 && fact("Links left out", count(answer.links_left_out)),
     );
-    const label = `${nameOf(byId.get(state.left))} and ${nameOf(byId.get(state.right))}, entanglement ${number(answer.entanglement)}`;
+    const [left, right] = [nameOf(byId.get(state.left)), nameOf(byId.get(state.right))];
+    const label = `${left} and ${right}, entanglement ${number(entanglement)}`;
     drawn.setAttribute("aria-label", label);
-    replace(say, label);
-    const { left, right } = view.sides;
-    const largest = [...view.links].sort((a, b) => b.points - a.points).slice(0, ROWS);
+    replace(spoken, label);
+    if (!view.shown) return;
+    const { sides, links } = view.shown;
     replace(
       shares,
       table({
         caption: "The largest shared groups",
         columns: [
-          { label: nameOf(byId.get(state.left)), head: true, cell: (row) => called(left, row.a) },
-          { label: nameOf(byId.get(state.right)), cell: (row) => called(right, row.b) },
+          { label: left, head: true, cell: (link) => rowName(sides.left, link.a) },
+          { label: right, cell: (link) => rowName(sides.right, link.b) },
           {
             label: "Points",
             numeric: true,
-            sort: (row) => row.points,
-            cell: (row) => count(row.points),
+            sort: (link) => link.points,
+            cell: (link) => count(link.points),
           },
         ],
-        rows: largest,
+        rows: [...links].sort((a, b) => b.points - a.points).slice(0, ROWS),
       }),
     );
   };
 
+  const paper = () => ({ family: view.theme.family, paper: view.theme.paper, title: "Two trees" });
   const save = menu(
     "Save",
     () => [
@@ -199,9 +232,7 @@ function build(root, { api, router, state, trees, signal }) {
         label: "SVG",
         onselect: () =>
           saveBlob(
-            new Blob([svgOf(view.picture(), { ...paper(), title: "Two trees" })], {
-              type: "image/svg+xml",
-            }),
+            new Blob([svgOf(view.picture(), paper())], { type: "image/svg+xml" }),
             "tangle.svg",
           ),
       },
@@ -213,16 +244,21 @@ function build(root, { api, router, state, trees, signal }) {
     ],
     { iconName: "download" },
   );
-  const paper = () => ({ family: view.theme.family, paper: view.theme.paper });
-  const measures = measuring({
-    api,
-    state,
-    byId,
+  const measures = treeMeasures({
+    pair: () => ({
+      left: state.left,
+      right: state.right,
+      points: byId.get(state.left)?.n_points,
+    }),
+    labels: state.labels,
     signal,
-    onlabels: (labels) => router.set({ labels: (state.labels = labels) }),
+    onlabels: (labels) => {
+      state.labels = labels;
+      router.set({ labels });
+    },
   });
 
-  choose();
+  drawSelects();
   replace(
     root,
     el(
@@ -248,12 +284,12 @@ function build(root, { api, router, state, trees, signal }) {
     el(
       "section",
       { class: "card tree-panel tangle-bar", "aria-label": "What is compared" },
-      picks,
+      selects,
       field("Shown", nodes),
       field("Turned to match", rotate),
     ),
     trouble,
-    el("section", { class: "card tree-main", "aria-label": "Picture" }, facts, stage, say),
+    el("section", { class: "card tree-main", "aria-label": "Picture" }, facts, stage, spoken),
     el(
       "div",
       { class: "halves" },
@@ -266,16 +302,29 @@ function build(root, { api, router, state, trees, signal }) {
       measures.element,
     ),
   );
-  return { load };
+  load();
 }
 
-const called = (scene, row) =>
+/**
+ * @param {string} name
+ * @param {Child} value
+ * @param {string} [title]
+ */
+const fact = (name, value, title) => el("div", { title }, el("dt", {}, name), el("dd", {}, value));
+
+/**
+ * @param {TangleScene} scene
+ * @param {number} row
+ * @returns {Child}
+ */
+const rowName = (scene, row) =>
   scene.name[row]
-    ? said(titleOf(scene, scene, row).slice(0, 120))
+    ? bdi(titleOf(scene, scene, row).slice(0, 120))
     : `Node ${scene.id[row]} · ${titleOf(scene, scene, row)}`;
 
-function zooms(view) {
-  return el(
+/** @param {TangleView} view */
+const zoomButtons = (view) =>
+  el(
     "div",
     { class: "tree-zooms is-over", role: "group", "aria-label": "Zoom" },
     button("+", {
@@ -289,31 +338,31 @@ function zooms(view) {
       onclick: () => view.zoom(1 / 1.6),
     }),
   );
-}
 
-function pointed(view, stage, tip) {
-  view.addEventListener("hover", ({ detail: { pointed: one, x, y } }) => {
-    tip.hidden = !one || x === null;
-    if (tip.hidden) return;
-    const scene = view.sides[one.side];
-    const links = view.shared(one);
-    const title =
-      titleOf(scene, scene, one.row) || (one.row === 0 ? "Root" : `Node ${scene.id[one.row]}`);
-    const places = new Set(links.map((link) => (one.side === "left" ? link.b : link.a))).size;
+/**
+ * A note about the node under the pointer.
+ *
+ * @param {TangleView} view
+ * @param {HTMLElement} stage
+ * @param {HTMLElement} tip
+ */
+function followPointer(view, stage, tip) {
+  view.onhover(({ pointed, x, y }) => {
+    tip.hidden = !pointed || !view.shown || x === null || y === null;
+    if (!pointed || !view.shown || x === null || y === null) return;
+    const { side, row } = pointed;
+    const scene = view.shown.sides[side];
+    const title = titleOf(scene, scene, row) || (row === 0 ? "Root" : `Node ${scene.id[row]}`);
+    const groups = new Set(view.shared(pointed).map((link) => (side === "left" ? link.b : link.a)));
     replace(
       tip,
-      el("strong", {}, said(title.slice(0, 160))),
+      el("strong", {}, bdi(title.slice(0, 160))),
       el(
         "span",
         {},
-        `${plural(scene.size[one.row], "point")}, in ${plural(places, "group")} of the other tree`,
+        `${plural(scene.size[row], "point")}, in ${plural(groups.size, "group")} of the other tree`,
       ),
     );
-    const left = x + 16 + tip.offsetWidth > stage.clientWidth ? x - 16 - tip.offsetWidth : x + 16;
-    const top = Math.min(y + 16, stage.clientHeight - tip.offsetHeight - 4);
-    tip.style.setProperty(
-      "transform",
-      `translate(${Math.round(Math.max(4, left))}px, ${Math.round(top)}px)`,
-    );
+    putNear(tip, stage, x, y);
   });
 }

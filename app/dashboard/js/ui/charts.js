@@ -1,7 +1,9 @@
-// Curves as small drawings. The numbers themselves stand in a table beside them.
+// Curves as small drawings, each with a table of its numbers.
 
 import { el, svg } from "./dom.js";
 import { number } from "./format.js";
+
+/** @typedef {[x: number, y: number]} Point */
 
 const WIDTH = 360;
 const HEIGHT = 180;
@@ -13,10 +15,16 @@ const BOTTOM = 30;
 /**
  * A line through [x, y] points. `across` and `up` say what the axes are; `errors`: [x, standard
  * error of y], drawn up and down from the points.
+ *
+ * @param {{ title: string, points: Point[], across: string, up?: string, errors?: Point[] }} options
  */
 export function lineChart({ title, points, across, up = "", errors = [] }) {
   const drawn = points.filter(([, y]) => Number.isFinite(y));
   const errorAt = new Map(errors.filter(([, size]) => Number.isFinite(size)));
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   const around = (x, y) => [y - (errorAt.get(x) ?? 0), y + (errorAt.get(x) ?? 0)];
   const xs = scale(
     drawn.map(([x]) => x),
@@ -33,7 +41,7 @@ export function lineChart({ title, points, across, up = "", errors = [] }) {
   const summary =
     drawn.length === 0
       ? "No values."
-      : `${drawn.length} points, from ${number(drawn[0][0])} to ${number(drawn.at(-1)[0])}; ` +
+      : `${drawn.length} points, from ${number(drawn[0][0])} to ${number(drawn[drawn.length - 1][0])}; ` +
         `highest ${number(best[1])} at ${number(best[0])}.`;
   const picture = svg(
     "svg",
@@ -69,7 +77,7 @@ export function lineChart({ title, points, across, up = "", errors = [] }) {
     drawn
       .filter(([x]) => errorAt.has(x))
       .map(([x, y]) => {
-        const [low, high] = around(x, y).map(ys.at);
+        const [low, high] = around(x, y).map((value) => ys.at(value));
         return svg("line", { class: "error", x1: xs.at(x), x2: xs.at(x), y1: low, y2: high });
       }),
     drawn.length > 0 &&
@@ -124,6 +132,11 @@ export function lineChart({ title, points, across, up = "", errors = [] }) {
   );
 }
 
+/**
+ * @param {number[]} values
+ * @param {number} from
+ * @param {number} to
+ */
 function scale(values, from, to) {
   let low = Infinity;
   let high = -Infinity;
@@ -132,20 +145,28 @@ function scale(values, from, to) {
     high = Math.max(high, value);
   }
   if (!(low <= high)) [low, high] = [0, 1];
-  if (low === high)
+  if (low === high) {
     [low, high] = [low - Math.max(Math.abs(low), 1) / 2, high + Math.max(Math.abs(high), 1) / 2];
+  }
+  /** @param {number} value */
   const at = (value) => Math.round((from + ((value - low) / (high - low)) * (to - from)) * 10) / 10;
   return { at, ticks: ticks(low, high) };
 }
 
-/** Three to six round numbers within the range. */
-function ticks(low, high) {
+/**
+ * Three to six round numbers within the range.
+ *
+ * @param {number} low
+ * @param {number} high
+ */
+export function ticks(low, high) {
   const rough = (high - low) / 4;
   const size = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((factor) => factor * size >= rough) * size;
-  const found = [];
+  const step = ([1, 2, 5].find((factor) => factor * size >= rough) ?? 10) * size;
+  /** @type {number[]} */
+  const marks = [];
   for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) {
-    found.push(Math.abs(at) < step * 1e-9 ? 0 : Number(at.toPrecision(12)));
+    marks.push(Math.abs(at) < step * 1e-9 ? 0 : Number(at.toPrecision(12)));
   }
-  return found;
+  return marks;
 }

@@ -1,19 +1,39 @@
 // Dialogs (the browser's own: focus stays inside, Escape closes) and short messages.
 
-import { append, button, el, icon, unique } from "./dom.js";
+import { messageOf } from "../net/problem.js";
+import { button } from "./controls.js";
+import { append, el, unique } from "./dom.js";
+import { icon } from "./icons.js";
+
+/** @import { Child } from "./dom.js" */
 
 /**
- * Open a dialog. `actions`: [{label, kind, onclick(close), submit}]; an `onclick` that returns false
- * keeps it open. `.closed` resolves to what `.close(value)` was given (undefined for Escape).
+ * @typedef {(value?: unknown) => void} Close
+ * @typedef {{
+ *   label: string,
+ *   kind?: string,
+ *   onclick?: (close: Close) => unknown,
+ *   submit?: boolean,
+ * }} Action an `onclick` that returns false keeps the dialog open
  */
-export function dialog({ title, body, actions = [], wide = false, onsubmit } = {}) {
+
+/**
+ * Open a dialog. `closed` resolves to the value that `close` was given (undefined for Escape).
+ *
+ * @param {{
+ *   title: string,
+ *   body: Child,
+ *   actions?: Action[],
+ *   wide?: boolean,
+ *   onsubmit?: (close: Close) => unknown,
+ * }} options
+ */
+export function dialog({ title, body, actions = [], wide = false, onsubmit }) {
   const id = unique("dialog");
-  const before = document.activeElement;
-  let settle;
-  const closed = new Promise((resolve) => {
-    settle = resolve;
-  });
+  const focused = document.activeElement;
+  /** @type {unknown} */
   let result;
+  /** @type {Close} */
   const close = (value) => {
     result = value;
     element.close();
@@ -50,27 +70,30 @@ export function dialog({ title, body, actions = [], wide = false, onsubmit } = {
     el("div", { class: "dialog-body" }, body),
     buttons.length > 0 && el("footer", { class: "dialog-foot" }, buttons),
   );
-  const element = el(
-    "dialog",
-    { class: wide ? "wide" : "", "aria-labelledby": id, onclose: () => gone() },
-    form,
-  );
+  const element = el("dialog", { class: wide ? "wide" : "", "aria-labelledby": id }, form);
   element.addEventListener("click", (event) => {
     if (event.target === element) close();
   });
-  const gone = () => {
-    element.remove();
-    if (before?.isConnected) before.focus();
-    settle(result);
-  };
+  /** @type {Promise<unknown>} */
+  const closed = new Promise((resolve) => {
+    element.addEventListener("close", () => {
+      element.remove();
+      if (focused instanceof HTMLElement && focused.isConnected) focused.focus();
+      resolve(result);
+    });
+  });
   document.body.append(element);
   element.showModal();
   return { element, close, closed };
 }
 
-/** Ask; resolves to true for yes. */
+/**
+ * Ask the user; resolves to true for yes.
+ *
+ * @param {{ title: string, text: Child, yes?: string, danger?: boolean }} options
+ */
 export async function confirm({ title, text, yes = "Yes", danger = false }) {
-  const asked = dialog({
+  const { closed } = dialog({
     title,
     body: el("p", {}, text),
     actions: [
@@ -78,13 +101,23 @@ export async function confirm({ title, text, yes = "Yes", danger = false }) {
       { label: yes, kind: danger ? "danger" : "primary", onclick: (close) => (close(true), false) },
     ],
   });
-  return (await asked.closed) === true;
+  return (await closed) === true;
 }
 
-/** A short message at the edge, read out politely; goes by itself unless it says what is wrong. */
+/**
+ * A short message at the edge, read out politely. It goes by itself after `lasts` ms unless it is an
+ * error; the function returned takes it away.
+ *
+ * @param {string} text
+ * @param {{
+ *   kind?: "" | "good" | "bad",
+ *   action?: { label: string, onclick: () => unknown },
+ *   lasts?: number,
+ * }} [options]
+ */
 export function toast(text, { kind = "", action, lasts = 6000 } = {}) {
-  const place = document.getElementById("toasts");
-  const gone = () => element.remove();
+  /** @returns {void} */
+  const dismiss = () => element.remove();
   const element = el(
     "div",
     { class: `toast ${kind}`.trim() },
@@ -93,17 +126,53 @@ export function toast(text, { kind = "", action, lasts = 6000 } = {}) {
       button(action.label, {
         kind: "ghost",
         onclick: () => {
-          gone();
+          dismiss();
           action.onclick();
         },
       }),
     el(
       "button",
-      { type: "button", class: "button ghost icon-only", "aria-label": "Dismiss", onclick: gone },
+      {
+        type: "button",
+        class: "button ghost icon-only",
+        "aria-label": "Dismiss",
+        onclick: dismiss,
+      },
       icon("close"),
     ),
   );
-  append(place, element);
-  if (kind !== "bad") setTimeout(gone, lasts);
-  return gone;
+  append(document.getElementById("toasts") ?? document.body, element);
+  if (kind !== "bad") setTimeout(dismiss, lasts);
+  return dismiss;
+}
+
+/**
+ * Show an error as a short message.
+ *
+ * @param {unknown} error
+ */
+export const toastError = (error) => toast(messageOf(error), { kind: "bad" });
+
+/**
+ * Copy text; resolves to whether it worked. Where it does not, a dialog shows the text.
+ *
+ * @param {string} text
+ */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    dialog({
+      title: "Copy this text",
+      body: el("textarea", {
+        class: "code",
+        readonly: true,
+        rows: 12,
+        value: text,
+        "aria-label": "Text to copy",
+      }),
+    });
+    return false;
+  }
 }

@@ -1,45 +1,70 @@
-// Numbers, sizes and times for people.
+// Numbers, sizes and times for people. Pure.
 
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
-/** A whole number with separators. */
+/**
+ * A whole number with separators.
+ *
+ * @param {number} value
+ */
 export const count = (value) => plain.format(value);
 
-/** "1 tree", "2 trees". */
-export const plural = (value, one, many = `${one}s`) =>
-  `${count(value)} ${value === 1 ? one : many}`;
+/**
+ * "1 tree", "2 trees".
+ *
+ * @param {number} value
+ * @param {string} singular
+ * @param {string} [many]
+ */
+export const plural = (value, singular, many = `${singular}s`) =>
+  `${count(value)} ${value === 1 ? singular : many}`;
 
-/** A number to four digits that say something; from 10,000 on without a fraction. */
+/**
+ * A number to four significant digits; from 10,000 on without a fraction. "–" for none.
+ *
+ * @param {unknown} value
+ */
 export function number(value) {
   if (value === null || value === undefined) return "–";
-  if (typeof value !== "number") return String(value);
-  if (!Number.isFinite(value)) return String(value);
+  if (typeof value !== "number" || !Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return plain.format(value);
   const size = Math.abs(value);
-  // No zeros in the place of digits that are known: 1,723,804 and not 1,724,000.
+  // No zeros in the place of known digits: 1,723,804 and not 1,724,000.
   if (size >= 1e4 && size < 1e9) return plain.format(value);
-  return size !== 0 && (size < 1e-4 || size >= 1e9) ? value.toExponential(3) : short.format(value);
+  return size < 1e-4 || size >= 1e9 ? value.toExponential(3) : short.format(value);
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
-/** "1.6 MB". */
+/**
+ * "1.6 MB".
+ *
+ * @param {number} value
+ */
 export function bytes(value) {
-  let at = 0;
-  let left = value;
-  while (left >= 1000 && at < UNITS.length - 1) {
-    left /= 1000;
-    at += 1;
+  let unit = 0;
+  let scaled = value;
+  while (scaled >= 1000 && unit < UNITS.length - 1) {
+    scaled /= 1000;
+    unit += 1;
   }
-  return `${at === 0 ? left : left.toFixed(left < 10 ? 1 : 0)} ${UNITS[at]}`;
+  return `${unit === 0 ? scaled : scaled.toFixed(scaled < 10 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
-/** "6,664 × 119", "1,200". */
+/**
+ * "6,664 × 119", "1,200".
+ *
+ * @param {readonly number[] | null} lengths
+ */
 export const shape = (lengths) =>
   lengths ? lengths.map(count).join(" × ") || "one value" : "not known yet";
 
-/** "0.4 s", "12 s", "3 min 5 s", "2 h 4 min". */
+/**
+ * "0.4 s", "12 s", "3 min 5 s", "2 h 4 min".
+ *
+ * @param {number | null | undefined} value
+ */
 export function seconds(value) {
   if (value === null || value === undefined) return "–";
   if (value < 0.001) return "under 1 ms";
@@ -51,7 +76,11 @@ export function seconds(value) {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** "1 day 3 h". The parts of time left, roughly: "about 2 min left". */
+/**
+ * Time left, roughly: "about 2 minutes left".
+ *
+ * @param {number | null | undefined} value in seconds
+ */
 export function timeLeft(value) {
   if (value === null || value === undefined) return "";
   if (value < 1) return "about a second left";
@@ -63,12 +92,21 @@ export function timeLeft(value) {
 const day = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** The moment in full, as the user's clock has it. */
+/**
+ * The moment in full, in the user's time zone.
+ *
+ * @param {string | null} text ISO 8601
+ */
 export const moment = (text) => (text ? day.format(new Date(text)) : "–");
 
-/** "3 minutes ago". */
-export function ago(text) {
-  const s = (new Date(text) - Date.now()) / 1000;
+/**
+ * "3 minutes ago".
+ *
+ * @param {string} text ISO 8601
+ * @param {number} [now] ms since 1970
+ */
+export function ago(text, now = Date.now()) {
+  const s = (Date.parse(text) - now) / 1000;
   if (s > -10) return "just now";
   if (s > -60) return relative.format(Math.round(s), "second");
   if (s > -3600) return relative.format(Math.round(s / 60), "minute");
@@ -76,8 +114,25 @@ export function ago(text) {
   return relative.format(Math.round(s / 86_400), "day");
 }
 
-/** Seconds from one moment to another. */
-export const between = (from, to) => (from && to ? (new Date(to) - new Date(from)) / 1000 : null);
+/**
+ * Seconds from one moment to another; null where one of them is not known.
+ *
+ * @param {string | null} from ISO 8601
+ * @param {string | null} to ISO 8601
+ */
+export const between = (from, to) =>
+  from && to ? (Date.parse(to) - Date.parse(from)) / 1000 : null;
 
-/** "job_01kamj…t7h3f" where the whole id is too long to be read. */
-export const shortId = (id) => `${id.slice(0, id.indexOf("_") + 1)}…${id.slice(-6)}`;
+/**
+ * "learning_rate" -> "Learning rate".
+ *
+ * @param {string} name
+ */
+export const sentence = (name) => capitalized(name.replaceAll("_", " "));
+
+/**
+ * The text with a capital letter first.
+ *
+ * @param {string} text
+ */
+export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);

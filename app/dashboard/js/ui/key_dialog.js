@@ -1,9 +1,17 @@
-// The key of a service that has some: asked for when it is needed, kept for the session only.
+// The key of a service that has keys: asked for when it is needed, kept for the session only.
 
-import { key } from "../net/requests.js";
-import { button, dialog, el, field, replace, said, toast } from "./dom.js";
+import { key } from "../net/session.js";
+import { button, field } from "./controls.js";
+import { dialog, toast } from "./dialogs.js";
+import { bdi, el, replace } from "./dom.js";
 
-/** Ask the user for a key; the key, or null. */
+/** @import { Problem } from "../net/problem.js" */
+
+/**
+ * Ask the user for a key; the key, or null.
+ *
+ * @param {Problem} problem why one is needed
+ */
 export async function askForKey(problem) {
   const input = el("input", {
     type: "password",
@@ -15,34 +23,34 @@ export async function askForKey(problem) {
   const row = field("Key", input, {
     help: "Kept in this tab until it is closed, and sent to this service only.",
   });
-  if (key.get()) row.wrong(problem.detail);
-  const asked = dialog({
-    title: "This service asks for a key",
+  if (key.get()) row.setError(problem.detail);
+  const { element, closed } = dialog({
+    title: "This service needs a key",
     body: [
-      el("p", {}, said(problem.detail || "Give a key of this service to go on.")),
+      el("p", {}, bdi(problem.detail || "Enter a key of this service to continue.")),
       el(
         "p",
         { class: "quiet" },
-        "Keys are made by who runs it: ",
+        "Whoever runs the service creates keys: ",
         el("code", {}, "umbel keys new TENANT"),
       ),
       row,
     ],
-    actions: [{ label: "Go on", kind: "primary", submit: true }],
+    actions: [{ label: "Continue", kind: "primary", submit: true }],
     onsubmit: (close) => {
-      const given = input.value.trim();
-      if (!given) {
-        row.wrong("Give a key.");
+      const entered = input.value.trim();
+      if (entered) close(entered);
+      else {
+        row.setError("Enter a key.");
         input.focus();
-        return false;
       }
-      close(given);
       return false;
     },
   });
-  asked.element.dataset.stays = "";
+  element.dataset.stays = "";
   input.focus();
-  return (await asked.closed) ?? null;
+  const entered = await closed;
+  return typeof entered === "string" ? entered : null;
 }
 
 /** The button that forgets the key; nothing while there is none. */

@@ -1,12 +1,29 @@
 // A button with a menu, and tabs; both worked by the arrow keys as screen readers expect.
 
-import { append, button, el, replace, unique } from "./dom.js";
+import { button } from "./controls.js";
+import { append, el, replace, unique } from "./dom.js";
+
+/** @import { ButtonOptions } from "./controls.js" */
+/** @import { Child } from "./dom.js" */
 
 /**
- * A button that opens a menu. `items`: [{label, onselect, href, danger, disabled}], or a function
- * that gives them when it opens.
+ * @typedef {{
+ *   label: string,
+ *   onselect?: () => unknown,
+ *   href?: string,
+ *   danger?: boolean,
+ *   disabled?: boolean,
+ * }} MenuItem
  */
-export function menu(label, items, { kind = "", iconName, ...attrs } = {}) {
+
+/**
+ * A button that opens a menu. `items` may be a function that is called each time it opens.
+ *
+ * @param {string} label
+ * @param {MenuItem[] | (() => MenuItem[])} items
+ * @param {ButtonOptions} [options]
+ */
+export function menu(label, items, { kind = "", iconName, ...attributes } = {}) {
   const id = unique("menu");
   // In the top layer, so that no scrolling place around it cuts it off.
   const list = el("ul", {
@@ -14,7 +31,7 @@ export function menu(label, items, { kind = "", iconName, ...attrs } = {}) {
     role: "menu",
     id,
     popover: "manual",
-    "aria-label": label || attrs["aria-label"],
+    "aria-label": label || attributes["aria-label"],
   });
   const opener = button(label, {
     kind,
@@ -23,41 +40,44 @@ export function menu(label, items, { kind = "", iconName, ...attrs } = {}) {
     "aria-expanded": "false",
     "aria-controls": id,
     onclick: () => (isOpen ? shut() : open()),
-    ...attrs,
+    ...attributes,
   });
-  const all = () => [...list.querySelectorAll('[role="menuitem"]:not([aria-disabled="true"])')];
+  /** @returns {HTMLElement[]} */
+  const enabled = () =>
+    [...list.querySelectorAll('[role="menuitem"]:not([aria-disabled="true"])').values()].filter(
+      (item) => item instanceof HTMLElement,
+    );
   let isOpen = false;
-  const outside = (event) => {
-    if (!place.contains(event.target)) shut(false);
+  /** @param {Event} event */
+  const shutOutside = (event) => {
+    if (!(event.target instanceof Node && place.contains(event.target))) shut(false);
   };
-  const scrolled = (event) => {
-    if (!list.contains(event.target)) shut(false);
+  /** @param {Event} event */
+  const shutOnScroll = (event) => {
+    if (!(event.target instanceof Node && list.contains(event.target))) shut(false);
   };
   const open = () => {
-    const given = typeof items === "function" ? items() : items;
-    replace(
-      list,
-      given.map((item) => entry(item)),
-    );
+    replace(list, (typeof items === "function" ? items() : items).map(entry));
     isOpen = true;
     list.showPopover();
-    beside(list, opener.getBoundingClientRect());
+    putBeside(list, opener.getBoundingClientRect());
     opener.setAttribute("aria-expanded", "true");
-    all()[0]?.focus();
-    document.addEventListener("pointerdown", outside, true);
-    addEventListener("scroll", scrolled, true);
+    enabled()[0]?.focus();
+    document.addEventListener("pointerdown", shutOutside, true);
+    addEventListener("scroll", shutOnScroll, true);
   };
   const shut = (focus = true) => {
     if (!isOpen) return;
     isOpen = false;
     if (list.isConnected) list.hidePopover();
     opener.setAttribute("aria-expanded", "false");
-    document.removeEventListener("pointerdown", outside, true);
-    removeEventListener("scroll", scrolled, true);
+    document.removeEventListener("pointerdown", shutOutside, true);
+    removeEventListener("scroll", shutOnScroll, true);
     if (focus) opener.focus();
   };
+  /** @param {MenuItem} item */
   const entry = ({ label: text, onselect, href, danger, disabled }) => {
-    const attrs = {
+    const common = {
       role: "menuitem",
       tabindex: "-1",
       class: danger ? "danger" : "",
@@ -72,8 +92,8 @@ export function menu(label, items, { kind = "", iconName, ...attrs } = {}) {
       "li",
       { role: "none" },
       href && !disabled
-        ? el("a", { ...attrs, href }, text)
-        : el("button", { ...attrs, type: "button" }, text),
+        ? el("a", { ...common, href }, text)
+        : el("button", { ...common, type: "button" }, text),
     );
   };
   const place = el("div", { class: "menu-place" }, opener, list);
@@ -85,12 +105,17 @@ export function menu(label, items, { kind = "", iconName, ...attrs } = {}) {
       }
       return;
     }
-    const found = all();
-    const at = found.indexOf(document.activeElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: found.length - 1 }[event.key];
-    if (to !== undefined) {
+    const entries = enabled();
+    const at = entries.findIndex((item) => item === document.activeElement);
+    const next = new Map([
+      ["ArrowDown", at + 1],
+      ["ArrowUp", at - 1],
+      ["Home", 0],
+      ["End", entries.length - 1],
+    ]).get(event.key);
+    if (next !== undefined) {
       event.preventDefault();
-      found[(to + found.length) % found.length]?.focus();
+      entries[(next + entries.length) % entries.length]?.focus();
     } else if (event.key === "Escape") {
       event.stopPropagation();
       event.preventDefault();
@@ -99,21 +124,30 @@ export function menu(label, items, { kind = "", iconName, ...attrs } = {}) {
       shut(false);
     }
   });
-  place.button = opener;
   return place;
 }
 
-/** Below the opener, or above where there is no room; never past the edges. */
-function beside(list, from) {
+/**
+ * Put `list` below `opener`, or above where there is no room; never past the edges.
+ *
+ * @param {HTMLElement} list
+ * @param {DOMRect} opener
+ */
+function putBeside(list, opener) {
   const { offsetWidth: width, offsetHeight: height } = list;
-  const left = Math.max(8, Math.min(from.right - width, innerWidth - width - 8));
-  const below = from.bottom + 4;
-  const top = below + height > innerHeight - 8 ? Math.max(8, from.top - height - 4) : below;
+  const left = Math.max(8, Math.min(opener.right - width, innerWidth - width - 8));
+  const below = opener.bottom + 4;
+  const top = below + height > innerHeight - 8 ? Math.max(8, opener.top - height - 4) : below;
   list.style.setProperty("left", `${left}px`);
   list.style.setProperty("top", `${top}px`);
 }
 
-/** Tabs: [{label, body: () => node}]; the first one is open. */
+/**
+ * Tabs; the first one is open.
+ *
+ * @param {string} label
+ * @param {{ label: string, body: () => Child }[]} pages
+ */
 export function tabs(label, pages) {
   const panel = el("div", {
     role: "tabpanel",
@@ -121,7 +155,7 @@ export function tabs(label, pages) {
     id: unique("panel"),
     tabindex: "0",
   });
-  const heads = pages.map(({ label: text }, number) =>
+  const heads = pages.map(({ label: text }, page) =>
     el(
       "button",
       {
@@ -130,27 +164,29 @@ export function tabs(label, pages) {
         id: unique("tab"),
         class: "tab",
         "aria-controls": panel.id,
-        onclick: () => show(number),
+        onclick: () => show(page),
       },
       text,
     ),
   );
-  const show = (number) => {
+  /** @param {number} page */
+  const show = (page) => {
     heads.forEach((head, at) => {
-      head.setAttribute("aria-selected", String(at === number));
-      head.tabIndex = at === number ? 0 : -1;
+      head.setAttribute("aria-selected", String(at === page));
+      head.tabIndex = at === page ? 0 : -1;
     });
-    panel.setAttribute("aria-labelledby", heads[number].id);
-    replace(panel, pages[number].body());
+    panel.setAttribute("aria-labelledby", heads[page].id);
+    replace(panel, pages[page].body());
   };
   const list = el("div", { role: "tablist", class: "tablist", "aria-label": label }, heads);
   list.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
     event.preventDefault();
-    const to = (heads.indexOf(document.activeElement) + step + heads.length) % heads.length;
-    show(to);
-    heads[to].focus();
+    const at = heads.findIndex((head) => head === document.activeElement);
+    const next = (at + step + heads.length) % heads.length;
+    show(next);
+    heads[next].focus();
   });
   show(0);
   return append(el("div", { class: "tabs" }), list, panel);

@@ -1,11 +1,15 @@
-// A job as it goes: its events, and polling where the stream cannot be had.
+// The status and the progress of a job.
 
-import { aborted, events, get, send } from "../net/requests.js";
-import { button, el, replace, said } from "./dom.js";
+import { ENDED } from "../net/jobs.js";
+import { aborted, messageOf } from "../net/problem.js";
+import { send } from "../net/requests.js";
+import { button } from "./controls.js";
+import { bdi, el, replace } from "./dom.js";
 import { timeLeft } from "./format.js";
 
-export const ENDED = new Set(["succeeded", "failed", "cancelled"]);
+/** @import { Job, JobStatus, Progress } from "../net/answers.js" */
 
+/** @type {Record<string, [kind: string, text: string]>} */
 const CHIPS = {
   queued: ["", "Queued"],
   running: ["calm", "Running"],
@@ -18,62 +22,58 @@ const CHIPS = {
   invalid: ["bad", "Invalid"],
 };
 
-/** A status as a word on a ground of its colour. */
+/**
+ * A status as a coloured word.
+ *
+ * @param {string} status
+ */
 export function statusChip(status) {
   const [kind, text] = CHIPS[status] ?? ["", status];
   return el("span", { class: `chip ${kind}`.trim() }, text);
 }
 
 /**
- * Follow a job until it ends: `onchange({status, progress})` for each event, `onlog(line)`; resolves
- * to the whole job. Throws the Problem of a job that is gone.
+ * A panel with the progress of a job, which `show` changes, and a button that cancels it.
+ *
+ * @param {string} jobId
+ * @param {{ oncancelled: (job: Job) => unknown }} handlers
  */
-export async function follow(jobId, { signal, onchange, onlog } = {}) {
-  for await (const { event, data } of events(`/v1/jobs/${jobId}/events`, { signal })) {
-    if (event === "progress") onchange?.({ status: data.status, progress: data });
-    else if (event === "log") onlog?.(data.line);
-    else if (event === "away") onchange?.({ away: true });
-    else if (event === "back") onchange?.({ away: false });
-    else if (event === "done") return data;
-  }
-  return get(`/v1/jobs/${jobId}`, { signal });
-}
-
-/** A panel with the progress of a job and a button to cancel it. `.show({status, progress})`. */
-export function progressPanel(jobId, { oncancelled } = {}) {
-  const bar = el("div", {
-    class: "bar",
-    role: "progressbar",
-    "aria-label": "Progress",
-    "aria-valuemin": 0,
-    "aria-valuemax": 100,
-  });
+export function progressPanel(jobId, { oncancelled }) {
   const filled = el("div", { class: "bar-filled" });
-  bar.append(filled);
+  const bar = el(
+    "div",
+    {
+      class: "bar",
+      role: "progressbar",
+      "aria-label": "Progress",
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+    },
+    filled,
+  );
   const stage = el("strong", {});
   const message = el("span", { class: "quiet" });
   const left = el("span", { class: "quiet" });
   const percent = el("span", { class: "percent" });
   // Read out by stage, not at every step.
   const spoken = el("p", { class: "visually-hidden", role: "status" });
-  const wrong = el("div", {});
-  let lastStage = null;
+  const failure = el("div", {});
+  let lastStage = "";
   const cancel = button("Cancel", {
     kind: "danger",
     onclick: async () => {
       cancel.disabled = true;
-      replace(wrong);
+      replace(failure);
       try {
+        /** @type {Job} */
         const job = await send("POST", `/v1/jobs/${jobId}/cancel`);
-        if (ENDED.has(job.status)) oncancelled?.(job);
+        if (ENDED.has(job.status)) oncancelled(job);
         else show(job);
       } catch (error) {
         cancel.disabled = false;
-        if (!aborted(error))
-          replace(
-            wrong,
-            el("p", { class: "field-wrong", role: "alert" }, said(error.detail || error.message)),
-          );
+        if (aborted(error)) return;
+        const text = bdi(messageOf(error));
+        replace(failure, el("p", { class: "field-wrong", role: "alert" }, text));
       }
     },
   });
@@ -84,32 +84,29 @@ export function progressPanel(jobId, { oncancelled } = {}) {
     bar,
     el("div", { class: "row apart" }, left, cancel),
     spoken,
-    wrong,
+    failure,
   );
+  /** @param {{ status: JobStatus, progress: Progress }} job */
   const show = ({ status, progress }) => {
-    const { fraction = 0, stage: name, message: text, eta_s } = progress ?? {};
-    const whole = Math.round(100 * Math.min(1, Math.max(0, fraction)));
-    const word =
-      status === "queued"
-        ? "Waiting for a worker"
-        : status === "cancelling"
-          ? "Being cancelled"
-          : name || "Starting";
+    const whole = Math.round(100 * Math.min(1, Math.max(0, progress.fraction)));
+    const isQueued = status === "queued";
+    const word = isQueued
+      ? "Waiting for a worker"
+      : status === "cancelling"
+        ? "Being cancelled"
+        : progress.stage || "Starting";
     filled.style.setProperty("width", `${whole}%`);
-    bar.classList.toggle(
-      "is-waiting",
-      status === "queued" || (status === "running" && whole === 0),
-    );
+    bar.classList.toggle("is-waiting", isQueued || (status === "running" && whole === 0));
     bar.setAttribute("aria-valuenow", String(whole));
     bar.setAttribute("aria-valuetext", `${whole} %, ${word}`);
-    replace(stage, said(word));
-    replace(message, said(text ?? ""));
-    replace(percent, status === "queued" ? "" : `${whole} %`);
-    replace(left, status === "running" ? timeLeft(eta_s) : "");
+    replace(stage, bdi(word));
+    replace(message, bdi(progress.message));
+    replace(percent, isQueued ? "" : `${whole} %`);
+    replace(left, status === "running" ? timeLeft(progress.eta_s) : "");
     cancel.disabled = status === "cancelling";
     if (word !== lastStage) {
       lastStage = word;
-      replace(spoken, said(word));
+      replace(spoken, bdi(word));
     }
   };
   return Object.assign(element, { show });

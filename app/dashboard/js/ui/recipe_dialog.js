@@ -1,41 +1,27 @@
 // The dialog of "Copy as code".
 
-import { curl, python, story } from "../net/recipe.js";
-import { key, log } from "../net/requests.js";
-import { button, copy, dialog, el, replace, tabs } from "./dom.js";
+import { log } from "../net/log.js";
+import { callsBehind, curl, python } from "../net/recipe.js";
+import { key } from "../net/session.js";
+import { button } from "./controls.js";
+import { copy, dialog } from "./dialogs.js";
+import { el, replace } from "./dom.js";
+import { tabs } from "./menus.js";
 
 let since = 0;
 
-/** A page has been opened: what it asks from now on is its own. */
+/** Begin a page: the requests from now on are its own. */
 export function newPage() {
   since = Date.now();
 }
 
+/** Show the requests of the page that is open. */
 export function showRecipe() {
-  const steps = story(log, location.hash, since);
+  const steps = callsBehind(log, location.hash, since);
   const base = new URL(".", document.baseURI).href;
   const keyed = Boolean(key.get());
-  const panel = (write, hint) => () => {
-    const text = write(steps, { base, keyed });
-    const done = el("span", { class: "quiet", role: "status" });
-    return el(
-      "div",
-      { class: "stack tight" },
-      el("pre", { class: "listing", tabindex: "0" }, text),
-      el(
-        "div",
-        { class: "row" },
-        button("Copy", {
-          kind: "primary",
-          onclick: async () => replace(done, (await copy(text)) ? "Copied." : ""),
-        }),
-        done,
-        el("span", { class: "quiet" }, hint),
-      ),
-    );
-  };
   dialog({
-    title: "What this page did, as code",
+    title: "The requests of this page, as code",
     wide: true,
     body: steps.length
       ? [
@@ -48,14 +34,39 @@ export function showRecipe() {
               "; it is not in the text.",
             ),
           tabs("Language", [
-            { label: "curl", body: panel(curl, "Needs curl and jq.") },
-            { label: "Python", body: panel(python, "Needs httpx.") },
+            {
+              label: "curl",
+              body: () => listing(curl(steps, { base, keyed }), "Needs curl and jq."),
+            },
+            {
+              label: "Python",
+              body: () => listing(python(steps, { base, keyed }), "Needs httpx."),
+            },
           ]),
         ]
-      : el(
-          "p",
-          {},
-          "This page has not asked the service for anything yet. Upload a file or run a method first.",
-        ),
+      : el("p", {}, "This page has not sent any request yet. Upload a file or run a method first."),
   });
+}
+
+/**
+ * @param {string} text
+ * @param {string} hint
+ */
+function listing(text, hint) {
+  const done = el("span", { class: "quiet", role: "status" });
+  return el(
+    "div",
+    { class: "stack tight" },
+    el("pre", { class: "listing", tabindex: "0" }, text),
+    el(
+      "div",
+      { class: "row" },
+      button("Copy", {
+        kind: "primary",
+        onclick: async () => replace(done, (await copy(text)) ? "Copied." : ""),
+      }),
+      done,
+      el("span", { class: "quiet" }, hint),
+    ),
+  );
 }

@@ -1,45 +1,70 @@
-// Tables, sorted by a click on a column's head where the column says so.
+// Tables, sorted by a click on a column's head where the column can be sorted.
 
 import { el, replace } from "./dom.js";
 
+/** @import { Child } from "./dom.js" */
+
 /**
- * A table. `columns`: [{label, cell(row) -> node or text, numeric, sort(row) -> value, head: true
- * for the column that names the row, hidden: a label for screen readers only}]. `rows` may be
- * changed later with `.show(rows)`. `empty` stands where there are none.
+ * @template Row
+ * @typedef {{
+ *   label: string,
+ *   cell: (row: Row) => Child,
+ *   numeric?: boolean,
+ *   sort?: (row: Row) => string | number | null | undefined,
+ *   head?: boolean,
+ *   hidden?: boolean,
+ *   class?: string,
+ * }} Column `head`: the column that names the row; `hidden`: its label is for screen readers only
  */
-export function table({ caption, columns, rows = [], empty = "Nothing here yet.", rowAttrs } = {}) {
+
+/**
+ * A table. `show(rows)` shows others. `empty` stands where there are no rows.
+ *
+ * @template Row
+ * @param {{
+ *   caption: string,
+ *   columns: Column<Row>[],
+ *   rows?: Row[],
+ *   empty?: string,
+ * }} options
+ */
+export function table({ caption, columns, rows = [], empty = "Nothing here yet." }) {
   let shown = rows;
-  let by = null;
-  let down = false;
+  /** @type {Column<Row> | null} */
+  let sorted = null;
+  let descending = false;
   const body = el("tbody");
   const heads = columns.map((column) => {
     const text = column.hidden
       ? el("span", { class: "visually-hidden" }, column.label)
       : column.label;
     const inside = column.sort
-      ? el("button", { type: "button", class: "sort", onclick: () => order(column) }, text)
+      ? el("button", { type: "button", class: "sort", onclick: () => sortBy(column) }, text)
       : text;
     return el("th", { scope: "col", class: column.numeric ? "numeric" : "" }, inside);
   });
-  const order = (column) => {
-    down = by === column ? !down : Boolean(column.numeric);
-    by = column;
+  /** @param {Column<Row>} column */
+  const sortBy = (column) => {
+    descending = sorted === column ? !descending : Boolean(column.numeric);
+    sorted = column;
     heads.forEach((head, at) => {
-      if (columns[at] === column) head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      else head.removeAttribute("aria-sort");
+      if (columns[at] === column) {
+        head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      } else head.removeAttribute("aria-sort");
     });
     draw();
   };
   const draw = () => {
-    const sorted = by ? [...shown].sort((a, b) => compare(by.sort(a), by.sort(b), down)) : shown;
+    const key = sorted?.sort;
+    const ordered = key ? [...shown].sort((a, b) => compare(key(a), key(b), descending)) : shown;
     replace(
       body,
-      sorted.length === 0 &&
+      ordered.length === 0 &&
         el("tr", { class: "empty" }, el("td", { colspan: columns.length }, empty)),
-      sorted.map((row) =>
+      ordered.map((row) =>
         el(
           "tr",
-          rowAttrs?.(row) ?? {},
+          {},
           columns.map((column) =>
             el(
               column.head ? "th" : "td",
@@ -67,16 +92,28 @@ export function table({ caption, columns, rows = [], empty = "Nothing here yet."
       body,
     ),
   );
-  element.show = (next) => {
+  /** @param {Row[]} next */
+  const show = (next) => {
     shown = next;
     draw();
   };
-  return element;
+  return Object.assign(element, { show });
 }
 
-function compare(a, b, down) {
-  const empty = (value) => value === null || value === undefined || Number.isNaN(value);
-  if (empty(a) || empty(b)) return empty(a) - empty(b);
-  const found = typeof a === "number" ? a - b : String(a).localeCompare(String(b));
-  return down ? -found : found;
+/**
+ * The order of two values, numbers as numbers, texts as in a dictionary; empty ones come last in
+ * either direction.
+ *
+ * @param {string | number | null | undefined} a
+ * @param {string | number | null | undefined} b
+ * @param {boolean} [descending]
+ */
+export function compare(a, b, descending = false) {
+  if (isEmpty(a) || isEmpty(b)) return Number(isEmpty(a)) - Number(isEmpty(b));
+  const order =
+    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  return descending ? -order : order;
 }
+
+/** @param {unknown} value */
+const isEmpty = (value) => value === null || value === undefined || Number.isNaN(value);

@@ -1,44 +1,81 @@
-// Where the picture is looked at from: {k, kd, x, y} (see place.js). Pure arithmetic.
+// The camera of a picture: how near it is and where it has been moved to. Pure arithmetic.
 
 import { INNER } from "../model/scene.js";
 import { place as placed } from "./place.js";
+
+/** @import { PortableCamera } from "../model/look.js" */
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Camera, Frame } from "./place.js" */
 
 const FURTHEST = 1e6;
 const NEAREST = 0.5;
 const READABLE = 10;
 
+/** The camera that shows the whole picture. */
 export const home = () => ({ k: 1, kd: 1, x: 0, y: 0 });
 
-/** Scales and shifts of a camera, for x and y. */
+/**
+ * Scales and shifts of a camera, for x and y.
+ *
+ * @param {Frame} frame
+ * @param {Camera} camera
+ * @returns {[sx: number, sy: number, x: number, y: number]}
+ */
 export function axes(frame, camera) {
   if (frame.shape === "circular") return [camera.k, camera.k, camera.x, camera.y];
   if (frame.shape === "rectangular") return [camera.kd, camera.k, camera.x, camera.y];
   return [camera.k, camera.kd, camera.x, camera.y];
 }
 
-/** How the picture of one camera lies in that of another. */
+/**
+ * How the picture of one camera lies in that of another.
+ *
+ * @param {Frame} frame
+ * @param {Camera} from
+ * @param {Camera} to
+ * @returns {[sx: number, sy: number, x: number, y: number]}
+ */
 export function relative(frame, from, to) {
   const [ax, ay, aX, aY] = axes(frame, from);
   const [bx, by, bX, bY] = axes(frame, to);
   return [bx / ax, by / ay, bX - (aX * bx) / ax, bY - (aY * by) / ay];
 }
 
-/** The camera after zooming by `factor` around a point; `depth`: along the other way of a flat shape. */
+/**
+ * The camera after zooming by `factor` around a point; `depth`: along the other way of a flat shape.
+ *
+ * @param {Frame} frame
+ * @param {Camera} camera
+ * @param {number} factor
+ * @param {number} x
+ * @param {number} y
+ * @param {{ depth?: number }} [options]
+ */
 export function zoomed(frame, camera, factor, x, y, { depth = 1 } = {}) {
-  const found = { ...camera };
-  found.k = Math.min(FURTHEST, Math.max(NEAREST, camera.k * factor));
-  found.kd = frame.shape === "circular" ? found.k : Math.min(1000, Math.max(1, camera.kd * depth));
+  const next = { ...camera };
+  next.k = Math.min(FURTHEST, Math.max(NEAREST, camera.k * factor));
+  next.kd = frame.shape === "circular" ? next.k : Math.min(1000, Math.max(1, camera.kd * depth));
   const [ax, ay] = axes(frame, camera);
-  const [bx, by] = axes(frame, found);
-  found.x = x - ((x - camera.x) * bx) / ax;
-  found.y = y - ((y - camera.y) * by) / ay;
-  return held(frame, found);
+  const [bx, by] = axes(frame, next);
+  next.x = x - ((x - camera.x) * bx) / ax;
+  next.y = y - ((y - camera.y) * by) / ay;
+  return held(frame, next);
 }
 
-/** A camera that does not lose the picture: some of it stays in the window. */
+/**
+ * A camera that does not lose the picture: some of it stays in the window.
+ *
+ * @param {Frame} frame
+ * @param {Camera} camera
+ */
 export function held(frame, camera) {
   const { width, height } = frame;
   const [sx, sy] = axes(frame, camera);
+  /**
+   * @param {number} shift
+   * @param {number} scale
+   * @param {number} length
+   */
   const keep = (shift, scale, length) => {
     const long = scale * length;
     const spare = Math.min(long, length) * 0.5;
@@ -47,18 +84,31 @@ export function held(frame, camera) {
   return { ...camera, x: keep(camera.x, sx, width), y: keep(camera.y, sy, height) };
 }
 
-/** A camera as numbers that mean the same in a window of another size: for the address. */
+/**
+ * A camera as numbers that mean the same in a window of another size: for the address.
+ *
+ * @param {Frame} frame
+ * @param {Camera} camera
+ * @returns {PortableCamera}
+ */
 export function portable(frame, camera) {
   const [sx, sy] = axes(frame, camera);
+  /** @param {number} value */
   const round = (value) => Number(value.toPrecision(6));
   return [
-    camera.k,
-    camera.kd,
-    (frame.width / 2 - camera.x) / sx / frame.width,
-    (frame.height / 2 - camera.y) / sy / frame.height,
-  ].map(round);
+    round(camera.k),
+    round(camera.kd),
+    round((frame.width / 2 - camera.x) / sx / frame.width),
+    round((frame.height / 2 - camera.y) / sy / frame.height),
+  ];
 }
 
+/**
+ * The camera of such numbers in this window.
+ *
+ * @param {Frame} frame
+ * @param {PortableCamera} portable
+ */
 export function fromPortable(frame, [k, kd, fx, fy]) {
   const camera = { k, kd, x: 0, y: 0 };
   const [sx, sy] = axes(frame, camera);
@@ -67,9 +117,16 @@ export function fromPortable(frame, [k, kd, fx, fy]) {
   return held(frame, camera);
 }
 
-/** Cameras on the way from one to another: `at(t)`. Nearer by factors, so that it looks even. */
+/**
+ * Cameras on the way from one to another: `at(t)`. Nearer by factors, so that it looks even.
+ *
+ * @param {Camera} from
+ * @param {Camera} to
+ */
 export function journey(from, to) {
+  /** @type {(name: "k" | "kd", t: number) => number} */
   const even = (name, t) => from[name] * (to[name] / from[name]) ** t;
+  /** @param {number} t */
   return (t) => {
     const [k, kd] = [even("k", t), even("kd", t)];
     const done =
@@ -82,7 +139,14 @@ export function journey(from, to) {
   };
 }
 
-/** The camera that shows a row near enough to be read, in the middle; null where it does already. */
+/**
+ * The camera that shows a row near enough to be read, in the middle; null where it does already.
+ *
+ * @param {Drawn} scene
+ * @param {Frame} frame
+ * @param {Camera} camera
+ * @param {number} row
+ */
 export function toward(scene, frame, camera, row) {
   const { width, height } = frame;
   const now = placed(frame, camera);
@@ -95,9 +159,9 @@ export function toward(scene, frame, camera, row) {
   if (isSeen && isNear) return null;
   const next = zoomed(frame, camera, isNear ? 1 : Math.max(1, wanted / wide), x, y);
   const [nx, ny] = placed(frame, next).at(scene.u[row], scene.v[row]);
-  const found = { ...next, x: next.x + width / 2 - nx, y: next.y + height / 2 - ny };
+  const centred = { ...next, x: next.x + width / 2 - nx, y: next.y + height / 2 - ny };
   // Along the branches all can be seen already: only across them is there a way to go.
-  if (frame.shape === "rectangular" && camera.kd === 1) found.x = 0;
-  if (frame.shape === "icicle" && camera.kd === 1) found.y = 0;
-  return held(frame, found);
+  if (frame.shape === "rectangular" && camera.kd === 1) centred.x = 0;
+  if (frame.shape === "icicle" && camera.kd === 1) centred.y = 0;
+  return held(frame, centred);
 }

@@ -1,138 +1,195 @@
-// What colours a view: the clusters of its cut, a labels dataset, or nothing.
+// What colours a view of a tree: the clusters of its cut, a labels dataset, or nothing.
 
-import { categories, heightOf } from "../model/cut.js";
+import { categories, cutColour, heightOf } from "../model/cut.js";
 import { UNSEEN } from "../model/scene.js";
-import { cutColour } from "../model/source.js";
 import { NONE } from "../model/store.js";
 import { colourOf, tint } from "./tint.js";
 
+/** @import { View } from "../../net/answers.js" */
+/** @import { CutClusters } from "../model/cut.js" */
+/** @import { Look } from "../model/look.js" */
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { CutMarks } from "./composition.js" */
+/** @import { Theme } from "./palettes.js" */
+
+/**
+ * The categories of a labels dataset.
+ *
+ * @typedef {{
+ *   dataset: string,
+ *   n: number,
+ *   texts: string[],
+ *   sizes: number[],
+ *   warnings: string[],
+ * }} Labels
+ *
+ * @typedef {{
+ *   store: Store,
+ *   look: Look,
+ *   theme: Theme,
+ *   cut: CutClusters | null,
+ *   byNode: Map<number, number>,
+ *   labels: Labels | null,
+ *   coarse: boolean,
+ * }} Coloured what of a view its colours depend on. `byNode`: category of each cluster's node;
+ *   `coarse`: the store holds the clusters of folded nodes as the service reports them
+ */
+
+/**
+ * @typedef {{ category: number, node?: number, text: string, size: number, colour: string }} Entry
+ * @typedef {{ list: Entry[], others: number, cycles: boolean }} Entries `others`: how many are not listed;
+ *   `cycles`: whether the palette begins again for them
+ */
+
 const MOST_DOTS = 300;
+const MOST_ENTRIES = 24;
 
-export const byLabels = (looked) => looked.color.startsWith("ds_");
+/** @param {Look} look */
+export const byLabels = (look) => look.color.startsWith("ds_");
 
-/** `color_by` for the views that are asked for now. */
-export function colorBy(view) {
-  const { color } = view.looked;
-  if (color === "none") return null;
-  if (color !== "cut") return color;
-  return view.coarse && view.cut ? cutColour(view.cut.cut) : null;
-}
-
-/** `color_by` of the service's own pictures. */
-export function pictureColor(view) {
-  const { color } = view.looked;
-  if (color === "none" || (color === "cut" && !view.cut)) return null;
-  return color === "cut" ? cutColour(view.cut.cut) : color;
-}
-
-/** What a view's answer says of the categories of a labels dataset. */
-export function learn(view, answer) {
-  if (!answer.color_by?.startsWith("ds_")) return;
-  view.labels = {
-    dataset: answer.color_by,
-    n: answer.n_categories,
-    texts: answer.categories,
-    sizes: answer.category_sizes,
-    warnings: answer.warnings ?? [],
-  };
-}
-
-/** The colours of a scene. */
-export function tinted(view, scene) {
-  const { store, looked } = view;
-  const of = (values, none) => (own, row) =>
-    own.slot[row] === NONE ? none : values[own.slot[row]];
-  const given = of(store.category, NONE);
-  const sure = of(store.share, 1);
-  const common = { alone: looked.alone };
-  if (byLabels(looked))
-    return tint(scene, view.theme, {
-      ...common,
-      by: "labels",
-      cycles: false,
-      category: given,
-      share: sure,
-    });
-  if (looked.color !== "cut" || !view.cut)
-    return tint(scene, view.theme, { ...common, by: "none" });
-  const found = categories(scene, store, view.byNode);
-  const told = (row) => view.coarse && found[row] === NONE && scene.kind[row] === UNSEEN;
-  return tint(scene, view.theme, {
-    ...common,
-    by: "cut",
-    cycles: true,
-    category: (own, row) => (told(row) ? given(own, row) : found[row]),
-    share: (own, row) => (told(row) ? sure(own, row) : 1),
-  });
-}
-
-/** What of the cut is drawn: its line, where heights have places, and its nodes, where they are few. */
-export function cutShown(view, scene) {
-  if (view.looked.color !== "cut" || !view.cut) return null;
-  const height = heightOf(view.cut);
-  const { axis } = scene;
-  const v =
-    axis && height !== null && height <= axis.top && height >= axis.low ? axis.at(height) : null;
-  return { v, clusters: view.byNode.size <= MOST_DOTS ? view.clusterNodes : null };
+/**
+ * `color_by` for the views that are requested now.
+ *
+ * @param {Coloured} view
+ */
+export function colorBy({ look, coarse, cut }) {
+  if (look.color === "none") return null;
+  if (look.color !== "cut") return look.color;
+  return coarse && cut ? cutColour(cut.cut) : null;
 }
 
 /**
- * Colour by "cut", "none" or a labels dataset. Throws the Problem of labels that do not fit, and
- * leaves everything as it was.
+ * `color_by` for the service's own pictures.
+ *
+ * @param {Coloured} view
  */
-export async function setColor(view, color) {
-  if (color.startsWith("ds_")) await fetchColours(view, color, view.signal);
-  else view.coarse = false;
-  view.looked.color = color;
-  view.looked.alone = null;
-  view.recolour();
-  view.dispatchEvent(new CustomEvent("looked"));
-  if (color === "cut" && view.cut) await deepen(view, view.signal);
+export function pictureColor({ look, cut }) {
+  if (look.color === "none") return null;
+  if (look.color !== "cut") return look.color;
+  return cut ? cutColour(cut.cut) : null;
 }
 
-/** The colours of all that is here, by what the service says of it. */
-async function fetchColours(view, color, signal) {
-  const answers = [];
-  for (const { root, maxNodes } of view.store.grafts) {
-    answers.push(await view.source.view(root, maxNodes, color, { quiet: answers.length > 0 }));
-    signal.throwIfAborted();
+/**
+ * The categories of a labels dataset in a view's answer; null where it is not coloured by one.
+ *
+ * @param {View} answer
+ * @returns {Labels | null}
+ */
+export const labelsIn = (answer) =>
+  answer.color_by?.startsWith("ds_")
+    ? {
+        dataset: answer.color_by,
+        n: answer.n_categories ?? 0,
+        texts: answer.categories ?? [],
+        sizes: answer.category_sizes ?? [],
+        warnings: answer.warnings,
+      }
+    : null;
+
+/**
+ * The colours of a scene.
+ *
+ * @param {Coloured} view
+ * @param {Drawn} scene
+ */
+export function tinted(view, scene) {
+  const { store, look, theme } = view;
+  const { alone } = look;
+  /** @param {number} row */
+  const categoryOf = (row) => (scene.slot[row] === NONE ? NONE : store.category[scene.slot[row]]);
+  /** @param {number} row */
+  const shareOf = (row) => (scene.slot[row] === NONE ? 1 : store.share[scene.slot[row]]);
+  if (byLabels(look)) {
+    return tint(scene, theme, { by: "labels", alone, category: categoryOf, share: shareOf });
   }
-  view.store.clearColours();
-  for (const answer of answers) view.store.recolour(answer);
-  if (answers.length) learn(view, answers[0]);
+  if (look.color !== "cut" || !view.cut) return tint(scene, theme, { by: "none", alone });
+  const ofCut = categories(scene, store, view.byNode);
+  /** @param {number} row */
+  const isFolded = (row) => view.coarse && ofCut[row] === NONE && scene.kind[row] === UNSEEN;
+  return tint(scene, theme, {
+    by: "cut",
+    cycles: true,
+    alone,
+    category: (row) => (isFolded(row) ? categoryOf(row) : ofCut[row]),
+    share: (row) => (isFolded(row) ? shareOf(row) : 1),
+  });
 }
 
-/** Where clusters lie below what is here, the service says which one most of a folded node is in. */
-export async function deepen(view, signal) {
-  const { store, cut } = view;
-  view.coarse = false;
-  if (!cut || view.looked.color !== "cut" || store.complete) return;
-  if (cut.n_clusters === cut.clusters.length && cut.clusters.every((one) => store.has(one.node)))
-    return;
-  await fetchColours(view, cutColour(cut.cut), signal);
-  if (view.cut !== cut) return;
-  view.coarse = true;
-  view.recolour();
+/**
+ * The marks of the cut on a scene; null where the view is not coloured by it.
+ *
+ * @param {Coloured} view
+ * @param {Drawn} scene
+ * @returns {CutMarks | null}
+ */
+export function cutMarks({ look, cut, byNode }, { axis }) {
+  if (look.color !== "cut" || !cut) return null;
+  const height = heightOf(cut);
+  const hasPlace = axis && height !== null && height <= axis.top && height >= axis.low;
+  return {
+    v: hasPlace ? axis.at(height) : null,
+    clusters: byNode.size <= MOST_DOTS ? new Set(byNode.keys()) : null,
+  };
 }
 
-/** What the colour of a row means; "" where it means nothing. */
-export function categoryText(view, row) {
-  const { scene, store, looked, labels, cut } = view;
+/**
+ * What the colour of a row means; "" where it means nothing.
+ *
+ * @param {Coloured} view
+ * @param {Drawn} scene
+ * @param {number} row
+ */
+export function categoryText({ store, look, labels, cut, byNode }, scene, row) {
   const slot = scene.slot[row];
   if (slot === NONE) return "";
-  if (byLabels(looked)) {
+  if (byLabels(look)) {
     const text = labels?.texts[store.category[slot]];
     if (text === undefined) return "";
     const share = store.share[slot];
     return share < 0.9995 ? `${Math.round(100 * share)} % ${text}` : text;
   }
-  if (looked.color !== "cut" || !cut) return "";
-  const found = categories(scene, store, view.byNode)[row];
-  if (found === NONE) return "";
-  return cut.clusters.find((one) => one.category === found)?.name || `Cluster ${found + 1}`;
+  if (look.color !== "cut" || !cut) return "";
+  const category = categories(scene, store, byNode)[row];
+  if (category === NONE) return "";
+  const cluster = cut.clusters.find((candidate) => candidate.category === category);
+  return cluster?.name || `Cluster ${category + 1}`;
 }
 
-/** The colour of a label, as in the legend. */
-export function colourOfLabel(view, text) {
-  return colourOf(view.theme, view.labels?.texts.indexOf(text) ?? NONE, false);
+/**
+ * The colour of a label, as in the legend.
+ *
+ * @param {Coloured} view
+ * @param {string | null} text
+ */
+export const colourOfLabel = ({ theme, labels }, text) =>
+  colourOf(theme, text === null ? NONE : (labels?.texts.indexOf(text) ?? NONE), false);
+
+/**
+ * The entries of the legend as it is now.
+ *
+ * @param {Coloured} view
+ * @returns {Entries}
+ */
+export function legendEntries({ look, labels, cut, theme: own }, theme = own) {
+  const nothing = { list: [], others: 0, cycles: false };
+  if (byLabels(look)) {
+    if (labels?.dataset !== look.color) return nothing;
+    const list = labels.texts.slice(0, theme.series.length).map((text, category) => ({
+      category,
+      text,
+      size: labels.sizes[category],
+      colour: colourOf(theme, category, false),
+    }));
+    return { list, others: Math.max(0, labels.n - list.length), cycles: false };
+  }
+  if (look.color !== "cut" || !cut) return nothing;
+  const list = cut.clusters.slice(0, MOST_ENTRIES).map(({ category, node, name, size }) => ({
+    category,
+    node,
+    text: name || `Cluster ${category + 1}`,
+    size,
+    colour: colourOf(theme, category, true),
+  }));
+  return { list, others: Math.max(0, cut.n_clusters - list.length), cycles: true };
 }

@@ -7,13 +7,27 @@ import { Busy, inner, roomFor, sizeFor, tips } from "./labels.js";
 import { Picture } from "./picture.js";
 import { fit, place as placed, seen } from "./place.js";
 
+/** @import { Shape } from "../model/look.js" */
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Camera, Frame, Place } from "./place.js" */
+/** @import { Tint } from "./tint.js" */
+
 const STRIP = 9;
 const GAP = 4;
 /** Tips closer than this get no labels, and no room is kept for them. */
 const LEAST = 1.1;
 const LATER = 64;
 
-/** The frame of a scene in a window: how much room its labels take. */
+/**
+ * The frame of a scene in a window: how much room its labels take.
+ *
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {{ shape: Shape, width: number, height: number, theme: Theme, banded: boolean, labels?: boolean }} options
+ * @returns {ViewFrame}
+ */
 export function frameFor(store, scene, { shape, width, height, theme, banded, labels = true }) {
   const strip = shape === "icicle" || !banded ? 0 : STRIP + GAP;
   const side = Math.min(width, height);
@@ -37,7 +51,11 @@ export function frameFor(store, scene, { shape, width, height, theme, banded, la
   };
 }
 
-/** Whether many nodes crowd around the root. */
+/**
+ * Whether many nodes crowd around the root.
+ *
+ * @param {Drawn} options
+ */
 function crowded({ n, kind, v }) {
   let all = 0;
   let near = 0;
@@ -50,16 +68,34 @@ function crowded({ n, kind, v }) {
 }
 
 /**
- * @param {object} what {store, scene, frame, camera, theme, tint,
- *   cut: {v, clusters: Set of ids} or null, labels}
+ * @typedef {Frame & { strip: number, room: number, most: number }} ViewFrame with the widths of the ring
+ *   of colours and of the labels, px, and the most that labels may take
+ *
+ * @typedef {{ v: number | null, clusters: Set<number> | null }} CutMarks the line of a cut, where heights
+ *   have places, and its nodes by id, where they are few
+ */
+
+/**
+ * The picture.
+ *
+ * @param {{
+ *   store: Store,
+ *   scene: Drawn,
+ *   frame: ViewFrame,
+ *   camera: Camera,
+ *   theme: Theme,
+ *   tint: Tint,
+ *   cut?: CutMarks | null,
+ *   labels?: boolean,
+ * }} view
  */
 export function compose({ store, scene, frame, camera, theme, tint, cut = null, labels = true }) {
   const place = placed(frame, camera);
   const picture = new Picture(frame.width, frame.height);
   picture.place = place;
   if (scene.n > 1 && frame.shape === "icicle") {
-    cells(picture, store, scene, place, tint, { theme });
-    if (cut?.v !== null && cut?.v !== undefined) cutLine(picture, place, cut.v, theme.text);
+    if (!place.round) cells(picture, store, scene, place, tint, { theme });
+    if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.text);
     return picture;
   }
   const spacing = spacingOf(scene, place);
@@ -74,7 +110,7 @@ export function compose({ store, scene, frame, camera, theme, tint, cut = null, 
     paper: theme.paper,
   });
   if (tint.banded) ring(picture, scene, place, tint, { gap: GAP, strip: STRIP });
-  if (cut?.v !== null && cut?.v !== undefined) cutLine(picture, place, cut.v, theme.muted);
+  if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.muted);
   if (labels && scene.n > 1) {
     const size = sizeFor(spacing);
     const gap = frame.strip + GAP + 2;
@@ -88,9 +124,14 @@ export function compose({ store, scene, frame, camera, theme, tint, cut = null, 
   return picture;
 }
 
-/** From one tip to the next, px, among those that can be seen. */
+/**
+ * From one tip to the next, px, among those that can be seen.
+ *
+ * @param {Drawn} options
+ * @param {Place} place
+ */
 function spacingOf({ n, kind, left, right, end }, place) {
-  let tips = 0;
+  let count = 0;
   let wide = 0;
   for (let i = 0; i < n;) {
     if (!seen(place.window, left[i], right[i])) {
@@ -102,13 +143,20 @@ function spacingOf({ n, kind, left, right, end }, place) {
       i += 1;
       continue;
     }
-    tips += 1;
+    count += 1;
     wide += px;
     i = end[i];
   }
-  return wide / Math.max(1, tips);
+  return wide / Math.max(1, count);
 }
 
+/**
+ * @param {Picture} picture
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Theme} theme
+ */
 function alone(picture, store, scene, place, theme) {
   const [x, y] = place.at(0.5, place.round ? 0 : 0.5);
   const name = store.name[scene.slot[0]];

@@ -4,22 +4,40 @@
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { seen } from "./place.js";
 
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Path, Picture } from "./picture.js" */
+/** @import { Place, Visible } from "./place.js" */
+/** @import { Shades } from "./tint.js" */
+
 const FINE = 0.75;
 const BEND = 7;
 const WEDGE = 9;
 
 /**
- * @param {object} tint {branch, band: Uint16Array by row; colours, soft: texts by index}
- * @param {object} own {base: stroke width in px, guides: colour or null}
+ * @typedef {{ base: number, guides: string | null }} BranchStyle `base`: width of a stroke, px; `guides`:
+ *   colour of the lines from leaves to the ground
+ */
+
+/**
+ * Branches and what is folded.
+ *
+ * @param {Picture} picture
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Shades} tint
+ * @param {BranchStyle} own
  */
 export function branches(picture, scene, place, tint, own) {
   const { n, parent, end, kind, left, right, u, v, deep, weight } = scene;
   const { window } = place;
+  /** @type {number[]} */
   const kids = [];
+  /** @param {number} row */
   const stroke = (row) =>
     picture.stroke("strokes", tint.colours[tint.branch[row]], own.base * (1 + 0.3 * weight[row]));
+  /** @param {number} row */
   const look = (row) => tint.branch[row] * 8 + weight[row];
-  if (n === 1) return alone(picture, scene, place, tint);
+  if (n === 1) return alone(picture, place, tint);
   if (kind[0] !== INNER) wedge(picture, scene, place, tint, 0, own);
   for (let p = 0; p < n;) {
     if (kind[p] !== INNER) {
@@ -64,7 +82,13 @@ export function branches(picture, scene, place, tint, own) {
   return picture;
 }
 
-/** Where the branch to a row ends: at its node, or where its wedge begins. */
+/**
+ * Where the branch to a row ends: at its node, or where its wedge begins.
+ *
+ * @param {Pick<Drawn, "kind" | "v" | "parent">} options
+ * @param {Place} place
+ * @param {number} row
+ */
 export function apex({ kind, v, parent }, place, row) {
   if (kind[row] <= LEAF) return v[row];
   const up = parent[row] < 0 ? 0 : v[parent[row]];
@@ -73,7 +97,15 @@ export function apex({ kind, v, parent }, place, row) {
   return Math.max(up, Math.min(v[row], 1 - least));
 }
 
-/** A branch along v, as far as it can be seen. */
+/**
+ * A branch along v, as far as it can be seen.
+ *
+ * @param {Path} path
+ * @param {Place} place
+ * @param {number} u
+ * @param {number} from
+ * @param {number} to
+ */
 export function stub(path, place, u, from, to) {
   const { v0, v1 } = place.window;
   const [a, b] = from < to ? [from, to] : [to, from];
@@ -82,7 +114,16 @@ export function stub(path, place, u, from, to) {
   place.line(path, u, Math.min(b, v1));
 }
 
-/** The stretch along v from the first child to the last, their own branches joined to it round. */
+/**
+ * The stretch along v from the first child to the last, their own branches joined to it round.
+ *
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {(row: number) => Path} stroke
+ * @param {(row: number) => number} look
+ * @param {number} p
+ * @param {number[]} kids
+ */
 function bracket(scene, place, stroke, look, p, kids) {
   const { u, v } = scene;
   const middle = u[p];
@@ -91,8 +132,13 @@ function bracket(scene, place, stroke, look, p, kids) {
     corner(scene, place, stroke(kids[0]), p, kids[0], 0, middle);
     return;
   }
+  /**
+   * @param {number[]} order
+   * @param {number} sign
+   */
   const half = (order, sign) => {
     // Stretches of one look are drawn as one, so a star of thousands is one arc and not thousands.
+    /** @type {{ name: number, path: Path, from: number, to: number, row: number | null } | null} */
     let open = null;
     const flush = () => {
       if (!open) return;
@@ -123,7 +169,15 @@ function bracket(scene, place, stroke, look, p, kids) {
   half([...kids].reverse(), -1);
 }
 
-/** A stretch across, as far as it can be seen. */
+/**
+ * A stretch across, as far as it can be seen.
+ *
+ * @param {Path} path
+ * @param {Place} place
+ * @param {number} v
+ * @param {number} from
+ * @param {number} to
+ */
 export function stretch(path, place, v, from, to) {
   const { spans, v0, v1 } = place.window;
   if (v < v0 || v > v1) return;
@@ -137,7 +191,17 @@ export function stretch(path, place, v, from, to) {
   }
 }
 
-/** A child's branch and the stretch from it to `to`, with a round corner between. */
+/**
+ * A child's branch and the stretch from it to `to`, with a round corner between.
+ *
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Path} path
+ * @param {number} p
+ * @param {number} c
+ * @param {number} sign
+ * @param {number} to
+ */
 function corner(scene, place, path, p, c, sign, to) {
   const { u, v, left, right, deep } = scene;
   const fine = (right[c] - left[c]) * place.across < FINE;
@@ -164,6 +228,13 @@ function corner(scene, place, path, p, c, sign, to) {
   place.arc(path, at, turned, Math.max(span[0], Math.min(span[1], to)));
 }
 
+/**
+ * @param {Picture} picture
+ * @param {Place} place
+ * @param {string} colour
+ * @param {number} u
+ * @param {number} v
+ */
 function guide(picture, place, colour, u, v) {
   const { v0, v1 } = place.window;
   if (v > v1 || v0 > 1) return;
@@ -173,7 +244,16 @@ function guide(picture, place, colour, u, v) {
   place.line(path, u, Math.min(1, v1));
 }
 
-/** What is folded: a wedge from its node to the ground, as wide as what lies in it. */
+/**
+ * What is folded: a wedge from its node to the ground, as wide as what lies in it.
+ *
+ * @param {Picture} picture
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Shades} tint
+ * @param {number} row
+ * @param {BranchStyle} own
+ */
 function wedge(picture, scene, place, tint, row, own) {
   const { kind, left, right, u } = scene;
   const wide = (right[row] - left[row]) * place.across;
@@ -188,6 +268,7 @@ function wedge(picture, scene, place, tint, row, own) {
   const { spans, v1, v0 } = place.window;
   const [a, b] = clamped(spans, from, to);
   if (a >= b || v0 > 1 || start > v1) return;
+  /** @param {Path} path */
   const trace = (path) => {
     place.move(path, u[row], start);
     side(path, place, u[row], start, a, 1);
@@ -206,7 +287,16 @@ function wedge(picture, scene, place, tint, row, own) {
   }
 }
 
-/** A side of a wedge: straight, but around a circle where the wedge takes much of it. */
+/**
+ * A side of a wedge: straight, but around a circle where the wedge takes much of it.
+ *
+ * @param {Path} path
+ * @param {Place} place
+ * @param {number} u0
+ * @param {number} v0
+ * @param {number} u1
+ * @param {number} v1
+ */
 function side(path, place, u0, v0, u1, v1) {
   const steps = place.round ? Math.ceil(Math.abs(u1 - u0) * 40) : 1;
   for (let step = 1; step <= steps; step += 1) {
@@ -215,7 +305,13 @@ function side(path, place, u0, v0, u1, v1) {
   }
 }
 
-/** A stretch cut to what can be seen of it, with room to spare; the shape outside is not missed. */
+/**
+ * A stretch cut to what can be seen of it, with room to spare; the shape outside is not missed.
+ *
+ * @param {Visible["spans"]} spans
+ * @param {number} from
+ * @param {number} to
+ */
 function clamped(spans, from, to) {
   if (spans.length > 1) return [from, to];
   const [[a, b]] = spans;
@@ -223,14 +319,27 @@ function clamped(spans, from, to) {
   return [Math.max(from, a - spare), Math.min(to, b + spare)];
 }
 
-function alone(picture, scene, place, tint) {
+/**
+ * @param {Picture} picture
+ * @param {Place} place
+ * @param {Shades} tint
+ */
+function alone(picture, place, tint) {
   const colour = tint.colours[tint.branch[0]];
   picture.fill("dots", colour).dot(...place.at(0.5, place.round ? 0 : 0.5), 6);
   picture.drawn += 1;
   return picture;
 }
 
-/** Dots at leaves, where there is room, and at the nodes that are clusters. */
+/**
+ * Dots at leaves, where there is room, and at the nodes that are clusters.
+ *
+ * @param {Picture} picture
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Shades} tint
+ * @param {{ leaves: boolean, clusters?: Set<number> | null, paper: string }} options
+ */
 export function dots(picture, scene, place, tint, { leaves, clusters, paper }) {
   const { n, kind, left, right, u, v, end } = scene;
   const { window } = place;
@@ -256,11 +365,20 @@ export function dots(picture, scene, place, tint, { leaves, clusters, paper }) {
   }
 }
 
-/** The tips' colours along the ground; neighbours of one colour share a stretch. */
+/**
+ * The tips' colours along the ground; neighbours of one colour share a stretch.
+ *
+ * @param {Picture} picture
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Shades} tint
+ * @param {{ gap: number, strip: number }} options
+ */
 export function ring(picture, scene, place, tint, { gap, strip }) {
   const { n, kind, left, right, end } = scene;
   const { window } = place;
   if (window.v1 < 0.98) return;
+  /** @type {{ colour: string, from: number, to: number } | null} */
   let open = null;
   const flush = () => {
     if (open) band(picture.fill("ring", open.colour), place, open.from, open.to, gap, strip);
@@ -291,6 +409,14 @@ export function ring(picture, scene, place, tint, { gap, strip }) {
   flush();
 }
 
+/**
+ * @param {Path} path
+ * @param {Place} place
+ * @param {number} from
+ * @param {number} to
+ * @param {number} gap
+ * @param {number} strip
+ */
 function band(path, place, from, to, gap, strip) {
   const [a, b] = clamped(place.window.spans, from, to);
   if (a >= b) return;
@@ -307,7 +433,14 @@ function band(path, place, from, to, gap, strip) {
   path.box(x0, y0, x1 - x0, y1 - y0);
 }
 
-/** The line of a cut at v. */
+/**
+ * The line of a cut at v.
+ *
+ * @param {Picture} picture
+ * @param {Place} place
+ * @param {number} v
+ * @param {string} colour
+ */
 export function cutLine(picture, place, v, colour) {
   const path = picture.stroke("front", colour, 1.25, { dash: [5, 4] });
   stretch(path, place, v, 0, 1);

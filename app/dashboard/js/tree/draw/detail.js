@@ -1,24 +1,46 @@
-// Level of detail: what is folded and takes room in the window is asked for, a little at a time, and
-// what is out of sight is let go of when there is too much.
+// Level of detail: folded nodes that take room in the window are loaded, a few at a time, and what is
+// out of sight is dropped when there is too much.
 
-import { REST, UNSEEN } from "../model/scene.js";
+import { INNER, REST, UNSEEN } from "../model/scene.js";
 import { seen } from "./place.js";
 
-/** Nodes that are kept, and drawn, at the most. */
+/** @import { Look } from "../model/look.js" */
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { Stage } from "./stage.js" */
+
+/**
+ * @typedef {{
+ *   scene: Drawn,
+ *   store: Store,
+ *   stage: Stage,
+ *   look: Look,
+ *   signal: AbortSignal,
+ *   load: (root: number, maxNodes: number) => Promise<boolean>,
+ *   show: (options: { ms: number }) => Promise<void>,
+ *   rebuild: () => void,
+ * }} Detailed
+ */
+
+/** The most nodes that are kept and drawn. */
 export const MOST_NODES = 20_000;
 const WIDE_PX = 40;
-/** Room for each tip that is asked for. */
+/** Room for each tip that is loaded. */
 const TIP_PX = 2.5;
 const AT_ONCE = 3;
 const WAIT_MS = 120;
 
 export class Detail {
+  busy = 0;
+  on = true;
+  /** @type {Map<number, number>} Nodes loaded in vain: id -> camera.k from which to try again. */
+  tried = new Map();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  timer;
+
+  /** @param {Detailed} view */
   constructor(view) {
     this.view = view;
-    this.busy = 0;
-    /** Nodes that were asked for in vain: id -> camera.k from which on it may be tried again. */
-    this.tried = new Map();
-    this.on = true;
   }
 
   stop() {
@@ -26,57 +48,57 @@ export class Detail {
     clearTimeout(this.timer);
   }
 
+  /** Look for nodes to load in a moment. */
   soon() {
     if (!this.on) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.look(), WAIT_MS);
   }
 
-  /** The service is back: what was asked for in vain is asked for again. */
+  /** The service is back: try again what failed. */
   again() {
     this.tried.clear();
     this.soon();
   }
 
   async look() {
-    this.timer = 0;
     const { view } = this;
-    if (!this.on || this.busy || !view.scene || view.signal.aborted) return;
+    if (!this.on || this.busy || !view.scene.n || view.signal.aborted) return;
     const wanted = this.#wanted().slice(0, AT_ONCE);
     if (!wanted.length) return;
-    const most = wanted.reduce((sum, one) => sum + one.nodes, 0);
-    if (view.store.n + most > MOST_NODES && !this.#letGo(most)) return;
+    const most = wanted.reduce((sum, part) => sum + part.nodes, 0);
+    if (view.store.n + most > MOST_NODES && !this.#makeRoom(most)) return;
     this.busy = wanted.length;
-    const k = view.stage.camera.k;
-    let got = 0;
+    const { k } = view.stage.camera;
+    let loaded = 0;
     await Promise.all(
       wanted.map(async ({ id, nodes }) => {
         this.tried.set(id, k * 3);
-        if (await view.fetch(id, nodes)) got += 1;
+        if (await view.load(id, nodes)) loaded += 1;
         this.busy -= 1;
       }),
     );
     this.busy = 0;
-    if (!this.on || view.signal.aborted || !got) return;
-    this.#spare(wanted, k);
+    if (!this.on || view.signal.aborted || !loaded) return;
+    for (const { id } of wanted) this.#spare(id, k);
     await view.show({ ms: view.stage.busy ? 0 : 160 });
   }
 
-  /** Folded nodes in the window, the widest first: {id, nodes to ask for}. */
+  /** Folded nodes in the window, the widest first, with how many nodes to load of each. */
   #wanted() {
-    const { scene, stage, looked } = this.view;
-    const { place } = stage.picture ?? {};
-    if (!place || looked.shape !== place.shape) return [];
+    const { scene, stage, look } = this.view;
+    const place = stage.picture?.place;
+    if (!place || look.shape !== place.shape) return [];
     const { n, kind, id, left, right, end, leaves } = scene;
-    const found = [];
+    const folded = [];
     for (let i = 0; i < n;) {
       const wide = (right[i] - left[i]) * place.across;
       if (wide < WIDE_PX || !seen(place.window, left[i], right[i])) {
         i = end[i];
         continue;
       }
-      if (kind[i] === UNSEEN && !(this.tried.get(id[i]) > stage.camera.k)) {
-        found.push({
+      if (kind[i] === UNSEEN && !((this.tried.get(id[i]) ?? 0) > stage.camera.k)) {
+        folded.push({
           id: id[i],
           wide,
           nodes: Math.ceil(Math.min(2 * leaves[i], Math.max(40, (2 * wide) / TIP_PX), 3000)),
@@ -84,42 +106,47 @@ export class Detail {
       }
       i += kind[i] === REST ? end[i] - i : 1;
     }
-    return found.sort((a, b) => b.wide - a.wide);
+    return folded.sort((a, b) => b.wide - a.wide);
   }
 
-  /** A chain gives few leaves however often it is asked: what is left of it waits until it is nearer. */
-  #spare(wanted, k) {
+  /**
+   * A chain gives few leaves however often it is loaded: the rest of it waits until it is nearer.
+   *
+   * @param {number} id
+   * @param {number} k
+   */
+  #spare(id, k) {
     const { store } = this.view;
-    for (const { id } of wanted) {
-      const top = store.slot(id);
-      const stack = [top];
-      while (stack.length) {
-        const slot = stack.pop();
-        const kids = store.kids[slot];
-        if (kids)
-          for (const kid of kids) if (store.leaves[kid] > 0.85 * store.leaves[top]) stack.push(kid);
-        if (!kids && store.hidden[slot] > 0) this.tried.set(store.id[slot], k * 3);
+    const top = store.slot(id);
+    const stack = [top];
+    for (let slot = stack.pop(); slot !== undefined; slot = stack.pop()) {
+      const kids = store.kids[slot];
+      for (const kid of kids ?? []) {
+        if (store.leaves[kid] > 0.85 * store.leaves[top]) stack.push(kid);
       }
+      if (!kids && store.hidden[slot] > 0) this.tried.set(store.id[slot], k * 3);
     }
   }
 
-  /** Fold what is out of sight or too fine; false where that does not make room for `more`. */
-  #letGo(more) {
+  /**
+   * Fold what is out of sight or too fine; false where that does not make room for `more` nodes.
+   *
+   * @param {number} more
+   */
+  #makeRoom(more) {
     const { view } = this;
-    const { scene, stage, store, looked } = view;
-    const { place } = stage.picture;
+    const { scene, stage, store, look } = view;
+    const place = stage.picture?.place;
+    if (!place) return false;
     const { n, kind, left, right, end, id } = scene;
-    const gone = [];
+    const dropped = new Set();
     let freed = 0;
     for (let i = 1; i < n;) {
-      const wide = (right[i] - left[i]) * place.across;
-      const away = !seen(
-        place.window,
-        left[i] - (right[i] - left[i]),
-        right[i] + (right[i] - left[i]),
-      );
-      if (kind[i] === 0 && (wide < 3 || (away && wide < 300)) && end[i] - i > 1) {
-        gone.push(id[i]);
+      const span = right[i] - left[i];
+      const wide = span * place.across;
+      const isAway = !seen(place.window, left[i] - span, right[i] + span);
+      if (kind[i] === INNER && (wide < 3 || (isAway && wide < 300)) && end[i] - i > 1) {
+        dropped.add(id[i]);
         freed += end[i] - i - 1;
         i = end[i];
         continue;
@@ -127,16 +154,11 @@ export class Detail {
       i += 1;
     }
     if (store.n - freed + more > MOST_NODES) return false;
-    if (looked.node !== null && gone.length) keepPath(store, looked.node, gone);
-    for (const one of gone) this.tried.delete(one);
-    view.store = store.prune(gone);
+    // The way to the selected node stays open.
+    if (look.node !== null) for (const node of store.path(look.node)) dropped.delete(node);
+    for (const node of dropped) this.tried.delete(node);
+    view.store = store.prune([...dropped]);
     view.rebuild();
     return true;
   }
-}
-
-/** The way to the chosen node stays open. */
-function keepPath(store, node, gone) {
-  const way = new Set(store.path(node));
-  for (let at = gone.length - 1; at >= 0; at -= 1) if (way.has(gone[at])) gone.splice(at, 1);
 }

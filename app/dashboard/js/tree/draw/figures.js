@@ -1,23 +1,33 @@
-// The view as files: SVG and PNG of what is seen, with a title and a legend under it, and the tree
-// itself in the forms of the service.
+// A view as a file: the picture with a title and a legend, written as SVG or PNG.
 
-import { saveBlob } from "../../net/requests.js";
-import { dialog, el, field, menu, select, toast } from "../../ui/dom.js";
-import { entries } from "../panels/legend.js";
-import { pictureColor } from "./colouring.js";
-import { onWhite } from "./palettes.js";
-import { LAYERS, paint, Path, Picture } from "./picture.js";
+import { legendEntries } from "./colouring.js";
+import { LAYERS, paint, Picture } from "./picture.js";
 import { line, width } from "./text.js";
 
+/** @import { Entries } from "./colouring.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Item, TextItem } from "./picture.js" */
+/** @import { Scenery } from "./scenery.js" */
+
+/** @typedef {{ text: string, colour: string, wide: number }} Key an entry and its width, px */
+
+/** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const INVALID = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+/** @param {string} text */
 const escaped = (text) =>
   String(text)
     .replace(INVALID, "\ufffd")
-    .replace(/[&<>"]/g, (one) => ESCAPES[one]);
+    .replace(/[&<>"]/g, (character) => ESCAPES[character]);
+/** @param {number} value */
 const n = (value) => String(Math.round(value * 100) / 100);
 
-/** A picture as an SVG document. */
+/**
+ * A picture as an SVG document.
+ *
+ * @param {Picture} picture
+ * @param {{ family: string, paper: string, title: string }} options
+ */
 export function svgOf(picture, { family, paper, title }) {
   const { width: w, height: h } = picture;
   const parts = [
@@ -26,7 +36,7 @@ export function svgOf(picture, { family, paper, title }) {
     `<rect width="${n(w)}" height="${n(h)}" fill="${paper}"/>`,
   ];
   for (const name of LAYERS) {
-    const items = picture.layers.get(name);
+    const items = picture.layers[name];
     if (!items.length) continue;
     parts.push(`<g class="${name}" stroke-linejoin="round">`, ...items.map(element), "</g>");
   }
@@ -34,15 +44,18 @@ export function svgOf(picture, { family, paper, title }) {
   return `${parts.join("\n")}\n`;
 }
 
+/** @param {Item} item */
 function element(item) {
   if (item.kind === "text") return textElement(item);
   const alpha = item.alpha === 1 ? "" : ` opacity="${n(item.alpha)}"`;
-  if (item.kind === "fill")
+  if (item.kind === "fill") {
     return `<path fill="${item.colour}"${alpha} d="${item.path.written()}"/>`;
+  }
   const dash = item.dash ? ` stroke-dasharray="${item.dash.join(" ")}"` : "";
   return `<path fill="none" stroke="${item.colour}" stroke-width="${n(item.width)}"${dash}${alpha} d="${item.path.written()}"/>`;
 }
 
+/** @param {TextItem} options */
 function textElement({ x, y, text, size, colour, align, turn, weight, halo, whole }) {
   const base = 0.35 * size;
   const anchor = align === "left" ? "" : ` text-anchor="${align === "right" ? "end" : "middle"}"`;
@@ -57,19 +70,45 @@ function textElement({ x, y, text, size, colour, align, turn, weight, halo, whol
   return `<text ${place} font-size="${n(size)}" fill="${colour}"${anchor}${heavy}${around}>${escaped(text)}${hint}</text>`;
 }
 
-/** The view with a title above and the legend below it. */
+/**
+ * The figure as a PNG, `times` as fine as the screen's unit.
+ *
+ * @param {Picture} picture
+ * @param {{ family: string, paper: string, times: number }} options
+ */
+export async function pngOf(picture, { family, paper, times }) {
+  const canvas = new OffscreenCanvas(
+    Math.round(picture.width * times),
+    Math.round(picture.height * times),
+  );
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("no canvas of this size");
+  context.fillStyle = paper;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.setTransform(times, 0, 0, times, 0, 0);
+  paint(context, picture, family);
+  return canvas.convertToBlob({ type: "image/png" });
+}
+
+/**
+ * The view with a title above it and the legend below.
+ *
+ * @param {Scenery} view
+ * @param {{ title: string, legend: boolean, theme?: Theme }} options
+ */
 export function figure(view, { title, legend, theme = view.theme }) {
   const inside = view.picture(theme);
   const above = title ? 40 : 0;
-  const found = legend ? entries(view, theme) : { list: [], others: 0 };
-  const rows = legendRows(found, inside.width, theme);
+  const rows = legend ? legendRows(legendEntries(view, theme), inside.width, theme) : [];
   const below = rows.length ? rows.length * 22 + 18 : 0;
   const whole = new Picture(inside.width, inside.height + above + below);
-  for (const [name, items] of inside.layers)
-    whole.layers.set(
-      name,
-      items.map((item) => lowered(item, above)),
+  for (const layer of LAYERS) {
+    whole.layers[layer] = inside.layers[layer].map((item) =>
+      item.kind === "text"
+        ? { ...item, y: item.y + above }
+        : { ...item, path: item.path.lowered(above) },
     );
+  }
   if (title) {
     whole.text("texts", inside.width / 2, 22, line(title), {
       size: 17,
@@ -78,166 +117,42 @@ export function figure(view, { title, legend, theme = view.theme }) {
       weight: 600,
     });
   }
-  rows.forEach((row, at) => {
+  rows.forEach(({ keys, wide }, at) => {
     const y = inside.height + above + 14 + at * 22;
-    let x = (inside.width - row.wide) / 2;
-    for (const one of row.entries) {
-      whole.fill("front", one.colour).box(x, y - 6, 12, 12);
-      whole.text("texts", x + 18, y, one.text, { size: 12, colour: theme.text });
-      x += one.wide;
+    let x = (inside.width - wide) / 2;
+    for (const key of keys) {
+      whole.fill("front", key.colour).box(x, y - 6, 12, 12);
+      whole.text("texts", x + 18, y, key.text, { size: 12, colour: theme.text });
+      x += key.wide;
     }
   });
   return whole;
 }
 
+/**
+ * The legend in rows of `room` px at the most.
+ *
+ * @param {Entries} entries
+ * @param {number} room
+ * @param {Theme} theme
+ */
 function legendRows({ list, others, cycles }, room, theme) {
   const all = list.map(({ text, colour }) => ({ text: line(text).slice(0, 60), colour }));
-  if (others > 0)
+  if (others > 0) {
     all.push({
       text: cycles ? `and ${others} smaller` : `${others} others`,
       colour: cycles ? theme.paper : theme.other,
     });
+  }
+  /** @type {{ wide: number, keys: Key[] }[]} */
   const rows = [];
-  for (const one of all) {
-    const wide = 18 + width(one.text, 12, theme.family) + 22;
+  for (const { text, colour } of all) {
+    const wide = 18 + width(text, 12, theme.family) + 22;
     const last = rows.at(-1);
     if (last && last.wide + wide <= room - 24) {
-      last.entries.push({ ...one, wide });
+      last.keys.push({ text, colour, wide });
       last.wide += wide;
-    } else rows.push({ wide, entries: [{ ...one, wide }] });
+    } else rows.push({ wide, keys: [{ text, colour, wide }] });
   }
   return rows;
-}
-
-function lowered(item, by) {
-  if (!by) return item;
-  if (item.kind === "text") return { ...item, y: item.y + by };
-  const path = new Path();
-  path.data = item.path.data.slice(0, item.path.length);
-  path.length = item.path.length;
-  path.lower(by);
-  return { ...item, path };
-}
-
-/** The figure as a PNG, `times` as fine as the screen's unit. */
-export async function pngOf(picture, { family, paper, times }) {
-  const canvas = new OffscreenCanvas(
-    Math.round(picture.width * times),
-    Math.round(picture.height * times),
-  );
-  const context = canvas.getContext("2d");
-  context.fillStyle = paper;
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.setTransform(times, 0, 0, times, 0, 0);
-  paint(context, picture, family);
-  return canvas.convertToBlob({ type: "image/png" });
-}
-
-/** The menu of files. */
-export function fileMenu(view, { api }) {
-  const { source, signal } = view;
-  const save = async (suffix, values, label) => {
-    try {
-      await api.download(source.formPath(suffix, values), `${view.fileName()}.${suffix}`, {
-        signal,
-      });
-    } catch (error) {
-      if (error?.name === "AbortError") return;
-      // The tree cannot be written in this form: a fact, not a fault.
-      if (error.status === 406) toast(`Not as ${label}: ${error.detail || error.message}`);
-      else toast(error.message, { kind: "bad" });
-    }
-  };
-  const part = () => (view.looked.root ? { root: view.looked.root } : {});
-  const shape = () => ({
-    shape: view.looked.shape,
-    palette: view.looked.palette,
-    color_by: pictureColor(view),
-  });
-  return menu(
-    "Save",
-    () => [
-      { label: "Picture of the view…", onselect: () => ask(view, view.title ?? "") },
-      { label: "Newick", onselect: () => save("nwk", part(), "Newick") },
-      { label: "JSON", onselect: () => save("json", part(), "JSON") },
-      { label: "Nexus", onselect: () => save("nex", part(), "Nexus") },
-      { label: "Linkage (SciPy, npy)", onselect: () => save("linkage.npy", {}, "a linkage") },
-      { label: "hclust (R, JSON)", onselect: () => save("hclust.json", {}, "hclust") },
-      { label: "Columns (Arrow)", onselect: () => save("arrow", part(), "Arrow") },
-      { label: "Leaves of all rows (CSV)", onselect: () => leaves(api, view) },
-      {
-        label: "Whole picture by the service (SVG)",
-        onselect: () => save("svg", { ...part(), ...shape() }, "SVG"),
-      },
-    ],
-    { iconName: "download" },
-  );
-}
-
-async function leaves(api, view) {
-  try {
-    await api.download(`${view.source.base}/assignments.csv`, `${view.fileName()}-leaves.csv`, {
-      signal: view.signal,
-    });
-  } catch (error) {
-    if (error?.name !== "AbortError") toast(error.message, { kind: "bad" });
-  }
-}
-
-function ask(view, title) {
-  const form = select(
-    [
-      ["svg", "SVG, for print and editing"],
-      ["1", "PNG, as on the screen"],
-      ["2", "PNG, twice as fine"],
-      ["3", "PNG, three times as fine"],
-      ["4", "PNG, four times as fine"],
-    ],
-    { value: "svg" },
-  );
-  const heading = el("input", { type: "text", value: title, maxlength: 200 });
-  const key = el("input", { type: "checkbox", checked: true });
-  const white = el("input", { type: "checkbox", checked: false });
-  const isDark = view.theme.theme === "dark";
-  dialog({
-    title: "Picture of the view",
-    body: [
-      field("Form", form),
-      field("Title", heading, { help: "Stands above the picture; leave it empty for none." }),
-      el("label", { class: "check" }, key, "With the legend"),
-      isDark && el("label", { class: "check" }, white, "On white, for print"),
-    ],
-    actions: [
-      { label: "Cancel" },
-      {
-        label: "Save",
-        kind: "primary",
-        onclick: () =>
-          savePicture(view, {
-            form: form.value,
-            title: heading.value.trim(),
-            legend: key.checked,
-            white: white.checked,
-          }),
-      },
-    ],
-  });
-}
-
-/** Save the view; `form`: "svg" or how fine a PNG is. */
-export async function savePicture(view, { form, title, legend, white = false }) {
-  const theme = white ? onWhite(view.looked.palette, view.theme.family) : view.theme;
-  const picture = figure(view, { title, legend, theme });
-  const own = { family: theme.family, paper: theme.paper, title: title || "Tree" };
-  if (form === "svg") {
-    saveBlob(new Blob([svgOf(picture, own)], { type: "image/svg+xml" }), `${view.fileName()}.svg`);
-    return;
-  }
-  try {
-    saveBlob(await pngOf(picture, { ...own, times: Number(form) }), `${view.fileName()}.png`);
-  } catch {
-    toast("The browser could not make so large a PNG; a smaller one or the SVG will do.", {
-      kind: "bad",
-    });
-  }
 }

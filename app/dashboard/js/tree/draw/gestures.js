@@ -4,28 +4,52 @@ const CLICK_PX = 5;
 const TWICE_MS = 320;
 
 /**
- * @param {HTMLElement} root
- * @param {object} own {pan(dx, dy), zoom(factor, x, y, depth), hover(x, y) or hover(null), click(x, y),
- *   twice(x, y), begin(), end()}; x and y are px in `root`.
- * @returns a function that ends it
+ * Positions are in px of the element.
+ *
+ * @typedef {{
+ *   pan: (dx: number, dy: number) => unknown,
+ *   zoom: (factor: number, x: number, y: number, depth: boolean) => unknown,
+ *   hover: (x: number, y: number) => unknown,
+ *   leave: () => unknown,
+ *   click: (x: number, y: number) => unknown,
+ *   twice: (x: number, y: number) => unknown,
+ *   begin?: () => unknown,
+ * }} Gestures
  */
-export function gestures(root, own) {
+
+/**
+ * Listen to the gestures on `root`; returns a function that ends it.
+ *
+ * @param {HTMLElement} root
+ * @param {Gestures} gestures
+ */
+export function onGestures(root, gestures) {
+  /** @type {Map<number, [x: number, y: number]>} */
   const pointers = new Map();
   let moved = 0;
-  let last = null; // The click before: {x, y, at}
-  let spread = null;
+  /** @type {{ x: number, y: number, at: number } | null} */
+  let lastClick = null;
+  /** @type {{ d: number, x: number, y: number } | null} */
+  let pinch = null;
+  /**
+   * @param {MouseEvent} event
+   * @returns {[x: number, y: number]}
+   */
   const at = (event) => {
     const box = root.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  const two = () => {
+  /** The distance and the middle of two fingers; null for any other number of them. */
+  const fingers = () => {
+    if (pointers.size !== 2) return null;
     const [[ax, ay], [bx, by]] = [...pointers.values()];
     return { d: Math.hypot(ax - bx, ay - by), x: (ax + bx) / 2, y: (ay + by) / 2 };
   };
 
+  /** @param {PointerEvent} event */
   const down = (event) => {
     if (event.pointerType === "mouse" && event.button !== 0) return;
-    if (event.target.closest("button, input, select, a")) return;
+    if (event.target instanceof Element && event.target.closest("button, input, select, a")) return;
     pointers.set(event.pointerId, at(event));
     try {
       root.setPointerCapture(event.pointerId);
@@ -33,47 +57,52 @@ export function gestures(root, own) {
       // The pointer is gone already.
     }
     if (pointers.size === 1) moved = 0;
-    spread = pointers.size === 2 ? two() : null;
-    own.begin();
+    pinch = fingers();
+    gestures.begin?.();
   };
+  /** @param {PointerEvent} event */
   const move = (event) => {
     const [x, y] = at(event);
-    if (!pointers.has(event.pointerId)) {
-      if (event.pointerType !== "touch") own.hover(x, y);
+    const before = pointers.get(event.pointerId);
+    if (!before) {
+      if (event.pointerType !== "touch") gestures.hover(x, y);
       return;
     }
-    const [fx, fy] = pointers.get(event.pointerId);
     pointers.set(event.pointerId, [x, y]);
-    if (pointers.size === 2 && spread) {
-      const now = two();
-      own.pan(now.x - spread.x, now.y - spread.y);
-      if (spread.d > 0 && now.d > 0) own.zoom(now.d / spread.d, now.x, now.y, false);
-      spread = now;
+    const now = fingers();
+    if (now && pinch) {
+      gestures.pan(now.x - pinch.x, now.y - pinch.y);
+      if (pinch.d > 0 && now.d > 0) gestures.zoom(now.d / pinch.d, now.x, now.y, false);
+      pinch = now;
       moved = CLICK_PX + 1;
       return;
     }
     if (pointers.size !== 1) return;
-    moved += Math.hypot(x - fx, y - fy);
+    const [dx, dy] = [x - before[0], y - before[1]];
+    moved += Math.hypot(dx, dy);
     if (moved > CLICK_PX) {
-      own.hover(null);
+      gestures.leave();
       root.classList.add("is-dragged");
-      own.pan(x - fx, y - fy);
+      gestures.pan(dx, dy);
     }
   };
+  /** @param {PointerEvent} event */
   const up = (event) => {
     if (!pointers.delete(event.pointerId)) return;
-    spread = pointers.size === 2 ? two() : null;
+    pinch = fingers();
     root.classList.remove("is-dragged");
     if (pointers.size) return;
-    own.end();
     if (event.type === "pointercancel" || moved > CLICK_PX) return;
     const [x, y] = at(event);
-    const again =
-      last && event.timeStamp - last.at < TWICE_MS && Math.hypot(x - last.x, y - last.y) < 12;
-    last = again ? null : { x, y, at: event.timeStamp };
-    if (again) own.twice(x, y);
-    else own.click(x, y);
+    const isSecond =
+      lastClick !== null &&
+      event.timeStamp - lastClick.at < TWICE_MS &&
+      Math.hypot(x - lastClick.x, y - lastClick.y) < 12;
+    lastClick = isSecond ? null : { x, y, at: event.timeStamp };
+    if (isSecond) gestures.twice(x, y);
+    else gestures.click(x, y);
   };
+  /** @param {WheelEvent} event */
   const wheel = (event) => {
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 18 : event.deltaMode === 2 ? 200 : 1;
@@ -81,21 +110,16 @@ export function gestures(root, own) {
     const factor = Math.exp(
       -Math.max(-150, Math.min(150, delta)) * (event.ctrlKey ? 0.008 : 0.0022),
     );
-    own.zoom(factor, ...at(event), event.shiftKey || event.altKey);
+    gestures.zoom(factor, ...at(event), event.shiftKey || event.altKey);
   };
-  const leave = () => own.hover(null);
 
-  const list = {
-    pointerdown: down,
-    pointermove: move,
-    pointerup: up,
-    pointercancel: up,
-    pointerleave: leave,
-  };
-  for (const [name, listener] of Object.entries(list)) root.addEventListener(name, listener);
-  root.addEventListener("wheel", wheel, { passive: false });
-  return () => {
-    for (const [name, listener] of Object.entries(list)) root.removeEventListener(name, listener);
-    root.removeEventListener("wheel", wheel);
-  };
+  const ends = new AbortController();
+  const { signal } = ends;
+  root.addEventListener("pointerdown", down, { signal });
+  root.addEventListener("pointermove", move, { signal });
+  root.addEventListener("pointerup", up, { signal });
+  root.addEventListener("pointercancel", up, { signal });
+  root.addEventListener("pointerleave", () => gestures.leave(), { signal });
+  root.addEventListener("wheel", wheel, { passive: false, signal });
+  return () => ends.abort();
 }

@@ -1,5 +1,5 @@
-// What is drawn over the picture: the node that is pointed at with its way to the root and all below
-// it, the one that is chosen, and what is marked from outside.
+// What is drawn over the picture: the node under the pointer with its way to the root and all below
+// it, the selected node, and nodes that are marked from outside.
 
 import { INNER } from "../model/scene.js";
 import { NONE } from "../model/store.js";
@@ -9,46 +9,89 @@ import { paint, Picture } from "./picture.js";
 import { ABOVE } from "./place.js";
 import { clip } from "./text.js";
 
+/** @import { Look } from "../model/look.js" */
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { ViewFrame } from "./composition.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Path, Pen } from "./picture.js" */
+/** @import { FlatPlace, Place } from "./place.js" */
+
+/**
+ * @typedef {{
+ *   scene: Drawn,
+ *   store: Store,
+ *   theme: Theme,
+ *   look: Look,
+ *   frame: ViewFrame,
+ *   hovered: number,
+ *   marked: number[] | null,
+ *   rowOf: (id: number) => number,
+ * }} Highlighted `hovered`: a row; `marked`: ids
+ */
+
 const SIZE = 12.5;
 
+/**
+ * Paint it.
+ *
+ * @param {Pen} context
+ * @param {Highlighted} view
+ * @param {Place} place
+ */
 export function highlight(context, view, place) {
-  const { scene, theme, hovered, looked } = view;
-  if (!scene || scene.n === 0) return;
+  const { scene, theme, hovered, look } = view;
+  if (scene.n === 0) return;
   const picture = new Picture(view.frame.width, view.frame.height);
-  const chosen = looked.node === null ? NONE : view.rowOf(looked.node);
-  if (view.linked)
-    for (const id of view.linked) mark(picture, view, place, view.rowOf(id), theme.accent);
-  if (chosen !== NONE) outline(picture, view, place, chosen, theme.text, 0.05);
-  if (hovered !== NONE && hovered < scene.n)
-    outline(picture, view, place, hovered, theme.accent, 0.1);
-  if (chosen !== NONE) ringed(picture, view, place, chosen, theme);
+  const selected = look.node === null ? NONE : view.rowOf(look.node);
+  for (const id of view.marked ?? []) {
+    const row = view.rowOf(id);
+    if (row !== NONE) outline(picture, scene, place, row, theme.accent, 0.14);
+  }
+  if (selected !== NONE) outline(picture, scene, place, selected, theme.text, 0.05);
+  if (hovered !== NONE && hovered < scene.n) {
+    outline(picture, scene, place, hovered, theme.accent, 0.1);
+  }
+  if (selected !== NONE) ring(picture, view, place, selected);
   paint(context, picture, theme.family);
 }
 
-/** The way to the root, and the ground under all that lies below. */
-function outline(picture, view, place, row, colour, alpha) {
-  const { scene } = view;
+/**
+ * The way to the root, and the ground under all that lies below.
+ *
+ * @param {Picture} picture
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {number} row
+ * @param {string} colour
+ * @param {number} alpha
+ */
+function outline(picture, scene, place, row, colour, alpha) {
+  if (place.down) {
+    cells(picture, scene, place, row, colour, alpha);
+    return;
+  }
   const { u, v, parent, left, right, kind } = scene;
-  if (place.down) return cell(picture, scene, place, row, colour, alpha);
   const path = picture.stroke("strokes", colour, 2.2, { cap: "round" });
   for (let at = row; parent[at] >= 0; at = parent[at]) {
     const up = parent[at];
     stub(path, place, u[at], v[up], at === row ? apex(scene, place, at) : v[at]);
     stretch(path, place, v[up], u[at], u[up]);
   }
-  if (scene.n === 1) return undefined;
+  if (scene.n === 1) return;
   const from = kind[row] === INNER ? v[row] : v[Math.max(0, parent[row])];
-  sector(
-    picture.fill("areas", colour, alpha),
-    place,
-    left[row],
-    right[row],
-    Math.max(from, place.window.v0),
-    6,
-  );
-  return undefined;
+  const area = picture.fill("areas", colour, alpha);
+  sector(area, place, left[row], right[row], Math.max(from, place.window.v0), 6);
 }
 
+/**
+ * @param {Path} path
+ * @param {Place} place
+ * @param {number} left
+ * @param {number} right
+ * @param {number} v
+ * @param {number} beyond px past the ground
+ */
 function sector(path, place, left, right, v, beyond) {
   let [a, b] = [left, right];
   const { spans, v1 } = place.window;
@@ -62,7 +105,17 @@ function sector(path, place, left, right, v, beyond) {
   path.close();
 }
 
-function cell(picture, scene, place, row, colour, alpha) {
+/**
+ * The same in an icicle: the cells from the node to the root.
+ *
+ * @param {Picture} picture
+ * @param {Drawn} scene
+ * @param {FlatPlace} place
+ * @param {number} row
+ * @param {string} colour
+ * @param {number} alpha
+ */
+function cells(picture, scene, place, row, colour, alpha) {
   const { parent, left, right, v } = scene;
   for (let at = row; at >= 0; at = parent[at]) {
     const from = parent[at] < 0 ? ABOVE : v[parent[at]];
@@ -75,38 +128,40 @@ function cell(picture, scene, place, row, colour, alpha) {
   }
 }
 
-function ringed(picture, view, place, row, theme) {
-  const { scene } = view;
+/**
+ * The mark of the selected node.
+ *
+ * @param {Picture} picture
+ * @param {Highlighted} view
+ * @param {Place} place
+ * @param {number} row
+ */
+function ring(picture, view, place, row) {
+  const { scene, theme } = view;
   if (place.down) return;
-  const [x, y] = place.at(
-    scene.u[row],
-    scene.n === 1 ? (place.round ? 0 : 0.5) : apex(scene, place, row),
-  );
+  const v = scene.n === 1 ? (place.round ? 0 : 0.5) : apex(scene, place, row);
+  const [x, y] = place.at(scene.u[row], v);
   picture.fill("dots", theme.paper).dot(x, y, 6.5);
   picture.fill("front", theme.text).dot(x, y, 4);
-  if (scene.kind[row] !== INNER && scene.n > 1) label(picture, view, place, row, theme);
+  if (scene.kind[row] !== INNER && scene.n > 1) label(picture, view, place, row);
 }
 
-/** The name of a tip over those beside it, which may have left no room for it. */
-function label(picture, view, place, row, theme) {
-  const { frame, store, scene } = view;
-  if (!view.looked.labels) return;
-  const text = clip(
-    titleOf(store, scene, row),
-    SIZE,
-    Math.max(60, frame.most ?? 120),
-    theme.family,
-    600,
-  );
+/**
+ * The name of a tip over those beside it, which may have left no room for it.
+ *
+ * @param {Picture} picture
+ * @param {Highlighted} view
+ * @param {Place} place
+ * @param {number} row
+ */
+function label(picture, { frame, store, scene, look, theme }, place, row) {
+  if (!look.labels) return;
+  const title = titleOf(store, scene, row);
+  const text = clip(title, SIZE, Math.max(60, frame.most), theme.family, 600);
   beside(picture, place, scene.u[row], frame.strip + 6, text, {
     size: SIZE,
     colour: theme.text,
     weight: 600,
     halo: theme.paper,
   });
-}
-
-function mark(picture, view, place, row, colour) {
-  if (row === NONE) return;
-  outline(picture, view, place, row, colour, 0.14);
 }

@@ -6,10 +6,26 @@ import { mix, on } from "./palettes.js";
 import { ABOVE, seen } from "./place.js";
 import { clip } from "./text.js";
 
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Named } from "./labels.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Picture } from "./picture.js" */
+/** @import { FlatPlace } from "./place.js" */
+/** @import { Tint } from "./tint.js" */
+
 const FINE = 0.75;
 const LEVELS = 6;
 
-/** Cells and the names in them. */
+/**
+ * Cells and the names in them.
+ *
+ * @param {Picture} picture
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {FlatPlace} place
+ * @param {Tint} tint
+ * @param {{ theme: Theme }} options
+ */
 export function cells(picture, store, scene, place, tint, { theme }) {
   const { n, kind, left, right, v, deep, end, parent } = scene;
   const { window } = place;
@@ -33,9 +49,10 @@ export function cells(picture, store, scene, place, tint, { theme }) {
       const tall = Math.max(0.5, y1 - y0 - (y1 - y0 > 3 ? 1 : 0));
       const fill = fillOf(i);
       picture.fill("areas", fill).box(x0 + gap / 2, y0, Math.max(0.4, x1 - x0 - gap), tall);
-      if (kind[i] > LEAF && to < 1)
+      if (kind[i] > LEAF && to < 1) {
         below(picture, place, i, scene, fill, theme, x0 + gap / 2, x1 - x0 - gap, y1);
-      if (!fine)
+      }
+      if (!fine) {
         name(
           picture,
           store,
@@ -48,13 +65,26 @@ export function cells(picture, store, scene, place, tint, { theme }) {
           x1 - x0,
           kind[i] > LEAF ? place.pv(1) - y0 : tall,
         );
+      }
     }
     i = fine ? end[i] : i + 1;
   }
   return picture;
 }
 
-/** What is folded goes on below its cell, paler. */
+/**
+ * What is folded goes on below its cell, paler.
+ *
+ * @param {Picture} picture
+ * @param {FlatPlace} place
+ * @param {number} i
+ * @param {Drawn} scene
+ * @param {string} fill
+ * @param {Theme} theme
+ * @param {number} x
+ * @param {number} w
+ * @param {number} y
+ */
 function below(picture, place, i, scene, fill, theme, x, w, y) {
   const bottom = Math.min(place.pv(1), picture.height + 8);
   if (bottom - y < 1 || w <= 0) return;
@@ -63,26 +93,45 @@ function below(picture, place, i, scene, fill, theme, x, w, y) {
     .box(x, y, Math.max(0.4, w), bottom - y);
 }
 
+/**
+ * @param {Drawn} scene
+ * @param {Tint} tint
+ * @param {Theme} theme
+ */
 function fills(scene, tint, theme) {
   const { kind, v } = scene;
+  /** @type {Map<number, string>} */
   const known = new Map();
+  /** @type {(row: number) => string} */
   return (i) => {
     const isLeaf = kind[i] === LEAF;
     const level = isLeaf ? 0 : Math.round((1 - Math.min(1, Math.max(0, v[i]))) * LEVELS);
     const index = kind[i] === INNER ? tint.branch[i] : tint.band[i];
-    const name = index * 64 + level * 2 + Number(isLeaf);
-    let found = known.get(name);
-    if (found !== undefined) return found;
+    const key = index * 64 + level * 2 + Number(isLeaf);
+    let shade = known.get(key);
+    if (shade !== undefined) return shade;
     const colour = tint.colours[index];
-    if (tint.by === "none")
-      found = mix(theme.bare, theme.paper, isLeaf ? 0.72 : 0.15 + 0.1 * (LEVELS - level));
-    else if (colour === theme.ink) found = mix(theme.shared, theme.paper, 0.1 * (LEVELS - level));
-    else found = mix(colour, theme.paper, isLeaf ? 0.1 : 0.12 + 0.06 * (LEVELS - level));
-    known.set(name, found);
-    return found;
+    if (tint.by === "none") {
+      shade = mix(theme.bare, theme.paper, isLeaf ? 0.72 : 0.15 + 0.1 * (LEVELS - level));
+    } else if (colour === theme.ink) shade = mix(theme.shared, theme.paper, 0.1 * (LEVELS - level));
+    else shade = mix(colour, theme.paper, isLeaf ? 0.1 : 0.12 + 0.06 * (LEVELS - level));
+    known.set(key, shade);
+    return shade;
   };
 }
 
+/**
+ * @param {Picture} picture
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {number} i
+ * @param {string} fill
+ * @param {Theme} theme
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {number} h
+ */
 function name(picture, store, scene, i, fill, theme, x, y, w, h) {
   const upright = w < 46 && h > 1.6 * w;
   const [room, thick] = upright ? [h - 8, w] : [w - 8, h];

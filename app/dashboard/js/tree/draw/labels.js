@@ -5,34 +5,55 @@ import { NONE } from "../model/store.js";
 import { seen } from "./place.js";
 import { clip, isolated, line, width } from "./text.js";
 
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Picture, TextStyle } from "./picture.js" */
+/** @import { Place, Visible } from "./place.js" */
+/** @import { Tint } from "./tint.js" */
+
 const SMALLEST = 6.5;
 const SPARSE = 9;
 const LARGEST = 12.5;
 const CELL = 6;
 const whole = new Intl.NumberFormat("en");
 
-/** What a row is called; "" where there is nothing to say. */
+/** @typedef {{ name: (string | null)[] }} Named names by slot: a store, or a scene with its own */
+
+/**
+ * What a row is called; "" where there is nothing to say.
+ *
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {number} row
+ */
 export function titleOf(store, scene, row) {
   const { kind, leaves, slot, id } = scene;
   if (kind[row] === REST) return `${whole.format(leaves[row])} more`;
   const name = slot[row] === NONE ? null : store.name[slot[row]];
-  const said = name === null || name === undefined ? "" : line(name);
-  if (kind[row] === LEAF) return said || (name === null ? String(id[row]) : "");
-  if (kind[row] === INNER) return said;
-  const much = `${whole.format(leaves[row])} ${leaves[row] === 1 ? "leaf" : "leaves"}`;
-  return said ? `${isolated(said)} · ${much}` : much;
+  const label = name === null || name === undefined ? "" : line(name);
+  if (kind[row] === LEAF) return label || (name === null ? String(id[row]) : "");
+  if (kind[row] === INNER) return label;
+  const leafCount = `${whole.format(leaves[row])} ${leaves[row] === 1 ? "leaf" : "leaves"}`;
+  return label ? `${isolated(label)} · ${leafCount}` : leafCount;
 }
 
 /**
  * Size of the tips' labels: as large as the space between them lets it, in steps of half a px; where
  * they would be too small to be read, larger ones of some.
+ *
+ * @param {number} spacing
  */
 export function sizeFor(spacing) {
   const size = Math.floor(1.88 * spacing) / 2;
   return size < SMALLEST ? SPARSE : Math.min(LARGEST, size);
 }
 
-/** Rows in the order in which they get their labels: most leaves first, then most points. */
+/**
+ * Rows in the order in which they get their labels: most leaves first, then most points.
+ *
+ * @param {Drawn} scene
+ */
 function ranked(scene) {
   scene.ranked ??= Uint32Array.from({ length: scene.n }, (_, row) => row).sort(
     (a, b) => scene.leaves[b] - scene.leaves[a] || scene.size[b] - scene.size[a] || a - b,
@@ -40,8 +61,15 @@ function ranked(scene) {
   return scene.ranked;
 }
 
-/** How much room the tips' labels want beyond the ground, px: nine tenths of them whole. */
+/**
+ * How much room the tips' labels want beyond the ground, px: nine tenths of them whole.
+ *
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {{ size: number, most: number, family: string }} options
+ */
 export function roomFor(store, scene, { size, most, family }) {
+  /** @type {number[]} */
   const wide = [];
   const order = ranked(scene);
   for (let at = 0; at < order.length && wide.length < 400; at += 1) {
@@ -59,7 +87,16 @@ export function roomFor(store, scene, { size, most, family }) {
   );
 }
 
-/** Labels of the tips, beyond the ground. Returns how many were written. */
+/**
+ * Labels of the tips, beyond the ground. Returns how many were written.
+ *
+ * @param {Picture} picture
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Tint} tint
+ * @param {{ room: number, gap: number, size: number, theme: Theme }} options
+ */
 export function tips(picture, store, scene, place, tint, { room, gap, size, theme }) {
   const { kind, left, right, u } = scene;
   const { window } = place;
@@ -81,8 +118,9 @@ export function tips(picture, store, scene, place, tint, { room, gap, size, them
       kind[row] === UNSEEN &&
       store.name[scene.slot[row]] === null &&
       (right[row] - left[row]) * place.across < size
-    )
+    ) {
       continue;
+    }
     if (stop < 0 || start > taken.length || occupied(taken, start, stop)) continue;
     const title = titleOf(store, scene, row);
     const text = clip(title, size, room, theme.family);
@@ -98,7 +136,14 @@ export function tips(picture, store, scene, place, tint, { room, gap, size, them
   return written;
 }
 
-/** Those of `rows`, in their order of rank, that stand free of each other between 0 and `length` px. */
+/**
+ * Those of `rows`, in their order of rank, that stand free of each other between 0 and `length` px.
+ *
+ * @param {number[]} rows
+ * @param {(row: number) => number} at
+ * @param {number} length
+ * @param {number} size
+ */
 export function spaced(rows, at, length, size) {
   const taken = new Uint8Array(Math.ceil(length) + 1);
   return rows.filter((row) => {
@@ -111,32 +156,53 @@ export function spaced(rows, at, length, size) {
   });
 }
 
+/** @param {Visible["spans"]} spans */
 function extent(spans) {
   return [Math.min(...spans.map(([a]) => a)), Math.max(...spans.map(([, b]) => b))];
 }
 
+/**
+ * @param {Uint8Array} taken
+ * @param {number} start
+ * @param {number} stop
+ */
 function occupied(taken, start, stop) {
   for (let at = Math.max(0, start); at < stop; at += 1) if (taken[at]) return true;
   return false;
 }
 
-/** Rows of tips in the window, most leaves first; at most as many as there can be labels for. */
+/**
+ * Rows of tips in the window, most leaves first; at most as many as there can be labels for.
+ *
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {number} size
+ */
 function visibleTips(scene, place, size) {
   const { n, kind, left, right, end, leaves, size: points } = scene;
-  const found = [];
+  const tipRows = [];
   const finest = size / 24;
   for (let i = 0; i < n;) {
     if (!seen(place.window, left[i], right[i]) || (right[i] - left[i]) * place.across < finest) {
       i = end[i];
       continue;
     }
-    if (kind[i] !== INNER) found.push(i);
+    if (kind[i] !== INNER) tipRows.push(i);
     i += 1;
   }
-  return found.sort((a, b) => leaves[b] - leaves[a] || points[b] - points[a] || a - b);
+  return tipRows.sort((a, b) => leaves[b] - leaves[a] || points[b] - points[a] || a - b);
 }
 
-/** A text beyond the ground at u: along the radius of a circle, never upside down. */
+/**
+ * A text beyond the ground at u: along the radius of a circle, never upside down.
+ *
+ * @param {Picture} picture
+ * @param {Place} place
+ * @param {number} u
+ * @param {number} gap
+ * @param {string} text
+ * @param {TextStyle} style
+ */
 export function beside(picture, place, u, gap, text, style) {
   const [x, y] = place.beyond(u, 1, gap);
   if (!place.round) {
@@ -152,7 +218,16 @@ export function beside(picture, place, u, gap, text, style) {
   });
 }
 
-/** Names of inner nodes, by their node, where they are free of others and inside the window. */
+/**
+ * Names of inner nodes, by their node, where they are free of others and inside the window.
+ *
+ * @param {Picture} picture
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Tint} tint
+ * @param {{ theme: Theme, size?: number, clusters?: Set<number> | null, busy: Busy }} options
+ */
 export function inner(
   picture,
   store,
@@ -162,23 +237,25 @@ export function inner(
   { theme, size = 11, clusters = null, busy },
 ) {
   const { n, kind, left, right, end, u, v, slot } = scene;
-  const found = [];
+  const candidates = [];
   for (let i = 1; i < n;) {
     const wide = (right[i] - left[i]) * place.across;
     if (!seen(place.window, left[i], right[i]) || wide < 2 * size) {
       i = end[i];
       continue;
     }
-    if (kind[i] === INNER && slot[i] !== NONE && store.name[slot[i]]) found.push(i);
+    if (kind[i] === INNER && slot[i] !== NONE && store.name[slot[i]]) candidates.push(i);
     i += 1;
   }
+  /** @param {number} row */
   const first = (row) => (clusters?.has(scene.id[row]) ? 1 : 0);
-  found.sort((a, b) => first(b) - first(a) || scene.leaves[b] - scene.leaves[a] || a - b);
+  candidates.sort((a, b) => first(b) - first(a) || scene.leaves[b] - scene.leaves[a] || a - b);
   let written = 0;
-  for (const row of found.slice(0, 400)) {
+  for (const row of candidates.slice(0, 400)) {
     const wide = (right[row] - left[row]) * place.acrossAt(v[row]);
+    const name = store.name[slot[row]] ?? "";
     const text = clip(
-      store.name[slot[row]],
+      name,
       size,
       Math.min(150, Math.max(44, place.round ? wide : 150)),
       theme.family,
@@ -195,7 +272,7 @@ export function inner(
       colour: tint.text[tint.branch[row]],
       weight: 600,
       halo: theme.paper,
-      whole: store.name[slot[row]],
+      whole: name,
     });
     written += 1;
   }
@@ -204,24 +281,37 @@ export function inner(
 
 /** What of the window has been written on, in cells of a few px. */
 export class Busy {
-  constructor(width, height) {
-    this.columns = Math.ceil(width / CELL) + 1;
-    this.rows = Math.ceil(height / CELL) + 1;
+  /**
+   * @param {number} windowWidth
+   * @param {number} windowHeight
+   */
+  constructor(windowWidth, windowHeight) {
+    this.columns = Math.ceil(windowWidth / CELL) + 1;
+    this.rows = Math.ceil(windowHeight / CELL) + 1;
     this.cells = new Uint8Array(this.columns * this.rows);
   }
 
-  /** Take a box; false where any of it is taken already. */
+  /**
+   * Take a box; false where any of it is taken already.
+   *
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
   take(x, y, w, h) {
     const x0 = Math.max(0, Math.floor(x / CELL));
     const x1 = Math.min(this.columns - 1, Math.floor((x + w) / CELL));
     const y0 = Math.max(0, Math.floor(y / CELL));
     const y1 = Math.min(this.rows - 1, Math.floor((y + h) / CELL));
     for (let row = y0; row <= y1; row += 1) {
-      for (let column = x0; column <= x1; column += 1)
+      for (let column = x0; column <= x1; column += 1) {
         if (this.cells[row * this.columns + column]) return false;
+      }
     }
-    for (let row = y0; row <= y1; row += 1)
+    for (let row = y0; row <= y1; row += 1) {
       this.cells.fill(1, row * this.columns + x0, row * this.columns + x1 + 1);
+    }
     return true;
   }
 }

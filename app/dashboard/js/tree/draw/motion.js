@@ -5,23 +5,41 @@ import { INNER, rows } from "../model/scene.js";
 import { Picture } from "./picture.js";
 import { place as placed } from "./place.js";
 
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Camera, Frame, Place } from "./place.js" */
+/** @import { Tint } from "./tint.js" */
+
+/** @typedef {"left" | "right" | "u" | "v" | "deep"} Moved */
+
+/** @type {readonly Moved[]} */
 const MOVED = ["left", "right", "u", "v", "deep"];
 const MOST = 5000;
 
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+/** Whether the user's system asks for less motion. */
+export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+/** @param {number} t */
 const ease = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (-2 * t + 2) ** 3 / 2);
 
-/** Call `step(0..1)` until it ends; resolves to whether it came to its end. */
+/**
+ * Call `step(t)` with t from 0 to 1 within `ms`; resolves to whether it reached 1.
+ *
+ * @param {number} ms
+ * @param {(t: number) => unknown} step
+ * @param {AbortSignal} signal
+ * @returns {Promise<boolean>}
+ */
 export function glide(ms, step, signal) {
-  if (still() || ms <= 0) {
+  if (isStill() || ms <= 0) {
     step(1);
     return Promise.resolve(true);
   }
   return new Promise((resolve) => {
+    /** @type {number | null} */
     let began = null;
+    /** @param {number} now */
     const frame = (now) => {
-      if (signal?.aborted) {
+      if (signal.aborted) {
         resolve(false);
         return;
       }
@@ -35,70 +53,87 @@ export function glide(ms, step, signal) {
   });
 }
 
-export const mixed = (a, b, t) => a + (b - a) * t;
-
-/** Two cameras or frames, between: every number of both. */
+/**
+ * Between two cameras or frames: every number of both.
+ *
+ * @template {object} T
+ * @param {T} a
+ * @param {T} b
+ * @param {number} t
+ * @returns {T}
+ */
 export function between(a, b, t) {
-  const found = { ...b };
-  for (const [name, value] of Object.entries(b)) {
-    if (typeof value === "number" && typeof a[name] === "number")
-      found[name] = mixed(a[name], value, t);
-  }
-  return found;
+  /** @type {Map<string, unknown>} */
+  const from = new Map(Object.entries(a));
+  const numbers = Object.entries(b).flatMap(([name, value]) => {
+    const start = from.get(name);
+    return typeof value === "number" && typeof start === "number"
+      ? [[name, start + (value - start) * t]]
+      : [];
+  });
+  return { ...b, ...Object.fromEntries(numbers) };
 }
 
 /**
- * Scenes on the way from one to another, of the same shape: `at(t)`. Drawn is the one with more
- * nodes; those that the other lacks come out of, or go into, the nearest node that it has, and what
- * lies outside of a new root slides away.
+ * Scenes on the way from one to another, of the same shape: `at(t)`. The one with more nodes is drawn;
+ * those that the other lacks come out of, or go into, the nearest node that it has, and what lies
+ * outside of a new root slides away.
+ *
+ * @param {Drawn} from
+ * @param {Drawn} to
  */
 export function passage(from, to) {
   const base = to.n >= from.n ? to : from;
   const other = base === to ? from : to;
-  const known = rows(other);
-  const start = {};
-  const stop = {};
-  const own = MOVED.map((name) => base[name]);
-  const there = MOVED.map(() => new Float64Array(base.n));
+  const otherRows = rows(other);
+  const columns = () => MOVED.map(() => new Float64Array(base.n));
+  const ends = columns(); // The columns of `other`, by row of `base`.
   const outward = rows(base).get(other.id[0]);
   for (let i = 0; i < base.n; i += 1) {
-    const found = known.get(base.id[i]);
-    if (found !== undefined) {
-      MOVED.forEach((name, k) => (there[k][i] = other[name][found]));
+    const otherRow = otherRows.get(base.id[i]);
+    const up = base.parent[i];
+    if (otherRow !== undefined) {
+      MOVED.forEach((name, k) => (ends[k][i] = other[name][otherRow]));
     } else if (outward !== undefined && !(i >= outward && i < base.end[outward])) {
-      slide(base, outward, i, there);
+      slide(base, outward, i, ends);
+    } else if (up < 0) {
+      MOVED.forEach((name, k) => (ends[k][i] = base[name][i]));
     } else {
-      const up = base.parent[i];
-      if (up < 0) MOVED.forEach((name, k) => (there[k][i] = base[name][i]));
-      else {
-        const at = there[2][up];
-        [at, at, at, there[3][up], there[3][up]].forEach((value, k) => (there[k][i] = value));
-      }
+      const [u, v] = [ends[2][up], ends[3][up]];
+      [u, u, u, v, v].forEach((value, k) => (ends[k][i] = value));
     }
   }
-  MOVED.forEach((name, k) => {
-    start[name] = base === to ? there[k] : own[k];
-    stop[name] = base === to ? own[k] : there[k];
-  });
-  const shown = { ...base, rows: undefined, ranked: base.ranked, axis: null };
-  for (const name of MOVED) shown[name] = new Float64Array(base.n);
+  const [left, right, u, v, deep] = columns();
+  /** @type {Drawn} */
+  const shown = { ...base, rows: undefined, axis: null, left, right, u, v, deep };
   return {
     base,
+    /** @param {number} t */
     at(t) {
-      for (const name of MOVED) {
-        const [a, b, out] = [start[name], stop[name], shown[name]];
-        for (let i = 0; i < base.n; i += 1) out[i] = a[i] + (b[i] - a[i]) * t;
-      }
+      const share = base === to ? 1 - t : t; // Of the other scene.
+      MOVED.forEach((name, k) => {
+        const [own, end, column] = [base[name], ends[k], shown[name]];
+        for (let i = 0; i < base.n; i += 1) column[i] = own[i] + (end[i] - own[i]) * share;
+      });
       return shown;
     },
   };
 }
 
-/** Where a node outside of the part below `root` would be if that part took all the room. */
+/**
+ * Where a node outside of the part below `root` would be if that part took all the room.
+ *
+ * @param {Drawn} scene
+ * @param {number} root
+ * @param {number} i
+ * @param {Float64Array[]} out
+ */
 function slide(scene, root, i, out) {
   const wide = Math.max(1e-9, scene.right[root] - scene.left[root]);
+  /** @param {number} u */
   const move = (u) => Math.min(1, Math.max(0, (u - scene.left[root]) / wide));
   const v0 = scene.v[root];
+  /** @param {number} v */
   const fall = (v) => Math.min(1, Math.max(0, (v - v0) / Math.max(1e-9, 1 - v0)));
   out[0][i] = move(scene.left[i]);
   out[1][i] = move(scene.right[i]);
@@ -110,9 +145,15 @@ function slide(scene, root, i, out) {
 /**
  * Pictures on the way from one shape to another: `at(t)`. Branches bend and cells grow out of them;
  * what is too fine is left out on the way.
+ *
+ * @param {Drawn} scene
+ * @param {Tint} tint
+ * @param {{ frame: Frame, camera: Camera }} from
+ * @param {{ frame: Frame, camera: Camera }} to
  */
 export function change(scene, tint, from, to) {
   const [a, b] = [placed(from.frame, from.camera), placed(to.frame, to.camera)];
+  /** @type {number[]} */
   const list = [];
   const { n, left, right, end } = scene;
   const wide = Math.max(a.across, b.across);
@@ -127,6 +168,8 @@ export function change(scene, tint, from, to) {
   const lines = [corners(scene, list, a), corners(scene, list, b)];
   const width = 1.1;
   return {
+    /** @param {number} t */
+    /** @param {number} t */
     at(t) {
       const picture = new Picture(to.frame.width, to.frame.height);
       const [p, q] = lines;
@@ -134,6 +177,8 @@ export function change(scene, tint, from, to) {
       const grown = a.down ? 1 - t : b.down ? t : 0;
       for (let k = 0; k < list.length; k += 1) {
         const colour = tint.colours[tint.branch[list[k]]];
+        /** @param {number} c */
+        /** @param {number} c */
         const at = (c) => p.points[k * 16 + c] + (q.points[k * 16 + c] - p.points[k * 16 + c]) * t;
         if (grown > 0) {
           const cell = picture.fill("areas", colour, 0.25 + 0.5 * grown);
@@ -153,11 +198,21 @@ export function change(scene, tint, from, to) {
   };
 }
 
-/** 16 numbers a row: parent, control, elbow, node, and the four corners of its cell. */
+/**
+ * 16 numbers a row: parent, control, elbow, node, and the four corners of its cell.
+ *
+ * @param {Drawn} options
+ * @param {number[]} list
+ * @param {Place} place
+ */
 function corners({ parent, u, v, left, right, kind }, list, place) {
   const points = new Float64Array(list.length * 16);
   list.forEach((i, k) => {
     const up = parent[i];
+    /**
+     * @param {number} at
+     * @param {[x: number, y: number]} pair
+     */
     const put = (at, [x, y]) => {
       points[k * 16 + at] = x;
       points[k * 16 + at + 1] = y;

@@ -4,6 +4,7 @@
 // okabe-ito: Okabe and Ito (Color Universal Design, 2008) without black, extended to twenty that stay
 // apart under protanopia and deuteranopia. tol-*: Paul Tol (SRON technical note, 2021).
 
+/** @type {Record<string, string>} */
 const LIGHT = {
   "okabe-ito":
     "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #871e00 #5a2d96 #e1c31e #a5d296 " +
@@ -12,6 +13,7 @@ const LIGHT = {
   "tol-bright": "#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377",
   grey: "#1f242a #7d858e #4b535c #b3bac2",
 };
+/** @type {Record<string, string>} */
 const DARK = {
   "okabe-ito":
     "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #c32d1e #5a5ae1 #e1c31e #a5d296 " +
@@ -25,18 +27,35 @@ const GREYS = {
   dark: { guide: "#333c38", ink: "#a9b3be", other: "#6f7884", bare: "#5fae98", shared: "#3a424c" },
 };
 
-/** [value, label] for a choice. */
-export const PALETTES = [
-  ["okabe-ito", "Okabe-Ito, 20 colours"],
-  ["tol-muted", "Tol muted, 9"],
-  ["tol-bright", "Tol bright, 6"],
-  ["grey", "Greys, for print"],
-];
+/**
+ * @typedef {{
+ *   theme: "light" | "dark",
+ *   guide: string,
+ *   ink: string,
+ *   other: string,
+ *   bare: string,
+ *   shared: string,
+ *   paper: string,
+ *   text: string,
+ *   muted: string,
+ *   accent: string,
+ *   focus: string,
+ *   family: string,
+ *   series: string[],
+ * }} Theme the page's colours and those of a palette, all #rrggbb; `family`: the font
+ */
 
-/** The colours of a theme: the page's own and the palette's. */
+/**
+ * The colours of a theme: the page's own and the palette's.
+ *
+ * @param {"light" | "dark"} theme
+ * @param {string} palette
+ * @returns {Theme}
+ */
 export function colours(theme, palette) {
-  const own = getComputedStyle(document.documentElement);
-  const of = (name) => own.getPropertyValue(name).trim();
+  const page = getComputedStyle(document.documentElement);
+  /** @param {string} name */
+  const of = (name) => page.getPropertyValue(name).trim();
   const texts = (theme === "dark" ? DARK : LIGHT)[palette] ?? LIGHT["okabe-ito"];
   return {
     theme,
@@ -51,7 +70,13 @@ export function colours(theme, palette) {
   };
 }
 
-/** The colours of a figure on white, whatever the page is like. */
+/**
+ * The colours of a figure on white, whatever the page is like.
+ *
+ * @param {string} palette
+ * @param {string} family
+ * @returns {Theme}
+ */
 export function onWhite(palette, family) {
   return {
     theme: "light",
@@ -66,37 +91,60 @@ export function onWhite(palette, family) {
   };
 }
 
+/** @param {string} colour */
 const parts = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 
-/** `colour` with `share` of `other` mixed in, both #rrggbb. */
+/**
+ * `colour` with `share` of `other` mixed in, both #rrggbb.
+ *
+ * @param {string} colour
+ * @param {string} other
+ * @param {number} share
+ */
 export function mix(colour, other, share) {
   const [a, b] = [parts(colour), parts(other)];
-  const mixed = a.map((one, at) => Math.round(one * (1 - share) + b[at] * share));
-  return `#${mixed.map((one) => one.toString(16).padStart(2, "0")).join("")}`;
+  const mixed = a.map((level, at) => Math.round(level * (1 - share) + b[at] * share));
+  return `#${mixed.map((level) => level.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** @param {string} colour */
 function luminance(colour) {
-  const [r, g, b] = parts(colour).map((one) => {
-    const value = one / 255;
+  const [r, g, b] = parts(colour).map((level) => {
+    const value = level / 255;
     return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** 1 to 21, as WCAG 2.2 has it. */
+/**
+ * 1 to 21, as WCAG 2.2 has it.
+ *
+ * @param {string} a
+ * @param {string} b
+ */
 export function contrast(a, b) {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);
 }
 
-/** `colour` moved towards the text's until it can be read on the paper. */
+/**
+ * `colour` moved towards the text's until it can be read on the paper.
+ *
+ * @param {string} colour
+ * @param {Pick<Theme, "text" | "paper">} options
+ */
 export function legible(colour, { text, paper }) {
   let share = 0;
   while (share < 1 && contrast(mix(colour, text, share), paper) < 4.5) share += 0.05;
   return mix(colour, text, Math.min(1, share));
 }
 
-/** Text on a ground of `colour`. */
+/**
+ * Text on a ground of `colour`.
+ *
+ * @param {string} colour
+ * @param {Pick<Theme, "text" | "paper">} options
+ */
 export function on(colour, { text, paper }) {
   return contrast(text, colour) >= contrast(paper, colour) ? text : paper;
 }

@@ -3,10 +3,20 @@
 import { INNER, LEAF } from "../model/scene.js";
 import { ABOVE } from "./place.js";
 
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Place } from "./place.js" */
+
 const NEAR = 26;
 const ARC = 7;
 
-/** Row of the scene at a point, or -1. O(depth log children). */
+/**
+ * Row of the scene at a point, or -1. O(depth log children).
+ *
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {number} x
+ * @param {number} y
+ */
 export function pick(scene, place, x, y) {
   const { n, kind, u, v } = scene;
   if (n === 0) return -1;
@@ -21,14 +31,15 @@ export function pick(scene, place, x, y) {
     row = next;
     if (deep <= v[row]) break;
   }
-  if (icicle)
+  if (icicle) {
     return deep <= Math.max(v[row], kind[row] > LEAF ? 1 : 0) || kind[row] > LEAF ? row : -1;
+  }
   if (kind[row] !== INNER) {
     // A leaf's label lies beyond the ground.
     const beyond = place.alongBetween(1, Math.max(1, deep));
     return beyond < 220 ? row : -1;
   }
-  if (row === 0 && deep <= v[0] + 1e-9) return near(place, 0, deep - v[0], 0) ? 0 : -1;
+  if (row === 0 && deep <= v[0] + 1e-9) return near(place, 0, deep - v[0]) ? 0 : -1;
   const across = Math.abs(at - u[row]) * place.acrossAt(Math.max(0, deep));
   if (across <= NEAR) return row;
   // Near its own stretch of the circle, or that of its parent?
@@ -39,11 +50,22 @@ export function pick(scene, place, x, y) {
   return -1;
 }
 
+/**
+ * @param {Place} place
+ * @param {number} across
+ * @param {number} dv
+ */
 function near(place, across, dv) {
   return Math.abs(place.alongBetween(0, Math.abs(dv))) <= NEAR && across <= NEAR;
 }
 
-/** The child whose stretch holds u. Children lie one after the other. */
+/**
+ * The child whose stretch holds u. Children lie one after the other.
+ *
+ * @param {Drawn} options
+ * @param {number} row
+ * @param {number} at
+ */
 function childAt({ end, left, right }, row, at) {
   for (let child = row + 1; child < end[row]; child = end[child]) {
     if (at >= left[child] && at <= right[child]) return child;
@@ -51,6 +73,10 @@ function childAt({ end, left, right }, row, at) {
   return -1;
 }
 
+/**
+ * @param {Drawn} options
+ * @param {number} row
+ */
 function lastChild({ end }, row) {
   let last = row + 1;
   for (let child = row + 1; child < end[row]; child = end[child]) last = child;

@@ -1,6 +1,8 @@
 // A picture as data: strokes, areas and texts in layers. The canvas and the SVG file are made from
 // the same list, so a saved figure is what was seen.
 
+/** @import { Place } from "./place.js" */
+
 const MOVE = 0;
 const LINE = 1;
 const QUAD = 2;
@@ -11,13 +13,39 @@ const LENGTHS = [2, 2, 4, 6, 0, 3];
 /** Numbers in a path before the next one is begun: short paths are filled and stroked faster. */
 const FULL = 6000;
 
+/**
+ * @typedef {"back" | "areas" | "guides" | "strokes" | "ring" | "dots" | "front" | "texts"} Layer
+ * @typedef {{
+ *   kind: "stroke",
+ *   colour: string,
+ *   width: number,
+ *   dash: number[] | null,
+ *   alpha: number,
+ *   cap: CanvasLineCap,
+ *   path: Path,
+ * }} StrokeItem
+ * @typedef {{ kind: "fill", colour: string, alpha: number, path: Path }} FillItem
+ * @typedef {{
+ *   size: number,
+ *   colour: string,
+ *   align?: "left" | "center" | "right",
+ *   turn?: number,
+ *   weight?: number,
+ *   halo?: string | null,
+ *   whole?: string,
+ * }} TextStyle `turn` in radians; `halo`: a colour behind the text; `whole`: the text before it was cut
+ * @typedef {Required<TextStyle> & { kind: "text", x: number, y: number, text: string }} TextItem
+ * @typedef {StrokeItem | FillItem | TextItem} Item
+ */
+
+/** @typedef {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} Pen */
+
 /** Lines and curves as one list of numbers. */
 export class Path {
-  constructor() {
-    this.data = new Float32Array(256);
-    this.length = 0;
-  }
+  data = new Float32Array(256);
+  length = 0;
 
+  /** @param {number} more */
   #room(more) {
     if (this.length + more <= this.data.length) return;
     const wider = new Float32Array(Math.max(this.data.length * 2, this.length + more));
@@ -25,14 +53,27 @@ export class Path {
     this.data = wider;
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   move(x, y) {
     this.#put2(MOVE, x, y);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   line(x, y) {
     this.#put2(LINE, x, y);
   }
 
+  /**
+   * @param {number} code
+   * @param {number} x
+   * @param {number} y
+   */
   #put2(code, x, y) {
     this.#room(3);
     const { data, length } = this;
@@ -42,6 +83,12 @@ export class Path {
     this.length += 3;
   }
 
+  /**
+   * @param {number} cx
+   * @param {number} cy
+   * @param {number} x
+   * @param {number} y
+   */
   quad(cx, cy, x, y) {
     this.#room(5);
     const { data, length } = this;
@@ -53,6 +100,14 @@ export class Path {
     this.length += 5;
   }
 
+  /**
+   * @param {number} ax
+   * @param {number} ay
+   * @param {number} bx
+   * @param {number} by
+   * @param {number} x
+   * @param {number} y
+   */
   cube(ax, ay, bx, by, x, y) {
     this.#room(7);
     const { data, length } = this;
@@ -72,6 +127,11 @@ export class Path {
     this.length += 1;
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} r
+   */
   dot(x, y, r) {
     this.#room(4);
     const { data, length } = this;
@@ -82,6 +142,12 @@ export class Path {
     this.length += 4;
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
   box(x, y, w, h) {
     this.move(x, y);
     this.line(x + w, y);
@@ -90,27 +156,39 @@ export class Path {
     this.close();
   }
 
-  /** Move everything down by so many px. */
-  lower(by) {
-    const { data, length } = this;
+  /**
+   * The same path so many px further down.
+   *
+   * @param {number} px
+   */
+  lowered(px) {
+    const path = new Path();
+    path.data = this.data.slice(0, this.length);
+    path.length = this.length;
+    const { data, length } = path;
     for (let at = 0; at < length;) {
       const code = data[at];
       const pairs = code === DOT ? 1 : LENGTHS[code] / 2;
-      for (let pair = 0; pair < pairs; pair += 1) data[at + 2 + 2 * pair] += by;
+      for (let pair = 0; pair < pairs; pair += 1) data[at + 2 + 2 * pair] += px;
       at += 1 + LENGTHS[code];
     }
+    return path;
   }
 
-  /** Append to a canvas' current path. */
+  /**
+   * Append to a canvas' current path.
+   *
+   * @param {Pen} context
+   */
   trace(context) {
     const { data, length } = this;
     for (let at = 0; at < length;) {
       const code = data[at];
       if (code === LINE) context.lineTo(data[at + 1], data[at + 2]);
       else if (code === MOVE) context.moveTo(data[at + 1], data[at + 2]);
-      else if (code === QUAD)
+      else if (code === QUAD) {
         context.quadraticCurveTo(data[at + 1], data[at + 2], data[at + 3], data[at + 4]);
-      else if (code === CUBE) {
+      } else if (code === CUBE) {
         context.bezierCurveTo(
           data[at + 1],
           data[at + 2],
@@ -132,9 +210,11 @@ export class Path {
   written() {
     const { data, length } = this;
     const parts = [];
+    /** @param {number} value */
     const n = (value) => String(Math.round(value * 100) / 100);
     for (let at = 0; at < length;) {
       const code = data[at];
+      /** @param {number} k */
       const value = (k) => n(data[at + k]);
       if (code === DOT) {
         const [x, y, r] = [data[at + 1], data[at + 2], data[at + 3]];
@@ -152,39 +232,89 @@ export class Path {
   }
 }
 
+/**
+ * From the bottom to the top.
+ *
+ * @type {readonly Layer[]}
+ */
 export const LAYERS = ["back", "areas", "guides", "strokes", "ring", "dots", "front", "texts"];
 
 export class Picture {
+  /**
+   * @param {number} width
+   * @param {number} height
+   */
   constructor(width, height) {
     this.width = width;
     this.height = height;
-    this.layers = new Map(LAYERS.map((name) => [name, []]));
+    /** @type {Record<Layer, Item[]>} */
+    this.layers = {
+      back: [],
+      areas: [],
+      guides: [],
+      strokes: [],
+      ring: [],
+      dots: [],
+      front: [],
+      texts: [],
+    };
+    /** @type {Map<string, Path>} The path that is drawn on, of each style. */
     this.open = new Map();
-    /** Nodes that something was drawn for. */
+    /** How many nodes were drawn. */
     this.drawn = 0;
+    /** @type {Place | null} Where it was drawn. */
+    this.place = null;
   }
 
-  #path(layer, style, name) {
-    const found = this.open.get(name);
-    if (found && found.length < FULL) return found;
+  /**
+   * @param {string} name
+   * @param {(path: Path) => void} item
+   */
+  #path(name, item) {
+    const open = this.open.get(name);
+    if (open && open.length < FULL) return open;
     const path = new Path();
     this.open.set(name, path);
-    this.layers.get(layer).push({ ...style, path });
+    item(path);
     return path;
   }
 
-  /** The path that strokes of this colour and width go into. */
+  /**
+   * The path that strokes of this colour and width go into.
+   *
+   * @param {Layer} layer
+   * @param {string} colour
+   * @param {number} width
+   * @param {{ dash?: number[] | null, alpha?: number, cap?: CanvasLineCap }} [options]
+   */
   stroke(layer, colour, width, { dash = null, alpha = 1, cap = "butt" } = {}) {
-    const style = { kind: "stroke", colour, width, dash, alpha, cap };
-    return this.#path(layer, style, `s${layer}${colour}${width}${dash}${alpha}`);
+    return this.#path(`s${layer}${colour}${width}${dash}${alpha}`, (path) =>
+      this.layers[layer].push({ kind: "stroke", colour, width, dash, alpha, cap, path }),
+    );
   }
 
-  /** The path that areas of this colour go into. */
+  /**
+   * The path that areas of this colour go into.
+   *
+   * @param {Layer} layer
+   * @param {string} colour
+   * @param {number} [alpha]
+   */
   fill(layer, colour, alpha = 1) {
-    return this.#path(layer, { kind: "fill", colour, alpha }, `f${layer}${colour}${alpha}`);
+    return this.#path(`f${layer}${colour}${alpha}`, (path) =>
+      this.layers[layer].push({ kind: "fill", colour, alpha, path }),
+    );
   }
 
-  /** One line of text, centred upright on y. `turn` in radians; `halo`: a colour behind it. */
+  /**
+   * One line of text, centred upright on y.
+   *
+   * @param {Layer} layer
+   * @param {number} x
+   * @param {number} y
+   * @param {string} text
+   * @param {TextStyle} options
+   */
   text(
     layer,
     x,
@@ -192,20 +322,36 @@ export class Picture {
     text,
     { size, colour, align = "left", turn = 0, weight = 400, halo = null, whole = "" },
   ) {
-    this.layers
-      .get(layer)
-      .push({ kind: "text", x, y, text, size, colour, align, turn, weight, halo, whole });
+    this.layers[layer].push({
+      kind: "text",
+      x,
+      y,
+      text,
+      size,
+      colour,
+      align,
+      turn,
+      weight,
+      halo,
+      whole,
+    });
   }
 }
 
-/** Paint a picture; the context is in the picture's units already. */
+/**
+ * Paint a picture on a context that is in the picture's units already.
+ *
+ * @param {Pen} context
+ * @param {Picture} picture
+ * @param {string} family
+ */
 export function paint(context, picture, family) {
   context.lineJoin = "round";
   context.textBaseline = "alphabetic";
   context.direction = "ltr";
   let font = "";
-  for (const items of picture.layers.values()) {
-    for (const item of items) {
+  for (const layer of LAYERS) {
+    for (const item of picture.layers[layer]) {
       if (item.kind === "text") {
         const wanted = `${item.weight} ${item.size}px ${family}`;
         if (wanted !== font) context.font = font = wanted;
@@ -231,6 +377,10 @@ export function paint(context, picture, family) {
   context.globalAlpha = 1;
 }
 
+/**
+ * @param {Pen} context
+ * @param {TextItem} options
+ */
 function write(context, { x, y, text, size, colour, align, turn, halo }) {
   context.globalAlpha = 1;
   context.textAlign = align;

@@ -1,109 +1,155 @@
 // What is drawn of a store: the scene, its colours and frame, the camera, and the ways between them.
 
-import { build } from "../model/scene.js";
+import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
 import { fromPortable, held, home, journey, portable, toward, zoomed } from "./camera.js";
-import { byLabels, cutShown, tinted } from "./colouring.js";
+import { byLabels, cutMarks, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
-import { Detail } from "./detail.js";
 import { highlight } from "./highlight.js";
 import { between, change, glide, passage } from "./motion.js";
 import { colours } from "./palettes.js";
 import { Stage } from "./stage.js";
+import { tint } from "./tint.js";
+
+/** @import { CutClusters } from "../model/cut.js" */
+/** @import { Look, PortableCamera } from "../model/look.js" */
+/** @import { Drawn, Scene } from "../model/scene.js" */
+/** @import { TreeSource } from "../model/source.js" */
+/** @import { Labels } from "./colouring.js" */
+/** @import { ViewFrame } from "./composition.js" */
+/** @import { Picture } from "./picture.js" */
+/** @import { Camera } from "./place.js" */
+/** @import { Tint } from "./tint.js" */
+
+/**
+ * @typedef {{
+ *   scene: Drawn,
+ *   frame: ViewFrame,
+ *   camera: Camera,
+ * }} Staged what a picture is drawn from
+ */
 
 const GLIDE_MS = 420;
-/** Larger scenes are there at once, and labels are left out on the way in all but small ones. */
+/** Larger scenes do not glide, and all but small ones glide without labels. */
 const MOST_GLIDING = 30_000;
 const MOST_LABELLED = 800;
 
-/** Events: "drawn" (a crisp picture), "looked" (what the address says has changed), "shown" (other nodes), "painted" (other colours). */
+/**
+ * Events: "drawn" (a crisp picture), "look" (the look has changed, and with it the address), "shown"
+ * (other nodes), "painted" (other colours).
+ */
 export class Scenery extends EventTarget {
-  constructor(root, { source, looked, signal }) {
+  store = new Store();
+  /** @type {CutClusters | null} */
+  cut = null;
+  /** @type {Map<number, number>} Category of each cluster's node. */
+  byNode = new Map();
+  /** @type {Labels | null} */
+  labels = null;
+  coarse = false;
+  hovered = NONE; // A row.
+  /** @type {number[] | null} Ids that are marked from outside. */
+  marked = null;
+  /** @type {Scene} */
+  scene = emptyScene();
+  /** @type {AbortController | null} The glide that is under way. */
+  flight = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {{ source: TreeSource, look: Look, signal: AbortSignal }} options
+   */
+  constructor(root, { source, look, signal }) {
     super();
-    Object.assign(this, { root, source, looked, signal });
-    this.store = new Store();
-    this.scene = null;
-    this.frame = null;
-    this.tint = null;
-    this.cut = null; // The service's or our own answer about the cut.
-    this.byNode = new Map(); // Category of each cluster's node.
-    this.hovered = NONE; // Row.
-    this.linked = null; // Ids that are marked from outside.
+    this.root = root;
+    this.source = source;
+    this.look = look;
+    this.signal = signal;
     this.theme = this.#themed();
+    /** @type {Tint} */
+    this.tint = tint(this.scene, this.theme, { by: "none" });
+    /** @type {Stage} */
     this.stage = new Stage(root, {
-      compose: (camera) => this.#composed({ camera }),
+      compose: (camera) => this.#composed({ ...this.#staged(), camera }),
       over: (context, place) => highlight(context, this, place),
       family: () => this.theme.family,
       frame: () => this.frame,
       onrest: () => this.#rested(),
       onresize: () => this.resized(),
     });
-    this.detail = new Detail(this);
-    const themed = () => this.scene && this.repaint();
-    addEventListener("themechange", themed);
+    /** @type {ViewFrame} */
+    this.frame = this.#framed(this.scene);
+    addEventListener("themechange", () => this.scene.n && this.repaint(), { signal });
     signal.addEventListener("abort", () => {
-      removeEventListener("themechange", themed);
       this.flight?.abort();
-      this.detail.stop();
       this.stage.stop();
     });
   }
 
   #themed() {
-    return colours(document.documentElement.dataset.theme, this.looked.palette);
+    const dark = document.documentElement.dataset.theme === "dark";
+    return colours(dark ? "dark" : "light", this.look.palette);
   }
 
-  tell(name, detail = {}) {
+  /**
+   * @param {string} name
+   * @param {object} [detail]
+   */
+  emit(name, detail = {}) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 
-  #built() {
-    return build(this.store, this.looked);
-  }
-
+  /**
+   * @param {Drawn} scene
+   * @returns {ViewFrame}
+   */
   #framed(scene) {
-    const { store, theme, looked, stage } = this;
-    const { width, height } = stage;
-    const banded = byLabels(looked);
-    return frameFor(store, scene, {
-      shape: looked.shape,
-      width,
-      height,
-      theme,
-      banded,
-      labels: looked.labels,
-    });
+    const { store, theme, look } = this;
+    const { width, height } = this.stage;
+    const { shape, labels } = look;
+    return frameFor(store, scene, { shape, width, height, theme, banded: byLabels(look), labels });
   }
 
-  #set(scene) {
-    this.scene = scene;
-    this.tint = tinted(this, scene);
-    this.frame = this.#framed(scene);
+  /** @returns {Staged} */
+  #staged() {
+    return { scene: this.scene, frame: this.frame, camera: this.stage.camera };
+  }
+
+  /** The store or the look has changed: lay it out anew, not drawn yet. */
+  rebuild() {
+    this.scene = build(this.store, this.look);
+    this.tint = tinted(this, this.scene);
+    this.frame = this.#framed(this.scene);
     this.hovered = NONE;
   }
 
-  /** The store has changed: the same of it, not drawn yet. */
-  rebuild() {
-    this.#set(this.#built());
+  /**
+   * @param {Staged} staged
+   * @param {{ tint?: Tint, labels?: boolean }} [options]
+   */
+  #composed({ scene, frame, camera }, { tint: own = this.tint, labels = this.look.labels } = {}) {
+    const { store, theme } = this;
+    const cut = cutMarks(this, scene);
+    return compose({ store, scene, frame, camera, theme, tint: own, cut, labels });
   }
 
-  #composed({
-    camera,
-    scene = this.scene,
-    frame = this.frame,
-    colours: own = this.tint,
-    labels = this.looked.labels,
-  }) {
-    return compose({
-      store: this.store,
-      scene,
-      frame,
-      camera,
-      theme: this.theme,
-      tint: own,
-      cut: cutShown(this, scene),
-      labels,
-    });
+  /**
+   * Row of a node by its id, or -1.
+   *
+   * @param {number} id
+   */
+  rowOf(id) {
+    return rows(this.scene).get(id) ?? NONE;
+  }
+
+  /**
+   * A node's name; null where it has none or is not loaded.
+   *
+   * @param {number} id
+   */
+  nameOf(id) {
+    const slot = this.store.slot(id);
+    return slot === NONE ? null : this.store.name[slot] || null;
   }
 
   /** The picture as it is now, for files; in other colours with another theme. */
@@ -111,7 +157,7 @@ export class Scenery extends EventTarget {
     const own = this.theme;
     this.theme = theme;
     try {
-      return this.#composed({ camera: this.stage.camera, colours: tinted(this, this.scene) });
+      return this.#composed(this.#staged(), { tint: tinted(this, this.scene) });
     } finally {
       this.theme = own;
     }
@@ -119,110 +165,127 @@ export class Scenery extends EventTarget {
 
   // --- drawing -----------------------------------------------------------------------------------
 
-  /** Show what `looked` says now; nodes glide to their places. */
+  /** Show the present look; nodes glide to their places. */
   async show({ camera = this.stage.camera, ms = GLIDE_MS } = {}) {
-    if (!this.store.has(this.looked.root)) return;
+    if (!this.store.has(this.look.root)) return;
     this.flight?.abort();
     const flight = new AbortController();
     this.flight = flight;
-    const before = {
-      scene: this.scene,
-      frame: this.frame,
-      camera: this.stage.camera,
-      tint: this.tint,
-    };
-    this.#set(this.#built());
-    const after = { scene: this.scene, frame: this.frame, camera: held(this.frame, camera) };
-    this.stage.camera = after.camera;
-    this.looked.camera = portable(this.frame, after.camera);
-    this.tell("shown");
-    this.tell("looked");
+    const before = { ...this.#staged(), tint: this.tint };
+    this.rebuild();
+    this.stage.camera = held(this.frame, camera);
+    const after = this.#staged();
+    this.look.camera = portable(this.frame, after.camera);
+    this.emit("shown");
+    this.emit("look");
     const step = this.#way(before, after);
-    const whole =
+    const isWhole =
       step && (await glide(ms, (t) => t < 1 && this.stage.pass(step(t)), flight.signal));
     // Broken off by another one, which draws; broken off by the user, it is at its end at once.
-    if (this.signal.aborted || (whole === false && this.flight !== flight)) return;
+    if (this.signal.aborted || (isWhole === false && this.flight !== flight)) return;
     this.stage.draw();
-    this.tell("drawn");
-    this.detail.soon();
+    this.emit("drawn");
   }
 
-  /** Pictures between two states: `(t) -> Picture`. */
+  /**
+   * The pictures between two states; null where there is no gliding.
+   *
+   * @param {Staged & { tint: Tint }} before
+   * @param {Staged} after
+   * @returns {((t: number) => Picture) | null}
+   */
   #way(before, after) {
-    if (!before.scene || before.scene.n + after.scene.n > MOST_GLIDING) return null;
+    if (!before.scene.n || before.scene.n + after.scene.n > MOST_GLIDING) return null;
     if (before.frame.shape !== after.frame.shape) {
       return change(after.scene, this.tint, before, after).at;
     }
     const way = passage(before.scene, after.scene);
     const own = way.base === after.scene ? this.tint : before.tint;
+    const labels = this.look.labels && way.base.n < MOST_LABELLED;
     return (t) =>
-      this.#composed({
-        camera: between(before.camera, after.camera, t),
-        frame: between(before.frame, after.frame, t),
-        scene: way.at(t),
-        colours: own,
-        labels: this.looked.labels && way.base.n < MOST_LABELLED,
-      });
+      this.#composed(
+        {
+          camera: between(before.camera, after.camera, t),
+          frame: between(before.frame, after.frame, t),
+          scene: way.at(t),
+        },
+        { tint: own, labels },
+      );
   }
 
-  /** Other colours of the same scene. */
+  /** Draw the same scene in other colours. */
   recolour() {
     this.tint = tinted(this, this.scene);
     const frame = this.#framed(this.scene);
-    const grown = frame.strip !== this.frame.strip;
+    const hasGrown = frame.strip !== this.frame.strip;
     this.frame = frame;
-    if (grown) this.stage.camera = held(frame, this.stage.camera);
+    if (hasGrown) this.stage.camera = held(frame, this.stage.camera);
     this.stage.draw();
-    this.tell("drawn");
+    this.emit("drawn");
   }
 
   /** The theme or the palette has changed. */
   repaint() {
     this.theme = this.#themed();
     this.recolour();
-    this.tell("painted");
+    this.emit("painted");
   }
 
   /** The window has another size. */
   resized() {
-    if (!this.scene) return;
+    if (!this.scene.n) return;
     const kept = portable(this.frame, this.stage.camera);
     this.frame = this.#framed(this.scene);
     this.stage.camera = fromPortable(this.frame, kept);
     this.stage.draw();
-    this.tell("drawn");
-    this.detail.soon();
+    this.emit("drawn");
   }
 
   #rested() {
-    this.looked.camera = portable(this.frame, this.stage.camera);
-    this.tell("looked");
-    this.tell("drawn");
-    this.detail.soon();
+    this.look.camera = portable(this.frame, this.stage.camera);
+    this.emit("look");
+    this.emit("drawn");
   }
 
   // --- the camera --------------------------------------------------------------------------------
 
+  /**
+   * @param {number} dx
+   * @param {number} dy
+   */
   pan(dx, dy) {
-    if (!this.frame) return;
+    if (!this.scene.n) return;
     this.flight?.abort();
     const { camera } = this.stage;
     this.stage.move(held(this.frame, { ...camera, x: camera.x + dx, y: camera.y + dy }));
   }
 
-  /** `depth`: along the branches instead of across the leaves, where the shape has two ways. */
+  /**
+   * Zoom around a point. `depth`: along the branches instead of across the leaves, where the shape has
+   * two ways.
+   *
+   * @param {number} factor
+   * @param {number} [x]
+   * @param {number} [y]
+   * @param {{ depth?: boolean }} [options]
+   */
   zoom(factor, x = this.stage.width / 2, y = this.stage.height / 2, { depth = false } = {}) {
-    if (!this.frame) return;
+    if (!this.scene.n) return;
     this.flight?.abort();
-    const flat = this.frame.shape !== "circular";
-    const own = depth && flat ? { depth: factor } : {};
-    this.stage.move(zoomed(this.frame, this.stage.camera, depth && flat ? 1 : factor, x, y, own));
+    const isDepth = depth && this.frame.shape !== "circular";
+    const options = isDepth ? { depth: factor } : {};
+    this.stage.move(zoomed(this.frame, this.stage.camera, isDepth ? 1 : factor, x, y, options));
   }
 
+  /** Show the whole picture. */
   async whole() {
     await this.fly(home());
   }
 
+  /**
+   * @param {Camera} camera
+   * @param {number} [ms]
+   */
   async fly(camera, ms = GLIDE_MS) {
     this.flight?.abort();
     const flight = new AbortController();
@@ -232,15 +295,23 @@ export class Scenery extends EventTarget {
     await glide(ms, (t) => this.stage.move(t < 1 ? at(t) : to), flight.signal);
   }
 
-  /** Bring a row to the middle, near enough to be read. */
+  /**
+   * Bring a row to the middle, near enough to be read.
+   *
+   * @param {number} row
+   */
   async approach(row) {
     const camera = toward(this.scene, this.frame, this.stage.camera, row);
     if (camera) await this.fly(camera);
     else this.stage.overlay();
   }
 
-  /** The camera of an address. */
+  /**
+   * The camera of an address.
+   *
+   * @param {PortableCamera | null} numbers
+   */
   cameraOf(numbers) {
-    return numbers ? fromPortable(this.#framed(this.#built()), numbers) : home();
+    return numbers ? fromPortable(this.#framed(build(this.store, this.look)), numbers) : home();
   }
 }

@@ -1,40 +1,79 @@
-// The canvases: the picture, and over it what is pointed at. Draws crisp where the machine keeps up;
-// where it does not, the last crisp picture is moved while a gesture lasts and drawn anew at rest.
+// The canvases: the picture, and the highlights over it. Draws crisp where the machine keeps up; where
+// it does not, the last crisp picture is moved while a gesture lasts and drawn anew at rest.
 
 import { home, relative } from "./camera.js";
 import { paint } from "./picture.js";
 import { place as placed } from "./place.js";
 
+/** @import { Picture } from "./picture.js" */
+/** @import { Camera, Frame, Place } from "./place.js" */
+
+/**
+ * @typedef {{
+ *   compose: (camera: Camera) => Picture,
+ *   over: (context: CanvasRenderingContext2D, place: Place) => void,
+ *   family: () => string,
+ *   frame: () => Frame,
+ *   onrest: () => unknown,
+ *   onresize: () => unknown,
+ * }} StageSource `compose` draws the picture, `over` what is over it
+ */
+
 /** Frames slower than this while moving: from then on only the last picture is moved. */
 const SLOW_MS = 26;
 const REST_MS = 110;
-/** A picture that is moved is drawn anew so often at the most. */
+/** How often a picture that is moved is drawn anew at the most. */
 const REFRESH_MS = 180;
 const MOST_PIXELS = 9e6;
 
+/** @param {string} name class */
+function newCanvas(name) {
+  const canvas = document.createElement("canvas");
+  canvas.className = name;
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}
+
+/** @param {HTMLCanvasElement} canvas */
+export function contextOf(canvas) {
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("this browser has no canvas");
+  return context;
+}
+
 export class Stage {
+  base = newCanvas("tree-base");
+  over = newCanvas("tree-over");
+  context = contextOf(this.base);
+  overContext = contextOf(this.over);
+  /** @type {Camera} */
+  camera = home();
+  /** @type {Camera | null} The camera of the picture on the canvas. */
+  drawn = null;
+  drawnAt = 0;
+  /** @type {Picture | null} */
+  picture = null;
+  slow = false;
+  late = 0; // Slow frames, one after the other.
+  before = 0; // When the last frame was.
+  busy = false;
+  stopped = false;
+  width = 0;
+  height = 0;
+  ratio = 1;
+  moved = "";
+  asked = 0; // Of requestAnimationFrame.
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  resting;
+
   /**
    * @param {HTMLElement} root
-   * @param {object} own {compose(camera) -> Picture, over(context, place), family(), frame(), onrest(), onresize()}
+   * @param {StageSource} source
    */
-  constructor(root, own) {
+  constructor(root, source) {
     this.root = root;
-    this.own = own;
-    this.base = document.createElement("canvas");
-    this.over = document.createElement("canvas");
-    this.base.className = "tree-base";
-    this.over.className = "tree-over";
-    for (const canvas of [this.base, this.over]) canvas.setAttribute("aria-hidden", "true");
+    this.source = source;
     root.prepend(this.base, this.over);
-    this.context = this.base.getContext("2d", { alpha: true });
-    this.overContext = this.over.getContext("2d");
-    this.camera = home();
-    this.drawn = null; // The camera of the picture on the canvas.
-    this.picture = null;
-    this.slow = false;
-    this.width = 0;
-    this.height = 0;
-    this.stopped = false;
     this.sizes = new ResizeObserver(() => this.#resized());
     this.sizes.observe(root);
     this.#measure();
@@ -48,6 +87,7 @@ export class Stage {
     for (const canvas of [this.base, this.over]) canvas.width = canvas.height = 0;
   }
 
+  /** Whether the window has another size. */
   #measure() {
     const { clientWidth: width, clientHeight: height } = this.root;
     const ratio = Math.min(
@@ -68,49 +108,56 @@ export class Stage {
 
   #resized() {
     if (this.stopped || !this.#measure()) return;
-    this.own.onresize();
+    this.source.onresize();
   }
 
   /** Draw now, crisp. */
   draw(now = performance.now()) {
     if (this.stopped || !this.width) return;
-    this.show(this.own.compose(this.camera));
+    this.show(this.source.compose(this.camera));
     this.drawn = { ...this.camera };
     this.drawnAt = now;
     this.overlay();
   }
 
-  /** A picture on the way to another one: nothing is pointed at. */
+  /**
+   * Show a picture on the way to another one: nothing is highlighted.
+   *
+   * @param {Picture} picture
+   */
   pass(picture) {
-    this.#clear(this.overContext);
+    clear(this.overContext);
     this.show(picture);
   }
 
-  #clear(context) {
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-  }
-
-  /** Put a picture on the canvas. */
+  /**
+   * Put a picture on the canvas.
+   *
+   * @param {Picture} picture
+   */
   show(picture) {
     this.picture = picture;
     this.#moveCanvas(null);
     const { context, ratio } = this;
-    this.#clear(context);
+    clear(context);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paint(context, picture, this.own.family());
+    paint(context, picture, this.source.family());
   }
 
-  /** Only what is pointed at. */
+  /** Draw the highlights alone. */
   overlay() {
     const { overContext: context, ratio } = this;
-    this.#clear(context);
+    clear(context);
     if (!this.picture?.place) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.own.over(context, placed(this.own.frame(), this.camera));
+    this.source.over(context, placed(this.source.frame(), this.camera));
   }
 
-  /** The camera moves: a frame soon, and a crisp one when it has come to rest. */
+  /**
+   * Move the camera: a frame soon, and a crisp one when it has come to rest.
+   *
+   * @param {Camera} camera
+   */
   move(camera) {
     this.camera = camera;
     this.busy = true;
@@ -119,18 +166,24 @@ export class Stage {
     this.resting = setTimeout(() => this.#rest(), REST_MS);
   }
 
+  /** @param {number} now */
   #frame(now) {
     this.asked = 0;
     if (this.stopped) return;
     this.#judge(now);
-    if (this.slow && this.drawn && !this.#worn(now)) this.#moveCanvas(this.drawn);
+    if (this.slow && this.drawn && !this.#isWorn(this.drawn, now)) this.#moveCanvas(this.drawn);
     else this.draw(now);
   }
 
-  /** Whether the picture that is moved shows too little by now: stretched, or shifted far. */
-  #worn(now) {
+  /**
+   * Whether the picture that is moved shows too little by now: stretched, or shifted far.
+   *
+   * @param {Camera} drawn
+   * @param {number} now
+   */
+  #isWorn(drawn, now) {
     if (now - this.drawnAt < REFRESH_MS) return false;
-    const [sx, sy, tx, ty] = relative(this.own.frame(), this.drawn, this.camera);
+    const [sx, sy, tx, ty] = relative(this.source.frame(), drawn, this.camera);
     const stretch = Math.max(sx, sy, 1 / sx, 1 / sy);
     const shift = Math.max(
       Math.abs(tx + ((sx - 1) * this.width) / 2) / this.width,
@@ -139,15 +192,19 @@ export class Stage {
     return stretch > 1.8 || shift > 0.3;
   }
 
-  /** Whether the machine keeps up: the time from frame to frame while something moves. */
+  /**
+   * Judge whether the machine keeps up, by the time from frame to frame while something moves.
+   *
+   * @param {number} now
+   */
   #judge(now) {
-    const since = now - (this.before ?? 0);
+    const since = now - this.before;
     this.before = now;
     if (since > 250) {
       this.late = 0;
       return;
     }
-    this.late = since > SLOW_MS ? (this.late ?? 0) + 1 : 0;
+    this.late = since > SLOW_MS ? this.late + 1 : 0;
     if (this.late >= 2) this.slow = true;
   }
 
@@ -159,19 +216,26 @@ export class Stage {
     const spent = performance.now() - began;
     if (this.slow && spent < 7) this.slow = false;
     this.busy = false;
-    this.own.onrest();
+    this.source.onrest();
   }
 
+  /** @param {Camera | null} from the camera of the picture on the canvas; null: as it is now */
   #moveCanvas(from) {
     let text = "";
     if (from) {
-      const { camera } = this;
-      const [sx, sy, tx, ty] = relative(this.own.frame(), from, camera);
+      const [sx, sy, tx, ty] = relative(this.source.frame(), from, this.camera);
       text = `matrix(${sx}, 0, 0, ${sy}, ${tx}, ${ty})`;
     }
     if (text === this.moved) return;
     this.moved = text;
-    for (const canvas of [this.base, this.over])
+    for (const canvas of [this.base, this.over]) {
       canvas.style.setProperty("transform", text || "none");
+    }
   }
+}
+
+/** @param {CanvasRenderingContext2D} context */
+function clear(context) {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
 }

@@ -1,122 +1,165 @@
-// Two trees that face each other, their leaves joined by what they share. Pointing at a node of one
-// shows where its points lie in the other.
+// Two trees that face each other, their leaves joined by the points that they share. Pointing at a node
+// of one shows where its points lie in the other.
 
 import { INNER } from "../model/scene.js";
-import { sceneOf, sidePlace, topClusters } from "../model/tangle_scene.js";
+import { NONE } from "../model/store.js";
+import { sceneOf, topClusters } from "../model/tangle_scene.js";
 import { branches, stretch, stub } from "./dendrogram.js";
-import { gestures } from "./gestures.js";
+import { onGestures } from "./gestures.js";
 import { spaced, titleOf } from "./labels.js";
 import { colours, legible, mix } from "./palettes.js";
 import { pick } from "./picking.js";
 import { paint, Picture } from "./picture.js";
+import { sidePlace } from "./place.js";
+import { contextOf } from "./stage.js";
 import { clip, width } from "./text.js";
 import { colourOf } from "./tint.js";
+
+/** @import { Tangle } from "../../net/answers.js" */
+/** @import { TangleScene } from "../model/tangle_scene.js" */
+/** @import { Path } from "./picture.js" */
+/** @import { SidePlace } from "./place.js" */
+/** @import { Shades } from "./tint.js" */
+
+/**
+ * @typedef {"left" | "right"} SideName
+ * @typedef {{ side: SideName, row: number }} Pointed
+ * @typedef {{ a: number, b: number, points: number }} Link a row on the left, a row on the right, and how
+ *   many points they share
+ * @typedef {{ pointed: Pointed | null, x: number | null, y: number | null }} TangleHover
+ * @typedef {{
+ *   sides: Record<SideName, TangleScene>,
+ *   links: Link[],
+ *   most: number,
+ *   cluster: Int32Array,
+ * }} Facing the trees; `most`: points of the largest link; `cluster`: of each row on the left
+ * @typedef {{ tints: Record<SideName, Shades>, labelWidth: number }} Painted
+ */
 
 const CLUSTERS = 8;
 const PAD = 16;
 const FURTHEST = 60;
 const REST_MS = 90;
-const NONE = -1;
 
-/** Events: "hover" {side, row, x, y}. */
+/** Events: "hover" (TangleHover). */
 export class TangleView extends EventTarget {
+  camera = { k: 1, y: 0 };
+  /** @type {Pointed | null} */
+  pointed = null;
+  /** @type {(Facing & Painted) | null} */
+  shown = null;
+  theme = pageColours();
+  ratio = 1;
+  asked = 0; // Of requestAnimationFrame.
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  resting;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {{ signal: AbortSignal }} options
+   */
   constructor(root, { signal }) {
     super();
     this.root = root;
-    this.camera = { k: 1, y: 0 };
-    this.answer = null;
-    this.pointed = null; // {side, row}
     this.canvases = [0, 1].map(() => {
       const canvas = document.createElement("canvas");
       canvas.setAttribute("aria-hidden", "true");
       root.append(canvas);
       return canvas;
     });
-    this.sizes = new ResizeObserver(() => this.draw());
-    this.sizes.observe(root);
-    const themed = () => this.answer && this.#coloured();
-    addEventListener("themechange", themed);
-    const end = gestures(root, {
+    const sizes = new ResizeObserver(() => this.draw());
+    sizes.observe(root);
+    addEventListener("themechange", () => this.#repaint(), { signal });
+    const stop = onGestures(root, {
       pan: (_dx, dy) => this.move({ ...this.camera, y: this.camera.y + dy }),
       zoom: (factor, _x, y) => this.zoom(factor, y),
-      hover: (x, y) => this.point(x === null ? null : this.#at(x, y), x, y),
+      hover: (x, y) => this.point(this.#at(x, y), x, y),
+      leave: () => this.point(null),
       click: (x, y) => this.point(this.#at(x, y), x, y),
       twice: (_x, y) => this.zoom(2, y),
-      begin: () => {},
-      end: () => {},
     });
     signal.addEventListener("abort", () => {
-      end();
-      this.sizes.disconnect();
-      removeEventListener("themechange", themed);
+      stop();
+      sizes.disconnect();
       cancelAnimationFrame(this.asked);
       clearTimeout(this.resting);
       for (const canvas of this.canvases) canvas.width = canvas.height = 0;
     });
   }
 
+  /**
+   * Listen to "hover".
+   *
+   * @param {(hover: TangleHover) => unknown} listener
+   */
+  onhover(listener) {
+    this.addEventListener("hover", (event) =>
+      listener(/** @type {CustomEvent<TangleHover>} */ (event).detail),
+    );
+  }
+
+  /** @param {Tangle} answer */
   show(answer) {
-    this.answer = answer;
-    this.sides = { left: sceneOf(answer.left), right: sceneOf(answer.right) };
-    const { left, right } = this.sides;
-    this.links = answer.links
+    const sides = { left: sceneOf(answer.left), right: sceneOf(answer.right) };
+    const links = answer.links
       .map(([a, b, points]) => ({
-        a: left.rowOf.get(a) ?? NONE,
-        b: right.rowOf.get(b) ?? NONE,
+        a: sides.left.rowOf.get(a) ?? NONE,
+        b: sides.right.rowOf.get(b) ?? NONE,
         points,
       }))
       .filter(({ a, b }) => a !== NONE && b !== NONE);
-    this.most = this.links.reduce((most, one) => Math.max(most, one.points), 1);
-    this.cluster = topClusters(left, CLUSTERS);
+    const most = links.reduce((largest, link) => Math.max(largest, link.points), 1);
+    const facing = { sides, links, most, cluster: topClusters(sides.left, CLUSTERS) };
     this.pointed = null;
     this.camera = { k: 1, y: 0 };
-    this.#coloured();
+    this.shown = { ...facing, ...this.#painted(facing) };
+    this.draw();
   }
 
-  /** The left tree by its highest clusters; what joins and the right ends by where most come from. */
-  #coloured() {
-    this.theme = colours(document.documentElement.dataset.theme, "okabe-ito");
-    const { theme, links, cluster } = this;
-    const { left, right } = this.sides;
+  #repaint() {
+    if (!this.shown) return;
+    this.theme = pageColours();
+    this.shown = { ...this.shown, ...this.#painted(this.shown) };
+    this.draw();
+  }
+
+  /**
+   * The left tree is coloured by its highest clusters; links, and the ends on the right, by where most
+   * of their points come from.
+   *
+   * @param {Facing} facing
+   * @returns {Painted}
+   */
+  #painted({ sides: { left, right }, links, cluster }) {
+    const { theme } = this;
     const list = [
       theme.ink,
       ...Array.from({ length: CLUSTERS }, (_, at) => colourOf(theme, at, true)),
     ];
-    const votes = new Map();
-    for (const { a, b, points } of links) {
-      if (cluster[a] < 0) continue;
-      const own = votes.get(b) ?? new Float64Array(CLUSTERS);
-      own[cluster[a]] += points;
-      votes.set(b, own);
-    }
-    const ends = new Uint16Array(right.n);
-    for (const [row, own] of votes) ends[row] = 1 + own.indexOf(Math.max(...own));
-    // An inner node on the right has the colour that all below it have.
-    for (let row = right.n - 1; row > 0; row -= 1) {
-      const up = right.parent[row];
-      if (right.kind[up] !== INNER) continue;
-      right.mixed ??= new Int32Array(right.n).fill(NONE);
-      const own = right.kind[row] === INNER ? Math.max(0, right.mixed[row]) : ends[row];
-      right.mixed[up] = right.mixed[up] === NONE || right.mixed[up] === own ? own : 0;
-      ends[up] = right.mixed[up];
-    }
-    right.mixed = null;
-    const soft = list.map((one) => mix(one, theme.paper, 0.62));
-    const text = list.map((one, at) => (at === 0 ? theme.text : legible(one, theme)));
-    const base = { colours: list, soft, text };
-    const own = Uint16Array.from(cluster, (one) => one + 1);
-    this.wide = Math.max(...[left, right].map((scene) => widest(scene, theme.family)));
-    this.tints = {
-      left: { ...base, branch: own, band: own },
-      right: { ...base, branch: ends, band: ends },
+    const base = {
+      colours: list,
+      soft: list.map((colour) => mix(colour, theme.paper, 0.62)),
+      text: list.map((colour, at) => (at === 0 ? theme.text : legible(colour, theme))),
     };
-    this.draw();
+    const onLeft = Uint16Array.from(cluster, (index) => index + 1);
+    const onRight = majorities(right, links, cluster);
+    return {
+      tints: {
+        left: { ...base, branch: onLeft, band: onLeft },
+        right: { ...base, branch: onRight, band: onRight },
+      },
+      labelWidth: Math.max(widest(left, theme.family), widest(right, theme.family)),
+    };
   }
 
-  /** Where everything stands across the page; labels take no more than they need. */
-  #layout() {
+  /**
+   * Where everything stands across the page; labels take no more than they need.
+   *
+   * @param {number} labelWidth
+   */
+  #layout(labelWidth) {
     const { clientWidth: across, clientHeight: height } = this.root;
-    const label = across < 620 ? 0 : Math.min(this.wide, across * 0.12);
+    const label = across < 620 ? 0 : Math.min(labelWidth, across * 0.12);
     const tree = (across - 2 * PAD - 2 * label) * 0.33;
     const common = { top: PAD, height: height - 2 * PAD, page: height };
     return {
@@ -130,8 +173,9 @@ export class TangleView extends EventTarget {
     };
   }
 
-  places() {
-    const layout = this.#layout();
+  /** @param {Painted} shown */
+  #places({ labelWidth }) {
+    const layout = this.#layout(labelWidth);
     return {
       layout,
       left: sidePlace(layout.left, this.camera),
@@ -139,120 +183,129 @@ export class TangleView extends EventTarget {
     };
   }
 
+  /** The picture as it is now. */
   picture() {
-    const { theme, sides, tints, links, cluster } = this;
-    const { layout, left, right } = this.places();
+    const { theme, shown } = this;
+    if (!shown) return new Picture(this.root.clientWidth, this.root.clientHeight);
+    const { sides, tints, links, cluster } = shown;
+    const { layout, left, right } = this.#places(shown);
     const picture = new Picture(layout.width, layout.height);
-    const bands = [...links].sort((a, b) => b.points - a.points);
-    for (const { a, b, points } of bands) {
+    for (const { a, b, points } of [...links].sort((x, y) => y.points - x.points)) {
       const colour = cluster[a] < 0 ? theme.ink : colourOf(theme, cluster[a], true);
-      this.#link(
-        picture.stroke("back", colour, this.#thick(points, left), { alpha: 0.42 }),
+      drawLink(
+        picture.stroke("back", colour, thickness(shown, points, left), { alpha: 0.42 }),
         layout,
         left.pu(sides.left.u[a]),
         right.pu(sides.right.u[b]),
       );
     }
-    for (const [side, place] of [
+    /** @type {[SideName, SidePlace][]} */
+    const both = [
       ["left", left],
       ["right", right],
-    ]) {
+    ];
+    for (const [side, place] of both) {
       const scene = sides[side];
       const base = Math.min(1.25, Math.max(0.55, 0.3 * (place.across / scene.tips)));
       branches(picture, scene, place, tints[side], { base, guides: theme.guide });
-      if (layout.label) this.#labels(picture, side, place, layout);
+      if (layout.label) this.#labels(picture, scene, tints[side], place, layout);
     }
     return picture;
   }
 
-  #thick(points, place) {
-    const most = Math.min(14, (0.7 * place.across) / Math.max(8, this.sides.left.tips));
-    return Math.round(4 * Math.max(0.75, most * Math.sqrt(points / this.most))) / 4;
-  }
-
-  #link(path, { from, to, height }, ya, yb) {
-    if ((ya < -50 && yb < -50) || (ya > height + 50 && yb > height + 50)) return;
-    const middle = (from + to) / 2;
-    path.move(from, ya);
-    path.cube(middle, ya, middle, yb, to, yb);
-  }
-
-  #labels(picture, side, place, layout) {
-    const scene = this.sides[side];
+  /**
+   * @param {Picture} picture
+   * @param {TangleScene} scene
+   * @param {Shades} tint
+   * @param {SidePlace} place
+   * @param {{ label: number, height: number }} layout
+   */
+  #labels(picture, scene, tint, place, layout) {
     const size = Math.max(8.5, Math.min(12, 0.9 * (place.across / scene.tips)));
     const rows = [];
     for (let row = 0; row < scene.n; row += 1) if (scene.kind[row] !== INNER) rows.push(row);
     rows.sort((a, b) => scene.leaves[b] - scene.leaves[a] || a - b);
-    for (const row of spaced(rows, (one) => place.pu(scene.u[one]), layout.height, size)) {
+    for (const row of spaced(rows, (at) => place.pu(scene.u[at]), layout.height, size)) {
       const title = titleOf(scene, scene, row);
       const text = clip(title, size, layout.label, this.theme.family);
+      if (!text) continue;
       const [x, y] = place.beyond(scene.u[row], 1, 6);
-      const colour = this.tints[side].text[this.tints[side].branch[row]];
-      if (text)
-        picture.text("texts", x, y, text, {
-          size,
-          colour,
-          align: place.way > 0 ? "left" : "right",
-          whole: title,
-        });
+      picture.text("texts", x, y, text, {
+        size,
+        colour: tint.text[tint.branch[row]],
+        align: place.way > 0 ? "left" : "right",
+        whole: title,
+      });
     }
   }
 
+  /** Draw it on the canvases. */
   draw() {
     const { clientWidth, clientHeight } = this.root;
-    if (!this.answer || !clientWidth) return;
-    const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
-    const [w, h] = [clientWidth, clientHeight].map((one) => Math.round(one * ratio));
+    if (!this.shown || !clientWidth) return;
+    this.ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
+    const [w, h] = [clientWidth, clientHeight].map((length) => Math.round(length * this.ratio));
     for (const canvas of this.canvases) {
       if (canvas.width === w && canvas.height === h) continue;
       canvas.width = w;
       canvas.height = h;
     }
-    this.ratio = ratio;
-    this.#paint(0, this.picture());
+    this.#paint(this.canvases[0], this.picture());
     this.overlay();
   }
 
-  #paint(at, picture) {
-    const canvas = this.canvases[at];
-    const context = canvas.getContext("2d");
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {Picture} picture
+   */
+  #paint(canvas, picture) {
+    const context = contextOf(canvas);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     paint(context, picture, this.theme.family);
   }
 
-  /** The node that is pointed at, what it is joined with, and the ends of that. */
+  /** The node under the pointer, its links, and the ends of these. */
   overlay() {
-    const { theme, sides, pointed } = this;
-    const { layout, left, right } = this.places();
+    const { theme, shown, pointed } = this;
+    if (!shown) return;
+    const { sides } = shown;
+    const { layout, left, right } = this.#places(shown);
     const picture = new Picture(layout.width, layout.height);
     if (pointed) {
       const places = { left, right };
       const other = pointed.side === "left" ? "right" : "left";
       this.#trace(picture, sides[pointed.side], places[pointed.side], pointed.row, true);
       const ends = new Set();
-      for (const one of this.shared(pointed)) {
-        const thick = Math.max(1.5, this.#thick(one.points, left));
-        this.#link(
+      for (const link of this.shared(pointed)) {
+        const thick = Math.max(1.5, thickness(shown, link.points, left));
+        drawLink(
           picture.stroke("strokes", theme.accent, thick, { alpha: 0.85 }),
           layout,
-          left.pu(sides.left.u[one.a]),
-          right.pu(sides.right.u[one.b]),
+          left.pu(sides.left.u[link.a]),
+          right.pu(sides.right.u[link.b]),
         );
-        ends.add(other === "left" ? one.a : one.b);
+        ends.add(other === "left" ? link.a : link.b);
       }
       for (const row of ends) this.#trace(picture, sides[other], places[other], row, false);
     }
-    this.#paint(1, picture);
+    this.#paint(this.canvases[1], picture);
   }
 
+  /**
+   * @param {Picture} picture
+   * @param {TangleScene} scene
+   * @param {SidePlace} place
+   * @param {number} row
+   * @param {boolean} isWhole with the way to the root
+   */
   #trace(picture, scene, place, row, isWhole) {
     const { theme } = this;
     const path = picture.stroke("strokes", theme.accent, isWhole ? 2.4 : 1.6);
     const { parent, u, v, left, right } = scene;
-    const first = isWhole ? scene.n : 1;
-    for (let at = row, step = 0; parent[at] >= 0 && step < first; at = parent[at], step += 1) {
+    const most = isWhole ? scene.n : 1;
+    for (let at = row, step = 0; parent[at] >= 0 && step < most; at = parent[at], step += 1) {
       stub(path, place, u[at], v[parent[at]], v[at]);
       if (isWhole) stretch(path, place, v[parent[at]], u[at], u[parent[at]]);
     }
@@ -262,36 +315,57 @@ export class TangleView extends EventTarget {
     picture.fill("front", theme.accent).dot(...place.at(u[row], v[row]), 3.5);
   }
 
-  /** The links of all ends below a node, the most points first. */
+  /**
+   * The links of all ends below a node.
+   *
+   * @param {Pointed} pointed
+   * @returns {Link[]}
+   */
   shared({ side, row }) {
-    const scene = this.sides[side];
-    const end = scene.end[row];
+    if (!this.shown) return [];
+    const end = this.shown.sides[side].end[row];
     const own = side === "left" ? "a" : "b";
-    return this.links.filter((one) => one[own] >= row && one[own] < end);
+    return this.shown.links.filter((link) => link[own] >= row && link[own] < end);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @returns {Pointed | null}
+   */
   #at(x, y) {
-    if (!this.answer) return null;
-    const { layout, left, right } = this.places();
+    if (!this.shown) return null;
+    const { layout, left, right } = this.#places(this.shown);
     const side = x < layout.from ? "left" : x > layout.to ? "right" : null;
     if (!side) return null;
-    const place = side === "left" ? left : right;
-    const row = pick(this.sides[side], place, x, y);
+    const row = pick(this.shown.sides[side], side === "left" ? left : right, x, y);
     return row === NONE ? null : { side, row };
   }
 
+  /**
+   * Point at a node, or at nothing.
+   *
+   * @param {Pointed | null} pointed
+   * @param {number | null} [x]
+   * @param {number | null} [y]
+   */
   point(pointed, x = null, y = null) {
     const same = pointed?.side === this.pointed?.side && pointed?.row === this.pointed?.row;
     this.pointed = pointed;
-    if (!same && this.answer) this.overlay();
+    if (!same) this.overlay();
     this.dispatchEvent(new CustomEvent("hover", { detail: { pointed, x, y } }));
   }
 
+  /**
+   * @param {number} factor
+   * @param {number} [y]
+   */
   zoom(factor, y = this.root.clientHeight / 2) {
     const k = Math.min(FURTHEST, Math.max(1, this.camera.k * factor));
     this.move({ k, y: y - ((y - this.camera.y) * k) / this.camera.k });
   }
 
+  /** @param {{ k: number, y: number }} camera */
   move({ k, y }) {
     const { clientHeight: height } = this.root;
     this.camera = { k, y: Math.min(0, Math.max(height - height * k, y)) };
@@ -305,7 +379,73 @@ export class TangleView extends EventTarget {
   }
 }
 
-/** Room for the labels of a side, px. */
+/** The page's colours. */
+function pageColours() {
+  const dark = document.documentElement.dataset.theme === "dark";
+  return colours(dark ? "dark" : "light", "okabe-ito");
+}
+
+/**
+ * Index of the colour of each row on the right: of the cluster that most of its points come from; of an
+ * inner node where all below it have the same, else 0.
+ *
+ * @param {TangleScene} right
+ * @param {Link[]} links
+ * @param {Int32Array} cluster
+ */
+function majorities(right, links, cluster) {
+  /** @type {Map<number, Float64Array>} */
+  const votes = new Map();
+  for (const { a, b, points } of links) {
+    if (cluster[a] < 0) continue;
+    const counts = votes.get(b) ?? new Float64Array(CLUSTERS);
+    counts[cluster[a]] += points;
+    votes.set(b, counts);
+  }
+  const colour = new Uint16Array(right.n);
+  for (const [row, counts] of votes) colour[row] = 1 + counts.indexOf(Math.max(...counts));
+  const common = new Int32Array(right.n).fill(NONE);
+  for (let row = right.n - 1; row > 0; row -= 1) {
+    const up = right.parent[row];
+    if (right.kind[up] !== INNER) continue;
+    const own = right.kind[row] === INNER ? Math.max(0, common[row]) : colour[row];
+    common[up] = common[up] === NONE || common[up] === own ? own : 0;
+    colour[up] = common[up];
+  }
+  return colour;
+}
+
+/**
+ * Width of the link of so many points, px.
+ *
+ * @param {Facing} facing
+ * @param {number} points
+ * @param {SidePlace} place
+ */
+function thickness({ sides, most }, points, place) {
+  const thickest = Math.min(14, (0.7 * place.across) / Math.max(8, sides.left.tips));
+  return Math.round(4 * Math.max(0.75, thickest * Math.sqrt(points / most))) / 4;
+}
+
+/**
+ * @param {Path} path
+ * @param {{ from: number, to: number, height: number }} layout
+ * @param {number} ya
+ * @param {number} yb
+ */
+function drawLink(path, { from, to, height }, ya, yb) {
+  if ((ya < -50 && yb < -50) || (ya > height + 50 && yb > height + 50)) return;
+  const middle = (from + to) / 2;
+  path.move(from, ya);
+  path.cube(middle, ya, middle, yb, to, yb);
+}
+
+/**
+ * Room for the labels of a side, px.
+ *
+ * @param {TangleScene} scene
+ * @param {string} family
+ */
 function widest(scene, family) {
   let most = 0;
   for (let row = 0, seen = 0; row < scene.n && seen < 500; row += 1) {

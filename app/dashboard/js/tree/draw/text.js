@@ -3,18 +3,27 @@
 
 const LONGEST = 300;
 const KEPT = 8000;
+// eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]+/g;
 // Marks that turn the direction of what follows them.
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** One line without control characters, at most a few hundred letters of it. */
+/**
+ * One line without control characters, at most a few hundred letters of it.
+ *
+ * @param {string} text
+ */
 export function line(text) {
   const start = String(text).slice(0, LONGEST).replace(TURNING, "").replace(CONTROL, " ").trim();
   // Half a surrogate pair at the cut is no letter.
   return /[\ud800-\udbff]$/.test(start) ? start.slice(0, -1) : start;
 }
 
-/** `text` among other words: a right-to-left name does not turn what stands beside it. */
+/**
+ * `text` among other words: a right-to-left name does not turn what stands beside it.
+ *
+ * @param {string} text
+ */
 export const isolated = (text) => `\u2068${text}\u2069`;
 
 let pen = null;
@@ -26,7 +35,14 @@ function context() {
   return pen;
 }
 
-/** Width in px at `size` px; `weight` as in CSS. Kept, for a drawing asks again and again. */
+/**
+ * Width in px at `size` px; `weight` as in CSS. Kept, for a drawing asks again and again.
+ *
+ * @param {string} text
+ * @param {number} size
+ * @param {string} family
+ * @param {number} [weight]
+ */
 export function width(text, size, family, weight = 400) {
   const name = `${weight} ${family} ${text}`;
   let unit = widths.get(name);
@@ -40,12 +56,20 @@ export function width(text, size, family, weight = 400) {
   return unit * size;
 }
 
-/** `text` cut to `room` px with an ellipsis; "" where not even a letter fits. */
+/**
+ * `text` cut to `room` px with an ellipsis; "" where not even a letter fits.
+ *
+ * @param {string} text
+ * @param {number} size
+ * @param {number} room
+ * @param {string} family
+ * @param {number} [weight]
+ */
 export function clip(text, size, room, family, weight = 400) {
   const whole = line(text);
   if (width(whole, size, family, weight) <= room) return whole;
   letters ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
-  const parts = Array.from(letters.segment(whole), (one) => one.segment);
+  const parts = Array.from(letters.segment(whole), (part) => part.segment);
   let low = 0;
   let high = parts.length - 1;
   while (low < high) {

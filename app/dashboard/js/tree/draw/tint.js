@@ -5,21 +5,47 @@ import { INNER } from "../model/scene.js";
 import { NONE } from "../model/store.js";
 import { legible, mix } from "./palettes.js";
 
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Theme } from "./palettes.js" */
+
 const FADED = 0.82;
 const STEPS = 5;
 
 /**
- * @typedef {object} Colouring
- * by: "none" | "cut" | "labels"; cycles: whether the palette begins anew past its end;
- * category: (scene, row) -> index or -1; share: (scene, row) -> 0..1; alone: index or null, the one
- * category that is to be seen.
+ * @typedef {{
+ *   by: "none" | "cut" | "labels",
+ *   cycles?: boolean,
+ *   category?: (row: number) => number,
+ *   share?: (row: number) => number,
+ *   alone?: number | null,
+ * }} Colouring `cycles`: whether the palette begins again past its end; `category`: an index or -1, with
+ *   its `share` of the points below, 0 to 1; `alone`: the one category that is to be seen
+ *
+ * @typedef {{ branch: Uint16Array, band: Uint16Array, colours: string[], soft: string[], text: string[] }}
+ *   Shades colours by row, as indices into `colours`: `branch` of the line above a node, `band` of the
+ *   ring, wedges and labels; `soft` and `text` are the same colours for areas and for texts
+ * @typedef {Shades & { by: Colouring["by"], banded: boolean }} Tint
  */
 
-/** Colours by row: `branch` of the line above a node, `band` of the ring, wedges and labels. */
-export function tint(scene, theme, { by, cycles, category, share, alone = null }) {
+/**
+ * The colours of a scene.
+ *
+ * @param {Drawn} scene
+ * @param {Theme} theme
+ * @param {Colouring} colouring
+ * @returns {Tint}
+ */
+export function tint(
+  scene,
+  theme,
+  { by, cycles = false, category = () => NONE, share = () => 1, alone = null },
+) {
   const { n, kind } = scene;
+  /** @type {string[]} */
   const list = [];
+  /** @type {Map<string, number>} */
   const place = new Map();
+  /** @param {string} colour */
   const put = (colour) => {
     let at = place.get(colour);
     if (at === undefined) {
@@ -36,15 +62,15 @@ export function tint(scene, theme, { by, cycles, category, share, alone = null }
   if (by !== "none") {
     const of = shades(theme, cycles, put);
     for (let i = 0; i < n; i += 1) {
-      const found = category(scene, i);
-      const sure = kind[i] === INNER ? 1 : share(scene, i);
-      const away = alone !== null && found !== alone;
-      if (found === NONE) {
+      const index = category(i);
+      const sure = kind[i] === INNER ? 1 : share(i);
+      const away = alone !== null && index !== alone;
+      if (index === NONE) {
         branch[i] = away ? put(faded) : ink;
         band[i] = away ? put(mix(theme.other, theme.paper, FADED)) : put(theme.other);
         continue;
       }
-      branch[i] = of(found, sure, away);
+      branch[i] = of(index, sure, away);
       band[i] = branch[i];
     }
   }
@@ -53,31 +79,47 @@ export function tint(scene, theme, { by, cycles, category, share, alone = null }
     branch,
     band,
     colours: list,
-    soft: list.map((one) => mix(one, theme.paper, 0.62)),
-    text: list.map((one, at) => (at === ink || by === "none" ? theme.text : legible(one, theme))),
+    soft: list.map((colour) => mix(colour, theme.paper, 0.62)),
+    text: list.map((colour, at) =>
+      at === ink || by === "none" ? theme.text : legible(colour, theme),
+    ),
     banded: by === "labels",
   };
 }
 
-/** Colour of a category, greyed where not all below agree, faded where another is looked at. */
+/**
+ * Colour of a category, greyed where not all below agree, faded where another one is singled out.
+ *
+ * @param {Theme} theme
+ * @param {boolean} cycles
+ * @param {(colour: string) => number} put
+ */
 function shades(theme, cycles, put) {
+  /** @type {Map<number, number>} */
   const known = new Map();
+  /** @type {(category: number, sure: number, away: boolean) => number} */
   return (category, sure, away) => {
     const step = Math.round(STEPS * (1 - sure));
     const name = (category * (STEPS + 1) + step) * 2 + Number(away);
-    let found = known.get(name);
-    if (found === undefined) {
+    let index = known.get(name);
+    if (index === undefined) {
       let colour = colourOf(theme, category, cycles);
       if (step) colour = mix(colour, theme.other, step / STEPS);
       if (away) colour = mix(colour, theme.paper, FADED);
-      found = put(colour);
-      known.set(name, found);
+      index = put(colour);
+      known.set(name, index);
     }
-    return found;
+    return index;
   };
 }
 
-/** A category's colour. Past the palette's end labels share a grey, clusters begin anew. */
+/**
+ * A category's colour. Past the palette's end labels share a grey, clusters begin again.
+ *
+ * @param {Theme} theme
+ * @param {number} category
+ * @param {boolean} cycles
+ */
 export function colourOf(theme, category, cycles) {
   const { series, other } = theme;
   if (category < 0) return other;

@@ -1,214 +1,410 @@
-// The tree as it is looked at: what is loaded, shown, coloured, pointed at, and how that changes.
-// Knows the stage and the service; the panels around it listen to its events.
+// The view of a tree: what is loaded, shown, coloured and pointed at, and how that changes. Knows the
+// stage and the service; the panels around it listen to its events.
 
-import { FOLDED, INNER, LEAF, REST, rows } from "../model/scene.js";
+import { aborted, hasStatus } from "../../net/problem.js";
+import { cutColour } from "../model/cut.js";
+import { FOLDED, INNER, LEAF, REST } from "../model/scene.js";
 import { FIRST } from "../model/source.js";
 import { NONE } from "../model/store.js";
 import { fromPortable, home } from "./camera.js";
-import { byLabels, colorBy, learn } from "./colouring.js";
-import { MOST_NODES } from "./detail.js";
-import { gestures } from "./gestures.js";
+import { byLabels, colorBy, labelsIn } from "./colouring.js";
+import { Detail, MOST_NODES } from "./detail.js";
+import { onGestures } from "./gestures.js";
 import { pick } from "./picking.js";
 import { place as placed } from "./place.js";
 import { Scenery } from "./scenery.js";
 
-/** Events: those of Scenery, and "hover" {row, x, y}, "select" {id}, "problem" {error, again}. */
+/** @import { View } from "../../net/answers.js" */
+/** @import { CutClusters } from "../model/cut.js" */
+/** @import { Look } from "../model/look.js" */
+/** @import { TreeSource } from "../model/source.js" */
+
+/**
+ * Details of the events. `x` and `y` are null where the row was reached by keys; `same`: the pointer
+ * has stayed on the row.
+ *
+ * @typedef {{ row: number, x: number | null, y: number | null, same: boolean }} Hover
+ * @typedef {{ id: number | null }} Selection
+ * @typedef {{ error: unknown, retry: () => unknown }} Trouble
+ */
+
+/** Nodes that one step of the way to a node may load. */
+const STEP_NODES = 600;
+const MOST_STEPS = 12;
+
+/** Events: those of Scenery, and "hover" (Hover), "select" (Selection), "problem" (Trouble). */
 export class TreeView extends Scenery {
+  /** The tree's name, once it is known. */
+  title = "";
+  /** The tree as a whole. */
+  total = { leaves: 1, size: 1, height: 1 };
+  /** @type {unknown} Why the view begins without what its link named. */
+  forgiven = null;
+  /** @type {string | null} The cut that was suggested, and that is not part of the address. */
+  suggestedCut = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {{ source: TreeSource, look: Look, signal: AbortSignal }} options
+   */
   constructor(root, options) {
     super(root, options);
-    const end = gestures(root, {
+    const stop = onGestures(root, {
       pan: (dx, dy) => this.pan(dx, dy),
       zoom: (factor, x, y, depth) => this.zoom(factor, x, y, { depth }),
-      hover: (x, y) => this.hoverAt(x, y),
+      hover: (x, y) => this.hover(this.#rowAt(x, y), x, y),
+      leave: () => this.hover(NONE),
       click: (x, y) => this.#clicked(x, y),
       twice: (x, y) => this.#twice(x, y),
       begin: () => this.flight?.abort(),
-      end: () => {},
     });
-    options.signal.addEventListener("abort", end);
+    this.detail = new Detail(this);
+    this.on("drawn", () => this.detail.soon());
+    options.signal.addEventListener("abort", () => {
+      stop();
+      this.detail.stop();
+    });
   }
 
-  // --- what is there -----------------------------------------------------------------------------
+  /**
+   * Listen to an event with its detail, until the view ends.
+   *
+   * @template Detail
+   * @param {string} name
+   * @param {(detail: Detail) => unknown} listener
+   */
+  on(name, listener) {
+    this.addEventListener(
+      name,
+      (event) => listener(/** @type {CustomEvent<Detail>} */ (event).detail),
+      { signal: this.signal },
+    );
+  }
 
-  /** Get the first view and draw it. Problems are the caller's. */
+  // --- loading -----------------------------------------------------------------------------------
+
+  /** Load the first view and draw it. Throws the Problem of a failure. */
   async start() {
-    const view = await this.#first();
+    const answer = await this.#first();
     performance.mark("tree:answer");
-    this.store.graft(view);
-    learn(this, view);
-    this.total = {
-      leaves: view.nodes[0].n_leaves,
-      size: view.nodes[0].size,
-      height: view.nodes[0].height,
-    };
+    this.store.graft(answer);
+    this.labels = labelsIn(answer) ?? this.labels;
+    this.#measure(answer);
     this.rebuild();
-    if (this.looked.camera) this.stage.camera = fromPortable(this.frame, this.looked.camera);
+    if (this.look.camera) this.stage.camera = fromPortable(this.frame, this.look.camera);
     this.stage.draw();
     performance.mark("tree:picture");
     performance.measure("tree:first-picture", "tree:answer", "tree:picture");
-    this.tell("shown");
+    this.emit("shown");
     this.detail.soon();
   }
 
-  /** The first view. A link may name a node or labels that are not there: then the tree without. */
+  /** The first view. A link may name a node or labels that are gone: then the tree without them. */
   async #first() {
-    const { looked, source } = this;
+    const { look, source } = this;
     try {
-      return await source.view(looked.root, FIRST, colorBy(this), { quiet: false });
+      return await source.view(look.root, FIRST, colorBy(this), { quiet: false });
     } catch (error) {
-      if (
-        !(error.status === 404 || error.status === 422) ||
-        (looked.root === 0 && !byLabels(looked))
-      )
-        throw error;
-      const view = await source.view(0, FIRST, null, { quiet: false });
-      Object.assign(looked, { root: 0, color: "cut", camera: null });
+      const isOfLink = hasStatus(error, 404) || hasStatus(error, 422);
+      if (!isOfLink || (look.root === 0 && !byLabels(look))) throw error;
+      const answer = await source.view(0, FIRST, null, { quiet: false });
+      Object.assign(look, { root: 0, color: "cut", camera: null });
       this.forgiven = error;
-      return view;
+      return answer;
     }
   }
 
-  /** Of a view that begins below the root: what the whole tree is like. */
-  async wholeTree() {
-    if (this.looked.root === 0 || this.store.has(0)) return;
-    const view = await this.source.view(0, 1, null);
-    const [top] = view.nodes;
-    this.store.graft(view);
+  /** @param {View} answer of the root */
+  #measure({ nodes: [top] }) {
     this.total = { leaves: top.n_leaves, size: top.size, height: top.height };
   }
 
-  /** How heights stand along the whole tree; null where that is not what is shown. */
+  /** Load the extent of the whole tree, for a view that begins below the root. */
+  async loadWhole() {
+    if (this.look.root === 0 || this.store.has(0)) return;
+    const answer = await this.source.view(0, 1, null);
+    this.store.graft(answer);
+    this.#measure(answer);
+  }
+
+  /** How heights stand along the whole tree; null where a part of it is shown. */
   get wholeAxis() {
-    return this.looked.root === 0 ? (this.scene?.axis ?? null) : null;
+    return this.look.root === 0 ? this.scene.axis : null;
+  }
+
+  /**
+   * Load the view of `root` and graft it in; false where that failed.
+   *
+   * @param {number} root
+   * @param {number} maxNodes
+   */
+  async load(root, maxNodes) {
+    try {
+      const answer = await this.source.view(root, maxNodes, colorBy(this));
+      if (this.signal.aborted) return false;
+      this.store.graft(answer);
+      this.#bound(root);
+      return true;
+    } catch (error) {
+      this.#trouble(error, () => this.#loadAndShow(root, maxNodes));
+      return false;
+    }
+  }
+
+  /**
+   * @param {number} root
+   * @param {number} maxNodes
+   */
+  async #loadAndShow(root, maxNodes) {
+    if (await this.load(root, maxNodes)) await this.show();
+  }
+
+  /**
+   * Keep to the most nodes that are drawn: what was opened first is folded again.
+   *
+   * @param {number} latest id of the node that stays open
+   */
+  #bound(latest) {
+    const kept = new Set([...this.store.path(latest), ...this.store.path(this.look.root)]);
+    const old = this.store.grafts.map((graft) => graft.root).filter((root) => !kept.has(root));
+    let isPruned = false;
+    for (const root of old) {
+      if (this.store.n <= MOST_NODES) break;
+      this.store = this.store.prune([root]);
+      isPruned = true;
+    }
+    if (isPruned && this.scene.n && this.store.has(this.look.root)) this.rebuild();
+  }
+
+  /**
+   * @param {unknown} error
+   * @param {() => unknown} retry
+   */
+  #trouble(error, retry) {
+    if (aborted(error) || this.signal.aborted) return;
+    this.emit("problem", { error, retry });
   }
 
   // --- nodes -------------------------------------------------------------------------------------
 
-  rowOf(id) {
-    return this.scene ? (rows(this.scene).get(id) ?? NONE) : NONE;
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #rowAt(x, y) {
+    return this.scene.n ? pick(this.scene, placed(this.frame, this.stage.camera), x, y) : NONE;
   }
 
-  hoverAt(x, y) {
-    const row =
-      x === null || !this.scene
-        ? NONE
-        : pick(this.scene, placed(this.frame, this.stage.camera), x, y);
-    this.hover(row, x, y);
-  }
-
+  /**
+   * Point at a row, or at nothing (-1).
+   *
+   * @param {number} row
+   * @param {number | null} [x]
+   * @param {number | null} [y]
+   */
   hover(row, x = null, y = null) {
     const same = row === this.hovered;
     this.hovered = row;
     if (!same) this.stage.overlay();
-    this.tell("hover", { row, x, y, same });
+    this.emit("hover", { row, x, y, same });
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   #clicked(x, y) {
-    const row = this.scene ? pick(this.scene, placed(this.frame, this.stage.camera), x, y) : NONE;
+    const row = this.#rowAt(x, y);
     if (row !== NONE && this.scene.kind[row] === REST) this.open(this.scene.id[row]);
     else this.select(row === NONE ? null : this.scene.id[row]);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   #twice(x, y) {
-    const row = this.scene ? pick(this.scene, placed(this.frame, this.stage.camera), x, y) : NONE;
+    const row = this.#rowAt(x, y);
     if (row === NONE) this.zoom(2, x, y);
     else if (this.scene.kind[row] === INNER && row > 0) this.reroot(this.scene.id[row]);
     else this.toggle(this.scene.id[row]);
   }
 
+  /** @param {number | null} id */
   select(id) {
-    this.looked.node = id;
+    this.look.node = id;
     this.stage.overlay();
-    this.tell("select", { id });
-    this.tell("looked");
+    this.emit("select", { id });
+    this.emit("look");
   }
 
-  /** Fold an open node, open a folded one. */
-  toggle(id) {
+  /**
+   * Fold an open node, open a folded one.
+   *
+   * @param {number} id
+   */
+  async toggle(id) {
     const row = this.rowOf(id);
-    if (row === NONE || this.scene.kind[row] === LEAF) return undefined;
-    if (this.scene.kind[row] !== INNER) return this.open(id);
-    this.looked.folded.add(id);
-    return this.show();
+    if (row === NONE || this.scene.kind[row] === LEAF) return;
+    if (this.scene.kind[row] === INNER) {
+      this.look.folded.add(id);
+      await this.show();
+    } else await this.open(id);
   }
 
-  /** Open what is folded, by the user or by the service; for the rest of a node's children: more. */
+  /**
+   * Open what the user or the service has folded; for the rest of a node's children: load more.
+   *
+   * @param {number} id
+   */
   async open(id) {
     const node = id < 0 ? -1 - id : id;
     const row = this.rowOf(id);
     if (row !== NONE && this.scene.kind[row] === FOLDED) {
-      this.looked.folded.delete(node);
-      return this.show();
+      this.look.folded.delete(node);
+      await this.show();
+      return;
     }
-    const had = this.store.kids[this.store.slot(node)]?.length ?? 0;
-    if (!(await this.fetch(node, Math.min(20_000, id < 0 ? had * 2 + 2000 : 2000))))
-      return undefined;
-    return this.show();
+    const loaded = this.store.kids[this.store.slot(node)]?.length ?? 0;
+    const wanted = id < 0 ? loaded * 2 + 2000 : 2000;
+    await this.#loadAndShow(node, Math.min(20_000, wanted));
   }
 
-  /** Have the view of `root` grafted in; false where that could not be. */
-  async fetch(root, maxNodes) {
-    try {
-      const view = await this.source.view(root, maxNodes, colorBy(this));
-      if (this.signal.aborted) return false;
-      this.store.graft(view);
-      this.#bound(root);
-      return true;
-    } catch (error) {
-      this.problem(error, () => this.fetch(root, maxNodes).then((there) => there && this.show()));
-      return false;
-    }
-  }
-
-  /** Not more than is drawn at the most: what was opened first is folded again. */
-  #bound(latest) {
-    const kept = new Set([...this.store.path(latest), ...this.store.path(this.looked.root)]);
-    const old = this.store.grafts.map((one) => one.root).filter((root) => !kept.has(root));
-    let pruned = false;
-    while (this.store.n > MOST_NODES && old.length) {
-      this.store = this.store.prune([old.shift()]);
-      pruned = true;
-    }
-    if (pruned && this.scene && this.store.has(this.looked.root)) this.rebuild();
-  }
-
-  problem(error, again) {
-    if (error?.name === "AbortError" || this.signal.aborted) return;
-    this.tell("problem", { error, again });
-  }
-
-  /** Look at the part below a node alone. */
+  /**
+   * Show the part below a node alone.
+   *
+   * @param {number} id
+   */
   async reroot(id) {
-    if (id === this.looked.root) return;
+    if (id === this.look.root) return;
     const slot = this.store.slot(id);
-    const thin = slot === NONE || !this.store.completeBelow(slot);
-    if (thin && !(await this.fetch(id, FIRST))) return;
-    this.looked.root = id;
-    this.looked.folded.delete(id);
-    this.tell("rooted", { id });
+    const isThin = slot === NONE || !this.store.completeBelow(slot);
+    if (isThin && !(await this.load(id, FIRST))) return;
+    this.look.root = id;
+    this.look.folded.delete(id);
     await this.show({ camera: home() });
   }
 
-  /** Mark nodes from outside: ids, or null for none. */
+  /**
+   * Show a node that may not be loaded, select it and bring it near; whether that was possible. Where
+   * the way to it is too long to be opened, the view is re-rooted above it.
+   *
+   * @param {number} id
+   * @param {number[]} path ids from the root to the node
+   */
+  async goTo(id, path) {
+    const { look } = this;
+    const near = path[Math.max(0, path.length - 6)];
+    if (!path.includes(look.root)) {
+      if (!this.store.has(path[0]) && !(await this.load(path[0], FIRST))) return false;
+      look.root = path[0];
+    }
+    for (let step = 0; step < MOST_STEPS && !this.store.has(id); step += 1) {
+      const known = this.#lastLoaded(path);
+      if (known < 0 || !(await this.load(path[known], STEP_NODES))) break;
+      if (!this.store.has(id) && this.#lastLoaded(path) <= known) break;
+    }
+    if (!this.store.has(id)) {
+      if (!(await this.load(near, STEP_NODES)) || !this.store.has(id)) return false;
+      look.root = near;
+    }
+    const isBelow = this.store.path(id).includes(look.root);
+    if (!path.includes(look.root) || !isBelow) look.root = near;
+    for (const ancestor of path.slice(0, -1)) look.folded.delete(ancestor);
+    look.node = id;
+    await this.show();
+    this.select(id);
+    const row = this.rowOf(id);
+    if (row === NONE) return false;
+    await this.approach(row);
+    return true;
+  }
+
+  /** @param {number[]} path */
+  #lastLoaded(path) {
+    return path.findLastIndex((id) => this.store.has(id));
+  }
+
+  /**
+   * Mark nodes from outside.
+   *
+   * @param {number[] | null} ids
+   */
   mark(ids) {
-    this.linked = ids;
+    this.marked = ids;
     this.stage.overlay();
   }
 
-  /** A name for files. */
+  /** A name for files, without an ending. */
   fileName() {
-    const name = (this.title ?? "")
+    const name = this.title
       .normalize("NFKD")
       .replace(/[^A-Za-z0-9]+/g, "-")
       .replace(/^-+|-+$/g, "");
     return name.slice(0, 60).toLowerCase() || this.source.tree;
   }
 
-  /** A cut's answer has come. */
-  setCut(found) {
-    this.cut = found;
-    this.byNode = new Map(found.clusters.map((one) => [one.node, one.category]));
-    this.clusterNodes = new Set(this.byNode.keys());
-    if (this.scene) this.recolour();
+  // --- colours -----------------------------------------------------------------------------------
+
+  /**
+   * Show a cut.
+   *
+   * @param {CutClusters} cut
+   */
+  setCut(cut) {
+    this.cut = cut;
+    this.byNode = new Map(cut.clusters.map((cluster) => [cluster.node, cluster.category]));
+    if (this.scene.n) this.recolour();
+  }
+
+  /**
+   * Colour by "cut", "none" or a labels dataset. Throws the Problem of labels that do not fit, and
+   * leaves everything as it was.
+   *
+   * @param {string} color
+   */
+  async setColor(color) {
+    if (color.startsWith("ds_")) await this.#loadColours(color, this.signal);
+    else this.coarse = false;
+    this.look.color = color;
+    this.look.alone = null;
+    this.recolour();
+    this.emit("look");
+    if (color === "cut" && this.cut) await this.deepenCut(this.signal);
+  }
+
+  /**
+   * The service's colours of everything that is loaded.
+   *
+   * @param {string} color
+   * @param {AbortSignal} signal
+   */
+  async #loadColours(color, signal) {
+    const answers = [];
+    for (const { root, maxNodes } of this.store.grafts) {
+      answers.push(await this.source.view(root, maxNodes, color, { quiet: answers.length > 0 }));
+      signal.throwIfAborted();
+    }
+    this.store.clearColours();
+    for (const answer of answers) this.store.recolour(answer);
+    if (answers.length) this.labels = labelsIn(answers[0]) ?? this.labels;
+  }
+
+  /**
+   * Where clusters of the cut lie below what is loaded, load the cluster that most of a folded node is
+   * in.
+   *
+   * @param {AbortSignal} signal
+   */
+  async deepenCut(signal) {
+    const { store, cut } = this;
+    this.coarse = false;
+    if (!cut || this.look.color !== "cut" || store.complete) return;
+    const isWhole = cut.n_clusters === cut.clusters.length;
+    if (isWhole && cut.clusters.every((cluster) => store.has(cluster.node))) return;
+    await this.#loadColours(cutColour(cut.cut), signal);
+    if (this.cut !== cut) return;
+    this.coarse = true;
+    this.recolour();
   }
 }

@@ -1,9 +1,38 @@
-// Cuts of a tree that is here whole, as the service makes them (models/tree/cut.py), so that a slider
-// needs no answer; and what a cut says of the shown nodes.
+// Cuts of a tree that is loaded whole, as the service makes them (its `tree/cut.py`), so that a slider
+// needs no answer; and the cluster of each shown node.
 
 import { NONE } from "./store.js";
 
-/** What all cuts of a complete store need. O(n log n), once. */
+/** @import { Clusters, Level } from "../../net/answers.js" */
+/** @import { Drawn } from "./scene.js" */
+/** @import { Store } from "./store.js" */
+
+/**
+ * Where a tree is cut: into so many clusters, or at a height.
+ *
+ * @typedef {{ k: number, height?: undefined } | { height: number, k?: undefined }} Cut
+ *
+ * @typedef {{
+ *   node: number,
+ *   size: number,
+ *   name: string | null,
+ *   category: number,
+ * }} Cluster `node` by id; `category`: its place in the drawing order
+ *
+ * @typedef {Pick<Clusters,
+ *   "n_clusters" | "heights" | "smallest" | "median" | "largest" | "warnings"> & {
+ *   cut: Cut,
+ *   clusters: Cluster[],
+ * }} CutClusters the clusters of a cut, the largest first
+ *
+ * @typedef {ReturnType<typeof cutter>} Cutter
+ */
+
+/**
+ * The columns that every cut of a complete store needs. O(n log n), once.
+ *
+ * @param {Store} store
+ */
 export function cutter(store) {
   const { n, parent, id, height, leaves } = store;
   // Where heights may fall from child to parent, a node counts as high as the highest below it.
@@ -28,22 +57,29 @@ export function cutter(store) {
   return { store, order, greatest, inner, counts, nLeaves };
 }
 
+/** @param {Store} store */
 function preorder(store) {
-  const found = [];
+  const order = [];
   const stack = [store.slot(0)];
   while (stack.length) {
-    const slot = stack.pop();
-    found.push(slot);
+    const slot = stack.pop() ?? NONE;
+    order.push(slot);
     const kids = store.kids[slot];
     if (kids) for (let at = kids.length - 1; at >= 0; at -= 1) stack.push(kids[at]);
   }
-  return found;
+  return order;
 }
 
-/** The clusters of {k} or {height}, in the form of the service's answer. */
-export function cutHere(own, cut) {
-  const { store, order, greatest, inner, counts, nLeaves } = own;
+/**
+ * The clusters of a cut, in the form of the service's answer.
+ *
+ * @param {Cutter} columns
+ * @param {Cut} cut
+ */
+export function cutHere(columns, cut) {
+  const { store, order, greatest, inner, counts, nLeaves } = columns;
   let steps;
+  /** @type {string[]} */
   const warnings = [];
   if (cut.k !== undefined) {
     const k = Math.min(cut.k, nLeaves);
@@ -62,6 +98,7 @@ export function cutHere(own, cut) {
   }
   const opened = new Uint8Array(store.n);
   for (let at = 0; at < steps; at += 1) opened[inner[at]] = 1;
+  /** @type {Cluster[]} */
   const clusters = [];
   for (const slot of order) {
     const up = store.parent[slot];
@@ -73,7 +110,7 @@ export function cutHere(own, cut) {
       category: clusters.length,
     });
   }
-  const sizes = clusters.map((one) => one.size).sort((a, b) => a - b);
+  const sizes = clusters.map((cluster) => cluster.size).sort((a, b) => a - b);
   const from = steps < inner.length ? greatest[inner[steps]] : store.low;
   const below = steps > 0 ? greatest[inner[steps - 1]] : null;
   clusters.sort((a, b) => b.size - a.size || a.node - b.node);
@@ -89,18 +126,29 @@ export function cutHere(own, cut) {
   };
 }
 
-/** A height that makes this cut, in the middle of those that do; null where none does. */
-export function heightOf(found) {
-  if (!found) return null;
-  if (found.cut.height !== undefined) return found.cut.height;
-  const { heights } = found;
+/**
+ * A height that makes this cut, in the middle of those that do; null where none does.
+ *
+ * @param {CutClusters | null} answer
+ */
+export function heightOf(answer) {
+  if (!answer) return null;
+  if (answer.cut.height !== undefined) return answer.cut.height;
+  const { heights } = answer;
   if (!heights || heights.below === null || heights.below === undefined) return null;
-  return heights.from + (heights.below - heights.from) / 2;
+  const from = heights.from ?? 0;
+  return from + (heights.below - from) / 2;
 }
 
-/** Category of each row of a scene: of the cluster that it lies in; -1 above the cut. */
+/**
+ * Category of each row of a scene, by the cluster that it lies in; -1 above the cut.
+ *
+ * @param {Drawn} scene
+ * @param {Store} store
+ * @param {Map<number, number>} byNode
+ */
 export function categories(scene, store, byNode) {
-  const found = new Int32Array(scene.n).fill(NONE);
+  const result = new Int32Array(scene.n).fill(NONE);
   // A cut may lie above the part that is shown.
   let above = NONE;
   for (
@@ -112,8 +160,77 @@ export function categories(scene, store, byNode) {
   }
   for (let i = 0; i < scene.n; i += 1) {
     const up = scene.parent[i];
-    const given = up < 0 ? above : found[up];
-    found[i] = given === NONE ? (byNode.get(scene.id[i]) ?? NONE) : given;
+    const inherited = up < 0 ? above : result[up];
+    result[i] = inherited === NONE ? (byNode.get(scene.id[i]) ?? NONE) : inherited;
   }
-  return found;
+  return result;
+}
+
+/**
+ * "k:7" or "height:2.5" as a cut; null for anything else.
+ *
+ * @param {string | null | undefined} text
+ * @returns {Cut | null}
+ */
+export function cutOf(text) {
+  const [by, value] = (text ?? "").split(":");
+  const number = Number(value);
+  if (value === undefined || value === "" || !Number.isFinite(number)) return null;
+  if (by === "k" && Number.isInteger(number) && number >= 1) return { k: number };
+  if (by === "height") return { height: number };
+  return null;
+}
+
+/**
+ * A cut as "k:7" or "height:2.5".
+ *
+ * @param {Cut | null} cut
+ */
+export const cutText = (cut) =>
+  cut === null ? null : cut.k === undefined ? `height:${cut.height}` : `k:${cut.k}`;
+
+/**
+ * `color_by` for the clusters of a cut.
+ *
+ * @param {Cut} cut
+ */
+export const cutColour = (cut) =>
+  cut.k === undefined ? `height:${cut.height}` : `cluster:${cut.k}`;
+
+/**
+ * How many clusters a position of a slider means; by factors where there are many leaves, since 2 and 3
+ * clusters differ more than 900 and 901.
+ *
+ * @param {number} at 0 to 1
+ * @param {number} leaves
+ */
+export const clustersAt = (at, leaves) =>
+  Math.round(leaves <= 40 ? 1 + at * (leaves - 1) : leaves ** at);
+
+/**
+ * The position of so many clusters, 0 to 1.
+ *
+ * @param {number} k
+ * @param {number} leaves
+ */
+export function sliderPosition(k, leaves) {
+  if (leaves <= 1) return 0;
+  return leaves <= 40 ? (k - 1) / (leaves - 1) : Math.log(k) / Math.log(leaves);
+}
+
+/**
+ * The suggestion to begin with: one of a criterion on the data before those of the heights, and none
+ * with more clusters than colours can tell apart where there is another.
+ *
+ * @param {Level[]} levels
+ */
+export function firstLevel(levels) {
+  const order = ["support", "modularity", "silhouette", "gap"];
+  /** @param {Level} level */
+  const isMany = (level) => Number(level.k > 20);
+  /** @param {Level} level */
+  const rank = (level) => order.indexOf(level.criterion);
+  return levels
+    .filter((level) => level.k > 1)
+    .sort((a, b) => isMany(a) - isMany(b) || rank(a) - rank(b) || b.score - a.score)[0];
 }

@@ -1,33 +1,62 @@
-// What is looked at, and the address that says it: a link opens the same view.
+// What a view of a tree shows and how, and the address that describes it: a link opens the same view.
 
-import { PALETTES } from "../draw/palettes.js";
-import { SHAPES } from "../draw/place.js";
+import { cutOf, cutText } from "./cut.js";
 import { SCALES } from "./scene.js";
+
+/** @import { Cut } from "./cut.js" */
+/** @import { Scale } from "./scene.js" */
+
+/** @typedef {"circular" | "rectangular" | "icicle"} Shape */
+
+/** @type {readonly Shape[]} */
+export const SHAPES = ["circular", "rectangular", "icicle"];
+
+/** @type {readonly [value: string, label: string][]} */
+export const PALETTES = [
+  ["okabe-ito", "Okabe-Ito, 20 colours"],
+  ["tol-muted", "Tol muted, 9"],
+  ["tol-bright", "Tol bright, 6"],
+  ["grey", "Greys, for print"],
+];
+
+/** @typedef {[k: number, kd: number, x: number, y: number]} PortableCamera see `portable` */
+
+/**
+ * @typedef {{
+ *   shape: Shape,
+ *   scale: Scale,
+ *   palette: string,
+ *   root: number,
+ *   folded: Set<number>,
+ *   color: string,
+ *   cut: Cut | null,
+ *   alone: number | null,
+ *   node: number | null,
+ *   camera: PortableCamera | null,
+ *   labels: boolean,
+ * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none" or a dataset's id; `cut`: null
+ *   for the first suggestion; `alone`: the one category that is coloured
+ */
 
 const NODE = /^\d{1,10}$/;
 const MOST_FOLDED = 500;
 
 /**
- * @typedef {object} Looked
- * shape, scale, palette; root: id; folded: Set of ids; color: "cut", "none" or a dataset's id;
- * cut: {k} or {height} or null (the first that is suggested); alone: category or null;
- * node: id or null; camera: portable numbers or null; labels: whether there are labels
+ * The look that an address describes; anything that is not understood is as by default.
+ *
+ * @param {Record<string, string>} params
+ * @returns {Look}
  */
-
-/** @returns {Looked} */
-export function read(params) {
-  const one = (name, among, otherwise) => (among.includes(params[name]) ? params[name] : otherwise);
-  const id = (text) => (NODE.test(text ?? "") ? Number(text) : null);
-  const numbers = (params.zoom ?? "").split(",").map(Number);
+export function readLook(params) {
   return {
-    shape: one("layout", SHAPES, "circular"),
-    scale: one("heights", SCALES, "auto"),
-    palette: one(
-      "palette",
+    shape: choice(SHAPES, params.layout, "circular"),
+    scale: choice(SCALES, params.heights, "auto"),
+    palette: choice(
       PALETTES.map(([value]) => value),
+      params.palette,
       "okabe-ito",
     ),
-    root: id(params.root) ?? 0,
+    root: nodeId(params.root) ?? 0,
     folded: new Set(
       (params.folded ?? "")
         .split(".")
@@ -37,45 +66,57 @@ export function read(params) {
     ),
     color: /^(none|ds_[a-z0-9]{8,40})$/.test(params.color ?? "") ? params.color : "cut",
     cut: cutOf(params.cut),
-    alone: id(params.only),
-    node: id(params.node),
-    camera:
-      numbers.length === 4 && numbers.every(Number.isFinite) && numbers[0] > 0 && numbers[1] > 0
-        ? numbers
-        : null,
+    alone: nodeId(params.only),
+    node: nodeId(params.node),
+    camera: cameraIn(params.zoom),
     labels: params.labels !== "0",
   };
 }
 
-/** "k:7" or "height:2.5" as a cut; null for anything else. */
-export function cutOf(text) {
-  const [by, value] = (text ?? "").split(":");
-  const number = Number(value);
-  if (value === undefined || value === "" || !Number.isFinite(number)) return null;
-  if (by === "k" && Number.isInteger(number) && number >= 1) return { k: number };
-  if (by === "height") return { height: number };
-  return null;
+/**
+ * @template {string} T
+ * @param {readonly T[]} choices
+ * @param {string | undefined} text
+ * @param {T} otherwise
+ */
+const choice = (choices, text, otherwise) => choices.find((value) => value === text) ?? otherwise;
+
+/** @param {string | undefined} text */
+const nodeId = (text) => (text !== undefined && NODE.test(text) ? Number(text) : null);
+
+/**
+ * @param {string | undefined} text
+ * @returns {PortableCamera | null}
+ */
+function cameraIn(text) {
+  const numbers = (text ?? "").split(",").map(Number);
+  const [k, kd, x, y] = numbers;
+  return numbers.length === 4 && numbers.every(Number.isFinite) && k > 0 && kd > 0
+    ? [k, kd, x, y]
+    : null;
 }
 
-export const cutText = (cut) =>
-  cut === null ? null : cut.k === undefined ? `height:${cut.height}` : `k:${cut.k}`;
-
-/** @param {Looked} looked */
-export function write(looked) {
-  const plain = looked.camera && looked.camera[0] === 1 && looked.camera[1] === 1;
+/**
+ * The parameters of the address that describe a look; null for what is as by default.
+ *
+ * @param {Look} look
+ */
+export function writeLook(look) {
   return {
-    layout: looked.shape === "circular" ? null : looked.shape,
-    heights: looked.scale === "auto" ? null : looked.scale,
-    palette: looked.palette === "okabe-ito" ? null : looked.palette,
-    root: looked.root || null,
-    folded: [...looked.folded].slice(0, MOST_FOLDED).join("."),
-    color: looked.color === "cut" ? null : looked.color,
-    cut: cutText(looked.cut),
-    only: looked.alone === null ? null : String(looked.alone),
-    node: looked.node === null ? null : String(looked.node),
-    zoom: looked.camera && !(plain && isCentred(looked.camera)) ? looked.camera.join(",") : null,
-    labels: looked.labels ? null : "0",
+    layout: look.shape === "circular" ? null : look.shape,
+    heights: look.scale === "auto" ? null : look.scale,
+    palette: look.palette === "okabe-ito" ? null : look.palette,
+    root: look.root || null,
+    folded: [...look.folded].slice(0, MOST_FOLDED).join("."),
+    color: look.color === "cut" ? null : look.color,
+    cut: cutText(look.cut),
+    only: look.alone === null ? null : String(look.alone),
+    node: look.node === null ? null : String(look.node),
+    zoom: look.camera && !isHome(look.camera) ? look.camera.join(",") : null,
+    labels: look.labels ? null : "0",
   };
 }
 
-const isCentred = ([, , x, y]) => Math.abs(x - 0.5) < 1e-4 && Math.abs(y - 0.5) < 1e-4;
+/** @param {PortableCamera} camera */
+const isHome = ([k, kd, x, y]) =>
+  k === 1 && kd === 1 && Math.abs(x - 0.5) < 1e-4 && Math.abs(y - 0.5) < 1e-4;

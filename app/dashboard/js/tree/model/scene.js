@@ -2,32 +2,84 @@
 // its place in the unit square. u runs across the leaves, v from the root (0) to the ground (1).
 // Pure arithmetic on typed arrays; nothing recurses, so a chain of any depth is laid out.
 
-import { NONE } from "./store.js";
+import { NONE, Store } from "./store.js";
 
 export const INNER = 0;
 export const LEAF = 1;
-/** The service has not said what lies below. */
+/** What lies below is not loaded. */
 export const UNSEEN = 2;
 /** The user has folded it. */
 export const FOLDED = 3;
-/** The children that found no room in a view, together. */
+/** The children that were left out of a view, together. */
 export const REST = 4;
 
 /**
- * @typedef {object} Scene columns of `n` nodes, parents before children:
- *   slot (-1 for REST), id (a REST has -1 - its parent's id), parent, end (one past the subtree),
- *   depth, kind, leaves, size, left, right (span of u), u, v, deep (greatest v in the subtree)
+ * How heights stand along v, for the scales where they do: `at(height)` -> v, `of(v)` -> height.
+ *
+ * @typedef {{
+ *   low: number,
+ *   top: number,
+ *   at: (height: number) => number,
+ *   of: (v: number) => number,
+ * }} HeightAxis
  */
 
-/** Collect what is shown below the node `root`. O(shown). */
+/**
+ * What is drawn of a tree: columns of `n` nodes, parents before children. `slot` is -1 for REST, whose
+ * `id` is -1 - its parent's; `parent` and `end` (one past the subtree) are rows; `left` to `right` is
+ * the span of u; `deep` the greatest v in the subtree; `weight` how thick a branch is, 0 to 4; `tips`
+ * how many rows have nothing below them; `monotone` whether no v is less than its parent's.
+ *
+ * @typedef {{
+ *   n: number,
+ *   slot: Int32Array,
+ *   id: Int32Array,
+ *   parent: Int32Array,
+ *   end: Int32Array,
+ *   kind: Uint8Array,
+ *   leaves: Float64Array,
+ *   size: Float64Array,
+ *   height: Float64Array,
+ *   left: Float64Array,
+ *   right: Float64Array,
+ *   u: Float64Array,
+ *   v: Float64Array,
+ *   deep: Float64Array,
+ *   weight: Uint8Array,
+ *   tips: number,
+ *   monotone: boolean,
+ *   axis: HeightAxis | null,
+ *   rows?: Map<number, number>,
+ *   ranked?: Uint32Array,
+ * }} Drawn
+ *
+ * @typedef {Drawn & {
+ *   depth: Int32Array,
+ *   scale: Exclude<Scale, "auto">,
+ *   maxDepth: number,
+ * }} Scene a part of a store, laid out
+ */
+
+/** @typedef {"auto" | "height" | "sqrt" | "rank" | "depth" | "level"} Scale */
+
+/** @type {readonly Scale[]} */
+export const SCALES = ["auto", "height", "sqrt", "rank", "depth", "level"];
+
+/**
+ * Collect what is shown below the node `root`. O(shown).
+ *
+ * @param {Store} store
+ * @param {number} root
+ * @param {Set<number>} folded
+ */
 export function collect(store, root, folded) {
   const slot = [];
   const parent = [];
   const kind = [];
   const stack = [store.slot(root), NONE];
   while (stack.length) {
-    const up = stack.pop();
-    const at = stack.pop();
+    const up = stack.pop() ?? NONE;
+    const at = stack.pop() ?? NONE;
     const here = slot.length;
     slot.push(at);
     parent.push(up);
@@ -49,8 +101,15 @@ export function collect(store, root, folded) {
   return columns(store, slot, parent, kind);
 }
 
+/**
+ * @param {Store} store
+ * @param {number[]} slot
+ * @param {number[]} parent
+ * @param {number[]} kind
+ */
 function columns(store, slot, parent, kind) {
   const n = slot.length;
+  /** @type {Scene} */
   const scene = {
     n,
     slot: Int32Array.from(slot),
@@ -67,7 +126,12 @@ function columns(store, slot, parent, kind) {
     u: new Float64Array(n),
     v: new Float64Array(n),
     deep: new Float64Array(n),
+    weight: new Uint8Array(n),
     tips: 0,
+    monotone: true,
+    axis: null,
+    scale: "height",
+    maxDepth: 0,
   };
   for (let i = 0; i < n; i += 1) {
     const at = scene.slot[i];
@@ -84,7 +148,7 @@ function columns(store, slot, parent, kind) {
     }
     let leaves = store.leaves[scene.slot[up]];
     let size = store.size[scene.slot[up]];
-    for (const child of store.kids[scene.slot[up]]) {
+    for (const child of store.kids[scene.slot[up]] ?? []) {
       leaves -= store.leaves[child];
       size -= store.size[child];
     }
@@ -103,15 +167,17 @@ function columns(store, slot, parent, kind) {
 /**
  * Room across: a leaf takes 1 and what is not yet seen as much as its leaves will, so that nothing
  * moves when it comes. What the user has folded takes little.
+ *
+ * @param {Scene} scene
  */
 export function across(scene) {
   const { n, kind, leaves, parent, left, right, u } = scene;
   const width = new Float64Array(n);
   const most = Math.max(1, leaves[0] * 0.012);
   for (let i = n - 1; i >= 0; i -= 1) {
-    if (kind[i] === FOLDED)
+    if (kind[i] === FOLDED) {
       width[i] = Math.min(leaves[i], Math.max(most, 1 + Math.log2(leaves[i]) / 3));
-    else if (kind[i] !== INNER) width[i] = leaves[i];
+    } else if (kind[i] !== INNER) width[i] = leaves[i];
     if (i > 0) width[parent[i]] += width[i];
   }
   const total = width[0] || 1;
@@ -136,19 +202,25 @@ export function across(scene) {
   return scene;
 }
 
-export const SCALES = ["auto", "height", "sqrt", "rank", "depth", "level"];
-
-/** The plainest scale under which the inner nodes do not crowd at one end. O(n log n) */
-export function readable(scene, low) {
+/**
+ * The plainest scale under which the inner nodes do not crowd at one end. O(n log n)
+ *
+ * @param {Drawn} scene
+ * @param {number} low
+ */
+export function readableScale(scene, low) {
   const { n, kind, height } = scene;
   const top = greatest(height, n);
   if (!(top > low)) return "level";
   // Where much is not yet seen, what is seen lies near the root and says little of the whole.
-  for (let i = 0; i < n; i += 1)
+  for (let i = 0; i < n; i += 1) {
     if (kind[i] === UNSEEN && scene.leaves[i] > 0.2 * scene.leaves[0]) return "height";
+  }
+  /** @type {number[]} */
   const inner = [];
-  for (let i = 1; i < n; i += 1)
+  for (let i = 1; i < n; i += 1) {
     if (kind[i] !== LEAF && kind[i] !== REST) inner.push(share(height[i], low, top));
+  }
   if (!inner.length) return "height";
   inner.sort((a, b) => a - b);
   const middle = inner[inner.length >> 1];
@@ -156,6 +228,10 @@ export function readable(scene, low) {
   return middle >= 0.15 ** 2 && middle < 0.15 ? "sqrt" : "rank";
 }
 
+/**
+ * @param {Float64Array} values
+ * @param {number} n
+ */
 function greatest(values, n) {
   let top = -Infinity;
   for (let i = 0; i < n; i += 1) if (values[i] > top) top = values[i];
@@ -163,18 +239,27 @@ function greatest(values, n) {
 }
 
 // Halved where the distance of two finite heights overflows.
+/**
+ * @param {number} height
+ * @param {number} low
+ * @param {number} top
+ */
 function share(height, low, top) {
   const part = Number.isFinite(top - low) ? 1 : 0.5;
   return Math.min(1, Math.max(0, (height * part - low * part) / (top * part - low * part)));
 }
 
 /**
- * Fill in v. `axis` says how heights stand along it: {of(v) -> height, at(height) -> v} for the
- * scales where they do, else null.
+ * Fill in v, and `axis` for the scales where heights stand along it.
+ *
+ * @param {Scene} scene
+ * @param {Exclude<Scale, "auto">} scale
+ * @param {number} low
  */
 export function along(scene, scale, low) {
   const { n, height, kind, v, parent, depth, end, deep } = scene;
   const top = greatest(height, n);
+  /** @type {HeightAxis | null} */
   let axis = null;
   if (scale === "depth" || scale === "level" || !(top > low)) {
     steps(scene, scale === "depth");
@@ -182,6 +267,7 @@ export function along(scene, scale, low) {
     const distinct = Float64Array.from(new Set(height)).sort();
     const least = distinct[0] > low ? 1 : 0;
     const span = distinct.length - 1 + least || 1;
+    /** @param {number} h */
     const place = (h) => 1 - (below(distinct, h) + least) / span;
     for (let i = 0; i < n; i += 1) v[i] = place(height[i]);
     axis = {
@@ -219,7 +305,12 @@ export function along(scene, scale, low) {
   return scene;
 }
 
-/** Row of the last of `sorted` that is no greater than `value`; 0 where none is. */
+/**
+ * Row of the last of `sorted` that is no greater than `value`; 0 where none is.
+ *
+ * @param {Float64Array} sorted
+ * @param {number} value
+ */
 function below(sorted, value) {
   let from = 0;
   let to = sorted.length - 1;
@@ -231,6 +322,10 @@ function below(sorted, value) {
   return from;
 }
 
+/**
+ * @param {Scene} options
+ * @param {boolean} byDepth
+ */
 function steps({ n, parent, depth, kind, v }, byDepth) {
   if (byDepth) {
     let most = 1;
@@ -247,25 +342,42 @@ function steps({ n, parent, depth, kind, v }, byDepth) {
   for (let i = 0; i < n; i += 1) v[i] = 1 - level[i] / most;
 }
 
-/** How thick a branch is, 0 to 4: by the logarithm of the leaves it carries. */
-function weights({ n, leaves }) {
-  const found = new Uint8Array(n);
+/**
+ * How thick each branch is, 0 to 4: by the logarithm of the leaves it carries.
+ *
+ * @param {Pick<Drawn, "n" | "leaves">} options
+ */
+export function weights({ n, leaves }) {
+  const result = new Uint8Array(n);
   const most = Math.log1p(Math.max(2, leaves[0]));
-  for (let i = 0; i < n; i += 1)
-    found[i] = Math.round(4 * Math.min(1, Math.log1p(leaves[i]) / most) ** 1.5);
-  return found;
+  for (let i = 0; i < n; i += 1) {
+    result[i] = Math.round(4 * Math.min(1, Math.log1p(leaves[i]) / most) ** 1.5);
+  }
+  return result;
 }
 
-/** Everything at once. */
+/**
+ * The scene of the part below `root`, laid out.
+ *
+ * @param {Store} store
+ * @param {{ root: number, folded: Set<number>, scale: Scale }} options
+ */
 export function build(store, { root, folded, scale }) {
   const scene = across(collect(store, root, folded));
   const low = Math.min(store.low, scene.height[0]);
-  const chosen = scale === "auto" ? readable(scene, low) : scale;
+  const chosen = scale === "auto" ? readableScale(scene, low) : scale;
   return along(scene, chosen, low);
 }
 
-/** {id: row} of a scene. */
+/**
+ * Row of a scene by id.
+ *
+ * @param {Drawn} scene
+ */
 export function rows(scene) {
   scene.rows ??= new Map(Array.from(scene.id, (id, row) => [id, row]));
   return scene.rows;
 }
+
+/** A scene of nothing, for a view that has not loaded anything yet. */
+export const emptyScene = () => columns(new Store(), [], [], []);

@@ -1,57 +1,130 @@
-// What the page asks of the service about one tree.
+// The service's answers about one tree.
 
-const query = (values) => {
-  const found = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== null && value !== undefined && value !== "") found.set(name, String(value));
-  }
-  const text = found.toString().replaceAll("%3A", ":");
-  return text ? `?${text}` : "";
-};
+import { get } from "../../net/requests.js";
+
+/** @import { Clusters, Dataset, Hits, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Cut } from "./cut.js" */
+
+/** @typedef {Record<string, string | number | null | undefined>} QueryValues */
 
 /** Nodes of the first view: as many as a window has room for. */
 export const FIRST = 3000;
 
-export const cutQuery = (cut) => (cut?.k === undefined ? { height: cut?.height } : { k: cut.k });
-export const cutColour = (cut) =>
-  cut?.k === undefined ? `height:${cut.height}` : `cluster:${cut.k}`;
+/**
+ * "?name=value&…" of the values that are given.
+ *
+ * @param {QueryValues} values
+ */
+function query(values) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== null && value !== undefined && value !== "") parameters.set(name, String(value));
+  }
+  const text = parameters.toString().replaceAll("%3A", ":");
+  return text ? `?${text}` : "";
+}
 
-export function source(api, tree, signal) {
+/** @typedef {ReturnType<typeof treeSource>} TreeSource */
+
+/**
+ * Everything the service answers about the tree, and the paths of its files. Requests end with
+ * `signal` and throw the Problem of a failure.
+ *
+ * @param {string} tree id
+ * @param {AbortSignal} signal
+ */
+export function treeSource(tree, signal) {
   const base = `/v1/trees/${tree}`;
-  const get = (path, options) => api.get(path, { signal, ...options });
   return {
     tree,
-    base,
-    /** Name, method, job; the counts are those of its root alone. */
-    head: () => get(`${base}.json?depth=0`, { quiet: true }),
+    /**
+     * Name, method, job; the counts are those of its root alone.
+     *
+     * @returns {Promise<Tree>}
+     */
+    head: () => get(`${base}.json?depth=0`, { signal, quiet: true }),
+    /**
+     * The part below `root`, as many nodes of it as fit.
+     *
+     * @param {number} root
+     * @param {number} maxNodes
+     * @param {string | null} colorBy
+     * @returns {Promise<View>}
+     */
     view: (root, maxNodes, colorBy, { quiet = true } = {}) =>
       get(`${base}/view${query({ root: root || null, max_nodes: maxNodes, color_by: colorBy })}`, {
+        signal,
         quiet,
       }),
-    node: (node, labels) => get(`${base}/nodes/${node}${query({ labels })}`),
-    members: (node, { labels, cursor, limit = 50 } = {}) =>
-      get(`${base}/nodes/${node}/members${query({ limit, cursor, labels })}`, {
+    /**
+     * @param {number} node
+     * @param {string | null} labels id of a dataset
+     * @returns {Promise<NodeDetails>}
+     */
+    node: (node, labels) => get(`${base}/nodes/${node}${query({ labels })}`, { signal }),
+    /**
+     * The points under a node, page by page.
+     *
+     * @param {number} node
+     * @param {{ labels: string | null, cursor: string | null }} options
+     * @returns {Promise<Members>}
+     */
+    members: (node, { labels, cursor }) =>
+      get(`${base}/nodes/${node}/members${query({ limit: 50, cursor, labels })}`, {
+        signal,
         quiet: Boolean(cursor),
       }),
+    /**
+     * @param {string} text
+     * @param {{ cursor: string | null, signal: AbortSignal }} options
+     * @returns {Promise<Hits>}
+     */
+    search: (text, { cursor, signal: own }) =>
+      get(`${base}/search${query({ q: text, limit: 20, cursor })}`, { signal: own, quiet: true }),
+    /** @returns {Promise<Levels>} */
+    levels: () => get(`${base}/levels`, { signal }),
+    /**
+     * @param {Cut} cut
+     * @param {AbortSignal} own
+     * @returns {Promise<Clusters>}
+     */
+    cut: (cut, own) =>
+      get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000 })}`, { signal: own, quiet: true }),
+    /** @returns {Promise<Page<Dataset>>} */
+    datasets: () => get("/v1/datasets?limit=200", { signal, quiet: true }),
+    /**
+     * @param {string} other id of a tree
+     * @param {QueryValues} values
+     * @returns {Promise<Tangle>}
+     */
+    tangle: (other, values) => get(`${base}/tangle${query({ other, ...values })}`, { signal }),
+
     featuresPath: `${base}/features.csv`,
+    leavesPath: `${base}/assignments.csv`,
+    /**
+     * @param {string} suffix
+     * @param {QueryValues} values
+     */
     pathsPath: (suffix, values) =>
       `/v1/models/${tree.replace(/^tr_/, "md_")}/paths.${suffix}${query(values)}`,
+    /**
+     * @param {number} node
+     * @param {string | null} labels id of a dataset
+     */
     membersPath: (node, labels) => `${base}/nodes/${node}/members.csv${query({ labels })}`,
-    search: (text, { cursor, signal: own } = {}) =>
-      get(`${base}/search${query({ q: text, limit: 20, cursor })}`, {
-        signal: own ?? signal,
-        quiet: true,
-      }),
-    levels: () => get(`${base}/levels`),
-    cut: (cut, own) =>
-      get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000 })}`, {
-        signal: own ?? signal,
-        quiet: true,
-      }),
-    assignmentsPath: (cut, suffix) => `${base}/assignments.${suffix}${query(cutQuery(cut))}`,
-    formPath: (suffix, values = {}) => `${base}.${suffix}${query(values)}`,
-    job: (id) => get(`/v1/jobs/${id}`, { quiet: true }),
-    datasets: () => get("/v1/datasets?limit=200", { quiet: true }),
-    tangle: (other, values) => get(`${base}/tangle${query({ other, ...values })}`),
+    /**
+     * @param {Cut | null} cut null: the leaves
+     * @param {string} suffix
+     */
+    assignmentsPath: (cut, suffix) =>
+      `${base}/assignments.${suffix}${query(cut ? cutQuery(cut) : {})}`,
+    /**
+     * @param {string} suffix
+     * @param {QueryValues} values
+     */
+    formPath: (suffix, values) => `${base}.${suffix}${query(values)}`,
   };
 }
+
+/** @param {Cut} cut */
+const cutQuery = (cut) => (cut.k === undefined ? { height: cut.height } : { k: cut.k });

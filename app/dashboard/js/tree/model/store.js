@@ -1,69 +1,91 @@
-// The part of a tree that the page has got so far, as columns. Views of `/v1/trees/{id}/view` are
+// The part of a tree that has been loaded so far, as columns. Views of `/v1/trees/{id}/view` are
 // grafted in where a folded node was; nothing here is laid out or drawn.
 
+/** @import { View } from "../../net/answers.js" */
+
 const START = 1024;
-const NUMBERS = {
-  id: Int32Array,
-  parent: Int32Array,
-  size: Float64Array,
-  leaves: Float64Array,
-  height: Float64Array,
-  hidden: Int32Array,
-  category: Int32Array,
-  share: Float32Array,
-};
 export const NONE = -1;
 
+/** Nodes by slot: `n` of them, in columns that are longer. */
 export class Store {
-  constructor() {
-    this.n = 0;
-    for (const [name, Column] of Object.entries(NUMBERS)) this[name] = new Column(START);
-    this.name = [];
-    /** Children as slots, in drawing order; null where none are here. */
-    this.kids = [];
-    this.slotOf = new Map();
-    /** The lowest height of the whole tree. */
-    this.low = Infinity;
-    /** The views that were grafted, the latest last: {root, maxNodes}. */
-    this.grafts = [];
-  }
+  n = 0;
+  id = new Int32Array(START);
+  parent = new Int32Array(START); // Slots; NONE where the parent is not loaded.
+  size = new Float64Array(START);
+  leaves = new Float64Array(START);
+  height = new Float64Array(START);
+  hidden = new Int32Array(START); // Children that are not loaded.
+  category = new Int32Array(START);
+  share = new Float32Array(START); // Of the category among the leaves below.
+  /** @type {(string | null)[]} */
+  name = [];
+  /**
+   * Children as slots, in drawing order; null where none are loaded.
+   *
+   * @type {(Int32Array | null)[]}
+   */
+  kids = [];
+  /** @type {Map<number, number>} */
+  slotOf = new Map();
+  /** The lowest height of the whole tree. */
+  low = Infinity;
+  /**
+   * The views that were grafted, the latest last.
+   *
+   * @type {{ root: number, maxNodes: number }[]}
+   */
+  grafts = [];
 
-  /** Slot of a node by its id, or -1. */
+  /**
+   * Slot of a node by its id, or -1.
+   *
+   * @param {number} id
+   */
   slot(id) {
     return this.slotOf.get(id) ?? NONE;
   }
 
+  /** @param {number} id */
   has(id) {
     return this.slotOf.has(id);
   }
 
-  /** Whether all nodes of the tree are here. */
+  /** Whether all nodes of the tree are loaded. */
   get complete() {
     for (let slot = 0; slot < this.n; slot += 1) if (this.hidden[slot] > 0) return false;
     return this.n > 0;
   }
 
-  /** Whether all nodes below a slot are here. */
+  /**
+   * Whether all nodes below a slot are loaded.
+   *
+   * @param {number} top
+   */
   completeBelow(top) {
     const stack = [top];
     while (stack.length) {
-      const slot = stack.pop();
+      const slot = stack.pop() ?? NONE;
       if (this.hidden[slot] > 0) return false;
       for (const kid of this.kids[slot] ?? []) stack.push(kid);
     }
     return true;
   }
 
+  /** @param {number} least */
   #grow(least) {
     if (least <= this.id.length) return;
     const length = Math.max(least, this.id.length * 2);
-    for (const [name, Column] of Object.entries(NUMBERS)) {
-      const wider = new Column(length);
-      wider.set(this[name]);
-      this[name] = wider;
-    }
+    this.id = copied(this.id, new Int32Array(length));
+    this.parent = copied(this.parent, new Int32Array(length));
+    this.size = copied(this.size, new Float64Array(length));
+    this.leaves = copied(this.leaves, new Float64Array(length));
+    this.height = copied(this.height, new Float64Array(length));
+    this.hidden = copied(this.hidden, new Int32Array(length));
+    this.category = copied(this.category, new Int32Array(length));
+    this.share = copied(this.share, new Float32Array(length));
   }
 
+  /** @param {number} id */
   #slotFor(id) {
     let slot = this.slotOf.get(id);
     if (slot === undefined) {
@@ -79,13 +101,17 @@ export class Store {
   }
 
   /**
-   * Take in a view (parents before children). Its root may be known already; what is known below it
-   * stays where the view knows less. O(nodes of the view).
+   * Take in a view (parents before children). Its root may be loaded already; what is loaded below it
+   * stays where the view has less. O(nodes of the view).
+   *
+   * @param {View} view
    */
   graft(view) {
     const { nodes } = view;
     const coloured = view.color_by !== undefined && view.color_by !== null;
+    /** @type {Map<number, number[]>} */
     const below = new Map();
+    /** @type {Map<number, number>} */
     const hidden = new Map();
     for (const node of nodes) {
       const slot = this.#slotFor(node.id);
@@ -96,8 +122,8 @@ export class Store {
       this.category[slot] = coloured ? (node.category ?? NONE) : NONE;
       this.share[slot] = node.share ?? 1;
       hidden.set(slot, node.hidden);
-      if (node.parent !== null && this.slotOf.has(node.parent)) {
-        const up = this.slotOf.get(node.parent);
+      const up = node.parent === null ? NONE : this.slot(node.parent);
+      if (up !== NONE) {
         this.parent[slot] = up;
         const list = below.get(up);
         if (list) list.push(slot);
@@ -108,18 +134,27 @@ export class Store {
     for (const [slot, count] of hidden) {
       const had = this.kids[slot];
       const list = below.get(slot);
-      // What is open here stays open where the view has folded it.
+      // What is open stays open where the view has folded it.
       if (had && had.length >= (list?.length ?? 0)) continue;
       this.hidden[slot] = count;
       if (list) this.kids[slot] = Int32Array.from(list);
     }
-    if (Number.isFinite(view.axis?.bottom)) this.low = Math.min(this.low, view.axis.bottom);
-    const before = this.grafts.find((one) => one.root === view.root);
+    if (view.axis && Number.isFinite(view.axis.bottom)) {
+      this.low = Math.min(this.low, view.axis.bottom);
+    }
+    const before = this.grafts.find((graft) => graft.root === view.root);
     const maxNodes = Math.max(view.max_nodes, before?.maxNodes ?? 0);
-    this.grafts = [...this.grafts.filter((one) => one !== before), { root: view.root, maxNodes }];
+    this.grafts = [
+      ...this.grafts.filter((graft) => graft !== before),
+      { root: view.root, maxNodes },
+    ];
   }
 
-  /** Only the colours of a view whose nodes are here. */
+  /**
+   * Take in the colours alone of a view whose nodes are loaded.
+   *
+   * @param {View} view
+   */
   recolour(view) {
     for (const node of view.nodes) {
       const slot = this.slot(node.id);
@@ -134,44 +169,73 @@ export class Store {
     this.share.fill(1);
   }
 
-  /** Ids from the first node that is here down to `id`. */
+  /**
+   * Ids from the topmost loaded ancestor down to `id`.
+   *
+   * @param {number} id
+   */
   path(id) {
-    const found = [];
-    for (let slot = this.slot(id); slot !== NONE; slot = this.parent[slot])
-      found.push(this.id[slot]);
-    return found.reverse();
+    /** @type {number[]} */
+    const ids = [];
+    for (let slot = this.slot(id); slot !== NONE; slot = this.parent[slot]) ids.push(this.id[slot]);
+    return ids.reverse();
   }
 
-  /** Forget what lies below the nodes `ids`; they are folded again. Slots are given anew. */
+  /**
+   * The store without what lies below the nodes `ids`, which are folded again; slots are new.
+   *
+   * @param {number[]} ids
+   */
   prune(ids) {
     const cut = new Set(ids);
     const kept = new Store();
+    /** @type {number[]} */
     const stack = [];
-    for (let slot = this.n - 1; slot >= 0; slot -= 1)
+    for (let slot = this.n - 1; slot >= 0; slot -= 1) {
       if (this.parent[slot] === NONE) stack.push(slot);
+    }
     const to = new Int32Array(this.n).fill(NONE);
+    /** @type {number[]} */
     const order = [];
     while (stack.length) {
-      const slot = stack.pop();
+      const slot = stack.pop() ?? NONE;
       to[slot] = order.length;
       order.push(slot);
       const kids = this.kids[slot];
-      if (kids && !cut.has(this.id[slot]))
+      if (kids && !cut.has(this.id[slot])) {
         for (let at = kids.length - 1; at >= 0; at -= 1) stack.push(kids[at]);
+      }
     }
     kept.#grow(order.length);
     for (const slot of order) {
       const fresh = kept.#slotFor(this.id[slot]);
-      for (const name of Object.keys(NUMBERS)) kept[name][fresh] = this[name][slot];
+      kept.size[fresh] = this.size[slot];
+      kept.leaves[fresh] = this.leaves[slot];
+      kept.height[fresh] = this.height[slot];
+      kept.hidden[fresh] = this.hidden[slot];
+      kept.category[fresh] = this.category[slot];
+      kept.share[fresh] = this.share[slot];
       kept.name[fresh] = this.name[slot];
       kept.parent[fresh] = this.parent[slot] === NONE ? NONE : to[this.parent[slot]];
       const kids = this.kids[slot];
       if (!kids) continue;
       if (cut.has(this.id[slot])) kept.hidden[fresh] += kids.length;
-      else kept.kids[fresh] = kids.map((one) => to[one]);
+      else kept.kids[fresh] = kids.map((kid) => to[kid]);
     }
     kept.low = this.low;
-    kept.grafts = this.grafts.filter((one) => kept.has(one.root) && !cut.has(one.root));
+    kept.grafts = this.grafts.filter((graft) => kept.has(graft.root) && !cut.has(graft.root));
     return kept;
   }
+}
+
+/**
+ * A wider column with the values of a narrower one.
+ *
+ * @template {Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>} Column
+ * @param {Column} column
+ * @param {Column} wider
+ */
+function copied(column, wider) {
+  wider.set(column);
+  return wider;
 }

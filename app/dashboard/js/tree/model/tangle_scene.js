@@ -1,31 +1,51 @@
-// One side of two trees that face each other: its nodes as a scene, and its place on the page.
+// One side of two trees that face each other, its nodes as a scene.
 
-import { INNER, LEAF, UNSEEN } from "./scene.js";
+import { INNER, LEAF, UNSEEN, weights } from "./scene.js";
 
-/** A scene of the service's nodes, placed as it has placed them. `name` and `size` by row. */
+/** @import { ViewNode } from "../../net/answers.js" */
+/** @import { Drawn } from "./scene.js" */
+
+/**
+ * @typedef {Drawn & {
+ *   name: (string | null)[],
+ *   rowOf: Map<number, number>,
+ * }} TangleScene `name` by row; `rowOf`: row by id
+ */
+
+/**
+ * The service's nodes as a scene, where it has placed them.
+ *
+ * @param {ViewNode[]} nodes
+ */
 export function sceneOf(nodes) {
   const n = nodes.length;
-  const at = new Map(nodes.map((node, row) => [node.id, row]));
-  const column = (Column, of) => Column.from(nodes, of);
+  const rowOf = new Map(nodes.map((node, row) => [node.id, row]));
+  /** @param {(node: ViewNode) => number} value */
+  const reals = (value) => Float64Array.from(nodes, value);
+  /** @type {TangleScene} */
   const scene = {
     n,
-    id: column(Int32Array, (node) => node.id),
+    id: Int32Array.from(nodes, (node) => node.id),
     slot: Int32Array.from({ length: n }, (_, row) => row),
-    parent: column(Int32Array, (node) => (node.parent === null ? -1 : (at.get(node.parent) ?? -1))),
-    u: column(Float64Array, (node) => node.x),
-    v: column(Float64Array, (node) => node.y),
-    leaves: column(Float64Array, (node) => node.n_leaves),
-    size: column(Float64Array, (node) => node.size),
-    height: column(Float64Array, (node) => node.height),
+    parent: Int32Array.from(nodes, ({ parent }) =>
+      parent === null ? -1 : (rowOf.get(parent) ?? -1),
+    ),
+    u: reals((node) => node.x),
+    v: reals((node) => node.y),
+    leaves: reals((node) => node.n_leaves),
+    size: reals((node) => node.size),
+    height: reals((node) => node.height),
     kind: new Uint8Array(n).fill(LEAF),
     left: new Float64Array(n).fill(1),
     right: new Float64Array(n),
     deep: new Float64Array(n),
     end: Int32Array.from({ length: n }, (_, row) => row + 1),
     weight: new Uint8Array(n),
+    tips: 0,
     monotone: false,
+    axis: null,
     name: nodes.map((node) => node.name),
-    rowOf: at,
+    rowOf,
   };
   for (let row = n - 1; row > 0; row -= 1) {
     const up = scene.parent[row];
@@ -36,16 +56,19 @@ export function sceneOf(nodes) {
     if (scene.kind[row] !== INNER && node.folded) scene.kind[row] = UNSEEN;
   });
   spans(scene);
-  const most = Math.log1p(Math.max(2, scene.leaves[0] ?? 2));
-  for (let row = 0; row < n; row += 1)
-    scene.weight[row] = Math.round(4 * Math.min(1, Math.log1p(scene.leaves[row]) / most) ** 1.5);
+  scene.weight = weights(scene);
   scene.tips = scene.kind.reduce((sum, kind) => sum + Number(kind !== INNER), 0);
   return scene;
 }
 
-/** Room of each tip: to the middle between it and its neighbours; of the others: of all below. */
+/**
+ * A tip reaches half-way to its neighbours; another node over all that is below it.
+ *
+ * @param {Drawn} scene
+ */
 function spans(scene) {
   const { n, kind, u, left, right, deep, v, parent } = scene;
+  /** @type {number[]} */
   const tips = [];
   for (let row = 0; row < n; row += 1) if (kind[row] !== INNER) tips.push(row);
   tips.sort((a, b) => u[a] - u[b]);
@@ -64,37 +87,11 @@ function spans(scene) {
 }
 
 /**
- * Where a side stands: from `x0` (root) to `x1` (leaves), which is left of `x0` for the right side;
- * `top` and `height` of all its leaves, seen through {k, y}; `page`: the height that can be seen.
+ * Rows of the clusters at the top: the highest node is opened first until there are `k`.
+ *
+ * @param {Drawn} scene
+ * @param {number} k
  */
-export function sidePlace({ x0, x1, top, height, page }, camera) {
-  const across = height * camera.k;
-  const from = top * camera.k + camera.y;
-  const along = x1 - x0;
-  const way = Math.sign(along) || 1;
-  const at = (u, v) => [x0 + v * along, from + u * across];
-  return {
-    shape: "rectangular",
-    round: false,
-    down: false,
-    across,
-    along: Math.abs(along),
-    way,
-    pu: (u) => from + u * across,
-    pv: (v) => x0 + v * along,
-    acrossAt: () => across,
-    alongBetween: (a, b) => (b - a) * Math.abs(along),
-    at,
-    beyond: (u, v, px) => [x0 + v * along + px * way, from + u * across],
-    invert: (x, y) => ({ u: (y - from) / across, v: (x - x0) / along }),
-    move: (path, u, v) => path.move(...at(u, v)),
-    line: (path, u, v) => path.line(...at(u, v)),
-    arc: (path, v, _u0, u1, px = 0) => path.line(x0 + v * along + px * way, from + u1 * across),
-    window: { spans: [[(-40 - from) / across, (page + 40 - from) / across]], v0: -1, v1: 2 },
-  };
-}
-
-/** Rows of the clusters at the top: the highest node is opened first until there are `k`. */
 export function topClusters(scene, k) {
   const { n, kind, height, end } = scene;
   const of = new Int32Array(n).fill(-1);
@@ -104,6 +101,7 @@ export function topClusters(scene, k) {
       .filter((row) => kind[row] === INNER)
       .sort((a, b) => height[b] - height[a] || a - b);
     if (!inner.length) break;
+    /** @type {number[]} */
     const children = [];
     for (let c = inner[0] + 1; c < end[inner[0]]; c = end[c]) children.push(c);
     if (open.length - 1 + children.length > k) break;

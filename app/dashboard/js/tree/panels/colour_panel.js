@@ -1,88 +1,98 @@
 // What colours the tree, by which palette, and what the colours mean.
 
-import { el, field, replace, select, toast } from "../../ui/dom.js";
-import { setColor } from "../draw/colouring.js";
-import { PALETTES } from "../draw/palettes.js";
+import { aborted, isAway } from "../../net/problem.js";
+import { field, optionElements, select } from "../../ui/controls.js";
+import { toastError } from "../../ui/dialogs.js";
+import { el, replace } from "../../ui/dom.js";
+import { PALETTES } from "../model/look.js";
 import { legend } from "./legend.js";
 
+/** @import { Dataset } from "../../net/answers.js" */
+/** @import { Option } from "../../ui/controls.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
+/** @type {Option[]} */
 const OWN = [
   ["cut", "Clusters of the cut"],
   ["none", "Nothing"],
 ];
 
 /**
- * @param {object} own {onproblem(error), onchange()}
- * @returns {HTMLElement} with `.start()`, `.draw()`, `.choose(color)`
+ * The panel: `start` once the tree is shown, `draw` for a look that was changed elsewhere, `choose`
+ * colours by something else.
+ *
+ * @param {TreeView} view
+ * @param {{ onproblem: (error: unknown) => unknown, onchange: () => unknown }} handlers
  */
 export function colourPanel(view, { onproblem, onchange }) {
-  const { looked, source } = view;
+  const { look, source } = view;
   let options = OWN;
-  const color = el("select", { onchange: () => choose(color.value) });
+  const color = el("select");
+  color.addEventListener("change", () => choose(color.value));
   const palette = select(PALETTES, {
     onchange: () => {
-      looked.palette = palette.value;
+      look.palette = palette.value;
       view.repaint();
       draw();
       onchange();
-      view.dispatchEvent(new CustomEvent("looked"));
+      view.emit("look");
     },
   });
   const key = legend(view, {
     onalone: (category) => {
-      looked.alone = category;
+      look.alone = category;
       view.recolour();
       key.draw();
-      view.dispatchEvent(new CustomEvent("looked"));
+      view.emit("look");
     },
     onpoint: (node) => view.mark(node === null ? null : [node]),
   });
+  /**
+   * @param {string} value
+   * @returns {Promise<void>}
+   */
   const choose = async (value) => {
     try {
-      await setColor(view, value);
+      await view.setColor(value);
       draw();
       onchange();
     } catch (error) {
       draw();
-      if (error?.name !== "AbortError" && !error.away)
-        toast(error.detail || error.message, { kind: "bad" });
+      if (!aborted(error) && !isAway(error)) toastError(error);
     }
   };
   const draw = () => {
-    replace(
-      color,
-      options.map(([value, label]) =>
-        el("option", { value, selected: value === looked.color }, label),
-      ),
-    );
-    palette.value = looked.palette;
+    replace(color, optionElements(options, look.color));
+    palette.value = look.palette;
     key.draw();
   };
-  /** Labels that fit: one for each row, or for each leaf. */
-  const fits = (one) => {
-    const { size, leaves } = view.total;
-    const said = one.role === "labels" || one.role === "names" || one.role === null;
-    return (
-      said &&
-      one.status === "ready" &&
-      one.shape?.length === 1 &&
-      (one.shape[0] === size || one.shape[0] === leaves)
-    );
-  };
+  /**
+   * Labels that fit: one for each row, or for each leaf.
+   *
+   * @param {Dataset} dataset
+   */
+  const fits = ({ role, status, shape }) =>
+    (role === "labels" || role === "names" || role === null) &&
+    status === "ready" &&
+    shape?.length === 1 &&
+    (shape[0] === view.total.size || shape[0] === view.total.leaves);
   const start = async () => {
     draw();
     try {
       const { items } = await source.datasets();
-      const first = (one) => Number(one.role === "labels");
-      const found = items.filter(fits).sort((a, b) => first(b) - first(a));
-      options = [...OWN, ...found.map((one) => [one.id, one.name ?? one.id])];
+      /** @param {Dataset} dataset */
+      const rank = (dataset) => Number(dataset.role !== "labels");
+      const fitting = items.filter(fits).sort((a, b) => rank(a) - rank(b));
+      options = [...OWN, ...fitting.map(labelled)];
     } catch (error) {
-      if (error?.name !== "AbortError") onproblem(error);
+      if (!aborted(error)) onproblem(error);
     }
-    if (!options.some(([value]) => value === looked.color))
-      options = [...options, [looked.color, "Labels of the link"]];
+    if (!options.some(([value]) => value === look.color)) {
+      options = [...options, [look.color, "Labels of the link"]];
+    }
     draw();
   };
-  view.addEventListener("drawn", () => key.draw());
+  view.on("drawn", () => key.draw());
   const element = el(
     "section",
     { class: "card tree-panel", "aria-labelledby": "colours-title" },
@@ -92,3 +102,9 @@ export function colourPanel(view, { onproblem, onchange }) {
   );
   return Object.assign(element, { start, draw, choose });
 }
+
+/**
+ * @param {Dataset} dataset
+ * @returns {Option}
+ */
+const labelled = ({ id, name }) => [id, name ?? id];

@@ -1,12 +1,28 @@
 // Where the tree is cut into clusters: a slider over their number or over heights, the cuts that the
-// service suggests, and what the clusters are like.
+// service suggests, and the sizes of the clusters.
 
-import { button, el, menu, replace, svg, toast, unique } from "../../ui/dom.js";
+import { aborted, hasStatus } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { el, replace, svg, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
-import { deepen } from "../draw/colouring.js";
+import { menu } from "../../ui/menus.js";
 import { colourOf } from "../draw/tint.js";
-import { cutHere, cutter, heightOf } from "../model/cut.js";
-import { cutText } from "../model/look.js";
+import {
+  clustersAt,
+  cutHere,
+  cutter,
+  cutText,
+  firstLevel,
+  heightOf,
+  sliderPosition,
+} from "../model/cut.js";
+
+/** @import { Level } from "../../net/answers.js" */
+/** @import { TreeView } from "../draw/view.js" */
+/** @import { Cut, CutClusters, Cutter } from "../model/cut.js" */
+
+/** @typedef {"k" | "height"} Way */
 
 const STEPS = 1000;
 const WAIT_MS = 90;
@@ -17,26 +33,35 @@ const FORMS = [
   ["JSON", "json"],
   ["Arrow", "arrow"],
 ];
+/** @type {Record<string, string>} */
 const CRITERIA = {
   gap: "the heights leave a gap here",
   silhouette: "clusters are compact and apart",
   modularity: "most confusions lie within",
   support: "clusters come back when resampled",
 };
+/** @type {readonly Way[]} */
+const WAYS = ["k", "height"];
 
 /**
- * @param {object} view the TreeView
- * @param {object} own {api, onproblem(error)}
- * @returns {HTMLElement} with `.start()` once the first view is there, `.draw()`
+ * The panel: `start` once the first view is shown, `choose` another cut, `draw` it in other colours.
+ *
+ * @param {TreeView} view
+ * @param {{ onproblem: (error: unknown) => unknown }} handlers
  */
-export function cutPanel(view, { api, onproblem }) {
-  const { source, looked, signal } = view;
+export function cutPanel(view, { onproblem }) {
+  const { source, look, signal } = view;
   const sliderId = unique("cut");
-  let by = looked.cut?.height === undefined ? "k" : "height";
+  /** @type {Way} */
+  let way = look.cut?.height === undefined ? "k" : "height";
+  /** @type {Level[]} */
   let levels = [];
-  let own = null; // What local cuts need; null where the service is asked.
+  /** @type {Cutter | null} For cuts of our own; null where the service makes them. */
+  let local = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  let asking = null;
+  /** @type {AbortController | null} */
+  let request = null;
 
   const slider = el("input", {
     type: "range",
@@ -46,7 +71,7 @@ export function cutPanel(view, { api, onproblem }) {
     step: 1,
     value: 0,
     class: "cut-slider",
-    oninput: () => slid(),
+    oninput: () => chooseSlider(),
   });
   const typed = el("input", {
     type: "number",
@@ -54,22 +79,17 @@ export function cutPanel(view, { api, onproblem }) {
     "aria-label": "Number of clusters",
     min: 1,
     step: 1,
-    onchange: () => wrote(),
+    onchange: () => chooseTyped(),
   });
   const marks = el("div", { class: "cut-marks", role: "group", "aria-label": "Suggested cuts" });
-  const said = el("p", { class: "cut-said", role: "status" });
+  const summary = el("p", { class: "cut-said", role: "status" });
   const bars = el("div", { class: "cut-bars" });
-  const warned = el("p", { class: "quiet" });
-  const ways = ["k", "height"].map((way) =>
+  const warnings = el("p", { class: "quiet" });
+  const segments = WAYS.map((value) =>
     el(
       "button",
-      {
-        type: "button",
-        class: "segment",
-        "aria-pressed": String(by === way),
-        onclick: () => turn(way),
-      },
-      way === "k" ? "Clusters" : "Height",
+      { type: "button", class: "segment", onclick: () => cutBy(value) },
+      value === "k" ? "Clusters" : "Height",
     ),
   );
   const downloads = menu(
@@ -84,7 +104,7 @@ export function cutPanel(view, { api, onproblem }) {
       "header",
       { class: "row apart" },
       el("h2", { id: `${sliderId}-title` }, "Cut"),
-      el("div", { class: "segments", role: "group", "aria-label": "Cut by" }, ways),
+      el("div", { class: "segments", role: "group", "aria-label": "Cut by" }, segments),
     ),
     el(
       "div",
@@ -94,148 +114,145 @@ export function cutPanel(view, { api, onproblem }) {
       typed,
     ),
     marks,
-    said,
+    summary,
     bars,
-    warned,
+    warnings,
     el("div", { class: "row" }, downloads),
   );
 
   // --- positions of the slider -------------------------------------------------------------------
 
-  const leaves = () => view.total?.leaves ?? 1;
-  const span = () => {
-    const [low, top] = [view.store.low, view.total?.height ?? 1];
-    return [low, top];
-  };
-  // By factors where there are many leaves: 2 and 3 clusters differ more than 900 and 901.
-  const toK = (at) =>
-    leaves() <= 40
-      ? Math.round(1 + (at / STEPS) * (leaves() - 1))
-      : Math.round(leaves() ** (at / STEPS));
-  const fromK = (k) =>
-    leaves() <= 1
-      ? 0
-      : leaves() <= 40
-        ? ((k - 1) / (leaves() - 1)) * STEPS
-        : (Math.log(k) / Math.log(leaves())) * STEPS;
-  // Heights stand as in the picture: the root at the left, as with one cluster.
-  const axis = () => view.wholeAxis;
-  const toHeight = (at) =>
-    axis() ? axis().of(at / STEPS) : span()[1] - (at / STEPS) * (span()[1] - span()[0]);
-  const fromHeight = (h) =>
-    axis() ? axis().at(h) * STEPS : (STEPS * (span()[1] - h)) / (span()[1] - span()[0] || 1);
+  const leaves = () => view.total.leaves;
+  const lowest = () => view.store.low;
+  const highest = () => view.total.height;
+  /** @param {number} at */
+  const heightAt = (at) =>
+    // Heights stand as in the picture: the root at the left, as with one cluster.
+    view.wholeAxis?.of(at / STEPS) ?? highest() - (at / STEPS) * (highest() - lowest());
+  /** @param {number} height */
+  const positionOf = (height) =>
+    (view.wholeAxis?.at(height) ?? (highest() - height) / (highest() - lowest() || 1)) * STEPS;
 
-  const place = () => {
-    const { cut } = looked;
+  /** @param {Way} value */
+  const setWay = (value) => {
+    way = value;
+    segments.forEach((segment, at) =>
+      segment.setAttribute("aria-pressed", String(WAYS[at] === way)),
+    );
+  };
+  setWay(way);
+
+  const placeSlider = () => {
+    const { cut } = look;
     if (!cut) return;
-    const at = cut.k === undefined ? fromHeight(cut.height) : fromK(cut.k);
+    const isCount = cut.k !== undefined;
+    const at = isCount ? STEPS * sliderPosition(cut.k, leaves()) : positionOf(cut.height);
     slider.value = String(Math.round(at));
     slider.setAttribute(
       "aria-valuetext",
-      cut.k === undefined ? `height ${number(cut.height)}` : plural(cut.k, "cluster"),
+      isCount ? plural(cut.k, "cluster") : `height ${number(cut.height)}`,
     );
-    typed.value = cut.k === undefined ? String(Number(cut.height.toPrecision(5))) : String(cut.k);
-    typed.step = cut.k === undefined ? "any" : "1";
-    typed.setAttribute(
-      "aria-label",
-      cut.k === undefined ? "Height of the cut" : "Number of clusters",
-    );
+    typed.value = isCount ? String(cut.k) : String(Number(cut.height.toPrecision(5)));
+    typed.step = isCount ? "1" : "any";
+    typed.setAttribute("aria-label", isCount ? "Number of clusters" : "Height of the cut");
   };
+  /**
+   * @param {number} k
+   * @returns {Cut}
+   */
+  const ofCount = (k) => ({ k: Math.max(1, Math.min(leaves(), Math.round(k))) });
 
-  const slid = () => {
+  const chooseSlider = () => {
     const at = Number(slider.value);
-    choose(
-      by === "k" ? { k: Math.max(1, Math.min(leaves(), toK(at))) } : { height: toHeight(at) },
-      { moved: true },
-    );
+    const cut = way === "k" ? ofCount(clustersAt(at / STEPS, leaves())) : { height: heightAt(at) };
+    choose(cut, { moved: true });
   };
-  const wrote = () => {
+  const chooseTyped = () => {
     const value = Number(typed.value);
-    if (typed.value === "" || !Number.isFinite(value)) return place();
-    return choose(
-      by === "k" ? { k: Math.max(1, Math.min(leaves(), Math.round(value))) } : { height: value },
-    );
+    if (typed.value === "" || !Number.isFinite(value)) placeSlider();
+    else choose(way === "k" ? ofCount(value) : { height: value });
   };
-  const turn = (way) => {
-    if (way === by) return;
+  /** @param {Way} value */
+  const cutBy = (value) => {
+    if (value === way) return;
     const height = heightOf(view.cut);
     const n = view.cut?.n_clusters ?? 2;
-    by = way;
-    ways.forEach((one, at) => one.setAttribute("aria-pressed", String(["k", "height"][at] === by)));
-    choose(way === "k" ? { k: n } : { height: height ?? (n <= 1 ? span()[1] : span()[0]) });
+    setWay(value);
+    choose(value === "k" ? { k: n } : { height: height ?? (n <= 1 ? highest() : lowest()) });
   };
 
-  // --- asking ------------------------------------------------------------------------------------
+  // --- the cut -----------------------------------------------------------------------------------
 
+  /**
+   * @param {Cut} cut
+   * @param {{ moved?: boolean }} [options] `moved`: by the slider, which may move on
+   */
   const choose = (cut, { moved = false } = {}) => {
-    if (cutText(cut) === cutText(looked.cut) && view.cut) return place();
-    if (looked.cut && looked.color === "cut" && cutText(cut) !== cutText(looked.cut))
-      looked.alone = null;
-    looked.cut = cut;
-    const way = cut.k === undefined ? "height" : "k";
-    if (way !== by) {
-      by = way;
-      ways.forEach((one, at) =>
-        one.setAttribute("aria-pressed", String(["k", "height"][at] === by)),
-      );
+    const isSame = cutText(cut) === cutText(look.cut);
+    if (isSame && view.cut) {
+      placeSlider();
+      return;
     }
-    place();
-    view.dispatchEvent(new CustomEvent("looked"));
-    if (own) {
-      show(cutHere(own, cut));
-      return undefined;
+    if (look.cut && look.color === "cut" && !isSame) look.alone = null;
+    look.cut = cut;
+    const chosen = cut.k === undefined ? "height" : "k";
+    if (chosen !== way) setWay(chosen);
+    placeSlider();
+    view.emit("look");
+    if (local) {
+      show(cutHere(local, cut));
+      return;
     }
     clearTimeout(timer);
-    timer = setTimeout(() => ask(cut), moved ? WAIT_MS : 0);
-    return undefined;
+    timer = setTimeout(() => load(cut), moved ? WAIT_MS : 0);
   };
 
-  const ask = async (cut) => {
-    asking?.abort();
-    asking = new AbortController();
-    const both = AbortSignal.any([asking.signal, signal]);
+  /** @param {Cut} cut */
+  const load = async (cut) => {
+    request?.abort();
+    request = new AbortController();
+    const either = AbortSignal.any([request.signal, signal]);
     try {
-      const found = await source.cut(cut, both);
-      show({ ...found, cut });
-      await deepen(view, both);
+      show({ ...(await source.cut(cut, either)), cut });
+      await view.deepenCut(either);
     } catch (error) {
-      if (error?.name !== "AbortError") onproblem(error);
+      if (!aborted(error)) onproblem(error);
     }
   };
 
-  const show = (found) => {
-    view.setCut(found);
-    element.draw();
+  /** @param {CutClusters} cut */
+  const show = (cut) => {
+    view.setCut(cut);
+    draw();
   };
 
-  /** Begin: the first view is there. */
-  element.start = async () => {
-    own = view.store.complete ? cutter(view.store) : null;
+  const start = async () => {
+    local = view.store.complete ? cutter(view.store) : null;
     typed.max = String(leaves());
-    if (looked.cut) choose({ ...looked.cut });
+    if (look.cut) choose({ ...look.cut });
     try {
       levels = (await source.levels()).levels;
     } catch (error) {
-      if (error?.name === "AbortError") return;
-      if (error.status !== 404) onproblem(error);
+      if (aborted(error)) return;
+      if (!hasStatus(error, 404)) onproblem(error);
     }
-    mark();
-    if (!looked.cut) {
-      const first = best(levels) ?? { k: fallback() };
-      // What nobody has chosen does not stand in the address.
-      view.suggestedCut = cutText({ k: first.k });
-      choose({ k: first.k });
+    drawMarks();
+    if (!look.cut) {
+      const k = firstLevel(levels)?.k ?? fallback();
+      // A cut that nobody has chosen is not part of the address.
+      view.suggestedCut = cutText({ k });
+      choose({ k });
     }
   };
 
   /** Where nothing is suggested: a few clusters, and not the whole as the only one. */
   const fallback = () => {
     const few = Math.min(leaves(), 12, Math.max(2, Math.round(Math.sqrt(leaves() / 2))));
-    const isWhole = own && cutHere(own, { k: few }).n_clusters === 1;
-    return (isWhole && own.counts.find((clusters) => clusters > 1)) || few;
+    const isWhole = local && cutHere(local, { k: few }).n_clusters === 1;
+    return (isWhole && local?.counts.find((clusters) => clusters > 1)) || few;
   };
 
-  const mark = () => {
+  const drawMarks = () => {
     replace(
       marks,
       levels.map((level) =>
@@ -249,51 +266,45 @@ export function cutPanel(view, { api, onproblem }) {
     marks.hidden = levels.length === 0;
   };
 
-  const save = async (suffix) => {
-    const cut = looked.cut ?? {};
-    try {
-      await api.download(
-        source.assignmentsPath(cut, suffix),
-        `${view.fileName()}-${(cutText(cut) ?? "leaves").replace(":", "-")}.${suffix}`,
-        { signal },
-      );
-    } catch (error) {
-      if (error?.name !== "AbortError") toast(error.message, { kind: "bad" });
-    }
+  /** @param {string} suffix */
+  const save = (suffix) => {
+    const name = `${view.fileName()}-${(cutText(look.cut) ?? "leaves").replace(":", "-")}.${suffix}`;
+    return download(source.assignmentsPath(look.cut, suffix), name, { signal });
   };
 
-  element.draw = () => {
+  const draw = () => {
     const { cut } = view;
     if (!cut) return;
-    place();
+    placeSlider();
     const { n_clusters: n, smallest, median, largest } = cut;
     replace(
-      said,
+      summary,
       el("strong", {}, plural(n, "cluster")),
       n > 1 &&
         ` of ${count(smallest)} to ${count(largest)} points, half of them up to ${count(Math.round(median))}`,
     );
-    replace(warned, (cut.warnings ?? []).join(" "));
-    warned.hidden = !cut.warnings?.length;
+    replace(warnings, cut.warnings.join(" "));
+    warnings.hidden = !cut.warnings.length;
     drawBars(cut);
-    [...marks.children].forEach((one, at) =>
-      one.setAttribute("aria-pressed", String(levels[at]?.k === looked.cut?.k)),
+    [...marks.children].forEach((mark, at) =>
+      mark.setAttribute("aria-pressed", String(levels[at]?.k === look.cut?.k)),
     );
   };
 
+  /** @param {CutClusters} cut */
   const drawBars = (cut) => {
     const list = cut.clusters.slice(0, BARS);
-    const most = Math.max(1, ...list.map((one) => one.size));
+    const most = Math.max(1, ...list.map((cluster) => cluster.size));
     const wide = 300 / Math.max(12, list.length);
-    const boxes = list.map((one, at) => {
-      const tall = Math.max(1.5, (44 * one.size) / most);
+    const boxes = list.map((cluster, at) => {
+      const tall = Math.max(1.5, (44 * cluster.size) / most);
       return svg("rect", {
         x: (at * wide + 0.5).toFixed(2),
         y: (46 - tall).toFixed(2),
         width: Math.max(0.8, wide - 1).toFixed(2),
         height: tall.toFixed(2),
         rx: Math.min(1.5, wide / 4).toFixed(2),
-        fill: colourOf(view.theme, one.category, true),
+        fill: colourOf(view.theme, cluster.category, true),
       });
     });
     const more = cut.n_clusters - list.length;
@@ -314,22 +325,10 @@ export function cutPanel(view, { api, onproblem }) {
       more > 0 && el("span", { class: "quiet" }, `and ${count(more)} smaller`),
     );
   };
-  view.addEventListener("painted", () => element.draw());
+  view.on("painted", draw);
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
-    asking?.abort();
+    request?.abort();
   });
-  element.choose = choose;
-  return element;
-}
-
-/** The suggestion to begin with: the one that a criterion on the data gives before what heights say. */
-function best(levels) {
-  const order = ["support", "modularity", "silhouette", "gap"];
-  // More clusters than colours can tell apart are no good beginning.
-  const many = (one) => Number(one.k > 20);
-  const rank = (one) => order.indexOf(one.criterion);
-  return levels
-    .filter((one) => one.k > 1)
-    .sort((a, b) => many(a) - many(b) || rank(a) - rank(b) || b.score - a.score)[0];
+  return Object.assign(element, { start, draw, choose });
 }

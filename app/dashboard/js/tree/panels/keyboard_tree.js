@@ -3,45 +3,47 @@
 
 import { el, replace, unique } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
-import { line } from "../draw/text.js";
-import { FOLDED, INNER, LEAF, REST, rows, UNSEEN } from "../model/scene.js";
+import { FOLDED, INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
+import { line } from "../draw/text.js";
+
+/** @import { Selection, TreeView } from "../draw/view.js" */
+/** @import { Drawn, Scene } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
 
 const AROUND = 12;
 const ABOVE = 12;
 const PAN = 60;
 
 /**
- * @param {object} view the TreeView
- * @param {object} own {search(), up(), say(text)}
- * @returns {HTMLElement} what takes the focus
+ * The element that takes the focus.
+ *
+ * @param {TreeView} view
+ * @param {{ onsearch: () => unknown, onup: () => unknown, say: (text: string) => unknown }} handlers
  */
-export function mirror(view, own) {
+export function keyboardTree(view, { onsearch, onup, say }) {
   const id = unique("tree");
   const element = el("div", {
     class: "tree-mirror",
     role: "tree",
     tabindex: "0",
     id,
-    "aria-label": "The tree. Arrow keys walk it, Enter chooses a node, space folds or opens it.",
+    "aria-label": "The tree. Arrow keys walk it, Enter selects a node, space folds or opens it.",
   });
   let row = 0;
   let isFocused = false;
 
   const draw = () => {
     const { scene } = view;
-    if (!scene) return;
+    if (!scene.n) return;
     row = Math.min(row, scene.n - 1);
-    const items = around(scene, row);
-    replace(
-      element,
-      items.map((at) => item(at)),
-    );
+    replace(element, rowsAround(scene, row).map(item));
     element.setAttribute("aria-activedescendant", `${id}-${row}`);
   };
 
+  /** @param {number} at */
   const item = (at) => {
-    const { scene } = view;
+    const { scene, look, store } = view;
     const { kind, depth } = scene;
     const [place, among] = position(scene, at);
     return el(
@@ -53,78 +55,86 @@ export function mirror(view, own) {
         "aria-posinset": String(place),
         "aria-setsize": String(among),
         "aria-expanded": kind[at] === LEAF ? null : String(kind[at] === INNER),
-        "aria-selected": String(scene.id[at] === view.looked.node),
-        onclick: () => to(at, true),
+        "aria-selected": String(scene.id[at] === look.node),
+        onclick: () => {
+          moveTo(at);
+          take();
+        },
       },
-      told(view, at),
+      rowText(scene, store, at),
     );
   };
 
-  const to = (next, isChosen = false) => {
-    if (next === NONE || next === undefined) return;
+  /** @param {number} next */
+  const moveTo = (next) => {
+    if (next === NONE) return;
     row = next;
     view.hover(row);
     draw();
     view.approach(row);
-    if (isChosen) take();
   };
   const take = () => {
     if (view.scene.kind[row] === REST) view.open(view.scene.id[row]);
     else view.select(view.scene.id[row]);
   };
-
-  const keys = {
-    ArrowLeft: () => to(view.scene.parent[row]),
-    ArrowRight: () => (view.scene.kind[row] === INNER ? to(row + 1) : undefined),
-    ArrowDown: () => to(beside(view.scene, row, 1)),
-    ArrowUp: () => to(beside(view.scene, row, -1)),
-    Home: () => to(0),
-    Enter: take,
-    " ": () => fold(),
-    "+": () => near(1.5),
-    "=": () => near(1.5),
-    "-": () => near(1 / 1.5),
-    0: () => view.whole(),
-    r: () => view.scene.kind[row] !== LEAF && view.reroot(view.scene.id[row]),
-    Backspace: () => own.up(),
-    "/": () => own.search(),
-    Escape: () => view.select(null),
-  };
   const fold = async () => {
-    const one = view.scene.id[row];
-    const opened = view.scene.kind[row] !== INNER;
+    const node = view.scene.id[row];
+    const isOpening = view.scene.kind[row] !== INNER;
     if (view.scene.kind[row] === LEAF) return;
-    await view.toggle(one);
-    stay(one < 0 ? -1 - one : one);
-    own.say(opened ? "Opened." : "Folded.");
+    await view.toggle(node);
+    row = Math.max(0, view.rowOf(node < 0 ? -1 - node : node));
+    if (isFocused) view.hover(row);
+    draw();
+    say(isOpening ? "Opened." : "Folded.");
   };
-  const near = (factor) => {
-    const { place } = view.stage.picture ?? {};
+  /** @param {number} factor */
+  const zoom = (factor) => {
+    const place = view.stage.picture?.place;
     if (!place) return;
     const [x, y] = place.at(view.scene.u[row], view.scene.v[row]);
-    const inside = isFocused && x > 0 && y > 0 && x < view.stage.width && y < view.stage.height;
-    if (inside) view.zoom(factor, x, y);
+    const isInside = isFocused && x > 0 && y > 0 && x < view.stage.width && y < view.stage.height;
+    if (isInside) view.zoom(factor, x, y);
     else view.zoom(factor);
   };
-  const pans = {
-    ArrowLeft: [PAN, 0],
-    ArrowRight: [-PAN, 0],
-    ArrowUp: [0, PAN],
-    ArrowDown: [0, -PAN],
+
+  /** @type {Record<string, () => unknown>} */
+  const keys = {
+    ArrowLeft: () => moveTo(view.scene.parent[row]),
+    ArrowRight: () => view.scene.kind[row] === INNER && moveTo(row + 1),
+    ArrowDown: () => moveTo(sibling(view.scene, row, 1)),
+    ArrowUp: () => moveTo(sibling(view.scene, row, -1)),
+    Home: () => moveTo(0),
+    Enter: take,
+    " ": fold,
+    "+": () => zoom(1.5),
+    "=": () => zoom(1.5),
+    "-": () => zoom(1 / 1.5),
+    0: () => view.whole(),
+    r: () => view.scene.kind[row] !== LEAF && view.reroot(view.scene.id[row]),
+    Backspace: onup,
+    "/": onsearch,
+    Escape: () => view.select(null),
+  };
+  /** @type {Record<string, () => unknown>} */
+  const shiftKeys = {
+    ...keys,
+    ArrowLeft: () => view.pan(PAN, 0),
+    ArrowRight: () => view.pan(-PAN, 0),
+    ArrowUp: () => view.pan(0, PAN),
+    ArrowDown: () => view.pan(0, -PAN),
   };
 
   element.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !view.scene) return;
-    const act =
-      event.shiftKey && pans[event.key] ? () => view.pan(...pans[event.key]) : keys[event.key];
-    if (!act) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !view.scene.n) return;
+    const bound = event.shiftKey ? shiftKeys : keys;
+    if (!Object.hasOwn(bound, event.key)) return;
     event.preventDefault();
-    act();
+    bound[event.key]();
   });
   element.addEventListener("focus", () => {
     isFocused = true;
-    const chosen = view.looked.node === null ? NONE : view.rowOf(view.looked.node);
-    if (chosen !== NONE) row = chosen;
+    const selected = view.look.node === null ? NONE : view.rowOf(view.look.node);
+    if (selected !== NONE) row = selected;
     view.hover(row);
     draw();
   });
@@ -132,62 +142,80 @@ export function mirror(view, own) {
     isFocused = false;
     view.hover(NONE);
   });
-  const stay = (one) => {
-    row = rows(view.scene).get(one) ?? 0;
-    if (isFocused) view.hover(row);
+  view.on("shown", () => {
+    const { node } = view.look;
+    row = node === null ? Math.min(row, view.scene.n - 1) : Math.max(0, view.rowOf(node));
+    draw();
+  });
+  /** @param {Selection} selection */
+  const follow = ({ id: node }) => {
+    const selected = node === null ? NONE : view.rowOf(node);
+    if (selected !== NONE) row = selected;
     draw();
   };
-  view.addEventListener("shown", () => {
-    const one = view.looked.node;
-    row = one === null ? Math.min(row, view.scene.n - 1) : Math.max(0, view.rowOf(one));
-    draw();
-  });
-  view.addEventListener("select", ({ detail }) => {
-    const found = detail.id === null ? NONE : view.rowOf(detail.id);
-    if (found !== NONE) row = found;
-    draw();
-  });
+  view.on("select", follow);
   return element;
 }
 
-/** What is read out of a row. */
-export function told(view, row) {
-  const { scene, store } = view;
-  const { kind, leaves, size, slot, id } = scene;
-  if (kind[row] === REST)
+/**
+ * A row as it is read out.
+ *
+ * @param {Drawn} scene
+ * @param {Store} store
+ * @param {number} row
+ */
+export function rowText({ kind, leaves, size, slot, id }, store, row) {
+  if (kind[row] === REST) {
     return `${plural(leaves[row], "further leaf", "further leaves")}, not shown`;
+  }
   const name =
     line(store.name[slot[row]] ?? "") ||
     (id[row] === 0 ? "Root" : kind[row] === LEAF ? String(id[row]) : `Node ${id[row]}`);
-  const much =
+  const extent =
     kind[row] === LEAF ? plural(size[row], "point") : plural(leaves[row], "leaf", "leaves");
   const folded = kind[row] === FOLDED || kind[row] === UNSEEN ? ", folded" : "";
-  return `${name}, ${much}${folded}`;
+  return `${name}, ${extent}${folded}`;
 }
 
-/** The ancestors of a row, what stands beside it, and its children; in drawing order. */
-function around(scene, row) {
-  const found = new Set([row]);
+/**
+ * The ancestors of a row, the siblings beside it, and its children; in drawing order.
+ *
+ * @param {Scene} scene
+ * @param {number} row
+ */
+export function rowsAround(scene, row) {
+  const around = new Set([row]);
   let up = scene.parent[row];
-  for (let step = 0; step < ABOVE && up >= 0; step += 1, up = scene.parent[up]) found.add(up);
+  for (let step = 0; step < ABOVE && up >= 0; step += 1, up = scene.parent[up]) around.add(up);
   let before = row;
   let after = row;
   for (let step = 0; step < AROUND; step += 1) {
-    before = before === NONE ? NONE : beside(scene, before, -1);
-    after = after === NONE ? NONE : beside(scene, after, 1);
-    if (before !== NONE) found.add(before);
-    if (after !== NONE) found.add(after);
+    before = before === NONE ? NONE : sibling(scene, before, -1);
+    after = after === NONE ? NONE : sibling(scene, after, 1);
+    if (before !== NONE) around.add(before);
+    if (after !== NONE) around.add(after);
   }
   if (scene.kind[row] === INNER) {
     let child = row + 1;
-    for (let step = 0; step < AROUND && child < scene.end[row]; step += 1, child = scene.end[child])
-      found.add(child);
+    for (
+      let step = 0;
+      step < AROUND && child < scene.end[row];
+      step += 1, child = scene.end[child]
+    ) {
+      around.add(child);
+    }
   }
-  return [...found].sort((a, b) => a - b);
+  return [...around].sort((a, b) => a - b);
 }
 
-/** The next sibling, or the one before; NONE at the end. */
-function beside(scene, row, step) {
+/**
+ * The next sibling, or the one before; NONE at the end.
+ *
+ * @param {Scene} scene
+ * @param {number} row
+ * @param {1 | -1} step
+ */
+function sibling(scene, row, step) {
   const up = scene.parent[row];
   if (up < 0) return NONE;
   if (step > 0) return scene.end[row] < scene.end[up] ? scene.end[row] : NONE;
@@ -196,6 +224,12 @@ function beside(scene, row, step) {
   return before;
 }
 
+/**
+ * Which of its siblings a row is, from 1, and how many there are.
+ *
+ * @param {Scene} scene
+ * @param {number} row
+ */
 function position(scene, row) {
   const up = scene.parent[row];
   if (up < 0) return [1, 1];

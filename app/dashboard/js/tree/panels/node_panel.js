@@ -1,11 +1,33 @@
-// One node: what is known of it, its children, the labels and the points under it.
+// One node: its facts, its children, the labels and the points under it.
 
-import { button, el, problemBox, replace, said, toast, unique, waiting } from "../../ui/dom.js";
+import { connection } from "../../net/connection.js";
+import { aborted, hasStatus, isAway, problemOf } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
+import { problemBox, waiting } from "../../ui/notices.js";
 import { byLabels, colourOfLabel } from "../draw/colouring.js";
-import { members } from "./node_points.js";
-import { fact, isPlain, listOf, plainly, spread, tellsFeatures, words } from "./node_values.js";
+import { nodePoints } from "./node_points.js";
+import {
+  fact,
+  isFeatures,
+  isPlain,
+  plainText,
+  valueList,
+  withInterval,
+  words,
+} from "./node_values.js";
 
+/** @import { NodeDetails, NodeLabels } from "../../net/answers.js" */
+/** @import { Selection, TreeView } from "../draw/view.js" */
+
+/**
+ * @typedef {{ label: string, onclick: () => unknown }} NodeAction
+ * @typedef {{ id: number, name: string | null }} NamedNode
+ */
+
+/** The fields of every node; what a method adds is shown besides. */
 const KNOWN = new Set([
   "id",
   "parent",
@@ -24,15 +46,25 @@ const KNOWN = new Set([
 const CHILDREN = 12;
 const BARS = 8;
 
-/** Whether `name` is an end of the interval of another value. */
+/**
+ * Whether `name` is an end of the interval of another value.
+ *
+ * @param {NodeDetails} node
+ * @param {string} name
+ */
 const endsInterval = (node, name) =>
   ["_low", "_high"].some((end) => name.endsWith(end) && name.slice(0, -end.length) in node);
 
 /**
- * @param {object} view the TreeView
- * @param {object} own {api, actions(node) -> [{label, onclick, disabled}], go(id, path)}
+ * The panel: `show` another node, or `again` the one that is selected.
+ *
+ * @param {TreeView} view
+ * @param {{
+ *   actions: (node: NodeDetails) => NodeAction[],
+ *   onchoose: (id: number, path: number[]) => unknown,
+ * }} handlers
  */
-export function nodePanel(view, { api, actions, go }) {
+export function nodePanel(view, { actions, onchoose }) {
   const { source, signal } = view;
   const title = unique("node");
   const body = el("div", { class: "stack" });
@@ -42,10 +74,12 @@ export function nodePanel(view, { api, actions, go }) {
     el("h2", { id: title }, "Node"),
     body,
   );
+  /** @type {string | null} */
   let shown = null;
-  let asking = null;
+  /** @type {AbortController | null} */
+  let request = null;
 
-  const labels = () => (byLabels(view.looked) ? view.looked.color : null);
+  const labels = () => (byLabels(view.look) ? view.look.color : null);
 
   const hint = () =>
     replace(
@@ -53,91 +87,96 @@ export function nodePanel(view, { api, actions, go }) {
       el(
         "p",
         { class: "quiet" },
-        "Click a node to see what lies under it; click twice to look at its part alone or to open what is folded.",
+        "Click a node to see what lies under it; click twice to show its part alone or to open what is folded.",
       ),
     );
 
-  const show = async (id, { again = false } = {}) => {
+  /**
+   * @param {number | null} id
+   * @param {{ anew?: boolean }} [options] `anew`: even where the node is shown already
+   */
+  const show = async (id, { anew = false } = {}) => {
     const name = `${id} ${labels()}`;
-    if (name === shown && !again) return;
+    if (name === shown && !anew) return;
     shown = name;
-    asking?.abort();
+    request?.abort();
     if (id === null || id < 0) {
       shown = null;
       hint();
       return;
     }
-    asking = new AbortController();
-    const mine = asking;
-    const late = setTimeout(() => mine === asking && replace(body, waiting()), 200);
+    const current = new AbortController();
+    request = current;
+    const late = setTimeout(() => current === request && replace(body, waiting()), 200);
     try {
       const node = await source.node(id, labels());
-      if (mine !== asking || signal.aborted) return;
+      if (current !== request || signal.aborted) return;
       draw(node);
     } catch (error) {
-      if (mine !== asking || error?.name === "AbortError") return;
+      if (current !== request || aborted(error)) return;
       shown = null;
-      const retry = error.status === 404 ? undefined : () => show(id, { again: true });
-      // The page says above that the service is away; this comes by itself when it is back.
-      if (error.away)
+      const retry = hasStatus(error, 404) ? undefined : () => show(id, { anew: true });
+      // The page reports above that the service is away; this comes by itself when it is back.
+      if (isAway(error)) {
         replace(body, el("p", { class: "quiet", role: "status" }, "Waiting for the service…"));
-      else replace(body, problemBox(error, { level: "h3", retry }));
+      } else replace(body, problemBox(problemOf(error), { level: "h3", retry }));
     } finally {
       clearTimeout(late);
     }
   };
 
+  /** @param {NodeDetails} node */
   const draw = (node) => {
-    const leaf = node.n_leaves === 1 && !node.children.length;
-    const root = view.total?.size;
+    const isLeaf = node.n_leaves === 1 && !node.children.length;
+    const total = view.total.size;
+    const added = Object.entries(node).filter(([name]) => !KNOWN.has(name));
     replace(
       body,
       el(
         "h3",
         { class: "node-name" },
-        node.name ? said(node.name) : node.parent === null ? "Root" : `Node ${node.id}`,
+        node.name ? bdi(node.name) : node.parent === null ? "Root" : `Node ${node.id}`,
       ),
       node.ancestors.length > 0 && way(node),
       el(
         "div",
         { class: "row" },
-        actions(node).map((one) => button(one.label, { kind: "small", ...one })),
+        actions(node).map(({ label, onclick }) => button(label, { kind: "small", onclick })),
       ),
       el(
         "dl",
         { class: "facts node-facts" },
         fact("Points", [
           count(node.size),
-          root > node.size &&
+          total > node.size &&
             node.parent !== null &&
-            el("span", { class: "quiet" }, ` · ${number((100 * node.size) / root)} % of all`),
+            el("span", { class: "quiet" }, ` · ${number((100 * node.size) / total)} % of all`),
         ]),
-        !leaf && fact("Leaves", count(node.n_leaves)),
+        !isLeaf && fact("Leaves", count(node.n_leaves)),
         fact("Height", number(node.height)),
         fact("Depth", count(node.depth)),
         fact("Id", el("code", {}, String(node.id))),
-        Object.entries(node)
-          .filter(
-            ([name, value]) => !KNOWN.has(name) && isPlain(value) && !endsInterval(node, name),
-          )
-          .map(([name, value]) =>
+        added.map(
+          ([name, value]) =>
+            isPlain(value) &&
+            !endsInterval(node, name) &&
             fact(
               words(name),
               `${name}_low` in node
-                ? spread(value, node[`${name}_low`], node[`${name}_high`])
-                : plainly(value),
+                ? withInterval(value, node[`${name}_low`], node[`${name}_high`])
+                : plainText(value),
             ),
-          ),
-      ),
-      node.labels && mixOf(node.labels),
-      Object.entries(node)
-        .filter(([name, value]) => !KNOWN.has(name) && !isPlain(value))
-        .map(([name, value]) =>
-          el("section", { class: "node-extra" }, el("h3", {}, words(name)), listOf(value)),
         ),
-      Object.values(node).some(tellsFeatures) && featuresFile(),
+      ),
+      node.labels && labelShares(node.labels),
+      added.map(
+        ([name, value]) =>
+          !isPlain(value) &&
+          el("section", { class: "node-extra" }, el("h3", {}, words(name)), valueList(value)),
+      ),
+      Object.values(node).some(isFeatures) && featuresFile(),
       node.child_nodes.length > 0 && childrenOf(node),
-      members(view, { api, node, labels: labels() }),
+      nodePoints(view, node, labels()),
     );
   };
 
@@ -146,12 +185,10 @@ export function nodePanel(view, { api, actions, go }) {
       kind: "small",
       iconName: "download",
       "aria-label": "Features of all nodes as CSV",
-      onclick: () =>
-        api
-          .download(source.featuresPath, `${view.fileName()}-features.csv`, { signal })
-          .catch((error) => error?.name !== "AbortError" && toast(error.message, { kind: "bad" })),
+      onclick: () => download(source.featuresPath, `${view.fileName()}-features.csv`, { signal }),
     });
 
+  /** @param {NodeDetails} node */
   const way = (node) =>
     el(
       "p",
@@ -159,26 +196,31 @@ export function nodePanel(view, { api, actions, go }) {
       node.ancestors.length > 4 && "… › ",
       node.ancestors
         .slice(-4)
-        .map((one, at) => [
+        .map((ancestor, at) => [
           at > 0 && " › ",
-          link(one, node.path.slice(0, node.path.indexOf(one.id) + 1)),
+          link(ancestor, node.path.slice(0, node.path.indexOf(ancestor.id) + 1)),
         ]),
     );
 
-  const link = (one, path) =>
+  /**
+   * @param {NamedNode} target
+   * @param {number[]} path ids from the root to the target
+   */
+  const link = (target, path) =>
     el(
       "button",
       {
         type: "button",
         class: "linklike",
-        onclick: () => go(one.id, path),
-        onpointerenter: () => view.mark([one.id]),
+        onclick: () => onchoose(target.id, path),
+        onpointerenter: () => view.mark([target.id]),
         onpointerleave: () => view.mark(null),
       },
-      one.name ? said(one.name) : one.id === 0 ? "root" : `node ${one.id}`,
+      target.name ? bdi(target.name) : target.id === 0 ? "root" : `node ${target.id}`,
     );
 
-  const mixOf = (found) =>
+  /** @param {NodeLabels} shares */
+  const labelShares = (shares) =>
     el(
       "section",
       {},
@@ -186,84 +228,81 @@ export function nodePanel(view, { api, actions, go }) {
       el(
         "p",
         { class: "quiet" },
-        found.n === 0
-          ? "No point under it has a label."
+        shares.n === 0
+          ? "No point under this node has a label."
           : [
-              `Purity ${number(found.purity)}, entropy ${number(found.entropy)}; ${plural(found.n_labels, "label")} `,
-              found.per === "leaf" ? "of its leaves" : "of its points",
+              `Purity ${number(shares.purity)}, entropy ${number(shares.entropy)}; ${plural(shares.n_labels, "label")} `,
+              shares.per === "leaf" ? "of its leaves" : "of its points",
             ],
       ),
       el(
         "ul",
         { class: "node-bars" },
-        found.mix.slice(0, BARS).map((one) =>
+        shares.mix.slice(0, BARS).map((share) =>
           el(
             "li",
             {},
-            said(one.label ?? "no label", { class: "node-bar-name" }),
+            bdi(share.label ?? "no label", { class: "node-bar-name" }),
             el(
               "span",
               { class: "node-bar" },
               el("span", {
                 style: {
-                  width: `${Math.max(1, 100 * one.share)}%`,
-                  background: colourOfLabel(view, one.label),
+                  width: `${Math.max(1, 100 * share.share)}%`,
+                  background: colourOfLabel(view, share.label),
                 },
               }),
             ),
-            el("span", { class: "numeric" }, count(one.count)),
+            el("span", { class: "numeric" }, count(share.count)),
           ),
         ),
       ),
-      found.n_labels > BARS &&
-        el("p", { class: "quiet" }, `and ${count(found.n_labels - BARS)} more`),
+      shares.n_labels > BARS &&
+        el("p", { class: "quiet" }, `and ${count(shares.n_labels - BARS)} more`),
     );
 
+  /** @param {NodeDetails} node */
   const childrenOf = (node) => {
     const list = el("ul", { class: "node-children" });
-    let much = CHILDREN;
-    const fill = () =>
+    const hidden = node.children.length - node.child_nodes.length;
+    /**
+     * @param {number} most
+     * @returns {HTMLElement}
+     */
+    const fill = (most) =>
       replace(
         list,
         node.child_nodes
-          .slice(0, much)
-          .map((one) =>
+          .slice(0, most)
+          .map((child) =>
             el(
               "li",
               {},
-              link(one, [...node.path, one.id]),
-              el("span", { class: "quiet" }, ` ${plural(one.size, "point")}`),
+              link(child, [...node.path, child.id]),
+              el("span", { class: "quiet" }, ` ${plural(child.size, "point")}`),
             ),
           ),
-        node.child_nodes.length > much &&
-          el(
-            "li",
-            {},
-            button("Show more", {
-              kind: "ghost small",
-              onclick: () => ((much = Infinity), fill()),
-            }),
-          ),
-        node.children.length > node.child_nodes.length &&
-          much === Infinity &&
-          el(
-            "li",
-            { class: "quiet" },
-            `and ${count(node.children.length - node.child_nodes.length)} smaller`,
-          ),
+        node.child_nodes.length > most &&
+          el("li", {}, button("Show more", { kind: "ghost small", onclick: () => fill(Infinity) })),
+        hidden > 0 &&
+          most === Infinity &&
+          el("li", { class: "quiet" }, `and ${count(hidden)} smaller`),
       );
-    fill();
+    fill(CHILDREN);
     return el("section", {}, el("h3", {}, plural(node.children.length, "child", "children")), list);
   };
 
-  view.addEventListener("select", ({ detail }) => show(detail.id));
-  element.show = show;
-  element.again = () => view.looked.node !== null && show(view.looked.node);
+  const again = () => {
+    if (view.look.node !== null) show(view.look.node);
+  };
+  /** @param {Selection} selection */
+  const follow = ({ id }) => show(id);
+  view.on("select", follow);
   hint();
-  const unwatch = api.connection.watch((away) => !away && shown === null && element.again());
+  const unwatch = connection.watch((away) => !away && shown === null && again());
   signal.addEventListener("abort", () => {
-    asking?.abort();
+    request?.abort();
     unwatch();
   });
-  return element;
+  return Object.assign(element, { show, again });
 }

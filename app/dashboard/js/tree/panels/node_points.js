@@ -1,67 +1,66 @@
 // The points under a node, page by page, and all of them as a file.
 
-import { button, el, problemBox, replace, said, table, toast } from "../../ui/dom.js";
+import { aborted, problemOf } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { bdi, el, replace } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
 import { count } from "../../ui/format.js";
+import { problemBox } from "../../ui/notices.js";
+import { table } from "../../ui/tables.js";
 
-/** The points under a node, asked for when they are wanted; `labels`: a dataset's id or null. */
-export function members(view, { api, node, labels }) {
+/** @import { Members, NodeDetails } from "../../net/answers.js" */
+/** @import { Column } from "../../ui/tables.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
+/** @typedef {Members["items"][number]} Member */
+
+/**
+ * The points under a node, loaded when the user wants them; false where there are none.
+ *
+ * @param {TreeView} view
+ * @param {NodeDetails} node
+ * @param {string | null} labels id of a dataset
+ */
+export function nodePoints(view, node, labels) {
   const { source, signal } = view;
   const place = el("div", { class: "stack" });
   const first = button(`Show ${node.size === 1 ? "the point" : `the ${count(node.size)} points`}`, {
     kind: "small",
-    onclick: () => open(),
+    onclick: () => open(null, []),
   });
   const save = button("CSV", {
     kind: "small",
     iconName: "download",
     "aria-label": "Points as CSV",
     onclick: () =>
-      api
-        .download(source.membersPath(node.id, labels), `${view.fileName()}-node-${node.id}.csv`, {
-          signal,
-        })
-        .catch((error) => error?.name !== "AbortError" && toast(error.message, { kind: "bad" })),
+      download(source.membersPath(node.id, labels), `${view.fileName()}-node-${node.id}.csv`, {
+        signal,
+      }),
   });
-  const open = async (cursor = null, before = []) => {
+  /**
+   * @param {string | null} cursor
+   * @param {Member[]} before the points of the pages before
+   */
+  const open = async (cursor, before) => {
     try {
-      const page = await source.members(node.id, { labels: labels, cursor });
+      const page = await source.members(node.id, { labels, cursor });
+      const { next_cursor: next } = page;
       const rows = [...before, ...page.items];
-      const named = rows.some((one) => one.name !== null && one.name !== undefined);
+      const columns = pointColumns(rows, labels);
       replace(
         place,
-        table({
-          caption: "Points under the node",
-          columns: [
-            { label: "Row", numeric: true, head: true, cell: (one) => count(one.row) },
-            ...(named
-              ? [
-                  {
-                    label: "Leaf",
-                    cell: (one) => (one.name === null ? `node ${one.leaf}` : said(one.name)),
-                  },
-                ]
-              : []),
-            ...(labels
-              ? [
-                  {
-                    label: "Label",
-                    cell: (one) =>
-                      one.label === null || one.label === undefined ? "–" : said(one.label),
-                  },
-                ]
-              : []),
-          ],
-          rows,
-        }),
-        page.next_cursor &&
+        table({ caption: "Points under the node", columns, rows }),
+        next &&
           button(`More (${count(page.total - rows.length)} left)`, {
             kind: "small",
-            onclick: () => open(page.next_cursor, rows),
+            onclick: () => open(next, rows),
           }),
       );
     } catch (error) {
-      if (error?.name !== "AbortError")
-        replace(place, problemBox(error, { level: "h4", retry: () => open(cursor, before) }));
+      if (!aborted(error)) {
+        const retry = () => open(cursor, before);
+        replace(place, problemBox(problemOf(error), { level: "h4", retry }));
+      }
     }
   };
   return (
@@ -74,4 +73,28 @@ export function members(view, { api, node, labels }) {
       place,
     )
   );
+}
+
+/**
+ * @param {Member[]} rows
+ * @param {string | null} labels
+ */
+function pointColumns(rows, labels) {
+  /** @type {Column<Member>[]} */
+  const columns = [
+    { label: "Row", numeric: true, head: true, cell: (member) => count(member.row) },
+  ];
+  if (rows.some((member) => member.name !== null)) {
+    columns.push({
+      label: "Leaf",
+      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdi(name)),
+    });
+  }
+  if (labels) {
+    columns.push({
+      label: "Label",
+      cell: ({ label }) => (label === null || label === undefined ? "–" : bdi(label)),
+    });
+  }
+  return columns;
 }

@@ -1,121 +1,190 @@
-// What a method says of a node, whatever it is: numbers, texts, lists of them, weighted names.
+// The values that a method gives of a node, whatever they are: numbers, texts, lists of them, weighted
+// names.
 
-import { el, said, table } from "../../ui/dom.js";
+import { bdi, el } from "../../ui/dom.js";
 import { count, number, plural } from "../../ui/format.js";
+import { table } from "../../ui/tables.js";
+
+/** @import { Child } from "../../ui/dom.js" */
+/** @import { Column } from "../../ui/tables.js" */
+
+/** @typedef {string | number | boolean | null | undefined} Plain one value, and not several */
+/** @typedef {{ feature?: unknown, term?: unknown, [name: string]: unknown }} Feature */
 
 const VALUES = 12;
 
-/** A line of a list of facts. */
+/**
+ * A line of a list of facts.
+ *
+ * @param {string} name
+ * @param {Child} value
+ */
 export const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 
-/** "parent_probability" -> "Parent probability". */
+/**
+ * "parent_probability" -> "Parent probability".
+ *
+ * @param {string} name
+ */
 export const words = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-/** One value, and not several. */
+/**
+ * Whether it is one value, and not several.
+ *
+ * @param {unknown} value
+ * @returns {value is Plain}
+ */
 export const isPlain = (value) => value === null || typeof value !== "object";
-/** A single value for people. */
-export const plainly = (value) =>
-  typeof value === "number" || value === null
-    ? number(value)
-    : typeof value === "boolean"
-      ? value
-        ? "yes"
-        : "no"
-      : said(value);
 
-/** A number with the ends of its interval: "213.3, 95% from 210.2 to 216.3". */
-export const spread = (value, low, high) =>
-  low < high
+/**
+ * A single value for people.
+ *
+ * @param {Plain} value
+ */
+export function plainText(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" ? bdi(value) : number(value);
+}
+
+/**
+ * A number with the ends of its interval: "213.3 · 95% 210.2 to 216.3".
+ *
+ * @param {unknown} value
+ * @param {unknown} low
+ * @param {unknown} high
+ * @returns {Child}
+ */
+export const withInterval = (value, low, high) =>
+  typeof low === "number" && typeof high === "number" && low < high
     ? [number(value), el("span", { class: "quiet" }, ` · 95% ${number(low)} to ${number(high)}`)]
     : number(value);
 
-/** A list or an object that a method gave, whatever it holds. */
-export function listOf(value) {
-  const entries = Array.isArray(value) ? value.map((one, at) => [at, one]) : Object.entries(value);
-  if (!entries.length) return el("p", { class: "quiet" }, "none");
-  const shown = entries.slice(0, VALUES);
-  const rest = entries.length - shown.length;
+/**
+ * A list or an object that a method gives, whatever it holds.
+ *
+ * @param {unknown} value
+ * @returns {Child}
+ */
+export function valueList(value) {
+  const all = Object.entries(/** @type {object} */ (value));
+  if (!all.length) return el("p", { class: "quiet" }, "none");
+  const shown = all.slice(0, VALUES);
+  const items = shown.map(([, item]) => item);
+  const rest = all.length - shown.length;
   const more = rest > 0 && el("p", { class: "quiet" }, `and ${count(rest)} more`);
-  if (Array.isArray(value) && shown.every(([, one]) => isPlain(one))) {
-    const numbers = shown.every(([, one]) => typeof one === "number");
-    return numbers && shown.length > 2
-      ? [el("p", { class: "node-numbers" }, shown.map(([, one]) => number(one)).join("   ")), more]
-      : [
-          el(
-            "ul",
-            { class: "node-chips" },
-            shown.map(([, one]) => el("li", {}, plainly(one))),
-          ),
-          more,
-        ];
-  }
-  if (shown.every(([, one]) => isPair(one))) {
-    return [bars(shown.map(([, one]) => pairOf(one))), more];
-  }
-  if (tellsFeatures(value)) return [featureTable(shown.map(([, one]) => one)), more];
-  if (!Array.isArray(value) && shown.every(([, one]) => isPlain(one))) {
-    if (shown.every(([, one]) => typeof one === "number")) return [bars(shown), more];
+  if (items.every(isPlain)) {
+    const numbers = items.filter((item) => typeof item === "number");
+    const isNumeric = numbers.length === items.length;
+    if (!Array.isArray(value)) return [isNumeric ? bars(shown) : facts(shown), more];
     return [
-      el(
-        "dl",
-        { class: "facts" },
-        shown.map(([name, one]) => fact(words(name), plainly(one))),
-      ),
+      isNumeric && numbers.length > 2
+        ? el("p", { class: "node-numbers" }, numbers.map(number).join("   "))
+        : chips(items),
       more,
     ];
   }
+  if (items.every(isPair)) return [bars(items.map(pairOf)), more];
+  if (isFeatures(value)) return [featureTable(value.slice(0, VALUES)), more];
   return el(
     "details",
     {},
-    el("summary", {}, plural(entries.length, "value")),
+    el("summary", {}, plural(all.length, "value")),
     el("pre", { class: "listing" }, JSON.stringify(value, null, 1).slice(0, 4000)),
   );
 }
 
-const named = (one) => one?.feature ?? one?.term;
+/** @param {Plain[]} items */
+const chips = (items) =>
+  el(
+    "ul",
+    { class: "node-chips" },
+    items.map((item) => el("li", {}, plainText(item))),
+  );
 
-/** Whether it is a list of features with numbers: {feature: "red", weights: [0.4, -0.4], ...}. */
-export const tellsFeatures = (value) =>
-  Array.isArray(value) && value.length > 0 && value.every((one) => named(one) !== undefined);
+/** @param {[name: string, value: Plain][]} entries */
+const facts = (entries) =>
+  el(
+    "dl",
+    { class: "facts" },
+    entries.map(([name, item]) => fact(words(name), plainText(item))),
+  );
 
-/** A line a feature; a number for each child where the method gives as many. */
+/** @param {Feature} item */
+const nameIn = (item) => item.feature ?? item.term;
+
+/**
+ * Whether it is a list of features with numbers: {feature: "red", weights: [0.4, -0.4], ...}.
+ *
+ * @param {unknown} value
+ * @returns {value is Feature[]}
+ */
+export const isFeatures = (value) =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((item) => !isPlain(item) && nameIn(/** @type {Feature} */ (item)) !== undefined);
+
+/**
+ * A line a feature; a number for each child where the method gives as many.
+ *
+ * @param {Feature[]} items
+ */
 function featureTable(items) {
   const keys = Object.keys(items[0]).filter((key) => key !== "feature" && key !== "term");
-  const columns = keys.flatMap((key) =>
-    Array.isArray(items[0][key])
-      ? items[0][key].map((_, at) => ({
-          label: `${words(key.replace(/s$/, ""))} ${at + 1}`,
-          numeric: true,
-          cell: (one) => number(one[key]?.[at] ?? null),
-        }))
-      : [{ label: words(key), numeric: true, cell: (one) => plainly(one[key] ?? null) }],
-  );
   return table({
-    caption: "Features, the most telling first",
+    caption: "Features, the most distinctive first",
     columns: [
-      { label: "Feature", head: true, cell: (one) => said(String(named(one))) },
-      ...columns,
+      { label: "Feature", head: true, cell: (item) => bdi(String(nameIn(item))) },
+      ...keys.flatMap((key) => featureColumns(key, items[0][key])),
     ],
     rows: items,
   });
 }
 
-/** A name with a number: ["red", 0.4], {feature: "red", weight: 0.4}. */
-function isPair(one) {
-  if (isPlain(one)) return false;
-  const values = Object.values(one);
+/**
+ * The columns of one key: several where its first value is a list.
+ *
+ * @param {string} key
+ * @param {unknown} first
+ * @returns {Column<Feature>[]}
+ */
+function featureColumns(key, first) {
+  if (!Array.isArray(first)) {
+    /** @param {Feature} item */
+    const cell = ({ [key]: value }) => (isPlain(value) ? plainText(value) : "–");
+    return [{ label: words(key), numeric: true, cell }];
+  }
+  return first.map((_, at) => ({
+    label: `${words(key.replace(/s$/, ""))} ${at + 1}`,
+    numeric: true,
+    cell: ({ [key]: values }) => number(Array.isArray(values) ? values[at] : null),
+  }));
+}
+
+/**
+ * Whether it is a name with a number: ["red", 0.4], {feature: "red", weight: 0.4}.
+ *
+ * @param {unknown} item
+ */
+function isPair(item) {
+  if (isPlain(item)) return false;
+  const values = Object.values(/** @type {object} */ (item));
   return (
     values.length === 2 &&
-    values.filter((v) => typeof v === "number").length >= 1 &&
+    values.some((value) => typeof value === "number") &&
     values.every(isPlain)
   );
 }
 
-function pairOf(one) {
-  const [a, b] = Object.values(one);
+/**
+ * @param {object} item
+ * @returns {[name: Plain, value: number]}
+ */
+function pairOf(item) {
+  const [a, b] = Object.values(item);
   return typeof b === "number" ? [a, b] : [b, a];
 }
 
+/** @param {[name: Plain, value: number][]} pairs */
 function bars(pairs) {
   const most = Math.max(...pairs.map(([, value]) => Math.abs(value)), 1e-300);
   return el(
@@ -125,7 +194,7 @@ function bars(pairs) {
       el(
         "li",
         {},
-        said(String(name), { class: "node-bar-name" }),
+        bdi(String(name), { class: "node-bar-name" }),
         el(
           "span",
           { class: "node-bar" },

@@ -1,7 +1,16 @@
-// Clusters that move with time: their shares and turns as a picture, drawn by the service.
+// Clusters that move over time: their shares and turns as a picture, drawn by the service.
 
-import { saveBlob } from "../../net/requests.js";
-import { el, menu, problemBox, replace, toast, unique, waiting } from "../../ui/dom.js";
+import { aborted, hasStatus, problemOf } from "../../net/problem.js";
+import { get, raw } from "../../net/requests.js";
+import { toastError } from "../../ui/dialogs.js";
+import { el, replace, unique } from "../../ui/dom.js";
+import { download, saveBlob } from "../../ui/downloads.js";
+import { menu } from "../../ui/menus.js";
+import { problemBox, waiting } from "../../ui/notices.js";
+
+/** @import { Page } from "../../net/answers.js" */
+/** @import { TreeView } from "../draw/view.js" */
+/** @import { TreeSource } from "../model/source.js" */
 
 /** Methods whose models hold a path of each cluster. */
 const METHODS = new Set(["tvmf"]);
@@ -13,18 +22,23 @@ const FORMS = [
 ];
 const PNG_PX = 2000;
 
-/** The panel of a tree that `method` has made, or null where its clusters do not move. */
-export function pathsPanel(view, { api, method }) {
+/**
+ * The panel of a tree that `method` has made, or null where its clusters do not move.
+ *
+ * @param {TreeView} view
+ * @param {string} method
+ */
+export function pathsPanel(view, method) {
   if (!METHODS.has(method)) return null;
   const { source, signal } = view;
   const heading = unique("paths");
-  // Where the page is narrow it is scrolled, with the keys as well.
+  // Scrolled where the page is narrow, with the keys as well.
   const place = el("div", { class: "tree-paths-picture", tabindex: "0" }, waiting());
-  let drawn = null;
+  let drawn = "";
 
   const style = () => ({
     theme: document.documentElement.dataset.theme,
-    palette: view.looked.palette,
+    palette: view.look.palette,
   });
 
   const draw = async () => {
@@ -32,37 +46,37 @@ export function pathsPanel(view, { api, method }) {
     if (wanted === drawn) return;
     drawn = wanted;
     try {
-      const response = await api.raw(source.pathsPath("svg", style()), { signal, quiet: true });
+      const response = await raw(source.pathsPath("svg", style()), { signal, quiet: true });
       const address = URL.createObjectURL(await response.blob());
       const picture = el("img", { src: address, alt: ALT });
       picture.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
       if (wanted === drawn) replace(place, picture);
     } catch (error) {
-      if (error?.name === "AbortError" || wanted !== drawn) return;
-      drawn = null;
-      if (error.status === 404) replace(place, el("p", { class: "quiet" }, GONE));
-      else replace(place, problemBox(error, { level: "h3", retry: draw }));
+      if (aborted(error) || wanted !== drawn) return;
+      drawn = "";
+      if (hasStatus(error, 404)) replace(place, el("p", { class: "quiet" }, DELETED));
+      else replace(place, problemBox(problemOf(error), { level: "h3", retry: draw }));
     }
   };
 
+  /** @param {string} suffix */
   const save = async (suffix) => {
     const name = `${view.fileName()}-paths.${suffix}`;
-    const title = view.title?.slice(0, 300);
-    const values = {
-      svg: { title, palette: view.looked.palette },
-      png: { title, palette: view.looked.palette, px: PNG_PX },
-    }[suffix];
-    try {
-      if (suffix === "json") saveBlob(await numbers(api, source, signal), name);
-      else await api.download(source.pathsPath(suffix, values ?? {}), name, { signal });
-    } catch (error) {
-      if (error?.name !== "AbortError") toast(error.detail || error.message, { kind: "bad" });
+    if (suffix === "json") {
+      try {
+        saveBlob(await allPages(source, signal), name);
+      } catch (error) {
+        if (!aborted(error)) toastError(error);
+      }
+      return;
     }
+    const look = { title: view.title.slice(0, 300), palette: view.look.palette };
+    const values = suffix === "csv" ? {} : suffix === "png" ? { ...look, px: PNG_PX } : look;
+    await download(source.pathsPath(suffix, values), name, { signal });
   };
 
-  addEventListener("themechange", draw);
-  view.addEventListener("looked", draw);
-  signal.addEventListener("abort", () => removeEventListener("themechange", draw));
+  addEventListener("themechange", draw, { signal });
+  view.on("look", draw);
   draw();
   return el(
     "section",
@@ -81,12 +95,21 @@ export function pathsPanel(view, { api, method }) {
   );
 }
 
-/** All pages as one. */
-async function numbers(api, source, signal) {
-  const get = (cursor) => api.get(source.pathsPath("json", { limit: 2000, cursor }), { signal });
-  const whole = await get();
+/**
+ * The numbers of all pages as one file.
+ *
+ * @param {TreeSource} source
+ * @param {AbortSignal} signal
+ */
+async function allPages(source, signal) {
+  /**
+   * @param {string | null} cursor
+   * @returns {Promise<Page<unknown>>}
+   */
+  const pageAt = (cursor) => get(source.pathsPath("json", { limit: 2000, cursor }), { signal });
+  const whole = await pageAt(null);
   while (whole.next_cursor) {
-    const page = await get(whole.next_cursor);
+    const page = await pageAt(whole.next_cursor);
     whole.items.push(...page.items);
     whole.next_cursor = page.next_cursor;
   }
@@ -96,4 +119,4 @@ async function numbers(api, source, signal) {
 const ALT =
   "Bands: the share that each cluster has of every period. Below them a row for each cluster: " +
   "how far its mean turns from one period to the next. Save the numbers to read them.";
-const GONE = "The model was deleted, and with it how its clusters moved.";
+const DELETED = "The model was deleted, and with it the paths of its clusters.";

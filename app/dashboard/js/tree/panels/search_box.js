@@ -1,16 +1,28 @@
 // Search by name, the hits with their way from the root; choosing one goes there.
 
-import { button, el, replace, said, unique } from "../../ui/dom.js";
+import { aborted } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
 
+/** @import { Hit } from "../../net/answers.js" */
+/** @import { Child } from "../../ui/dom.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
 const WAIT_MS = 160;
-const WAY = 3;
+const ANCESTORS = 3;
 
 /**
- * @param {object} own {source, signal, nameOf(id) -> text or null, go(id, path), onproblem(error)}
- * @returns {HTMLElement} with `.focusField()`
+ * The box; `focusField` puts the cursor into it.
+ *
+ * @param {TreeView} view
+ * @param {{
+ *   onchoose: (id: number, path: number[]) => unknown,
+ *   onproblem: (error: unknown) => unknown,
+ * }} handlers
  */
-export function finder({ source, signal, nameOf, go, onproblem }) {
+export function searchBox(view, { onchoose, onproblem }) {
+  const { source, signal } = view;
   const id = unique("find");
   const field = el("input", {
     type: "search",
@@ -35,28 +47,40 @@ export function finder({ source, signal, nameOf, go, onproblem }) {
   const more = el("div", { class: "find-more" });
   const panel = el("div", { class: "find-panel", hidden: true }, list, status, more);
   const element = el("div", { class: "find", role: "search" }, field, panel);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  let asking = null;
+  /** @type {AbortController | null} */
+  let request = null;
+  /** @type {Hit[]} */
   let hits = [];
   let at = -1;
 
-  const open = (yes) => {
-    panel.hidden = !yes;
-    field.setAttribute("aria-expanded", String(yes && hits.length > 0));
+  /** @param {boolean} isOpen */
+  const open = (isOpen) => {
+    panel.hidden = !isOpen;
+    field.setAttribute("aria-expanded", String(isOpen && hits.length > 0));
   };
+  /** @param {Hit} hit */
   const choose = (hit) => {
     open(false);
-    go(hit.node, hit.path);
+    onchoose(hit.node, hit.path);
   };
+  /** @param {number} next */
   const point = (next) => {
     at = Math.max(-1, Math.min(hits.length - 1, next));
-    [...list.children].forEach((one, k) => one.setAttribute("aria-selected", String(k === at)));
+    [...list.children].forEach((option, k) =>
+      option.setAttribute("aria-selected", String(k === at)),
+    );
     if (at >= 0) {
       field.setAttribute("aria-activedescendant", `${id}-${at}`);
       list.children[at].scrollIntoView({ block: "nearest" });
     } else field.removeAttribute("aria-activedescendant");
   };
-  const row = (hit, k) =>
+  /**
+   * @param {Hit} hit
+   * @param {number} k
+   */
+  const option = (hit, k) =>
     el(
       "div",
       {
@@ -67,54 +91,57 @@ export function finder({ source, signal, nameOf, go, onproblem }) {
         onclick: () => choose(hit),
         onpointerenter: () => point(k),
       },
-      said(hit.name.slice(0, 200)),
+      bdi(hit.name.slice(0, 200)),
       el("span", { class: "quiet" }, way(hit)),
     );
+  /**
+   * @param {Hit} hit
+   * @returns {Child}
+   */
   const way = (hit) => {
     const above = hit.path.slice(0, -1);
-    const named = above.map(nameOf).filter(Boolean);
-    if (named.length)
-      return named.slice(-WAY).map((text, k) => [k > 0 && " › ", said(text.slice(0, 40))]);
+    const named = above.flatMap((ancestor) => view.nameOf(ancestor) ?? []);
+    if (named.length) {
+      return named.slice(-ANCESTORS).map((text, k) => [k > 0 && " › ", bdi(text.slice(0, 40))]);
+    }
     return above.length ? `${plural(above.length, "step")} below the root` : "the root";
   };
-  const ask = async (cursor = null) => {
+  /** @param {string | null} [cursor] */
+  const search = async (cursor = null) => {
     const text = field.value.trim();
-    asking?.abort();
+    request?.abort();
     if (!text) {
       hits = [];
       open(false);
       return;
     }
-    asking = new AbortController();
-    const mine = asking;
+    const current = new AbortController();
+    request = current;
     try {
-      const found = await source.search(text, {
+      const answer = await source.search(text, {
         cursor,
-        signal: AbortSignal.any([signal, mine.signal]),
+        signal: AbortSignal.any([signal, current.signal]),
       });
-      if (mine !== asking) return;
-      hits = cursor ? [...hits, ...found.items] : found.items;
-      replace(list, hits.map(row));
+      if (current !== request) return;
+      const { items, next_cursor: next } = answer;
+      hits = cursor ? [...hits, ...items] : items;
+      replace(list, hits.map(option));
       replace(
         status,
         hits.length
-          ? `${plural(hits.length, "node")}${found.next_cursor ? " so far" : ""}`
+          ? `${plural(hits.length, "node")}${next ? " so far" : ""}`
           : "No node has this in its name.",
       );
-      replace(
-        more,
-        found.next_cursor &&
-          button("More", { kind: "ghost small", onclick: () => ask(found.next_cursor) }),
-      );
+      replace(more, next && button("More", { kind: "ghost small", onclick: () => search(next) }));
       open(true);
       if (!cursor) point(-1);
     } catch (error) {
-      if (error?.name !== "AbortError") onproblem(error);
+      if (!aborted(error)) onproblem(error);
     }
   };
   field.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => ask(), WAIT_MS);
+    timer = setTimeout(() => search(), WAIT_MS);
   });
   field.addEventListener("focus", () => hits.length && open(true));
   field.addEventListener("keydown", (event) => {
@@ -128,17 +155,18 @@ export function finder({ source, signal, nameOf, go, onproblem }) {
       open(false);
     }
   });
-  // The field keeps the focus: a click in the list is no leaving.
+  // The field keeps the focus when an entry of the list is clicked.
   panel.addEventListener("pointerdown", (event) => event.preventDefault());
-  const outside = (event) => !element.contains(event.target) && open(false);
-  document.addEventListener("pointerdown", outside);
-  element.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !element.contains(event.relatedTarget)) open(false);
+  document.addEventListener(
+    "pointerdown",
+    (event) => {
+      if (!(event.target instanceof Node && element.contains(event.target))) open(false);
+    },
+    { signal },
+  );
+  element.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget instanceof Node && !element.contains(relatedTarget)) open(false);
   });
-  signal.addEventListener("abort", () => {
-    document.removeEventListener("pointerdown", outside);
-    clearTimeout(timer);
-  });
-  element.focusField = () => field.focus();
-  return element;
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  return Object.assign(element, { focusField: () => field.focus() });
 }

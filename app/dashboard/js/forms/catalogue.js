@@ -1,0 +1,58 @@
+// What the service offers: its methods, its metrics and the schemas of its API. Each is requested once.
+
+import { get, raw } from "../net/requests.js";
+
+/** @import { Method, Metric, Page, Schema } from "../net/answers.js" */
+
+/**
+ * `load` called at the first use and its result kept; a failure is not kept.
+ *
+ * @template T
+ * @param {() => Promise<T>} load
+ * @returns {() => Promise<T>}
+ */
+function once(load) {
+  /** @type {Promise<T> | null} */
+  let result = null;
+  return () => {
+    result ??= load().catch((error) => {
+      result = null;
+      throw error;
+    });
+    return result;
+  };
+}
+
+/** All methods. */
+export const methods = once(async () => {
+  /** @type {Page<Method>} */
+  const page = await get("/v1/methods", { quiet: true });
+  return page.items;
+});
+
+/**
+ * One method, or undefined.
+ *
+ * @param {string} id
+ */
+export const methodOf = async (id) => (await methods()).find((method) => method.id === id);
+
+/** The titles of all methods by id. */
+export const methodTitles = async () =>
+  new Map((await methods()).map((method) => [method.id, method.title]));
+
+/**
+ * All metrics, from the page's own file.
+ *
+ * @type {() => Promise<Metric[]>}
+ */
+export const metrics = once(async () =>
+  (await raw("dashboard/metrics.json", { quiet: true })).json(),
+);
+
+/** The schemas of the API's document, by name. */
+export const schemas = once(async () => {
+  /** @type {{ components: { schemas: Record<string, Schema> } }} */
+  const document = await get("/openapi.json", { quiet: true });
+  return document.components.schemas;
+});

@@ -1,0 +1,316 @@
+// What a JSON Schema states of a parameter: its name for people, its kind and range, and the values that
+// a text can mean. Pure.
+
+import { capitalized, number, sentence } from "../ui/format.js";
+
+/** @import { ObjectSchema, Schema } from "../net/answers.js" */
+
+/**
+ * A schema whose references are resolved. `nullable`: null is allowed besides; `kinds`: the schemas that
+ * it is one of, where there are several.
+ *
+ * @typedef {Schema & { nullable: boolean, kinds?: Schema[] }} Property
+ *
+ * @typedef {{ value?: unknown, error?: string }} Reading the value of a text, or what is wrong with it
+ *
+ * @typedef {{ low?: number, high?: number, openLow?: boolean, openHigh?: boolean, whole?: boolean }} Range
+ */
+
+/** @type {Record<string, string>} */
+const NAMES = {
+  n_clusters: "Number of clusters",
+  n_init: "Restarts",
+  n_neighbors: "Neighbours",
+  k_neighbors: "Neighbours",
+  n_heads: "Heads",
+  n_folds: "Folds",
+  n_rounds: "Rounds",
+  n_classes: "Number of classes",
+  n_references: "Reference sets",
+  max_iter: "Most iterations",
+  max_leaves: "Most leaves",
+  max_clusters: "Most clusters",
+  min_clusters: "Fewest clusters",
+  min_cluster_size: "Smallest cluster",
+  max_cluster_size: "Largest cluster",
+  tol: "Tolerance",
+  reg_covar: "Covariance floor",
+  choose: "Choose the number by",
+  n: "Components",
+  n_periods: "Periods",
+  n_samples: "Sweeps kept",
+  burn_in: "Sweeps thrown away",
+  kappa: "Concentration κ",
+  max_kappa: "Largest concentration",
+  kappa_median: "Median of the concentrations",
+  kappa_sigma: "Spread of log concentrations",
+  empirical_bayes: "Estimate the priors",
+  held_out: "Share held out",
+  level: "Level of in-sample",
+  first_c0: "C0 of the first period",
+  weight_sd: "Step of log weights",
+};
+
+/**
+ * "learning_rate" -> "Learning rate".
+ *
+ * @param {string} name
+ */
+export const readable = (name) => NAMES[name] ?? sentence(name.replace(/^n_/, ""));
+
+/**
+ * Whether two values are the same as JSON.
+ *
+ * @param {unknown} a
+ * @param {unknown} b
+ */
+export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * A property with its references resolved and "or null" told apart.
+ *
+ * @param {Schema} property
+ * @param {Record<string, Schema>} [defs]
+ * @returns {Property}
+ */
+export function simplified(property, defs = {}) {
+  /**
+   * @param {Schema} schema
+   * @returns {Schema}
+   */
+  const resolved = (schema) =>
+    schema.$ref ? { ...defs[schema.$ref.split("/").at(-1) ?? ""], ...schema } : schema;
+  const whole = resolved(property);
+  const choices = (whole.anyOf ?? whole.oneOf)?.map(resolved);
+  if (!choices) return { ...whole, nullable: whole.type === "null" };
+  const kinds = choices.filter((kind) => kind.type !== "null");
+  const nullable = kinds.length < choices.length;
+  return kinds.length === 1 ? { ...whole, ...kinds[0], nullable } : { ...whole, kinds, nullable };
+}
+
+/**
+ * The range of a number, as far as the schema states it.
+ *
+ * @param {Schema} schema
+ * @returns {Range}
+ */
+export const rangeOf = (schema) => ({
+  low: schema.minimum ?? schema.exclusiveMinimum,
+  high: schema.maximum ?? schema.exclusiveMaximum,
+  openLow: schema.exclusiveMinimum !== undefined,
+  openHigh: schema.exclusiveMaximum !== undefined,
+  whole: schema.type === "integer",
+});
+
+/**
+ * "from 1 to 20", "above 0", "of 2 or more"; "" for any number.
+ *
+ * @param {Range} range
+ */
+export function rangeText({ low, high, openLow, openHigh, whole }) {
+  // Bounds that nobody reaches stand for none.
+  const isBound = high !== undefined && Math.abs(high) < (whole ? 1e15 : 1e12);
+  if (low !== undefined && isBound) {
+    if (!openLow && !openHigh) return `from ${number(low)} to ${number(high)}`;
+    return `${openLow ? "above" : "from"} ${number(low)}, ${openHigh ? "below" : "up to"} ${number(high)}`;
+  }
+  if (low !== undefined) return openLow ? `above ${number(low)}` : `of ${number(low)} or more`;
+  return isBound ? `up to ${number(high)}` : "";
+}
+
+/**
+ * Whether a number lies within a range.
+ *
+ * @param {number} value
+ * @param {Range} range
+ */
+function isWithin(value, { low = -Infinity, high = Infinity, openLow, openHigh, whole }) {
+  return (
+    Number.isFinite(value) &&
+    (!whole || Number.isInteger(value)) &&
+    (openLow ? value > low : value >= low) &&
+    (openHigh ? value < high : value <= high)
+  );
+}
+
+/**
+ * The values that a schema lists; null where it lists none.
+ *
+ * @param {Schema} schema
+ */
+export const literalsOf = (schema) =>
+  schema.enum ?? (schema.const === undefined ? null : [schema.const]);
+
+/**
+ * The text as a value of a plain kind; undefined where it is none.
+ *
+ * @param {string} text
+ * @param {Schema} kind
+ */
+export function valueOf(text, kind) {
+  const literals = literalsOf(kind);
+  if (literals) return literals.find((literal) => String(literal) === text);
+  if (kind.type === "string" || kind.type === undefined) return text;
+  if (kind.type === "boolean") return text === "true" ? true : text === "false" ? false : undefined;
+  const value = numberOf(text);
+  return isWithin(value, rangeOf(kind)) ? value : undefined;
+}
+
+/**
+ * "a whole number", "a text", or the values that are allowed.
+ *
+ * @param {Schema} kind
+ */
+export function kindName(kind) {
+  const literals = literalsOf(kind);
+  if (literals) return literals.join(", ");
+  if (kind.type === "integer") return "a whole number";
+  if (kind.type === "number") return "a number";
+  return kind.type === "boolean" ? "true or false" : "a text";
+}
+
+/**
+ * The number in a text, "12,000" too; NaN where there is none.
+ *
+ * @param {string} text
+ */
+export function numberOf(text) {
+  const trimmed = text.trim();
+  const isGrouped = /^[+-]?[1-9]\d{0,2}([\s_,]\d{3})+(\.\d+)?$/.test(trimmed);
+  const plain = isGrouped ? trimmed.replaceAll(/[\s_,]/g, "") : trimmed;
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+}
+
+// --- the texts of fields -------------------------------------------------------------------------
+
+/**
+ * "a whole number from 1 to 20".
+ *
+ * @param {Schema} property
+ */
+export const amountText = (property) =>
+  `${kindName(property)} ${rangeText(rangeOf(property))}`.trim();
+
+/**
+ * The number in a field.
+ *
+ * @param {string} text
+ * @param {Property} property
+ * @returns {Reading}
+ */
+export function readAmount(text, property) {
+  const wanted = amountText(property);
+  if (!text.trim()) {
+    if (property.nullable) return { value: null };
+    return property.default === undefined
+      ? { value: undefined }
+      : { error: `Enter ${wanted}; the default is ${property.default}.` };
+  }
+  const value = valueOf(text, property);
+  return value === undefined
+    ? { error: `Enter ${wanted}${property.nullable ? ", or nothing" : ""}.` }
+    : { value };
+}
+
+/**
+ * The values in a field, with commas between them.
+ *
+ * @param {string} text
+ * @param {Property} property
+ * @returns {Reading}
+ */
+export function readList(text, property) {
+  const pieces = text.split(/[,;\s]+/).filter(Boolean);
+  if (!pieces.length && property.nullable) return { value: null };
+  const item = simplified(property.items ?? {});
+  const values = pieces.map((piece) => valueOf(piece, item));
+  if (values.includes(undefined)) return { error: `Enter ${kindName(item)}s separated by commas.` };
+  const { minItems: low = 0, maxItems: high = Infinity } = property;
+  if (values.length < low || values.length > high) {
+    return {
+      error: `Enter ${high === Infinity ? `at least ${low}` : `${low} to ${high}`} values.`,
+    };
+  }
+  return { value: values };
+}
+
+/**
+ * "a whole number or auto".
+ *
+ * @param {Property} property
+ */
+export const kindsText = (property) => (property.kinds ?? []).map(kindName).join(" or ");
+
+/**
+ * The value in a field of several kinds: of the first that the text is of.
+ *
+ * @param {string} text
+ * @param {Property} property
+ * @returns {Reading}
+ */
+export function readEither(text, property) {
+  const trimmed = text.trim();
+  if (!trimmed && property.nullable) return { value: null };
+  const value = (property.kinds ?? [])
+    .map((kind) => valueOf(trimmed, kind))
+    .find((candidate) => candidate !== undefined);
+  return value === undefined ? { error: `Enter ${kindsText(property)}.` } : { value };
+}
+
+/**
+ * The text in a field.
+ *
+ * @param {string} text
+ * @param {Property} property
+ * @returns {Reading}
+ */
+export function readText(text, property) {
+  if (!text && property.nullable) return { value: null };
+  if (property.pattern && !new RegExp(property.pattern, "u").test(text)) {
+    return { error: `It must match ${property.pattern}.` };
+  }
+  return { value: text };
+}
+
+/**
+ * What a field accepts, as a sentence; "" where its kind shows it.
+ *
+ * @param {Property} property
+ */
+export function acceptedText(property) {
+  if (property.kinds) {
+    return property.kinds.some(literalsOf) ? `${capitalized(kindsText(property))}.` : "";
+  }
+  if (property.type === "array") return "Several, separated by commas.";
+  const isNumber = property.type === "integer" || property.type === "number";
+  if (!isNumber || literalsOf(property) || !rangeText(rangeOf(property))) return "";
+  return `${capitalized(amountText(property))}.`;
+}
+
+// --- parameters ----------------------------------------------------------------------------------
+
+/**
+ * A short text of parameters: "linkage ward, metric cosine"; for none: "defaults".
+ *
+ * @param {Record<string, unknown> | null} params
+ */
+export function shownParams(params) {
+  const entries = Object.entries(params ?? {});
+  if (!entries.length) return "defaults";
+  return entries.map(([name, value]) => `${name} ${value === null ? "none" : value}`).join(", ");
+}
+
+/**
+ * The parameters that differ from the defaults of a method's schema.
+ *
+ * @param {ObjectSchema | undefined} schema
+ * @param {Record<string, unknown> | null} params
+ */
+export function changedParams(schema, params) {
+  return Object.fromEntries(
+    Object.entries(params ?? {}).filter(([name, value]) => {
+      const property = schema?.properties?.[name];
+      return !property || !same(property.default, value);
+    }),
+  );
+}

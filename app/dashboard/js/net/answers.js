@@ -1,0 +1,105 @@
+// The service's answers and request bodies as types. They are the schemas of `openapi/openapi.json`;
+// what a schema leaves open ("an object") is narrowed here.
+
+/** @typedef {import("contract").components["schemas"]} Schemas */
+
+/**
+ * @typedef {Schemas["JobBody"]["status"]} JobStatus
+ * @typedef {Schemas["AdvanceBody"]} Progress
+ * @typedef {{ step: string, [parameter: string]: unknown }} PreprocessStep
+ * @typedef {Schemas["StepBody"]} Step a method with its parameters
+ * @typedef {{
+ *   tree?: string,
+ *   model?: string,
+ *   metrics?: Record<string, number>,
+ *   curves?: Record<string, [x: number, y: number][]>,
+ *   evaluation?: Evaluation,
+ * }} Result
+ * @typedef {import("./problem.js").ProblemDetails} ProblemDetails
+ */
+
+/**
+ * @typedef {Omit<Schemas["JobBody"], "error" | "result" | "preprocess"> & {
+ *   error: ProblemDetails | null,
+ *   result: Result | null,
+ *   preprocess: PreprocessStep[],
+ * }} Job
+ * @typedef {Omit<Schemas["Comparison"], "error" | "table"> & {
+ *   error: ProblemDetails | null,
+ *   table: ComparisonRow[] | null,
+ * }} Comparison
+ * @typedef {Omit<Schemas["Row"], "error" | "preprocess"> & {
+ *   error: ProblemDetails | null,
+ *   preprocess: PreprocessStep[],
+ * }} ComparisonRow
+ * @typedef {Omit<Schemas["DatasetBody"], "problem"> & { problem: ProblemDetails | null }} Dataset
+ * @typedef {Omit<Schemas["ModelBody"], "preprocess"> & { preprocess: PreprocessStep[] }} Model
+ * @typedef {Omit<Schemas["MethodBody"], "params"> & { params: ObjectSchema }} Method
+ * @typedef {Schemas["InputBody"]} MethodInput
+ * @typedef {Schemas["Evaluation"]} Evaluation
+ * @typedef {Schemas["Prediction"]} Prediction
+ */
+
+/**
+ * @typedef {Schemas["TreeSummary"]} TreeSummary
+ * @typedef {Schemas["TreeBody"]} Tree
+ * @typedef {Schemas["TreeNode"]} TreeNode
+ * @typedef {Schemas["View"]} View a part of a tree, as much as fits into so many nodes
+ * @typedef {Schemas["ViewNode"]} ViewNode
+ * @typedef {Schemas["NodeBody"]} NodeDetails
+ * @typedef {Schemas["NodeLabels"]} NodeLabels
+ * @typedef {Schemas["MembersBody"]} Members
+ * @typedef {Schemas["Hits"]} Hits
+ * @typedef {Schemas["Hit"]} Hit
+ * @typedef {Schemas["Levels"]} Levels
+ * @typedef {Schemas["LevelBody"]} Level
+ * @typedef {Schemas["TangleBody"]} Tangle
+ * @typedef {Schemas["ClustersBody"]} Clusters
+ */
+
+/**
+ * @template T
+ * @typedef {{ items: T[], next_cursor: string | null }} Page
+ */
+
+/**
+ * @typedef {{
+ *   id: string,
+ *   title: string,
+ *   needs: string[],
+ *   looks_at: string,
+ *   better: "higher" | "lower" | null,
+ *   definition: string,
+ * }} Metric an entry of the page's own `metrics.json`
+ */
+
+/**
+ * @typedef {{
+ *   type?: string,
+ *   description?: string,
+ *   default?: unknown,
+ *   enum?: unknown[],
+ *   const?: unknown,
+ *   minimum?: number,
+ *   maximum?: number,
+ *   exclusiveMinimum?: number,
+ *   exclusiveMaximum?: number,
+ *   minItems?: number,
+ *   maxItems?: number,
+ *   pattern?: string,
+ *   items?: Schema,
+ *   anyOf?: Schema[],
+ *   oneOf?: Schema[],
+ *   $ref?: string,
+ *   discriminator?: { mapping: Record<string, string> },
+ *   properties?: Record<string, Schema>,
+ * }} Schema what the page reads of JSON Schema
+ * @typedef {{
+ *   properties?: Record<string, Schema>,
+ *   required?: string[],
+ *   $defs?: Record<string, Schema>,
+ *   description?: string,
+ * }} ObjectSchema
+ */
+
+export {};

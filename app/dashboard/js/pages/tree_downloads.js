@@ -1,0 +1,31 @@
+// The forms that a tree can be downloaded in.
+
+import { download, fileName } from "../ui/downloads.js";
+
+/** @import { MenuItem } from "../ui/menus.js" */
+
+const FORMS = [
+  ["nwk", "Newick"],
+  ["json", "JSON"],
+  ["nex", "Nexus"],
+  ["linkage.npy", "SciPy linkage"],
+  ["hclust.json", "R hclust"],
+  ["arrow", "Arrow"],
+  ["svg", "SVG"],
+  ["png", "PNG"],
+];
+
+/**
+ * Entries of a menu that download a tree in every form.
+ *
+ * @param {string} treeId
+ * @param {string | null} name
+ * @returns {MenuItem[]}
+ */
+export function treeDownloads(treeId, name) {
+  const file = fileName(name ?? treeId);
+  return FORMS.map(([suffix, label]) => ({
+    label,
+    onselect: () => download(`/v1/trees/${treeId}.${suffix}`, `${file}.${suffix}`),
+  }));
+}

@@ -1,0 +1,70 @@
+// Notices: problems, warnings, waiting.
+
+import { button } from "./controls.js";
+import { bdi, el } from "./dom.js";
+
+/** @import { ProblemDetails } from "../net/problem.js" */
+
+/**
+ * A problem in the service's own words. `retry` adds a button that tries again.
+ *
+ * @param {ProblemDetails} problem a Problem, or the body of one
+ * @param {{ retry?: () => unknown, level?: "h1" | "h2" | "h3" | "h4" }} [options]
+ */
+export function problemBox(problem, { retry, level = "h2" } = {}) {
+  const requestId = problem.requestId ?? problem.request_id;
+  const details = (problem.errors ?? []).filter(
+    (error) => error.detail && error.detail !== problem.detail,
+  );
+  return el(
+    "section",
+    { class: `notice ${problem.away ? "calm" : "bad"}`, role: "alert" },
+    el(level, { class: "notice-title" }, bdi(problem.title ?? "Something went wrong")),
+    problem.detail && el("p", {}, bdi(problem.detail)),
+    details.length > 0 &&
+      el(
+        "ul",
+        {},
+        details.map((error) =>
+          el("li", {}, el("code", {}, (error.pointer ?? []).join(".")), " ", bdi(error.detail)),
+        ),
+      ),
+    requestId && el("p", { class: "quiet" }, "Request ", el("code", {}, requestId)),
+    retry && button("Try again", { onclick: () => retry() }),
+  );
+}
+
+/**
+ * The service's warnings; false where there are none.
+ *
+ * @param {readonly string[]} texts
+ */
+export const warningBox = (texts) =>
+  texts.length > 0 &&
+  el(
+    "section",
+    { class: "notice warn", "aria-label": "Warnings" },
+    el("h3", { class: "notice-title" }, warningCount(texts)),
+    el(
+      "ul",
+      {},
+      texts.map((text) => el("li", {}, bdi(text))),
+    ),
+  );
+
+/**
+ * "1 warning", "3 warnings".
+ *
+ * @param {readonly string[]} texts
+ */
+export const warningCount = (texts) =>
+  texts.length === 1 ? "1 warning" : `${texts.length} warnings`;
+
+/** Something to look at while waiting; read out politely. */
+export const waiting = (text = "Loading…") =>
+  el(
+    "p",
+    { class: "waiting", role: "status" },
+    el("span", { class: "spinner", "aria-hidden": "true" }),
+    text,
+  );

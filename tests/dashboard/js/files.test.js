@@ -1,0 +1,96 @@
+// The guess at what a file is, and which datasets can serve as which input.
+
+import assert from "node:assert/strict";
+import { File } from "node:buffer";
+import { test } from "node:test";
+
+import { guessFile } from "../../../app/dashboard/js/forms/file_guess.js";
+import { isAbout, shortDescription } from "../../../app/dashboard/js/forms/method_picker.js";
+import { fits, fitting, labelOf, roleTitle } from "../../../app/dashboard/js/forms/roles.js";
+
+const useOf = async (name, ...content) => (await guessFile(new File(content, name))).use;
+
+/** An array of 64-bit numbers as numpy writes it. */
+function npy(rows, { descr = "<f8", columns = rows[0].length } = {}) {
+  const shape = `(${rows.length}, ${columns})`;
+  const head = `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }\n`;
+  const start = new Uint8Array(10 + head.length);
+  start.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, head.length & 255, head.length >> 8]);
+  start.set(new TextEncoder().encode(head), 10);
+  return [start, new Float64Array(rows.flat())];
+}
+
+test("arrays by their numbers", async () => {
+  const probabilities = Array.from({ length: 5 }, () => [0.25, 0.75]);
+  const features = Array.from({ length: 5 }, (_, at) => [at, -3, 2]);
+  const distances = [[0, 1, 2], [1, 0, 3], [2, 3, 0]]; // prettier-ignore
+  assert.equal(await useOf("a.npy", ...npy(probabilities)), "logits");
+  assert.equal(await useOf("a.npy", ...npy(features)), "features");
+  assert.equal(await useOf("scores.npy", ...npy(features)), "logits");
+  assert.equal((await guessFile(new File(npy(distances), "a.npy"))).square, "distances");
+  assert.equal(await useOf("a.npy", ...npy([[1], [2]])), "labels");
+});
+
+test("texts by their beginnings", async () => {
+  assert.equal(await useOf("a.json", '["x", "y"]'), "names");
+  assert.equal(await useOf("labels.json", '["x", "y"]'), "labels");
+  assert.equal(await useOf("a.json", "[[1, 2]]"), "features");
+  assert.equal(await useOf("a.json", ' {"nodes": []}'), "tree");
+  assert.equal(await useOf("a.nwk", "(a,b);"), "tree");
+  assert.equal(await useOf("a.txt", "(a,b);"), "tree");
+  assert.equal(await useOf("a.txt", "animals/cat\nplants/rose\n"), "tree");
+  assert.equal(await useOf("a.txt", "1 1:0.5 3:2\n0 2:1\n"), "features");
+  assert.equal(await useOf("a.csv", "x;y\n1;2\n"), "features");
+  assert.equal(await useOf("a.csv", "label\n1\n2\n"), "labels");
+  assert.equal(await useOf("a.csv", "name\nx\ny\n"), "names");
+});
+
+test("odd files get a guess as well", async () => {
+  assert.equal(await useOf("empty.csv", ""), "features");
+  assert.equal(await useOf("empty.txt", ""), "features");
+  assert.equal(await useOf("noending", "abc"), "features");
+  assert.equal(
+    (await guessFile(new File([""], "a.parquet"))).media,
+    "application/vnd.apache.parquet",
+  );
+  assert.equal(
+    (await guessFile(new File([""], "a.constructor"))).media,
+    "application/octet-stream",
+  );
+});
+
+test("which datasets fit which role", () => {
+  const matrix = { id: "a", role: "features", shape: [10, 3] };
+  const column = { id: "b", role: "labels", shape: [10, 1] };
+  const unknown = { id: "c", role: null, shape: null };
+  const bare = { id: "d", role: null, shape: [10, 3] };
+  assert.equal(fits(matrix, "logits"), true);
+  assert.equal(fits(matrix, "labels"), false);
+  assert.equal(fits(column, "timestamps"), true);
+  assert.equal(fits(unknown, "labels"), true);
+  assert.equal(fits(bare, "names"), false);
+  assert.deepEqual(fitting([bare, unknown, column, matrix], "features").map(({ id }) => id), ["a", "d", "c"]); // prettier-ignore
+  assert.equal(roleTitle("top_classes"), "Best classes");
+  assert.equal(roleTitle("edge_weights"), "Edge weights");
+  assert.equal(labelOf({ ...matrix, name: null, dtype: "f4", status: "ready" }), "a · 10 × 3 f4");
+  assert.equal(
+    labelOf({ ...unknown, name: "n", dtype: null, status: "inspecting" }),
+    "n · inspecting",
+  );
+});
+
+test("methods by words", () => {
+  const method = {
+    id: "kmeans",
+    title: "k-means",
+    description: "k-means (`models.kmeans`): centres that move to the mean of `features`.",
+    family: "partitions",
+    paper: { title: "Least squares quantization" },
+    inputs: { features: {} },
+  };
+  assert.equal(isAbout(method, "  "), true);
+  assert.equal(isAbout(method, "LEAST k-means"), true);
+  assert.equal(isAbout(method, "spectral"), false);
+  assert.equal(shortDescription(method), "Centres that move to the mean of features.");
+  assert.equal(shortDescription({ title: "DBSCAN", description: "Dense parts: found." }), "Dense parts: found."); // prettier-ignore
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { log, note } from "../../../app/dashboard/js/net/log.js";
+import * as problem from "../../../app/dashboard/js/net/problem.js";
+import { sleep } from "../../../app/dashboard/js/net/timers.js";
+
+test("a problem has what the service answers", () => {
+  const error = new problem.Problem(
+    { title: "T", detail: "D", request_id: "r", errors: null },
+    422,
+  );
+  assert.deepEqual(
+    [error.status, error.title, error.detail, error.message, error.requestId, error.errors],
+    [422, "T", "D", "D", "r", []],
+  );
+  assert.equal(new problem.Problem({ title: "T" }, 500).message, "T");
+  assert.equal(new problem.Problem().message, "Something went wrong.");
+  assert.equal(problem.hasStatus(error, 422), true);
+  assert.equal(problem.hasStatus(new Error("422"), 422), false);
+});
+
+test("away, aborted and other errors", () => {
+  assert.equal(problem.isAway(new problem.Problem(problem.AWAY)), true);
+  assert.equal(problem.isAway(new Error()), false);
+  assert.equal(problem.aborted(new DOMException("", "AbortError")), true);
+  assert.equal(problem.aborted(new DOMException("", "TimeoutError")), false);
+  assert.equal(problem.aborted(undefined), false);
+  assert.equal(problem.messageOf("text"), "text");
+  assert.deepEqual(problem.problemOf(new TypeError("x is not a function")), { detail: "x is not a function" }); // prettier-ignore
+});
+
+test("a pause ends when it is aborted", async () => {
+  await sleep(1);
+  const ends = new AbortController();
+  const pause = sleep(60_000, ends.signal);
+  ends.abort();
+  await assert.rejects(pause, { name: "AbortError" });
+});
+
+test("the log keeps the latest calls", () => {
+  for (let at = 0; at < 250; at += 1) note({ method: "GET", path: `/${at}`, headers: {}, at });
+  assert.equal(log.length, 200);
+  assert.deepEqual([log[0].at, log[199].at], [50, 249]);
+});
