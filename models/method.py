@@ -173,8 +173,9 @@ class Method(ABC, Generic[P]):
 
     Class attributes
     ----------------
-    id : the name in the API; the module has the same name with underscores.
-    title, family, paper : for the catalogue.
+    id, family : the names in the API. The module `models.methods.<family>.<method>` gives them,
+        with dashes in the id for underscores; a class in any other module sets them itself.
+    title, paper : for the catalogue.
     Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
     inputs : the roles it takes.
     one_of : roles of which exactly one must be given; empty where there is no such choice.
@@ -186,8 +187,8 @@ class Method(ABC, Generic[P]):
     """
 
     id: ClassVar[str]
-    title: ClassVar[str]
     family: ClassVar[str]
+    title: ClassVar[str]
     paper: ClassVar[Paper]
     Params: ClassVar[type[Params]]
     inputs: ClassVar[Mapping[str, Input]]
@@ -197,6 +198,14 @@ class Method(ABC, Generic[P]):
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        match cls.__module__.split("."):
+            case ["models", "methods", family, module]:
+                names = {"id": module.replace("_", "-"), "family": family}
+                for attribute in names.keys() - vars(cls).keys():
+                    setattr(cls, attribute, names[attribute])
 
     @property
     def predicts(self) -> bool:

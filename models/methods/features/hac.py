@@ -23,7 +23,7 @@ A run that would not fit is refused before it starts.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -90,16 +90,14 @@ class HACParams(Params):
 class HAC(Method[HACParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hac"
-    title: ClassVar = "Agglomerative clustering"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper(
+    title = "Agglomerative clustering"
+    paper = Paper(
         "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines for R and Python",
         2013,
         "Journal of Statistical Software 53(9)",
     )
-    Params: ClassVar = HACParams
-    inputs: ClassVar = {
+    Params = HACParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "distances": Input(
             required=False,
@@ -114,8 +112,8 @@ class HAC(Method[HACParams]):
         ),
         "names": Input(required=False, description="One name per point."),
     }
-    one_of: ClassVar = ("features", "distances", "similarity")
-    advice: ClassVar = (
+    one_of = ("features", "distances", "similarity")
+    advice = (
         "Where points have features, connectivity 'knn' or the method 'scc' takes millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
     )

@@ -33,7 +33,7 @@ hyperbolic` measures both.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -157,17 +157,15 @@ class GHHCParams(Params):
 class GHHC(Method[GHHCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "ghhc"
-    title: ClassVar = "gHHC"
-    family: ClassVar = "hyperbolic"
-    paper: ClassVar = Paper(
+    title = "gHHC"
+    paper = Paper(
         "Gradient-based Hierarchical Clustering using Continuous Representations of Trees in "
         "Hyperbolic Space",
         2019,
         "KDD",
     )
-    Params: ClassVar = GHHCParams
-    inputs: ClassVar = {
+    Params = GHHCParams
+    inputs = {
         "features": Input(by_rows=True, description="One row per point."),
         "base": Input(
             required=False,
@@ -177,10 +175,10 @@ class GHHC(Method[GHHCParams]):
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Lower 'n_internal', 'batch_size' or 'processes'."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_internal": 9, "max_iter": 100, "n_init": 2}
+    outputs = ("tree", "model")
+    advice = "Lower 'n_internal', 'batch_size' or 'processes'."
+    resumes = True
+    example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
         from models.methods.hyperbolic.ball.pools import bytes_held

@@ -22,7 +22,7 @@ words O(T `window`). Memory: 90 bytes a pair, about 130 V D bytes, and the docum
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import scipy.sparse as sp
 from pydantic import Field
@@ -134,17 +134,15 @@ class GHHCGloveParams(Params):
 class GHHCGlove(Method[GHHCGloveParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "ghhc-glove"
-    title: ClassVar = "gHHC with GloVe"
-    family: ClassVar = "hyperbolic"
-    paper: ClassVar = Paper(
+    title = "gHHC with GloVe"
+    paper = Paper(
         "Gradient-based Hierarchical Clustering using Continuous Representations of Trees in "
         "Hyperbolic Space",
         2019,
         "KDD",
     )
-    Params: ClassVar = GHHCGloveParams
-    inputs: ClassVar = {
+    Params = GHHCGloveParams
+    inputs = {
         "graph": Input(
             required=False,
             sparse=True,
@@ -167,14 +165,14 @@ class GHHCGlove(Method[GHHCGloveParams]):
             description="With 'graph' the words, one for each row; documents have their own.",
         ),
     }
-    one_of: ClassVar = ("graph", "documents")
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = (
+    one_of = ("graph", "documents")
+    outputs = ("tree", "model")
+    advice = (
         "Keep fewer words (for documents 'max_words', 'min_count', 'window'), or lower "
         "'n_dimensions', 'n_internal' or 'batch_size'."
     )
-    resumes: ClassVar = True
-    example: ClassVar = {
+    resumes = True
+    example = {
         "n_internal": 9,
         "n_dimensions": 10,
         "n_passes": 20,

@@ -25,7 +25,7 @@ made.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -109,16 +109,14 @@ class HypHCParams(Params):
 class HypHC(Method[HypHCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hyphc"
-    title: ClassVar = "HypHC"
-    family: ClassVar = "hyperbolic"
-    paper: ClassVar = Paper(
+    title = "HypHC"
+    paper = Paper(
         "From Trees to Continuous Embeddings and Back: Hyperbolic Hierarchical Clustering",
         2020,
         "NeurIPS",
     )
-    Params: ClassVar = HypHCParams
-    inputs: ClassVar = {
+    Params = HypHCParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "similarity": Input(
             required=False,
@@ -129,11 +127,11 @@ class HypHC(Method[HypHCParams]):
         ),
         "names": Input(required=False, description="One name per point."),
     }
-    one_of: ClassVar = ("features", "similarity")
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Lower 'batch_size', or give 'features' in place of a matrix."
-    resumes: ClassVar = True
-    example: ClassVar = {"max_iter": 100, "n_init": 2, "batch_size": 256}
+    one_of = ("features", "similarity")
+    outputs = ("tree", "model")
+    advice = "Lower 'batch_size', or give 'features' in place of a matrix."
+    resumes = True
+    example = {"max_iter": 100, "n_init": 2, "batch_size": 256}
 
     def _memory(self, shapes: Shapes, params: HypHCParams) -> int:
         role = next((role for role in self.one_of if role in shapes), None)

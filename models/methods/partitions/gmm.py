@@ -14,7 +14,7 @@ memory some copies of the features and 8 N K bytes a few times.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -88,27 +88,25 @@ class GMMParams(Count):
 class GMM(Method[GMMParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "gmm"
-    title: ClassVar = "Gaussian mixture"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
+    title = "Gaussian mixture"
+    paper = Paper(
         "Maximum Likelihood from Incomplete Data via the EM Algorithm",
         1977,
         "Journal of the Royal Statistical Society B 39(1)",
     )
-    Params: ClassVar = GMMParams
-    inputs: ClassVar = {
+    Params = GMMParams
+    inputs = {
         "features": Input(description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = (
+    outputs = ("tree", "model", "logits")
+    advice = (
         "Ask for fewer clusters or another 'covariance', use a sample of the points, or "
         "'minibatch-kmeans'."
     )
-    example: ClassVar = {"n_clusters": 3}
+    example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: GMMParams) -> int:
         if "features" not in shapes:

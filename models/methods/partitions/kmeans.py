@@ -18,7 +18,7 @@ A choice fits each number of clusters, with the gap statistic once more for each
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -73,20 +73,18 @@ class KMeansParams(Count):
 class KMeans(Method[KMeansParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "kmeans"
-    title: ClassVar = "k-means"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper("k-means++: The Advantages of Careful Seeding", 2007, "SODA")
-    Params: ClassVar = KMeansParams
-    inputs: ClassVar = {
+    title = "k-means"
+    paper = Paper("k-means++: The Advantages of Careful Seeding", 2007, "SODA")
+    Params = KMeansParams
+    inputs = {
         "features": Input(sparse=True, description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: KMeansParams) -> int:
         return bytes_of_logits(shapes, params.most)

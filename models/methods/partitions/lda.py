@@ -18,7 +18,7 @@ stay sparse, memory 8 (N + 3 D) K bytes and, with rows held out, a copy of the o
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -97,14 +97,10 @@ class LDAParams(Count):
 class LDA(Method[LDAParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "lda"
-    title: ClassVar = "Latent Dirichlet allocation"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
-        "Latent Dirichlet Allocation", 2003, "Journal of Machine Learning Research 3"
-    )
-    Params: ClassVar = LDAParams
-    inputs: ClassVar = {
+    title = "Latent Dirichlet allocation"
+    paper = Paper("Latent Dirichlet Allocation", 2003, "Journal of Machine Learning Research 3")
+    Params = LDAParams
+    inputs = {
         "features": Input(sparse=True, description="One row of counts per point."),
         "feature_names": Input(
             required=False,
@@ -114,9 +110,9 @@ class LDA(Method[LDAParams]):
             required=False, description="One name per topic, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: LDAParams) -> int:
         if "features" not in shapes:

@@ -16,7 +16,7 @@ where they are fewer), the sample and 8 N K bytes for the logits.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,20 +100,18 @@ class MiniBatchKMeansParams(Count):
 class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "minibatch-kmeans"
-    title: ClassVar = "Mini-batch k-means"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper("Web-scale k-means clustering", 2010, "WWW")
-    Params: ClassVar = MiniBatchKMeansParams
-    inputs: ClassVar = {
+    title = "Mini-batch k-means"
+    paper = Paper("Web-scale k-means clustering", 2010, "WWW")
+    Params = MiniBatchKMeansParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: MiniBatchKMeansParams) -> int:
         return bytes_of_logits(shapes, params.most)

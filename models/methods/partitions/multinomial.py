@@ -19,7 +19,7 @@ double precision and one for the seeds, and 8 N K bytes twice.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -93,16 +93,14 @@ class MultinomialParams(Count):
 class Multinomial(Method[MultinomialParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "multinomial"
-    title: ClassVar = "Mixture of multinomials"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
+    title = "Mixture of multinomials"
+    paper = Paper(
         "Inference and evaluation of the multinomial mixture model for text clustering",
         2007,
         "Information Processing & Management 43(5), section 2",
     )
-    Params: ClassVar = MultinomialParams
-    inputs: ClassVar = {
+    Params = MultinomialParams
+    inputs = {
         "features": Input(sparse=True, description="One row of counts per point."),
         "feature_names": Input(
             required=False,
@@ -112,9 +110,9 @@ class Multinomial(Method[MultinomialParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: MultinomialParams) -> int:
         return 2 * bytes_of_logits(shapes, params.most)

@@ -22,7 +22,7 @@ O(N^2 D) time and 8 N^2 bytes. The model keeps the fitted features.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -99,14 +99,10 @@ class SpectralParams(Count):
 class Spectral(Method[SpectralParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "spectral"
-    title: ClassVar = "Spectral clustering"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
-        "Normalized Cuts and Image Segmentation", 2000, "IEEE Transactions PAMI 22(8)"
-    )
-    Params: ClassVar = SpectralParams
-    inputs: ClassVar = {
+    title = "Spectral clustering"
+    paper = Paper("Normalized Cuts and Image Segmentation", 2000, "IEEE Transactions PAMI 22(8)")
+    Params = SpectralParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "similarity": Input(
             required=False,
@@ -120,13 +116,13 @@ class Spectral(Method[SpectralParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    one_of: ClassVar = ("features", "similarity")
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = (
+    one_of = ("features", "similarity")
+    outputs = ("tree", "model", "logits")
+    advice = (
         "Use affinity 'knn' or a sparse similarity, fit a sample of the points and predict the "
         "rest, or use 'minibatch-kmeans'."
     )
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: SpectralParams) -> int:
         role = "features" if "features" in shapes else "similarity"

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -84,24 +84,20 @@ class TemiParams(Params):
 class Temi(Method[TemiParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "temi"
-    title: ClassVar = "Temi"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
+    title = "Temi"
+    paper = Paper(
         "Exploring the Limits of Deep Image Clustering using Pretrained Models", 2023, "BMVC"
     )
-    Params: ClassVar = TemiParams
-    inputs: ClassVar = {
+    Params = TemiParams
+    inputs = {
         "features": Input(by_rows=True, description="One row per point, none all zeros."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = (
-        "Ask for fewer clusters or heads, lower 'batch_size', or use a sample of the points."
-    )
-    example: ClassVar = {
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters or heads, lower 'batch_size', or use a sample of the points."
+    example = {
         "n_clusters": 3,
         "n_heads": 4,
         "k_neighbors": 5,

@@ -25,7 +25,7 @@ take more than 512 MiB, a batch, about 10 D K and 5 S B K values, 8 N K bytes fo
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -96,14 +96,10 @@ class TurtleParams(Params):
 class Turtle(Method[TurtleParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "turtle"
-    title: ClassVar = "Turtle"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
-        "Let Go of Your Labels with Unsupervised Transfer", 2024, "ICML, eq. 9 and 12"
-    )
-    Params: ClassVar = TurtleParams
-    inputs: ClassVar = {
+    title = "Turtle"
+    paper = Paper("Let Go of Your Labels with Unsupervised Transfer", 2024, "ICML, eq. 9 and 12")
+    Params = TurtleParams
+    inputs = {
         "features": Input(
             by_rows=True,
             many=True,
@@ -113,9 +109,9 @@ class Turtle(Method[TurtleParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, lower 'batch_size', or use a sample of the points."
-    example: ClassVar = {
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, lower 'batch_size', or use a sample of the points."
+    example = {
         "n_clusters": 3,
         "max_iter": 60,
         "learning_rate": 0.05,

@@ -58,7 +58,7 @@ whose number of clusters is found the clusters of every row in the sweeps kept, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 
@@ -96,12 +96,10 @@ from models.tree.tree import Tree
 class BVMF(Method[BVMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "bvmf"
-    title: ClassVar = "Bayesian mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
-    Params: ClassVar = BVMFParams
-    inputs: ClassVar = {
+    title = "Bayesian mixture of von Mises-Fisher distributions"
+    paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params = BVMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "feature_names": Input(
             required=False,
@@ -111,10 +109,10 @@ class BVMF(Method[BVMFParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: BVMFParams) -> int:
         if "features" not in shapes:

@@ -24,7 +24,7 @@ with as many clusters as leaves, and some passes over the T nodes' means, T D ea
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -123,12 +123,10 @@ class HVMFParams(Params):
 class HVMF(Method[HVMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hvmf"
-    title: ClassVar = "Hierarchical mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
-    Params: ClassVar = HVMFParams
-    inputs: ClassVar = {
+    title = "Hierarchical mixture of von Mises-Fisher distributions"
+    paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params = HVMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "hierarchy": Input(
             required=False,
@@ -150,10 +148,10 @@ class HVMF(Method[HVMFParams]):
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer leaves, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"height": 1, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer leaves, or use a sample of the points."
+    resumes = True
+    example = {"height": 1, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HVMFParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -27,7 +27,7 @@ rows once more, 8 N K bytes for the logits, T K D numbers about ten times.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -151,12 +151,10 @@ class TVMFParams(Params):
 class TVMF(Method[TVMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "tvmf"
-    title: ClassVar = "Temporal mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
-    Params: ClassVar = TVMFParams
-    inputs: ClassVar = {
+    title = "Temporal mixture of von Mises-Fisher distributions"
+    paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
+    Params = TVMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "timestamps": Input(
             fit_only=True,
@@ -173,10 +171,10 @@ class TVMF(Method[TVMFParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters or periods, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters or periods, or use a sample of the points."
+    resumes = True
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: TVMFParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -28,7 +28,7 @@ on a GPU ('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and K D su
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from pydantic import Field
@@ -106,16 +106,14 @@ class VMFParams(Count):
 class VMF(Method[VMFParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "vmf"
-    title: ClassVar = "Mixture of von Mises-Fisher distributions"
-    family: ClassVar = "sphere"
-    paper: ClassVar = Paper(
+    title = "Mixture of von Mises-Fisher distributions"
+    paper = Paper(
         "Clustering on the Unit Hypersphere using von Mises-Fisher Distributions",
         2005,
         "Journal of Machine Learning Research 6",
     )
-    Params: ClassVar = VMFParams
-    inputs: ClassVar = {
+    Params = VMFParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "feature_names": Input(
             required=False,
@@ -125,10 +123,10 @@ class VMF(Method[VMFParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    resumes: ClassVar = True
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: VMFParams) -> int:
         if "features" not in shapes:

@@ -26,13 +26,13 @@ values.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from models.data import Data
 from models.device import computing
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.serving import place
 from models.methods.tasks.regression.table import check
@@ -86,21 +86,19 @@ class GHHCMTLParams(TaskParams):
 class GHHCMTL(Method[GHHCMTLParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "ghhc-mtl"
-    title: ClassVar = "Multi-task gHHC"
-    family: ClassVar = "tasks"
-    paper: ClassVar = Paper(
+    title = "Multi-task gHHC"
+    paper = Paper(
         "Gradient-based Hierarchical Clustering using Continuous Representations of Trees in "
         "Hyperbolic Space",
         2019,
         "KDD, section 5",
     )
-    Params: ClassVar = GHHCMTLParams
-    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Use a sample of the rows, or fewer features (`preprocess`)."
-    resumes: ClassVar = True
-    example: ClassVar = {"sharing": 10.0, "max_iter": 50, "n_init": 2}
+    Params = GHHCMTLParams
+    inputs = dict(INPUTS)
+    outputs = ("tree", "model")
+    advice = "Use a sample of the rows, or fewer features (`preprocess`)."
+    resumes = True
+    example = {"sharing": 10.0, "max_iter": 50, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCMTLParams) -> int:
         return bytes_of_table(shapes)

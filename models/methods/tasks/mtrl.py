@@ -20,15 +20,13 @@ five copies of the features in double precision and 8 T (D^2 + 4 T) bytes.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
 from models.data import Data
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import linear, relationship
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.linear import Scaling
@@ -78,17 +76,15 @@ class MTRLParams(TaskParams):
 class MTRL(Method[MTRLParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "mtrl"
-    title: ClassVar = "Multi-task relationship learning"
-    family: ClassVar = "tasks"
-    paper: ClassVar = Paper(
+    title = "Multi-task relationship learning"
+    paper = Paper(
         "A Convex Formulation for Learning Task Relationships in Multi-Task Learning", 2010, "UAI"
     )
-    Params: ClassVar = MTRLParams
-    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
-    example: ClassVar = {"penalty": 0.01, "n_folds": 2}
+    Params = MTRLParams
+    inputs = dict(INPUTS)
+    outputs = ("tree", "model")
+    advice = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
+    example = {"penalty": 0.01, "n_folds": 2}
 
     def _memory(self, shapes: Shapes, params: MTRLParams) -> int:
         return bytes_of_table(shapes)

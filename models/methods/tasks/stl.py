@@ -21,13 +21,13 @@ double precision and 12 T^2 bytes.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from models.data import Data
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import single
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.linear import Scaling
@@ -65,19 +65,17 @@ class STLParams(TaskParams):
 class STL(Method[STLParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "stl"
-    title: ClassVar = "Single-task learning"
-    family: ClassVar = "tasks"
-    paper: ClassVar = Paper(
+    title = "Single-task learning"
+    paper = Paper(
         "A Convex Formulation for Learning Task Relationships in Multi-Task Learning",
         2010,
         "UAI, section 4, the baseline",
     )
-    Params: ClassVar = STLParams
-    inputs: ClassVar[dict[str, Input]] = dict(INPUTS)
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Use a sample of the rows, or fewer features (`preprocess`)."
-    example: ClassVar = {}
+    Params = STLParams
+    inputs = dict(INPUTS)
+    outputs = ("tree", "model")
+    advice = "Use a sample of the rows, or fewer features (`preprocess`)."
+    example = {}
 
     def _memory(self, shapes: Shapes, params: STLParams) -> int:
         return bytes_of_table(shapes)
