@@ -16,7 +16,7 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import responses
 from app.routes.trees import ANYWHERE, loaded
 from app.schemas.looks import FeaturesBody
-from models.tree.features import Told, told
+from models.tree.features import DistinctiveFeature, distinctive_features
 from models.tree.tree import Tree
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -25,14 +25,14 @@ _ROWS = 4096
 """Rows that are written at a time."""
 
 
-def _parts(tree: Tree) -> Iterator[list[Told]]:
-    rows = told(tree)
+def _parts(tree: Tree) -> Iterator[list[DistinctiveFeature]]:
+    rows = distinctive_features(tree)
     while part := list(islice(rows, _ROWS)):
         yield part
 
 
 def _csv(tree: Tree) -> Iterator[bytes]:
-    yield ",".join(Told._fields).encode() + b"\r\n"
+    yield ",".join(DistinctiveFeature._fields).encode() + b"\r\n"
     for part in _parts(tree):
         text = io.StringIO()
         csv.writer(text).writerows(
@@ -60,7 +60,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
-                "example": ",".join(Told._fields)
+                "example": ",".join(DistinctiveFeature._fields)
                 + "\r\n0,,split_features,1,petal length,weight,1,0.25\r\n",
             }
         },

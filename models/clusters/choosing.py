@@ -47,7 +47,7 @@ class Count(Params):
         return self.n_clusters if self.choose is None else self.max_clusters
 
     @property
-    def said_in(self) -> str:
+    def count_parameter(self) -> str:
         """The parameter that says so."""
         return "n_clusters" if self.choose is None else "min_clusters"
 

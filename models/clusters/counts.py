@@ -85,12 +85,12 @@ def held_out(n_points: int, share: float, rng: np.random.Generator) -> Mask:
 def check_held_out(features: Matrix, params: Count, out: float) -> None:
     """UsageError where too few rows are left to fit, or none is held out to choose by."""
     n_points = features.shape[0]
-    require_rows(features, params.fewest, params.said_in)
+    require_rows(features, params.fewest, params.count_parameter)
     n_fitted = n_points - round(out * n_points)
     if n_fitted < params.fewest:
         raise UsageError(
             f"Of {n_points} rows {n_fitted} are left to fit {params.fewest} cluster(s) to; lower "
-            f"'held_out' or {params.said_in!r}.",
+            f"'held_out' or {params.count_parameter!r}.",
             code="too-few-points",
             parameter="held_out",
         )

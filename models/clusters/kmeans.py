@@ -100,7 +100,7 @@ def best_run(
     )
 
 
-def said_of_end(run: Centers, max_iter: int) -> tuple[str, ...]:
+def unconverged_warnings(run: Centers, max_iter: int) -> tuple[str, ...]:
     """A warning where the best run was cut short, else nothing."""
     if run.ended:
         return ()

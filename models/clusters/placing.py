@@ -70,7 +70,7 @@ def placed(tree: Tree, cluster: Int, logits: Float) -> Predictions:
     return Predictions(leaf, 2 * np.arange(n_rows + 1), node.ravel(), probability.ravel())
 
 
-def said_of_empty(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:
+def empty_cluster_warnings(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:
     """A warning where clusters have no point, else nothing."""
     empty = int((np.bincount(cluster, minlength=n_clusters) == 0).sum())
     return (f"{empty} {what}(s) have no point.",) if empty else ()

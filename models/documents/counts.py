@@ -1,8 +1,8 @@
 """Counts of words: of each in each document, and of pairs that occur near each other.
 
-Cost: `of_documents` O(T log T) for T tokens; `together` O(T window log T) at most, by blocks whose
-counts are added like the digits of a binary number, so that each is added a few times only; memory
-for the pairs that occur twice, 16 bytes each, and for a block.
+Cost: `word_counts` O(T log T) for T tokens; `cooccurrences` O(T window log T) at most, by blocks
+whose counts are added like the digits of a binary number, so that each is added a few times only;
+memory for the distinct pairs twice, 16 bytes each, and for a block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BLOCK = 1 << 22
 """Pairs of tokens that are counted at once."""
 
 
-def of_documents(tokens: Tokens, n_words: int) -> sp.csr_array:
+def word_counts(tokens: Tokens, n_words: int) -> sp.csr_array:
     """(n_documents, n_words) how often each document has each word, float64."""
     document = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.start))
     ones = np.ones(len(tokens.number))
@@ -29,7 +29,7 @@ def of_documents(tokens: Tokens, n_words: int) -> sp.csr_array:
     return sp.csr_array(found)
 
 
-def together(
+def cooccurrences(
     tokens: Tokens, n_words: int, window: int, progress: Progress = silent
 ) -> sp.csr_array:
     """(n_words, n_words) symmetric: the sum of 1 / distance over all pairs of tokens of a document

@@ -19,9 +19,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import FLAT, distinct, flat
+from models.checks import distinct
 from models.graphs.neighbours import between, nearest
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, flat
 from models.progress import Progress, silent
 
 MOST_COMPARED = 2 * 10**9

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import FLAT, as_metric, flat, refuse_distance
 from models.errors import UsageError
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, as_metric, flat, refuse_distance
 from models.progress import Progress
 
 EXACT_POINTS = 10_000

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from pydantic import BaseModel, ConfigDict, Field
 
 from models.arrays import Arrays, Float, Matrix
-from models.documents.counts import of_documents
+from models.documents.counts import word_counts
 from models.documents.tokens import Stemming, StopWords, reader
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
@@ -83,7 +83,7 @@ class Words(_Step):
     def apply(self, rows: Any, learned: Arrays) -> Matrix:
         words = self.words(learned)
         read = reader(self.stop_words, self.stemming)
-        return of_documents(numbered(_documents([rows]), words, read=read), len(words))
+        return word_counts(numbered(_documents([rows]), words, read=read), len(words))
 
 
 def _documents(blocks: Iterable[Any]) -> list[str]:

@@ -30,13 +30,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.checks import (
-    FLAT,
-    as_metric,
-    flat,
-    require_points,
-    require_squares,
-)
+from models.checks import require_points, require_squares
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.graph import Graph, neighbour_graph
@@ -49,7 +43,7 @@ from models.methods.features.linkage.all_pairs import (
     merges_among_all,
 )
 from models.methods.features.linkage.graph_linkage import BY_CENTRE, EDGE_BYTES, Rule, agglomerate
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, as_metric, flat
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges

@@ -34,13 +34,13 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Array, Float, Int
-from models.checks import flat, refuse_clusters, require_points, require_squares
+from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.distances import condensed as condensed_distances
-from models.numerics.distances import pairwise
+from models.numerics.distances import flat, pairwise
 from models.parameters import Params
 from models.tree.build import from_parents
 from models.tree.parents import under

@@ -258,11 +258,11 @@ def _documents(data: Data) -> list[str]:
 
 
 def _counted(documents: list[str], model: Model) -> sp.csr_array:
-    from models.documents.counts import of_documents
+    from models.documents.counts import word_counts
     from models.documents.vocabulary import numbered
 
     words = model.facts["vocabulary"]
-    return of_documents(numbered(documents, words), len(words))
+    return word_counts(numbered(documents, words), len(words))
 
 
 def _require_words(n_words: int, params: GHHCGloveParams, role: str, what: str) -> None:

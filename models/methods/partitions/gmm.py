@@ -25,19 +25,19 @@ from models.checks import (
     refuse_clusters,
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.placing import (
     by_size,
     bytes_of_logits,
+    empty_cluster_warnings,
     normalize,
     permute,
     placed,
     reorder,
-    said_of_empty,
 )
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -118,13 +118,15 @@ class GMM(Method[GMMParams]):
     def _check(self, data: Data, params: GMMParams) -> None:
         features = data.dense("features")
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         if len(features) < 2:
-            refuse_clusters(params.fewest, 1, "point, which has no variance", params.said_in)
+            refuse_clusters(
+                params.fewest, 1, "point, which has no variance", params.count_parameter
+            )
         check_count(data, params)
         require_finite(features, "features")
-        require_row_squares(features, len(features))
-        require_distinct(features, params.fewest, params.said_in)
+        require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: GMMParams, run: Run) -> Fitted:
         features = as_floats(data.dense("features"))
@@ -162,7 +164,7 @@ class GMM(Method[GMMParams]):
             warnings=(
                 *choice.warnings,
                 *best.warnings(effort),
-                *said_of_empty(cluster, n_clusters),
+                *empty_cluster_warnings(cluster, n_clusters),
             ),
         )
 

@@ -26,13 +26,13 @@ from models.arrays import Float, Int
 from models.checks import (
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.kmeans import Effort, best_run, nearest, spherical, unconverged_warnings
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
@@ -92,12 +92,12 @@ class KMeans(Method[KMeansParams]):
     def _check(self, data: Data, params: KMeansParams) -> None:
         features = data.matrix("features")
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         check_count(data, params)
         require_dense_for_gap(data, params)
         require_finite(features, "features")
-        require_row_squares(features, features.shape[0])
-        require_distinct(features, params.fewest, params.said_in)
+        require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:
         features = data.matrix("features")
@@ -128,9 +128,9 @@ class KMeans(Method[KMeansParams]):
             curves=choice.curves,
             warnings=(
                 *choice.warnings,
-                *said_of_end(best, params.max_iter),
+                *unconverged_warnings(best, params.max_iter),
                 *found.warnings,
-                *said_of_empty(found.cluster, n_clusters),
+                *empty_cluster_warnings(found.cluster, n_clusters),
             ),
         )
 

@@ -37,7 +37,7 @@ from models.clusters.counts import (
     totals,
     zero_rows,
 )
-from models.clusters.placing import by_size, bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import by_size, bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.topics import (
@@ -127,7 +127,7 @@ class LDA(Method[LDAParams]):
         term_names(data, features.shape[1])
         require_counts(features, whole=False)
         require_some(features)
-        require_distinct(features, params.fewest, params.said_in)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: LDAParams, run: Run) -> Fitted:
         features = as_floats(data.matrix("features"))
@@ -171,7 +171,7 @@ class LDA(Method[LDAParams]):
             warnings=(
                 *choice.warnings,
                 *zero_rows(features, "equal shares"),
-                *said_of_empty(cluster, n_clusters),
+                *empty_cluster_warnings(cluster, n_clusters),
             ),
         )
 

@@ -29,13 +29,13 @@ from models.checks import (
     by_rows,
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.kmeans import Effort, nearest, spherical, total
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.batches import sample, shuffled
@@ -119,13 +119,13 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     def _check(self, data: Data, params: MiniBatchKMeansParams) -> None:
         features = by_rows(data)
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         check_count(data, params)
         require_dense_for_gap(data, params)
         if isinstance(features, sp.csr_array):
             require_finite(features, "features")
-            require_row_squares(features, features.shape[0])
-        require_distinct(features, params.fewest, params.said_in)
+            require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: MiniBatchKMeansParams, run: Run) -> Fitted:
         features = by_rows(data)
@@ -181,7 +181,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
                 *choice.warnings,
                 *notes,
                 *found.warnings,
-                *said_of_empty(found.cluster, n_clusters),
+                *empty_cluster_warnings(found.cluster, n_clusters),
             ),
         )
 

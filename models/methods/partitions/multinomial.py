@@ -42,11 +42,11 @@ from models.clusters.counts import (
 from models.clusters.placing import (
     by_size,
     bytes_of_logits,
+    empty_cluster_warnings,
     normalize,
     permute,
     placed,
     reorder,
-    said_of_empty,
 )
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -125,7 +125,7 @@ class Multinomial(Method[MultinomialParams]):
         term_names(data, features.shape[1])
         require_counts(features, whole=True)
         require_some(features)
-        require_distinct(features, params.fewest, params.said_in)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: MultinomialParams, run: Run) -> Fitted:
         given = data.matrix("features")
@@ -166,7 +166,7 @@ class Multinomial(Method[MultinomialParams]):
             logits=logits,
             metrics={**_metrics(features, best, out), **choice.metrics},
             curves=choice.curves,
-            warnings=(*choice.warnings, *notes, *said_of_empty(cluster, n_clusters)),
+            warnings=(*choice.warnings, *notes, *empty_cluster_warnings(cluster, n_clusters)),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

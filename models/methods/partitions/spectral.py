@@ -33,13 +33,13 @@ from models.checks import (
     refuse_clusters,
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
 )
 from models.clusters.choosing import Choice, Count, check_count, highest
 from models.clusters.criteria import silhouettes
-from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
-from models.clusters.placing import placed, said_of_empty
+from models.clusters.kmeans import Effort, best_run, nearest, spherical, unconverged_warnings
+from models.clusters.placing import empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.spectra import Spectrum
@@ -144,16 +144,16 @@ class Spectral(Method[SpectralParams]):
             values = data.matrix("similarity")
             if values.shape[0] < params.fewest:
                 refuse_clusters(
-                    params.fewest, values.shape[0], "point(s)", params.said_in, "similarity"
+                    params.fewest, values.shape[0], "point(s)", params.count_parameter, "similarity"
                 )
             check_similarity(values, self.advice)
             return
         features = data.dense("features")
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         require_finite(features, "features")
-        require_row_squares(features, len(features))
-        require_distinct(features, params.fewest, params.said_in)
+        require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: SpectralParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
@@ -192,9 +192,9 @@ class Spectral(Method[SpectralParams]):
                 *graph.warnings,
                 *_said_of(spectrum, values[:n_clusters]),
                 *choice.warnings,
-                *said_of_end(best, params.max_iter),
+                *unconverged_warnings(best, params.max_iter),
                 *found.warnings,
-                *said_of_empty(found.cluster, n_clusters),
+                *empty_cluster_warnings(found.cluster, n_clusters),
             ),
         )
 

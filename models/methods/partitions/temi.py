@@ -29,7 +29,7 @@ from typing import Literal
 from pydantic import Field
 
 from models.arrays import Float
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
@@ -161,7 +161,7 @@ class Temi(Method[TemiParams]):
             warnings=(
                 *_said_of_neighbours(source.n_points, params),
                 *_said_of_loss(float(taught.loss[best]), params),
-                *said_of_empty(found.cluster, n_clusters),
+                *empty_cluster_warnings(found.cluster, n_clusters),
             ),
         )
 

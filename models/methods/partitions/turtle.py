@@ -32,7 +32,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Float
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
@@ -172,7 +172,7 @@ class Turtle(Method[TurtleParams]):
             warnings=(
                 *best.warnings,
                 *_said_of_reach(source, params),
-                *said_of_empty(found.cluster, n_clusters),
+                *empty_cluster_warnings(found.cluster, n_clusters),
             ),
         )
 

@@ -33,7 +33,7 @@ from models import memory
 from models.arrays import Arrays, Float, Int, Mask, Matrix
 from models.checks import count_distinct, require_width
 from models.clusters.counts import NAMED_BY, held_out, term_names
-from models.clusters.placing import permute, said_of_empty
+from models.clusters.placing import empty_cluster_warnings, permute
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive
@@ -296,7 +296,7 @@ def _fitted(
         },
         warnings=(
             *_said(posterior, best, params),
-            *said_of_empty(cluster, hierarchy.leaves.size, "leaf cluster"),
+            *empty_cluster_warnings(cluster, hierarchy.leaves.size, "leaf cluster"),
         ),
     )
 

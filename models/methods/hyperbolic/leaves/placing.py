@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import require_row_squares, require_width
+from models.checks import require_squares, require_width
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Model, Predictions
@@ -42,7 +42,7 @@ def place(model: Model, tree: Tree, data: Data) -> Predictions:
     require_width(values, tree.n_points if given else model.arrays["points"].shape[1], role)
     require_finite(values, role)
     if not given:
-        require_row_squares(values, max(1, len(values)))
+        require_squares(values)
         values = rows_of(values, model.facts["affinity"], model.arrays["center"])
     order = LeafOrder.of(tree)
     # Points by the place of their leaf, one each.

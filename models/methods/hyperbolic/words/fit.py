@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Arrays, Int
-from models.documents.counts import together
+from models.documents.counts import cooccurrences
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
 from models.method import Checkpoint, Fitted, Model, Run
@@ -228,7 +228,7 @@ def read(
         documents, params.min_count, params.max_words, subprogress(run.progress, 0.0, 0.02)
     )
     tokens = numbered(documents, found.words, subprogress(run.progress, 0.02, 0.04))
-    counts = together(
+    counts = cooccurrences(
         tokens, len(found.words), params.window, subprogress(run.progress, 0.04, 0.06)
     )
     near = np.diff(counts.indptr) > 0

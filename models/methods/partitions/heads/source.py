@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import row_blocks
-from models.checks import refuse_clusters, require_row_squares
+from models.checks import count_up_to, refuse_clusters, require_squares, row_bytes
 from models.data import Data, require_finite
 from models.device import Device
 from models.errors import UsageError
@@ -57,9 +57,9 @@ def require_spaces(data: Data, n_clusters: int) -> list[Rows]:
     n_points = spaces[0].shape[0]
     if n_points < n_clusters:
         refuse_clusters(n_clusters, n_points, "point(s)", "n_clusters")
-    distinct = _count_distinct(spaces, n_clusters)
-    if distinct < n_clusters:
-        refuse_clusters(n_clusters, distinct, "distinct point(s)", "n_clusters")
+    n_distinct = count_up_to(n_clusters, _point_bytes(spaces))
+    if n_distinct < n_clusters:
+        refuse_clusters(n_clusters, n_distinct, "distinct point(s)", "n_clusters")
     return spaces
 
 
@@ -137,7 +137,7 @@ class Source:
                 with naming(number, self._spaces):
                     require_finite(values, ROLE, first_row=block.start)
                     single = _single(values)
-                    require_row_squares(single, self.n_points)
+                    require_squares(single, n_points=self.n_points, first_row=block.start)
                 before = first[number] = single[0] if first[number] is None else first[number]
                 varied[number] = varied[number] or bool((single != before).any())
                 self.sums[number] += float(np.abs(single).sum(dtype=np.float64)) / self.n_points
@@ -268,18 +268,11 @@ def _tensor(values: npt.NDArray[np.float32]) -> Tensor:
     return torch.from_numpy(values if values.flags.writeable else values.copy())
 
 
-def _count_distinct(spaces: Sequence[Rows], enough: int) -> int:
-    """Number of distinct points, counted up to `enough`."""
-    seen: set[bytes] = set()
+def _point_bytes(spaces: Sequence[Rows]) -> Iterator[bytes]:
+    """For each point bytes that are equal exactly where its rows are in every space."""
     for block in row_blocks(spaces[0].shape[0], sum(rows.shape[1] for rows in spaces)):
-        parts = [rows.values(block.start, block.stop) for rows in spaces]
-        # Adding 0 makes -0.0 equal 0.0 in bytes too.
-        parts = [np.ascontiguousarray(part + part.dtype.type(0)) for part in parts]
-        for row in range(block.stop - block.start):
-            seen.add(b"".join(part[row].tobytes() for part in parts))
-            if len(seen) >= enough:
-                return len(seen)
-    return len(seen)
+        parts = [row_bytes(rows.values(block.start, block.stop)) for rows in spaces]
+        yield from map(b"".join, zip(*parts, strict=True))
 
 
 def _said(number: int, spaces: Sequence[Rows]) -> str:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from models.arrays import Arrays, Float, Int, Mask, row_blocks
 from models.clusters.choosing import Choice
 from models.clusters.counts import TOP_TERMS, cluster_names, term_names
-from models.clusters.placing import by_size, permute, reorder, said_of_empty
+from models.clusters.placing import by_size, empty_cluster_warnings, permute, reorder
 from models.data import Data
 from models.method import Fitted, Model, Predictions
 from models.methods.sphere.bayes.predictive import log_predictive
@@ -263,7 +263,7 @@ def answer(
         facts={**facts, **({} if top is None else {"top_terms": top})},
         metrics={**metrics, **choice.metrics},
         curves=choice.curves,
-        warnings=(*choice.warnings, *warnings, *said_of_empty(cluster, n_clusters)),
+        warnings=(*choice.warnings, *warnings, *empty_cluster_warnings(cluster, n_clusters)),
     )
 
 

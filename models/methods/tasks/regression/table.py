@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int, Mask
-from models.checks import require_columns, require_row_squares
+from models.checks import require_columns, require_squares
 from models.data import Data, Value, require_finite
 from models.errors import UsageError
 
@@ -115,7 +115,7 @@ def check(data: Data, problem: Problem) -> None:
                 role=role,
             )
     require_finite(features, "features")
-    require_row_squares(features, n_rows)
+    require_squares(features)
     tasks = np.unique(_labels(data, "tasks"))
     if len(tasks) < 2:
         raise UsageError(
