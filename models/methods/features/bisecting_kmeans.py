@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import Field
 
 from models.checks import require_distinct, require_points, require_squares
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice
@@ -88,7 +88,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
             choice,
             2,
             params.n_clusters,
-            Effort(params.n_init, params.max_iter, params.tol),
+            KMeansEffort(params.n_init, params.max_iter, params.tol),
             run.rng,
             subprogress(run.progress, 0.05, 0.95),
         )

@@ -20,7 +20,7 @@ from typing import Literal
 from pydantic import Field
 
 from models.checks import require_points, require_squares
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
@@ -81,7 +81,7 @@ class HKM(Method[HKMParams]):
             params.grow,
             params.branching,
             params.max_leaves,
-            Effort(params.n_init, params.max_iter, params.tol),
+            KMeansEffort(params.n_init, params.max_iter, params.tol),
             run.rng,
             subprogress(run.progress, 0.05, 0.95),
         )

@@ -24,7 +24,7 @@ from typing import Literal
 from pydantic import Field
 
 from models.checks import require_points, require_squares
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import grow
@@ -92,7 +92,7 @@ class HSC(Method[HSCParams]):
         split = Spectral(
             params.branching,
             params.n_neighbors,
-            Effort(params.n_init),
+            KMeansEffort(params.n_init),
             run.rng,
             run.threads,
             within,

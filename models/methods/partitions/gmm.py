@@ -1,15 +1,15 @@
 """Gaussian mixture: a partition and a soft assignment by EM, with any shape of cluster.
 
-EM from the clusters of one run of k-means, the best of `n_init` runs by likelihood. The logits are
-the log responsibilities log p(k | x); a point lies in the cluster with the largest one. Clusters
-are ordered by size, largest first, those of one size by their means' coordinates.
+The best of `n_init` runs of EM by likelihood, each from the clusters of a run of k-means. The
+logits are the log responsibilities log p(k | x); a point lies in the cluster with the largest one.
+Clusters are ordered by size, largest first, those of one size by their means' coordinates.
 
 The number of clusters is given, or chosen by the lowest BIC or the highest mean silhouette.
 
 Source: Dempster, Laird and Rubin (1977); scikit-learn's GaussianMixture. Densities are computed
-anew in double precision (`mixtures.gaussian`), for new points as for old ones. Cost:
-O(N K D^2) time for each iteration with full and tied covariances, else O(N K D), plus K D^3;
-memory some copies of the features and 8 N K bytes a few times.
+again in double precision (`mixtures.gaussian`), for new points as for fitted ones. Cost: time
+O(N K D^2) for each iteration with full and tied covariances, else O(N K D), plus K D^3; memory some
+copies of the features and 8 N K bytes a few times.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.gaussian import (
     Covariance,
-    Gaussian,
+    GaussianEffort,
     Gaussians,
     best_mixture,
     choose_mixture,
 )
-from models.parameters import Seed
+from models.parameters import MaxIter, NInit, Seed
 from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -72,10 +72,8 @@ class GMMParams(Count):
     reg_covar: float = Field(
         1e-6, ge=0, le=1e12, description="Added to the variances, so that they stay positive."
     )
-    n_init: int = Field(
-        1, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
-    )
-    max_iter: int = Field(100, ge=1, le=100_000, description="Most iterations of a run.")
+    n_init: NInit = 1
+    max_iter: MaxIter = 100
     tol: float = Field(
         1e-3,
         ge=0,
@@ -132,7 +130,7 @@ class GMM(Method[GMMParams]):
         features = as_floats(data.dense("features"))
         assert isinstance(features, np.ndarray)
         within = subprogress(run.progress, 0.05, 0.9)
-        effort = Gaussian(
+        effort = GaussianEffort(
             params.covariance, params.reg_covar, params.n_init, params.max_iter, params.tol
         )
         if params.choose is None:

@@ -5,12 +5,12 @@ then they are moved by batches that together hold each row once a pass, until a 
 lowers the inertia of the sample. The features are read by rows. Clusters are ordered, and the soft
 assignment is made, as by `kmeans`.
 
-The number of clusters is given, or chosen as by `kmeans` (`means.by_criterion`), by
-k-means on the sample.
+The number of clusters is given, or chosen as by `kmeans` (`means.by_criterion`), with k-means on
+the sample.
 
 Source: Sculley, "Web-scale k-means clustering" (2010); scikit-learn's MiniBatchKMeans. Batches are
-drawn without replacement from pools of rows (`means.batches`), so that a file is read
-in stretches. Cost: O(N K D) time for each pass; memory one pool (32 M values, or the features
+drawn without replacement from pools of rows (`means.batches`), so that a file is read in stretches.
+Cost: O(N K D) time for each pass; memory one pool (32 M values, or the features
 where they are fewer), the sample and 8 N K bytes for the logits.
 """
 
@@ -34,7 +34,7 @@ from models.checks import (
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import Effort, nearest, spherical, total
+from models.clusters.kmeans import KMeansEffort, nearest, spherical, total_inertia
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -68,7 +68,7 @@ class MiniBatchKMeansParams(Count):
         1024,
         ge=1,
         le=1_000_000,
-        description="Rows of a batch; as many as there are clusters where that is more.",
+        description="Rows of a batch, at least as many as there are clusters.",
     )
     n_init: int = Field(
         3,
@@ -90,7 +90,7 @@ class MiniBatchKMeansParams(Count):
         ge=0,
         le=1,
         description=(
-            "A centre with fewer points than this times those of the largest cluster is moved to "
+            "A centre with fewer points than this share of the largest cluster's is moved to "
             "a random point of the batch."
         ),
     )
@@ -138,7 +138,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         if params.choose is None:
             centers = _seeds(drawn, params, run.rng)
         else:
-            effort = Effort(params.n_init)
+            effort = KMeansEffort(params.n_init)
             choice, runs = choose_number(
                 drawn,
                 params,
@@ -155,10 +155,10 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
                 )
         start = 0.05 if params.choose is None else 0.5
         passes = subprogress(run.progress, start, 0.9)
-        centers, n_iter, ended = _refine(features, centers, drawn, params, run.rng, passes)
+        centers, n_iter, settled = _refine(features, centers, drawn, params, run.rng, passes)
         run.progress(0.9, "assigning points")
-        found = spherical(features, centers)
-        if not ended:
+        partition = spherical(features, centers)
+        if not settled:
             notes.append(
                 f"The passes were stopped after max_iter = {params.max_iter}, before the inertia "
                 "settled."
@@ -166,22 +166,22 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         n_clusters = len(centers)
         return Fitted(
             tree=from_partition(
-                found.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
+                partition.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
             ),
-            model=Model(arrays=found.arrays),
-            logits=found.logits,
+            model=Model(arrays=partition.arrays),
+            logits=partition.logits,
             metrics={
-                "inertia": found.inertia,
+                "inertia": partition.inertia,
                 "n_iter": float(n_iter),
-                "variance": found.variance,
+                "variance": partition.variance,
                 **choice.metrics,
             },
             curves=choice.curves,
             warnings=(
                 *choice.warnings,
                 *notes,
-                *found.warnings,
-                *empty_cluster_warnings(found.cluster, n_clusters),
+                *partition.warnings,
+                *empty_cluster_warnings(partition.cluster, n_clusters),
             ),
         )
 
@@ -208,10 +208,10 @@ def _seeds(drawn: Matrix, params: MiniBatchKMeansParams, rng: np.random.Generato
         for _ in range(params.n_init):
             seed = int(rng.integers(2**31))
             _, rows = kmeans_plusplus(drawn, params.n_clusters, random_state=seed)
-            those = drawn[rows]
-            dense = those.toarray() if isinstance(those, sp.csr_array) else those
+            seeds = drawn[rows]
+            dense = seeds.toarray() if isinstance(seeds, sp.csr_array) else seeds
             centers: Float = dense.astype(np.float64)
-            inertia = total(drawn, centers)
+            inertia = total_inertia(drawn, centers)
             if best is None or inertia < least:
                 best, least = centers, inertia
     assert best is not None
@@ -233,7 +233,7 @@ def _refine(
 
     # Scikit-learn takes no first batch with fewer rows than clusters.
     batch_size = max(params.batch_size, len(centers))
-    one = ScikitMiniBatchKMeans(
+    estimator = ScikitMiniBatchKMeans(
         n_clusters=len(centers),
         init=centers,
         n_init=1,
@@ -242,19 +242,19 @@ def _refine(
         reassignment_ratio=params.reassignment_ratio,
         random_state=int(rng.integers(2**31)),
     )
-    before = total(drawn, centers)
+    before = total_inertia(drawn, centers)
     sparse = isinstance(features, sp.csr_array)
     with threadpool_limits(1), config_context(assume_finite=True):
         for turn in range(params.max_iter):
             within = subprogress(progress, turn / params.max_iter, (turn + 1) / params.max_iter)
-            said = f"pass {turn + 1} of at most {params.max_iter}"
+            message = f"pass {turn + 1} of at most {params.max_iter}"
             batches = shuffled(features, batch_size, rng, checked=sparse or turn > 0)
             for number, (done, batch) in enumerate(batches):
                 if number % 50 == 0:
-                    within(done, "moving centres", said)
-                one.partial_fit(as_floats(batch))
-            centers = np.asarray(one.cluster_centers_, dtype=np.float64)
-            now = total(drawn, centers)
+                    within(done, "moving centres", message)
+                estimator.partial_fit(as_floats(batch))
+            centers = np.asarray(estimator.cluster_centers_, dtype=np.float64)
+            now = total_inertia(drawn, centers)
             if now >= before * (1.0 - params.tol):
                 return centers, turn + 1, True
             before = now

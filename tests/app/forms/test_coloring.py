@@ -15,7 +15,7 @@ from app.forms import coloring
 from models.tree.categories import of_cut
 from tests.app.conftest import Working, problem_of
 from tests.app.routes.test_views import dataset
-from tests.models.tree.test_clusters import FOUR
+from tests.models.tree.trees_kit import FOUR
 from workers.stores.objects import layout
 
 

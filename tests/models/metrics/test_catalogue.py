@@ -23,8 +23,7 @@ from models.progress import silent
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
 from models.tree.tree import Tree
-from tests.models.metrics.test_hierarchical import naive_lhd
-from tests.models.metrics.trees import any_tree, tree_of
+from tests.models.metrics.trees_kit import any_tree, naive_lhd, tree_of
 
 
 def needing(*roles: str) -> list[str]:

@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import to_tree
 from models.errors import InvalidTree
 from models.tree.build import from_merges, from_parents, from_partition, levels_below
 from models.tree.tree import Tree
-from tests.models.tree.strategies import outline, random_tree, under
+from tests.models.tree.strategies_kit import outline, random_tree, under
 
 
 def test_merges_are_numbered_from_the_last() -> None:

@@ -15,19 +15,8 @@ from models.tree.leaf_ranges import leaf_counts, spans
 from models.tree.tree import Tree, sizes
 from models.tree.walk import preorder
 from models.tree.window import fold, scene, view
-from tests.models.tree.strategies import random_tree
-
-
-def tree_of(parent: list[int] | np.ndarray, name: list[str | None] | None = None) -> Tree:
-    """One point per leaf, heights by levels."""
-    column = np.asarray(parent, dtype=np.int32)
-    n = len(column)
-    leaves = np.flatnonzero(np.bincount(column[1:], minlength=n) == 0).astype(np.int32)
-    height = np.zeros(n)
-    for node in range(n - 1, 0, -1):
-        height[column[node]] = max(height[column[node]], height[node] + 1)
-    names = np.array(name if name is not None else [None] * n, dtype=object)
-    return Tree(column, height, sizes(column, leaves), names, leaves).validate()
+from tests.models.tree.strategies_kit import random_tree
+from tests.models.tree.trees_kit import tree_of
 
 
 @st.composite

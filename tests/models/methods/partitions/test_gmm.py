@@ -137,7 +137,7 @@ def test_duplicate_points_and_constant_columns_are_said(kind: Covariance) -> Non
     features = np.repeat(np.array([[0.0, 1.0, 5.0], [3.0, 2.0, 5.0]]), 10, axis=0)
     fitted = fit(features, n_clusters=2, covariance=kind)
     assert fitted.tree.size.tolist() == [20, 10, 10]
-    assert any("hangs on 'reg_covar'" in warning for warning in fitted.warnings)
+    assert any("depends on 'reg_covar'" in warning for warning in fitted.warnings)
     with pytest.raises(UsageError) as caught:
         fit(features, n_clusters=2, covariance=kind, reg_covar=0.0)
     assert caught.value.code == "singular-covariance"

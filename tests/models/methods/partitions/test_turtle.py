@@ -18,6 +18,7 @@ from models.methods.partitions import turtle
 from models.methods.partitions.heads import source
 from models.methods.partitions.turtle import TurtleParams
 from models.rows import ArrayRows
+from tests.models.methods.partitions.blobs_kit import blobs, together
 
 METHOD = registry.method("turtle")
 QUICK = {"max_iter": 100, "learning_rate": 0.03, "inner_learning_rate": 0.1, "inner_iter": 6}
@@ -28,20 +29,6 @@ def fit(features: Any, names: list[str] | None = None, **params: Any) -> Fitted:
     if names is not None:
         inputs["names"] = names
     return METHOD.fit(Data(inputs), TurtleParams(**{**QUICK, **params}))
-
-
-def blobs(
-    seed: int = 0, n_clusters: int = 5, each: int = 40, width: int = 8, apart: float = 6.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Round clusters around corners of a simplex, and each point's."""
-    rng = np.random.default_rng(seed)
-    own = rng.permutation(np.arange(n_clusters * each) % n_clusters)
-    rows = rng.normal(size=(len(own), width)) + apart * np.eye(n_clusters, width)[own]
-    return rows.astype(np.float32), own
-
-
-def together(fitted: Fitted, own: np.ndarray) -> float:
-    return adjusted_rand_score(own, fitted.tree.leaf_of_point)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -161,7 +161,7 @@ def test_unusable_spaces_are_named() -> None:
         opened([good, bad])
     assert caught.value.code == "too-large"
     assert caught.value.where == {"role": "features", "row": 3, "matrix": 1}
-    with pytest.raises(UsageError, match=r"Matrix 1 .* one and the same row for all points"):
+    with pytest.raises(UsageError, match=r"Matrix 1 .* has the same row for all points"):
         opened([good, np.ones((30, 2))])
 
 
