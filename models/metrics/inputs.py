@@ -1,4 +1,4 @@
-"""Checks of what a client gives beside labels: distances, similarities, features."""
+"""Checks of a client's inputs other than labels: distances, similarities, features."""
 
 from __future__ import annotations
 
