@@ -221,10 +221,10 @@ def expansion(order: float) -> Expansion:
 
 def horner(coefficients: Sequence[float], p: Any) -> Any:
     """A polynomial, lowest power first."""
-    found = coefficients[-1] + 0.0 * p
+    total = coefficients[-1] + 0.0 * p
     for value in reversed(coefficients[:-1]):
-        found = found * p + value
-    return found
+        total = total * p + value
+    return total
 
 
 def _start(order: float) -> float:
@@ -244,8 +244,8 @@ def _lead(order: float, s: Any) -> Any:
 
 def _corrections(order: float, s: Any, a: Any) -> Any:
     """D(p), the logarithm of the expansion's sum."""
-    made = expansion(order)
-    return made.at_one - a * a / (s * (s + order)) * horner(made.fall, order / s)
+    series = expansion(order)
+    return series.at_one - a * a / (s * (s + order)) * horner(series.fall, order / s)
 
 
 @lru_cache(maxsize=1024)

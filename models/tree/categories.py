@@ -100,7 +100,7 @@ def shared(
 
 
 def _most(categories: Categories, start: Int, count: Int) -> tuple[Int, Int]:
-    """Category and times of the most frequent one in each stretch of leaves, -1 and 0 for none."""
+    """The most frequent category in each range of leaves and its count; -1 and 0 for none."""
     ends = np.cumsum(count)
     leaf = np.repeat(start - ends + count, count) + np.arange(int(ends[-1]))
     width = categories.n_categories + 1

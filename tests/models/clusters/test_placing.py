@@ -53,6 +53,6 @@ def test_a_prediction_is_the_root_and_the_leaf() -> None:
     assert found.probability == pytest.approx([1, 0.75, 1, 0.9])
 
 
-def test_clusters_without_points_are_said() -> None:
+def test_clusters_without_points_are_warned_of() -> None:
     assert empty_cluster_warnings(np.array([0, 2]), 4) == ("2 cluster(s) have no point.",)
     assert empty_cluster_warnings(np.array([0, 1]), 2) == ()

@@ -75,7 +75,7 @@ def test_stop_words_are_left_out_and_words_brought_to_their_stems() -> None:
         vocabulary(["the", "a"], read=read)
 
 
-def test_what_leaves_no_word_is_said() -> None:
+def test_documents_without_words_are_refused() -> None:
     with pytest.raises(UsageError, match="without a single word"):
         vocabulary(["...", "!"])
     with pytest.raises(UsageError, match=r"no word occurs 'min_count' = 3 times.*'b'.* 2 time"):

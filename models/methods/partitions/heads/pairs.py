@@ -37,7 +37,7 @@ def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
     if not source.is_resident:
         n_queries = max(n_queries, sources.RESIDENT // (2 * source.widths[0]))
     n_keys = max(1, TILE // min(n_queries, n_points))
-    found = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=source.device)
+    index = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=source.device)
     for start, (rows,) in source.blocks(n_queries):
         queries = _unit(rows, start)
         best = torch.full((len(queries), 0), -2.0, device=source.device)
@@ -51,8 +51,8 @@ def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
             best, which = torch.cat([best, value], dim=1), torch.cat([which, place + first], dim=1)
             best, kept = best.topk(min(n_neighbors, best.shape[1]), dim=1)
             which = which.gather(1, kept)
-        found[start : start + len(queries)] = which
-    return found
+        index[start : start + len(queries)] = which
+    return index
 
 
 def _unit(rows: Tensor, first_row: int) -> Tensor:

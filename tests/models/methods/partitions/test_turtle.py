@@ -133,7 +133,7 @@ def test_a_mapped_file_read_in_pools_gives_the_same_clusters(
     assert together(fit(rows, n_clusters=5, batch_size=100), own) > 0.99
 
 
-def test_accuracy_of_a_sample_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_of_a_sample_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turtle, "VALIDATED", 50)
     features, _ = blobs(9)
     fitted = fit(features, n_clusters=5, batch_size=20)
