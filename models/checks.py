@@ -1,26 +1,24 @@
-"""Features as points: what every partition needs of them before any work.
+"""What is refused of matrices of points before any work, and how they are read.
 
-Rows of features as points: what is refused, which of them coincide, where distances are sought.
-
-Everything is by blocks of rows, so that a mapped file is never copied whole without need.
+A matrix of points has one row for each point: dense, sparse, or `Rows` that are read from a file.
+`require_...` raises a UsageError where it must, `refuse_...` always does. Everything is done by
+blocks of rows, so that a mapped file is never copied whole without need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Float, Int, Matrix, row_blocks
+from models.arrays import Array, Int, Matrix, row_blocks
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.numerics.distances import Metric
 from models.rows import Rows, widened
 
-FLAT: tuple[Metric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
-"""Metrics that rise with the Euclidean distance between rows as `flat` makes them."""
+Points: TypeAlias = "Matrix | Rows"
 
 
 def require_points(data: Data, role: str = "features") -> Array:
@@ -37,33 +35,94 @@ def require_points(data: Data, role: str = "features") -> Array:
     return values
 
 
-def require_squares(points: Array, role: str = "features") -> None:
-    """Refuse finite values whose squares, summed, would overflow. O(N D)."""
-    kind = np.float32 if points.dtype == np.float32 else np.float64
-    bound = float(np.sqrt(np.finfo(kind).max / (8.0 * points.size + 8.0)))
-    for block in row_blocks(len(points), points.shape[1], 1 << 22):
-        part = points[block]
-        if max(float(part.max()), -float(part.min())) > bound:
-            row = block.start + int(np.argmax(np.abs(part.astype(np.float64)).max(axis=1) > bound))
-            raise UsageError(
-                f"Input {role!r} has a value beyond {bound:.0e} at row {row}; squared distances "
-                "would overflow. Scale the input down.",
-                code="too-large",
-                role=role,
-                row=row,
-            )
+def require_columns(features: Points) -> None:
+    """UsageError where there is no column."""
+    if features.shape[1] == 0:
+        raise UsageError("Input 'features' has no columns.", code="wrong-shape", role="features")
 
 
-def refuse_distance(
-    metric: Metric, row: int, column: int, value: float, what: str = "rows"
+def require_width(features: Points, n_features: int, role: str = "features") -> None:
+    """UsageError unless new rows have as many columns as the model was fitted on."""
+    if features.shape[1] != n_features:
+        raise UsageError(
+            f"Input {role!r} has {features.shape[1]} columns; the model was fitted on "
+            f"{n_features}.",
+            code="wrong-shape",
+            role=role,
+        )
+
+
+def require_rows(features: Points, needed: int, parameter: str = "n_clusters") -> None:
+    """UsageError naming `parameter` where there are fewer points than `needed`."""
+    if features.shape[0] < needed:
+        refuse_clusters(needed, features.shape[0], "point(s)", parameter)
+
+
+def require_distinct(features: Points, needed: int, parameter: str = "n_clusters") -> None:
+    """UsageError naming `parameter` where there are fewer distinct points than `needed`.
+
+    Reads rows until enough are found.
+    """
+    n_distinct = count_distinct(features, needed)
+    if n_distinct < needed:
+        refuse_clusters(needed, n_distinct, "distinct point(s)", parameter)
+
+
+def refuse_clusters(
+    n_clusters: int, available: int, what: str, parameter: str, role: str = "features"
 ) -> NoReturn:
-    """UsageError: the distance between two rows is not a number, or too large for one."""
+    """UsageError: `parameter` asks for `n_clusters`, but the input has only so many of `what`."""
     raise UsageError(
-        f"The {metric} distance between {what} {row} and {column} of input 'features' is {value}: "
-        "it is not defined for rows of zeros (cosine, braycurtis) or of one value (correlation), "
-        "and values must not be so large that it overflows.",
-        code="no-distance",
-        role="features",
+        f"Parameter {parameter!r} is {n_clusters}, but input {role!r} has only {available} {what}.",
+        code="too-few-points",
+        parameter=parameter,
+    )
+
+
+def require_usable(rows: Matrix, first_row: int, n_points: int) -> None:
+    """UsageError for values that are not finite or whose squares, summed over all, overflow.
+
+    rows : some of `n_points`, from number `first_row` on.
+    """
+    require_finite(rows, "features", first_row=first_row)
+    require_squares(rows, n_points=n_points, first_row=first_row)
+
+
+def require_squares(
+    values: Matrix, role: str = "features", *, n_points: int | None = None, first_row: int = 0
+) -> None:
+    """UsageError naming the first row with a value whose square, summed over all, would overflow.
+
+    values : finite rows from number `first_row` on, out of `n_points`; None: all of them.
+
+    O(N D), for sparse rows O(number of stored values).
+    """
+    n_rows, n_columns = values.shape
+    if n_points is None:
+        n_points = n_rows
+    kind = np.float32 if values.dtype == np.float32 else np.float64
+    bound = float(np.sqrt(np.finfo(kind).max / (8.0 * n_points * n_columns + 8.0)))
+    if isinstance(values, sp.csr_array):
+        if values.nnz and max(float(values.data.max()), -float(values.data.min())) > bound:
+            position = int(np.argmax(np.abs(values.data.astype(np.float64)) > bound))
+            row = int(np.searchsorted(values.indptr, position, side="right")) - 1
+            _refuse_square(role, first_row + row, bound)
+        return
+    if not n_columns:
+        return
+    for block in row_blocks(n_rows, n_columns, 1 << 22):
+        part = values[block]
+        if max(float(part.max()), -float(part.min())) > bound:
+            largest = np.abs(part.astype(np.float64)).max(axis=1)
+            _refuse_square(role, first_row + block.start + int(np.argmax(largest > bound)), bound)
+
+
+def _refuse_square(role: str, row: int, bound: float) -> NoReturn:
+    raise UsageError(
+        f"Input {role!r} has a value beyond {bound:.0e} at row {row} (counted from 0); sums of "
+        "squares would overflow. Scale the input down.",
+        code="too-large",
+        role=role,
         row=row,
     )
 
@@ -77,12 +136,12 @@ def distinct(points: Array) -> tuple[Int, Int]:
     """
     n_points, n_columns = points.shape
     sums = np.empty(n_points, dtype=np.uint64)
-    odd = np.random.default_rng(0).integers(2**63, size=n_columns, dtype=np.uint64) * 2 + 1
+    odd_weights = np.random.default_rng(0).integers(2**63, size=n_columns, dtype=np.uint64) * 2 + 1
     for block in row_blocks(n_points, n_columns, 1 << 20):
         # Adding 0 makes -0.0 equal 0.0 in bits too.
         bits = (points[block].astype(np.float64) + 0.0).view(np.uint64)
         bits ^= bits >> np.uint64(32)
-        sums[block] = (bits * odd).sum(axis=1)
+        sums[block] = (bits * odd_weights).sum(axis=1)
     order = np.argsort(sums, kind="stable")
     new = np.ones(n_points, dtype=bool)
     new[1:] = sums[order[1:]] != sums[order[:-1]]
@@ -99,50 +158,33 @@ def distinct(points: Array) -> tuple[Int, Int]:
     return np.sort(first), place
 
 
-def flat(points: Array, metric: Metric) -> Array:
-    """Rows between which the Euclidean distance d gives `metric` by `as_metric`; maybe not a copy.
-
-    'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
-    UsageError naming the row for which the metric is not defined.
-    """
-    kind = np.float32 if points.dtype == np.float32 else np.float64
-    if metric in ("euclidean", "sqeuclidean"):
-        return points if points.dtype == kind else points.astype(kind)
-    out = np.empty(points.shape, dtype=kind)
-    for block in row_blocks(len(points), points.shape[1], 1 << 20):
-        rows = points[block].astype(np.float64)
-        if metric == "correlation":
-            # Rows of one value leave rounding of their mean.
-            steady = rows.max(axis=1) == rows.min(axis=1)
-            rows -= rows.mean(axis=1, keepdims=True)
-            rows[steady] = 0.0
-        top = np.abs(rows).max(axis=1, keepdims=True)
-        odd = np.flatnonzero(top[:, 0] == 0)
-        if odd.size:
-            row = block.start + int(odd[0])
-            what = "is all zeros" if metric == "cosine" else "has one value throughout"
-            raise UsageError(
-                f"Row {row} of input 'features' {what}; the {metric} distance to it is not "
-                "defined.",
-                code="no-distance",
-                role="features",
-                row=row,
-            )
-        rows /= top
-        rows /= np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
-        out[block] = rows
-    return out
+def count_distinct(features: Points, enough: int) -> int:
+    """Number of distinct rows, counted up to `enough`."""
+    return count_up_to(enough, (key for _, rows in blocks(features) for key in row_bytes(rows)))
 
 
-def as_metric(euclidean: Float, metric: Metric) -> Float:
-    """Distances by `metric` from those between rows of `flat`."""
-    if metric == "euclidean":
-        return euclidean
-    squared = euclidean * euclidean
-    return squared if metric == "sqeuclidean" else squared / 2
+def count_up_to(enough: int, keys: Iterable[bytes]) -> int:
+    """Number of distinct keys; reads no further than to the first `enough` of them."""
+    distinct_keys: set[bytes] = set()
+    for key in keys:
+        distinct_keys.add(key)
+        if len(distinct_keys) >= enough:
+            break
+    return len(distinct_keys)
 
 
-Points: TypeAlias = "Matrix | Rows"
+def row_bytes(rows: Matrix) -> Iterator[bytes]:
+    """For each row bytes that are equal exactly where rows are; for sparse rows of one matrix."""
+    if isinstance(rows, sp.csr_array):
+        rows = rows.copy()
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+            yield rows.indices[start:end].tobytes() + b"|" + rows.data[start:end].tobytes()
+        return
+    # Adding 0 makes -0.0 equal 0.0 in bytes too.
+    for row in np.ascontiguousarray(rows + rows.dtype.type(0)):
+        yield row.tobytes()
 
 
 def by_rows(data: Data, role: str = "features") -> sp.csr_array | Rows:
@@ -159,15 +201,6 @@ def take(features: Points, rows: Int) -> Matrix:
     return widened(taken) if features.bfloat16 else taken
 
 
-def require_usable(rows: Matrix, first_row: int, n_points: int) -> None:
-    """UsageError for values that are not finite or whose squares, summed over all, overflow.
-
-    rows : some of `n_points`, from number `first_row` on.
-    """
-    require_finite(rows, "features", first_row=first_row)
-    require_row_squares(rows, n_points)
-
-
 def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matrix]]:
     """The rows in order, by blocks, and where each block lies.
 
@@ -181,90 +214,6 @@ def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matri
             yield block, features.values(block.start, block.stop)
         else:
             yield block, features[block]
-
-
-def require_columns(features: Points) -> None:
-    """UsageError where there is no column."""
-    if features.shape[1] == 0:
-        raise UsageError("Input 'features' has no columns.", code="wrong-shape", role="features")
-
-
-def require_rows(features: Points, needed: int, parameter: str = "n_clusters") -> None:
-    """UsageError naming `parameter` where there are fewer points than `needed`."""
-    if features.shape[0] < needed:
-        refuse_clusters(needed, features.shape[0], "point(s)", parameter)
-
-
-def require_distinct(features: Points, needed: int, parameter: str = "n_clusters") -> None:
-    """UsageError naming `parameter` where there are fewer distinct points than `needed`.
-
-    Reads rows until enough are found.
-    """
-    distinct = count_distinct(features, needed)
-    if distinct < needed:
-        refuse_clusters(needed, distinct, "distinct point(s)", parameter)
-
-
-def refuse_clusters(
-    wanted: int, there: int, what: str, parameter: str, role: str = "features"
-) -> NoReturn:
-    raise UsageError(
-        f"Parameter {parameter!r} is {wanted}, but input {role!r} has only {there} {what}.",
-        code="too-few-points",
-        parameter=parameter,
-    )
-
-
-def count_distinct(features: Points, enough: int) -> int:
-    """Number of distinct rows, counted up to `enough`."""
-    seen: set[bytes] = set()
-    for _, rows in blocks(features):
-        for row in _as_bytes(rows):
-            seen.add(row)
-            if len(seen) >= enough:
-                return len(seen)
-    return len(seen)
-
-
-def _as_bytes(rows: Matrix) -> Iterator[bytes]:
-    if isinstance(rows, sp.csr_array):
-        rows = rows.copy()
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
-            yield rows.indices[start:end].tobytes() + b"|" + rows.data[start:end].tobytes()
-        return
-    # Adding 0 makes -0.0 equal 0.0 in bytes too.
-    for row in np.ascontiguousarray(rows + rows.dtype.type(0)):
-        yield row.tobytes()
-
-
-def require_row_squares(values: Matrix, n_points: int) -> None:
-    """UsageError where squares, summed over `n_points` rows and the columns, would overflow.
-
-    values : some of the rows, or all.
-    """
-    kind = np.float32 if values.dtype == np.float32 else np.float64
-    stored = values.data if isinstance(values, sp.csr_array) else values
-    bound = float(np.sqrt(np.finfo(kind).max / (8.0 * n_points * values.shape[1] + 8.0)))
-    if stored.size and max(float(stored.max()), -float(stored.min())) > bound:
-        raise UsageError(
-            f"Input 'features' has a value beyond {bound:.0e}, whose square would overflow. Scale "
-            "the features down.",
-            code="too-large",
-            role="features",
-        )
-
-
-def require_width(features: Points, n_features: int, role: str = "features") -> None:
-    """UsageError unless new rows have as many columns as the model was fitted on."""
-    if features.shape[1] != n_features:
-        raise UsageError(
-            f"Input {role!r} has {features.shape[1]} columns; the model was fitted on "
-            f"{n_features}.",
-            code="wrong-shape",
-            role=role,
-        )
 
 
 def as_floats(values: Matrix) -> Matrix:

@@ -1,7 +1,7 @@
-"""`python -m models.compiled`: compile now what would else be compiled at its first use; with
-`--all` what few methods use as well, which takes some minutes.
+"""`python -m models.compiled`: compile now what would otherwise be compiled at its first use.
 
-What numba compiles it keeps beside the code, or in the user's cache where that cannot be written.
+With `--all` also what only some methods use, which takes some minutes. Numba keeps compiled code
+beside the source, or in the user's cache where that cannot be written.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 
 def load() -> None:
-    """Have every compiled function ready: loaded from the cache, or compiled and kept there."""
+    """Load every shared compiled function from the cache, or compile it into the cache."""
     from models.data import Data
     from models.metrics import catalogue, nodes  # noqa: F401
     from models.registry import method
 
     l2h = method("l2h")
-    # Noise leaves decisions to reading again, equal scores to float64.
+    # Noise makes l2h read the logits again, equal scores make it decide in float64.
     noise, equal = np.random.default_rng(0).normal(size=(400, 100)), np.eye(8)
     for values in (noise, equal):
         for dtype in (np.float64, np.float32, np.float16):
@@ -26,7 +26,7 @@ def load() -> None:
 
 
 def compile_graph() -> None:
-    """What `hac` needs on a graph; not for a process that is forked: libraries start threads."""
+    """Compile what `hac` needs on a graph. Not before a fork: the libraries start threads."""
     from models.data import Data
     from models.registry import method
 
@@ -36,13 +36,13 @@ def compile_graph() -> None:
 
 
 def compile_all() -> None:
-    """What single methods need."""
+    """Compile what single methods need."""
     from models.data import Data
     from models.registry import method
 
     points = np.random.default_rng(0).normal(size=(400, 3))
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
-    for name, given, params in (
+    for name, features, params in (
         ("perch", points, {}),
         ("hmmc", points, {"max_leaves": 3}),
         ("hmmc", points, {"max_leaves": 3, "branching": 3}),
@@ -51,7 +51,7 @@ def compile_all() -> None:
         ("bvmf", sphere, {"n_clusters": 3, "inference": "gibbs"}),
     ):
         used = method(name)
-        used.fit(Data({"features": given}), used.Params.model_validate(params))
+        used.fit(Data({"features": features}), used.Params.model_validate(params))
     glove = method("ghhc-glove")
     few = glove.Params.model_validate({"n_internal": 3, "max_iter": 0})
     glove.fit(Data({"graph": np.ones((8, 8))}), few)

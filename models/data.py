@@ -1,4 +1,4 @@
-"""What a method is given: its inputs by role, already parsed."""
+"""The inputs of a method by role, already parsed."""
 
 from __future__ import annotations
 
@@ -68,21 +68,19 @@ class Data:
         return role in self.values
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the inputs that are arrays, of several the first one's."""
-        found = {}
+        """The shapes of the inputs that are arrays; of several matrices that of the first."""
+        shapes = {}
         for role, value in self.values.items():
             first = value[0] if isinstance(value, tuple) and value else value
             if isinstance(first, (np.ndarray, sp.csr_array, Rows)):
-                found[role] = tuple(first.shape)
-        return found
+                shapes[role] = tuple(first.shape)
+        return shapes
 
     def is_sparse(self, role: str) -> bool:
         """Whether the input, or one of several, is a sparse matrix."""
         value = self.values[role]
-        return any(
-            isinstance(one, sp.csr_array)
-            for one in (value if isinstance(value, tuple) else [value])
-        )
+        matrices = value if isinstance(value, tuple) else (value,)
+        return any(isinstance(matrix, sp.csr_array) for matrix in matrices)
 
     def dense(self, role: str) -> npt.NDArray[Any]:
         """The matrix of `role` as stored, not copied. UsageError if it is sparse or not numbers."""
@@ -108,30 +106,30 @@ class Data:
         return value if isinstance(value, Rows) else ArrayRows(self.dense(role))
 
     def spaces(self, role: str) -> list[Rows]:
-        """The matrices given as `role`, one or several, to be read by rows.
+        """The matrices of `role`, one or several, to be read by rows.
 
         Raises UsageError as `dense`, and where they differ in their number of rows.
         """
         value = self.values[role]
         several = value if isinstance(value, tuple) else (value,)
-        found = [Data({role: one}).rows(role) for one in several]
-        for number, one in enumerate(found):
-            if one.shape[0] != found[0].shape[0]:
+        spaces = [Data({role: matrix}).rows(role) for matrix in several]
+        for number, rows in enumerate(spaces):
+            if rows.shape[0] != spaces[0].shape[0]:
                 raise UsageError(
-                    f"Input {role!r}: matrix {number} (counted from 0) has {one.shape[0]} rows, "
-                    f"the first one {found[0].shape[0]}; all must have the same.",
+                    f"Input {role!r}: matrix {number} (counted from 0) has {rows.shape[0]} rows, "
+                    f"the first one {spaces[0].shape[0]}; all must have the same number.",
                     code="wrong-shape",
                     role=role,
                 )
-        return found
+        return spaces
 
     def earlier(self) -> Earlier | None:
-        """The job to grow from, None where none is given."""
+        """The job to grow from; None where there is none."""
         value = self.values.get("base")
         return value if isinstance(value, Earlier) else None
 
     def names(self, role: str = "names") -> list[str] | None:
-        """The list of names given as `role`, or None."""
+        """The names of `role`, None where there are none. UsageError for another kind of input."""
         value = self.values.get(role)
         if value is None:
             return None
@@ -142,9 +140,11 @@ class Data:
         return [str(item) for item in value]
 
     def leaf_names(self, n_leaves: int, leaf: str) -> list[str]:
-        """The input `names`, or "0", "1", ... where none is given.
+        """The input `names`, or "0", "1", ... without it.
 
-        leaf : what one name stands for, for the message. UsageError for another number of names.
+        leaf : what one name stands for, for the message.
+
+        UsageError for another number of names.
         """
         names = self.names()
         if names is None:
@@ -173,15 +173,15 @@ def doubled(names: list[str | None]) -> tuple[str, ...]:
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """Names for a sentence: the first few, quoted and cut at 80 characters, and how many more."""
+    """Names for a sentence: the first few, quoted and cut at 80 characters, and how many follow."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name[:80]) for name in names[:most]) + more
 
 
 def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
-    """Raise UsageError naming the first row and column that is NaN or infinite.
+    """UsageError naming the row and column of the first value that is NaN or infinite.
 
-    first_row : the number of the first row given.
+    first_row : the number of the first of these rows.
 
     Reads in blocks of about `block` values, so a memory-mapped array is never held whole. O(N D),
     for sparse rows O(number of stored values).
@@ -209,9 +209,9 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: i
 
 
 def _refuse(role: str, row: int, column: int, value: float) -> None:
-    word = "NaN" if np.isnan(value) else "infinite"
+    kind = "NaN" if np.isnan(value) else "infinite"
     raise UsageError(
-        f"Input {role!r} has a value that is {word} at row {row}, column {column} "
+        f"Input {role!r} has a value that is {kind} at row {row}, column {column} "
         "(counted from 0); every value must be finite.",
         code="not-finite",
         role=role,

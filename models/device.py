@@ -1,4 +1,4 @@
-"""Where tensors are computed: on the processor, with so many threads, or on a GPU."""
+"""Where torch computes: on the processor with a number of threads, or on a GPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Device = Literal["cpu", "cuda"]
 
 
 def require(device: Device) -> None:
-    """UsageError where there is no such device."""
+    """UsageError where the device does not exist."""
     import torch
 
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError(
-            "Parameter 'device' is 'cuda', but there is no GPU where the job runs; 'cpu' does the "
-            "same, slower.",
+            "Parameter 'device' is 'cuda', but there is no GPU where the job runs; 'cpu' gives the "
+            "same result, more slowly.",
             code="no-gpu",
             parameter="device",
         )
@@ -26,13 +26,13 @@ def require(device: Device) -> None:
 
 @contextmanager
 def computing(threads: int) -> Iterator[None]:
-    """Torch on so many threads, without gradients of its own.
+    """Run torch on `threads` threads and without autograd.
 
     UsageError where a GPU's memory does not suffice.
     """
     import torch
 
-    before = torch.get_num_threads()
+    threads_before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         with torch.no_grad():
@@ -44,4 +44,4 @@ def computing(threads: int) -> Iterator[None]:
             parameter="batch_size",
         ) from error
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads_before)

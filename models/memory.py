@@ -1,4 +1,4 @@
-"""How much memory this process may still take, and the refusal of what would take more."""
+"""How much memory this process may still use, and the refusal of jobs that would need more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psutil
 from models.errors import UsageError
 
 USABLE = 0.9
-"""Share of the available memory that an estimate may reach."""
+"""Largest share of the available memory that an estimate may take."""
 
 
 def available() -> int:
@@ -25,7 +25,7 @@ def require(method: str, needed: int, advice: str, room: int | None = None) -> N
     """UsageError where an estimate of `needed` bytes does not fit.
 
     method, advice : for the message: the method's id, and what to use instead.
-    room : bytes that there are; None: what is available now.
+    room : available bytes; None: those available now.
     """
     if room is None:
         room = available()

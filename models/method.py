@@ -26,7 +26,7 @@ P = TypeVar("P", bound=Params)
 
 
 Piece: TypeAlias = Mapping[str, Any]
-"""A share of a fit that can be computed elsewhere, as plain JSON; the method says what is in it.
+"""A part of a fit that can be computed elsewhere, as plain JSON; the method decides what is in it.
 
 Where all pieces of one call take more than 8 MiB, the process computes them itself."""
 
@@ -34,15 +34,15 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
 class Crew(Protocol):
-    """Whoever computes the pieces of a fit: this process alone, or other workers as well.
+    """Computes the pieces of a fit: in this process alone, or on other workers as well.
 
-    n_pieces : how many pieces the data should be cut into; 1 where cutting does not pay.
+    n_pieces : number of pieces that the data should be cut into; 1 where cutting does not pay.
     """
 
     n_pieces: int
 
     def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
-        """Each piece's number and what `Method.piece` gives for it, in any order."""
+        """Each piece's number and the result of `Method.piece` for it, in any order."""
         ...
 
 
@@ -59,16 +59,16 @@ class Alone:
 
 
 class Checkpoint:
-    """Where a long fit keeps what it has, so that the next attempt at the same job, should the
-    worker be lost, goes on from there. This one keeps nothing.
+    """Where a long fit saves its state, so that the next attempt at the same job can resume from it
+    if the worker is lost. This one saves nothing.
     """
 
     def load(self) -> Arrays | None:
-        """What an earlier attempt saved last; None where there is nothing."""
+        """The state that an earlier attempt saved last; None where there is none."""
         return None
 
     def save(self, state: Arrays) -> None:
-        """Keep `state` in place of what was saved before; now and then, cheap to call often."""
+        """Save `state` in place of the one before, at intervals; calling it often is cheap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class Run:
     """What a method may use while it fits.
 
     rng : the only source of randomness, seeded by the parameter `seed`.
-    progress : to be called now and then.
-    threads : how many threads it may keep busy.
-    crew : computes what `Method.piece` can.
-    checkpoint : keeps what a long fit has so far.
+    progress : to be called at intervals.
+    threads : number of threads that it may use.
+    crew : computes pieces by `Method.piece`.
+    checkpoint : saves the state of a long fit.
     """
 
     rng: np.random.Generator
@@ -102,11 +102,11 @@ class Paper:
 class Input:
     """One input role of a method.
 
-    sparse : whether a `scipy.sparse.csr_array` is taken as well.
-    by_rows : whether it is read through `Data.rows`, so that a file larger than memory, or one that
-        stays in the object store, will do.
-    many : whether several may be given; the method reads them through `Data.spaces`.
-    fit_only : whether predictions do without it, though a fit may need it.
+    sparse : whether a `scipy.sparse.csr_array` is accepted as well.
+    by_rows : whether it is read through `Data.rows`, so that a file may be larger than memory or
+        stay in the object store.
+    many : whether there may be several; the method reads them through `Data.spaces`.
+    fit_only : whether predictions need none, though a fit may.
     """
 
     required: bool = True
@@ -127,18 +127,18 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What `fit` gives.
+    """The result of `fit`.
 
     tree : valid by `Tree.validate`.
     model : present where the method predicts.
-    logits : (n_points, n_clusters) soft assignment in log space, where the method gives one; what
-        `then` is run on.
-    metrics : what the method measured of itself (inertia, number of iterations, ...).
-    curves : what it looked at to choose, by criterion: (number of clusters, value) of each;
-        or what it lowered, by step.
-    points : columns of points, (n_points,) float64 each: what the method says of them.
-    state : what a later job needs to grow from this one, where it was asked for.
-    warnings : whatever was changed, approximated or is odd, one sentence each.
+    logits : (n_points, n_clusters) soft assignment in log space, where the method makes one; `then`
+        runs on it.
+    metrics : what the method measured itself (inertia, number of iterations, ...).
+    curves : by criterion the values that a choice compared, as (number of clusters, value); or the
+        objective by step.
+    points : columns of points, (n_points,) float64 each, such as outlier scores.
+    state : what a later job needs to grow from this one, where that was requested.
+    warnings : what was changed, approximated or unusual, one sentence each.
     """
 
     tree: Tree
@@ -158,8 +158,8 @@ class Predictions:
     leaf : (n_rows,) node id of each row's leaf.
     start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last.
     node, probability : (start[-1],) the path's nodes and their probabilities; the root's is 1.
-    columns : of rows, (n_rows,) each: what the method says of them besides. `value`, a number,
-        integer or `str` object, is what it takes a row's target to be.
+    columns : further columns of rows, (n_rows,) each. `value`, a number, integer or `str` object,
+        is the predicted target of a row.
     """
 
     leaf: Int
@@ -174,21 +174,22 @@ class Method(ABC, Generic[P]):
 
     Class attributes
     ----------------
-    id : the name in the API; the module has the same name with underscores.
-    title, family, paper : for the catalogue.
+    id, family : the names in the API. The module `models.methods.<family>.<method>` gives them,
+        with dashes in the id for underscores; a class in any other module sets them itself.
+    title, paper : for the catalogue.
     Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
     inputs : the roles it takes.
-    one_of : roles of which exactly one must be given; empty where there is no such choice.
-    outputs : what a job of it leaves: "tree", "model", "logits".
-    queue : "cpu" or "gpu"; `queue_for` tells it of given parameters.
-    advice : for the refusal of data that are too large: what to use instead.
+    one_of : roles of which exactly one must be present; empty where there is no such choice.
+    outputs : what a job of it produces: "tree", "model", "logits".
+    queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
+    advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
     example : params with which the contract tests' small data takes well under a second.
     """
 
     id: ClassVar[str]
-    title: ClassVar[str]
     family: ClassVar[str]
+    title: ClassVar[str]
     paper: ClassVar[Paper]
     Params: ClassVar[type[Params]]
     inputs: ClassVar[Mapping[str, Input]]
@@ -199,12 +200,20 @@ class Method(ABC, Generic[P]):
     resumes: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        match cls.__module__.split("."):
+            case ["models", "methods", family, module]:
+                names = {"id": module.replace("_", "-"), "family": family}
+                for attribute in names.keys() - vars(cls).keys():
+                    setattr(cls, attribute, names[attribute])
+
     @property
     def predicts(self) -> bool:
         return "model" in self.outputs
 
     def queue_for(self, params: Mapping[str, Any]) -> Literal["cpu", "gpu"]:
-        """Where a job with these parameters runs."""
+        """The queue of a job with these parameters."""
         return "gpu" if params.get("device") == "cuda" else self.queue
 
     @final
@@ -220,13 +229,13 @@ class Method(ABC, Generic[P]):
     ) -> Fitted:
         """Check the inputs, run the method, check the tree, warn of doubled leaf names.
 
-        threads : how many it may keep busy.
-        crew : who computes pieces of it, None for this process alone.
-        checkpoint : keeps what a long fit has so far; None: nothing is kept.
+        threads : number of threads that it may use.
+        crew : computes its pieces; None for this process alone.
+        checkpoint : saves the state of a long fit; None: nothing is saved.
 
-        Raises UsageError for data or parameters that cannot be used and Cancelled when `progress`
-        says so. The same data, params and seed give the same result, whatever the crew and the
-        number of threads, but for the last digits of sums over points.
+        Raises UsageError for data or parameters that cannot be used, and Cancelled where `progress`
+        does. The same data, params and seed give the same result, whatever the crew and the
+        number of threads, except for the last digits of sums over points.
         """
         self._check_inputs(data)
         progress(0.0, "checking")
@@ -239,8 +248,8 @@ class Method(ABC, Generic[P]):
         fitted = self._fit(data, params, run)
         tree = fitted.tree.validate()
         progress(1.0, "done")
-        twice = doubled(tree.name[tree.leaves].tolist())
-        return replace(fitted, warnings=(*fitted.warnings, *twice))
+        doubled_names = doubled(tree.name[tree.leaves].tolist())
+        return replace(fitted, warnings=(*fitted.warnings, *doubled_names))
 
     @final
     def piece(
@@ -252,7 +261,7 @@ class Method(ABC, Generic[P]):
         *,
         threads: int = 1,
     ) -> Arrays:
-        """Compute one piece of a fit on the same data and params, maybe on another machine."""
+        """Compute one piece of a fit on the same data and params, possibly on another machine."""
         return self._piece(data, params, piece, progress, threads)
 
     @final
@@ -273,10 +282,10 @@ class Method(ABC, Generic[P]):
 
     @final
     def check_size(self, shapes: Shapes, params: P, room: int) -> None:
-        """Refuse what would not fit, before any data are read.
+        """Refuse jobs that would not fit in memory, before any data are read.
 
-        shapes : those of the inputs that are known by now, by role.
-        room : bytes that the process may still take.
+        shapes : those of the inputs that are known so far, by role.
+        room : bytes that the process may still use.
 
         Raises UsageError with the estimate and what to use instead.
         """
@@ -284,7 +293,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def check_choice(self, given: Collection[str]) -> None:
-        """UsageError unless exactly one role of `one_of` is among those given."""
+        """UsageError unless exactly one role of `one_of` is among `given`."""
         if self.one_of and sum(role in given for role in self.one_of) != 1:
             choice = ", ".join(repr(role) for role in self.one_of)
             raise UsageError(
@@ -295,7 +304,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def needed(self, *, predicting: bool) -> list[str]:
-        """The roles that must be given."""
+        """The roles that must be present."""
         return [
             role
             for role, wanted in self.inputs.items()
@@ -330,7 +339,7 @@ class Method(ABC, Generic[P]):
         return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:
-        """Hook: about how many bytes a fit takes beyond its inputs as they are stored.
+        """Hook: about how many bytes a fit takes besides its inputs as they are stored.
 
         Not every input need be in `shapes`. Raises UsageError for sizes that take too long.
         """
@@ -341,7 +350,7 @@ class Method(ABC, Generic[P]):
 
     @abstractmethod
     def _fit(self, data: Data, params: P, run: Run) -> Fitted:
-        """Hook: the method itself, on inputs that are present."""
+        """Hook: the method itself, on inputs that have been checked."""
 
     def _piece(
         self, data: Data, params: P, piece: Piece, progress: Progress, threads: int

@@ -1,4 +1,4 @@
-"""Nodes named from what is known of their points: their largest class, or their telling terms."""
+"""Nodes named after their points: by their largest class, or by their distinctive terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from models.tree.cut import cut
 from models.tree.tree import Tree
 
 MOST_CLUSTERS = 256
-"""Terms are looked for in the clusters of the cut into so many, and all nodes above them."""
+"""The clusters of the cut into so many, and all nodes above them, are named by terms."""
 
 N_TERMS = 3
 
@@ -24,11 +24,12 @@ N_TERMS = 3
 def by_labels(
     tree: Tree, labels: npt.NDArray[Any] | Sequence[Any], keep_leaves: bool = False
 ) -> Tree:
-    """The tree with each node named by the largest class of its points and its share in percent,
-    by the class alone where all are of it; with the columns `label` and `label_share` (None and NaN
-    where there are no points).
+    """The tree with each node named by the largest class of its points, and its share in percent
+    where not all points are of it.
 
-    labels : (n_points,) as for an evaluation. keep_leaves : leaves keep the names they have.
+    It gets the columns `label` and `label_share` (None and NaN for nodes without points).
+
+    labels : (n_points,) as for an evaluation. keep_leaves : leaves keep their names.
 
     Raises UsageError for labels that do not fit. O(N log N).
     """
@@ -52,12 +53,12 @@ def by_labels(
 
 
 def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bool = False) -> Tree:
-    """The tree with nodes named by the terms that tell most of them; with the column `terms`.
+    """The tree with nodes named by their most distinctive terms, and the column `terms`.
 
-    A term's weight in a node is the share of the node's counts that it has times the logarithm of
-    how many times larger that is than its share of all counts: its part in the divergence of the
-    node from all. Nodes below the cut into `MOST_CLUSTERS` clusters and those of one point are left
-    as they are, and so is the root, which all is.
+    A term's weight in a node is its share of the node's counts times the logarithm of the ratio of
+    that share to its share of all counts: its part in the divergence of the node from the whole.
+    Nodes below the cut into `MOST_CLUSTERS` clusters, nodes of one point and the root, which is the
+    whole, keep their names.
 
     features : (n_points, n_terms), not negative.
 
@@ -74,15 +75,15 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
     if features.shape[0] != tree.n_points:
         raise UsageError(
             f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
-            "nodes are named by terms where there are the features of all of them, so not in a job "
-            "that goes on from an earlier one.",
+            "naming nodes by terms needs the features of all points, so it is not possible in a "
+            "job that continues an earlier one.",
             code="wrong-length",
             role="features",
         )
     values = np.asarray(features.data) if isinstance(features, sp.csr_array) else features
     if values.size and values.min() < 0:
         raise UsageError(
-            "Nodes are named by terms where features are counts or weights, none negative.",
+            "Naming nodes by terms needs features that are counts or weights, none negative.",
             code="wrong-input",
             role="features",
         )
@@ -109,7 +110,7 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
             by_node[int(tree.parent[node])] += by_node[node]
     whole = by_node[0]
     share = whole / max(whole.sum(), 1e-300)
-    name, told = tree.name.copy(), np.full(tree.n_nodes, None, dtype=object)
+    name, node_terms = tree.name.copy(), np.full(tree.n_nodes, None, dtype=object)
     for node, counts in by_node.items():
         if not node or tree.size[node] < 2 or not counts.sum() > 0:
             continue
@@ -119,7 +120,7 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
         best = [int(i) for i in np.argsort(-weight, kind="stable")[:N_TERMS] if weight[i] > 0]
         if not best:
             continue
-        told[node] = [terms[i] for i in best]
+        node_terms[node] = [terms[i] for i in best]
         if not (keep_leaves and not tree.n_children[node]):
-            name[node] = ", ".join(told[node])
-    return replace(tree, name=name, extra={**tree.extra, "terms": told})
+            name[node] = ", ".join(node_terms[node])
+    return replace(tree, name=name, extra={**tree.extra, "terms": node_terms})

@@ -1,6 +1,6 @@
 """The base of every method's parameters, and the fields that methods of several families share.
 
-A value is taken as its JSON Schema has it: pydantic alone would make 1 of `true` and 3 of "3".
+A value must have the type of its JSON Schema: pydantic alone would turn `true` into 1, "3" into 3.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 
 class Exact(BaseModel):
-    """A base: no number is made of `true` or of text, and no truth value of anything else."""
+    """A base: no number comes from `true` or text, and no truth value from anything else."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -32,16 +32,16 @@ def _number(value: object) -> object:
 
 
 Whole: TypeAlias = Annotated[int, BeforeValidator(_number)]
-"""The same for one field, where a model tells its kind by another (discriminated unions)."""
+"""An integer with the same rule, for the members of discriminated unions."""
 
 
 def _kinds(annotation: object) -> set[object]:
     """The types that values of an annotation may have, without None."""
     if get_origin(annotation) is Literal:
-        return {type(one) for one in get_args(annotation)}
+        return {type(choice) for choice in get_args(annotation)}
     parts = get_args(annotation)
-    found = set().union(*map(_kinds, parts)) if parts else {annotation}
-    return found - {type(None)}
+    kinds = set().union(*map(_kinds, parts)) if parts else {annotation}
+    return kinds - {type(None)}
 
 
 class Params(Exact):

@@ -1,6 +1,6 @@
-"""Finds the methods: every file in a family's folder, `models/methods/<family>/`, is one.
+"""All methods: every file in a family's folder, `models/methods/<family>/`, is one.
 
-Folders below a family hold what its methods are made of; nothing in them is looked at.
+Folders below a family hold what its methods are made of and are not searched.
 
 Importing a method's module must stay cheap (no torch, no scikit-learn at the top), since the API
 process reads the catalogue.
@@ -29,19 +29,19 @@ def methods() -> dict[str, Method[Any]]:
     ------
     RuntimeError : two methods with one id, or a module whose name is not its method's id.
     """
-    found: dict[str, Method[Any]] = {}
+    by_id: dict[str, Method[Any]] = {}
     for module in _modules():
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if not issubclass(kind, Method) or kind.__module__ != module.__name__:
                 continue
             if inspect.isabstract(kind):
                 continue
-            if kind.id in found:
+            if kind.id in by_id:
                 raise RuntimeError(f"two methods are called {kind.id!r}")
             if module.__name__.rpartition(".")[2] != kind.id.replace("-", "_"):
                 raise RuntimeError(f"method {kind.id!r} lives in module {module.__name__}")
-            found[kind.id] = kind()
-    return dict(sorted(found.items()))
+            by_id[kind.id] = kind()
+    return dict(sorted(by_id.items()))
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -1,7 +1,7 @@
-"""A matrix of numbers that is read by rows: in memory, mapped from a file, or far away.
+"""A matrix of numbers that is read by rows: in memory, mapped from a file, or remote.
 
-What a method is given where its `Input` says `by_rows`: nothing is read before it is asked for, and
-nothing is copied whole.
+A method gets it where its `Input` has `by_rows`. Rows are read when they are needed, and the matrix
+is never copied as a whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Rows(ABC):
     shape : (n_rows, n_columns).
     dtype : of what `read` and `take` give, in native byte order: float16, float32, float64, an
         integer or bool; uint16 where `bfloat16`.
-    bfloat16 : whether the numbers are bfloat16, given as their bits.
+    bfloat16 : whether the numbers are bfloat16, read as their bits.
     far : whether reading a few scattered rows takes about as long as reading all in order.
     """
 
@@ -37,7 +37,7 @@ class Rows(ABC):
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows [start, stop), (stop - start, n_columns) in C order; not to be written to.
 
-        Rows past the end are left out. What is read in order comes fastest.
+        Rows past the end are left out. Reading in order is fastest.
         """
 
     @abstractmethod
@@ -52,8 +52,8 @@ class Rows(ABC):
 class ArrayRows(Rows):
     """Rows of an array in memory or memory-mapped.
 
-    `read` copies nothing of an array that is in C order and native byte order; of others the rows
-    that it reads.
+    `read` copies nothing where the array has C order and native byte order, otherwise the rows that
+    it reads.
     """
 
     def __init__(self, array: npt.NDArray[Any], *, bfloat16: bool = False) -> None:
@@ -70,7 +70,7 @@ class ArrayRows(Rows):
 
 
 def widened(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """float32 of bfloat16 given as its bits, exact: they are the upper half."""
+    """float32 of the bits of bfloat16; exact, since they are the upper half."""
     wide = bits.astype(np.uint32)
     wide <<= 16
     return wide.view(np.float32)

@@ -13,7 +13,7 @@ from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
 from app.schemas.looks import FeaturesBody
-from models.tree.features import Told, told
+from models.tree.features import DistinctiveFeature, distinctive_features
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows, pieces_of_rows
 
@@ -47,7 +47,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
-                "example": ",".join(Told._fields)
+                "example": ",".join(DistinctiveFeature._fields)
                 + "\r\n0,,split_features,1,petal length,weight,1,0.25\r\n",
             }
         },

@@ -1,0 +1,8 @@
+"""What methods that partition points share.
+
+- `kmeans`: the best of several runs of k-means, and the soft assignment around centres.
+- `choosing`: parameters of the number of clusters, candidates, and the choice by a criterion.
+- `criteria`: the mean silhouette and the gap statistic.
+- `placing`: clusters by size, and rows placed in a partition's tree.
+- `counts`: rows of counts, rows held out, and the terms that distinguish clusters.
+"""

@@ -19,14 +19,14 @@ MOST_CLUSTERS = 100_000
 class Count(Params):
     """Parameters of a method whose number of clusters is given or chosen.
 
-    A method says by its own `choose` which criteria it takes.
+    A method's own field `choose` lists the criteria that it takes.
     """
 
     n_clusters: int = Field(
         8,
         ge=1,
         le=MOST_CLUSTERS,
-        description="Number of clusters. Not looked at where 'choose' says how to choose it.",
+        description="Number of clusters. Ignored where 'choose' says how to choose it.",
     )
     choose: str | None = None
     min_clusters: int = Field(
@@ -38,26 +38,26 @@ class Count(Params):
 
     @property
     def fewest(self) -> int:
-        """How many clusters there must be points for."""
+        """The smallest number of clusters that may come out: there must be as many points."""
         return self.n_clusters if self.choose is None else self.min_clusters
 
     @property
     def most(self) -> int:
-        """How many clusters there may be."""
+        """The largest number of clusters that may come out."""
         return self.n_clusters if self.choose is None else self.max_clusters
 
     @property
-    def said_in(self) -> str:
-        """The parameter that says so."""
+    def count_parameter(self) -> str:
+        """The parameter that `fewest` is the value of."""
         return "n_clusters" if self.choose is None else "min_clusters"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A number of clusters and what it was chosen by; `given` for one that was not chosen.
+    """A number of clusters and the criterion that chose it; `given` for one that was not chosen.
 
-    value, error : the criterion of each candidate and its standard error, None where it has none.
-    warnings : what is odd about the choice.
+    value, error : the criterion at each candidate and its standard error, None where it has none.
+    warnings : what a user should know of the choice.
     """
 
     criterion: str
@@ -69,33 +69,37 @@ class Choice:
 
     @classmethod
     def given(cls, n_clusters: int) -> Choice:
+        """A number of clusters that was a parameter."""
         return cls("", n_clusters, (), ())
 
     @property
     def curves(self) -> dict[str, list[tuple[int, float]]]:
-        """By name the points (n_clusters, value): of the criterion, of its standard error."""
+        """The criterion and its standard error by name, each as points (n_clusters, value)."""
         if not self.candidates:
             return {}
-        found = {self.criterion: self._points(self.value)}
+        curves = {self.criterion: self._points(self.value)}
         if self.error is not None:
-            found[f"{self.criterion}_standard_error"] = self._points(self.error)
-        return found
+            curves[f"{self.criterion}_standard_error"] = self._points(self.error)
+        return curves
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The number chosen and each curve there."""
+        """The chosen number of clusters and the value of each curve at it."""
         if not self.candidates:
             return {}
         at = self.candidates.index(self.n_clusters)
-        there = {name: curve[at][1] for name, curve in self.curves.items()}
-        return {"n_clusters": float(self.n_clusters), **there}
+        values = {name: curve[at][1] for name, curve in self.curves.items()}
+        return {"n_clusters": float(self.n_clusters), **values}
 
     def _points(self, values: Sequence[float]) -> list[tuple[int, float]]:
         return [(k, float(v)) for k, v in zip(self.candidates, values, strict=True)]
 
 
 def check_count(data: Data, params: Count, unnamed: str = "cluster") -> None:
-    """UsageError for a choice that cannot be made, or another number of names than of clusters."""
+    """UsageError for a choice that cannot be made, or a number of names other than of clusters.
+
+    unnamed : what one name stands for, for the message.
+    """
     if params.choose is None:
         data.leaf_names(params.n_clusters, unnamed)
         return
@@ -125,21 +129,21 @@ def check_count(data: Data, params: Count, unnamed: str = "cluster") -> None:
 def candidates(features: Points, params: Count) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The numbers of clusters that are tried, and a warning where `max_clusters` is not reached.
 
-    Fewer than there are distinct points: with each on its own, no criterion has a finite value.
+    All are below the number of distinct points: with each point on its own no criterion is finite.
     """
-    there = count_distinct(features, params.max_clusters + 1)
-    most = min(params.max_clusters, there - 1)
+    n_distinct = count_distinct(features, params.max_clusters + 1)
+    most = min(params.max_clusters, n_distinct - 1)
     if most < params.min_clusters:
         refuse_clusters(
             params.min_clusters,
-            there,
+            n_distinct,
             "distinct point(s), and the choice ends before that number",
             "min_clusters",
         )
     notes: tuple[str, ...] = ()
     if most < params.max_clusters:
         notes = (
-            f"There are {there} distinct points, so the number of clusters was chosen up to "
+            f"There are {n_distinct} distinct points, so the number of clusters was chosen up to "
             f"{most}, not 'max_clusters' = {params.max_clusters}.",
         )
     return tuple(range(params.min_clusters, most + 1)), notes
@@ -148,16 +152,8 @@ def candidates(features: Points, params: Count) -> tuple[tuple[int, ...], tuple[
 def lowest(
     criterion: str, numbers: Sequence[int], values: Sequence[float], notes: Sequence[str] = ()
 ) -> Choice:
-    """The number with the lowest value, the fewest clusters of several."""
-    at = int(np.argmin(values))
-    return Choice(
-        criterion,
-        numbers[at],
-        tuple(numbers),
-        tuple(values),
-        None,
-        _at_end(criterion, numbers, at, notes),
-    )
+    """The number of clusters with the lowest value, the smallest of several."""
+    return _choice(criterion, numbers, values, None, notes, int(np.argmin(values)))
 
 
 def highest(
@@ -167,26 +163,24 @@ def highest(
     errors: Sequence[float] | None = None,
     notes: Sequence[str] = (),
 ) -> Choice:
-    """The number with the highest value, the fewest clusters of several."""
-    at = int(np.argmax(values))
-    error = None if errors is None else tuple(errors)
-    return Choice(
-        criterion,
-        numbers[at],
-        tuple(numbers),
-        tuple(values),
-        error,
-        _at_end(criterion, numbers, at, notes),
-    )
+    """The number of clusters with the highest value, the smallest of several."""
+    return _choice(criterion, numbers, values, errors, notes, int(np.argmax(values)))
 
 
-def _at_end(
-    criterion: str, numbers: Sequence[int], at: int, notes: Sequence[str]
-) -> tuple[str, ...]:
+def _choice(
+    criterion: str,
+    numbers: Sequence[int],
+    values: Sequence[float],
+    errors: Sequence[float] | None,
+    notes: Sequence[str],
+    at: int,
+) -> Choice:
+    """`numbers[at]`, with a warning where that is the last of several."""
+    warnings = tuple(notes)
     if len(numbers) > 1 and at == len(numbers) - 1:
-        return (
-            *notes,
+        warnings += (
             f"The best number of clusters by {criterion} is the largest that was tried, "
             f"{numbers[at]}; more may be better.",
         )
-    return tuple(notes)
+    error = None if errors is None else tuple(errors)
+    return Choice(criterion, numbers[at], tuple(numbers), tuple(values), error, warnings)

@@ -1,4 +1,4 @@
-"""Rows of counts: what they may be, rows held out, and the terms that tell a cluster."""
+"""Rows of counts: what is refused, rows held out, and the terms that distinguish clusters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOP_TERMS = 10
 """Terms of a cluster that a model's facts list."""
 
 NAMED_BY = 3
-"""Of which as many name it."""
+"""How many of them make a cluster's name."""
 
 BLOCK = 1 << 20
 
@@ -56,9 +56,9 @@ def require_some(features: Matrix) -> None:
 
 
 def zero_rows(features: Matrix, given: str) -> tuple[str, ...]:
-    """A warning of rows without any count, else nothing.
+    """A warning where rows hold no count, else nothing.
 
-    given : what their soft assignment is.
+    given : what their soft assignment is, for the message.
     """
     empty = np.flatnonzero(totals(features) == 0)
     if not empty.size:
@@ -75,28 +75,36 @@ def totals(features: Matrix) -> Float:
     return total
 
 
+def in_doubles(features: Matrix) -> Matrix:
+    """Sparse counts in double precision, which share the indices; dense ones as they are."""
+    if not isinstance(features, sp.csr_array):
+        return features
+    data = features.data.astype(np.float64, copy=False)
+    return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)
+
+
 def held_out(n_points: int, share: float, rng: np.random.Generator) -> Mask:
-    """(n_points,) which rows are kept out of the fit: `share` of them, at random."""
+    """(n_points,) whether each row is kept out of the fit: a random `share` of them."""
     out = np.zeros(n_points, dtype=bool)
     out[rng.choice(n_points, round(share * n_points), replace=False)] = True
     return out
 
 
-def check_held_out(features: Matrix, params: Count, out: float) -> None:
+def check_held_out(features: Matrix, params: Count, out_share: float) -> None:
     """UsageError where too few rows are left to fit, or none is held out to choose by."""
     n_points = features.shape[0]
-    require_rows(features, params.fewest, params.said_in)
-    n_fitted = n_points - round(out * n_points)
+    require_rows(features, params.fewest, params.count_parameter)
+    n_fitted = n_points - round(out_share * n_points)
     if n_fitted < params.fewest:
         raise UsageError(
-            f"Of {n_points} rows {n_fitted} are left to fit {params.fewest} cluster(s) to; lower "
-            f"'held_out' or {params.said_in!r}.",
+            f"Only {n_fitted} of {n_points} rows are left to fit {params.fewest} cluster(s) to; "
+            f"lower 'held_out' or {params.count_parameter!r}.",
             code="too-few-points",
             parameter="held_out",
         )
     if params.choose == "held-out" and n_fitted == n_points:
         raise UsageError(
-            "Parameter 'choose' is 'held-out', but no row is: give 'held_out', 0.1 say.",
+            "Parameter 'choose' is 'held-out', but no row is held out: set 'held_out', 0.1 say.",
             code="wrong-parameter",
             parameter="held_out",
         )
@@ -116,36 +124,36 @@ def term_names(data: Data, n_terms: int) -> list[str] | None:
 
 
 def top_terms(terms: Float, share: Float, names: Sequence[str]) -> list[list[dict[str, Any]]]:
-    """Of each cluster the terms that tell it from the whole, each with its probability there.
+    """For each cluster the terms that distinguish it, with their probabilities in it.
 
-    terms : (K, V) probabilities of the terms in each cluster; share : (K,) of the clusters.
+    terms : (K, V) probabilities of the terms in each cluster. share : (K,) of each cluster.
 
-    By theta_kv log(theta_kv / theta_v), theta_v the probability over all clusters: what the term
-    adds to the divergence of the cluster from the whole. Terms that add nothing are left out.
+    Terms are ranked by theta_kv log(theta_kv / theta_v), theta_v the probability over all clusters:
+    the term's part of the divergence of the cluster from the whole. Those without any are left out.
     """
     whole = share @ terms
-    found = []
+    top = []
     for own in terms:
         with np.errstate(divide="ignore", invalid="ignore"):
-            adds = np.where(own > 0, own * np.log(own / whole), 0.0)
-        best = np.argsort(-adds, kind="stable")[:TOP_TERMS]
-        found.append(
+            divergence = np.where(own > 0, own * np.log(own / whole), 0.0)
+        best = np.argsort(-divergence, kind="stable")[:TOP_TERMS]
+        top.append(
             [
                 {"term": names[term], "probability": float(own[term])}
                 for term in best
-                if adds[term] > 0
+                if divergence[term] > 0
             ]
         )
-    return found
+    return top
 
 
 def cluster_names(data: Data, n_clusters: int, top: list[list[dict[str, Any]]] | None) -> list[str]:
-    """The input `names`, else the first top terms, else numbers."""
+    """The input `names`; without it the first top terms; without these numbers."""
     names = data.leaf_names(n_clusters, "cluster")
     if top is None or "names" in data:
         return names
-    said = [", ".join(one["term"] for one in terms[:NAMED_BY]) for terms in top]
-    return [one or number for one, number in zip(said, names, strict=True)]
+    joined = [", ".join(entry["term"] for entry in terms[:NAMED_BY]) for terms in top]
+    return [terms or number for terms, number in zip(joined, names, strict=True)]
 
 
 def _first_bad(values: npt.NDArray[Any], whole: bool) -> int | None:
@@ -166,11 +174,3 @@ def _refuse(value: Any, row: int, column: int, whole: bool) -> NoReturn:
         row=row,
         column=column,
     )
-
-
-def in_doubles(features: Matrix) -> Matrix:
-    """Sparse counts in double precision, their places shared; dense ones as they are."""
-    if not isinstance(features, sp.csr_array):
-        return features
-    data = features.data.astype(np.float64, copy=False)
-    return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)

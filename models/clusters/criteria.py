@@ -1,11 +1,11 @@
-"""The mean silhouette of partitions, exact for few points and sampled for many.
+"""Criteria that a number of clusters is chosen by: the mean silhouette and the gap statistic.
 
-Of a point: (b - a) / max(a, b), a its mean Euclidean distance to the other points of its cluster,
-b the lowest of its mean distances to the points of another; 0 for a point alone in its cluster.
-Source: Rousseeuw, "Silhouettes" (1987).
+The silhouette of a point is (b - a) / max(a, b), a its mean Euclidean distance to the other points
+of its cluster, b the lowest of its mean distances to the points of another cluster; 0 for a point
+alone in its cluster. Its mean is exact for few points and sampled for many. Source: Rousseeuw,
+"Silhouettes" (1987).
 
-The gap statistic: within-cluster dispersion against that of points without clusters.
-
+The gap statistic compares the within-cluster dispersion with that of points without clusters.
 Source: Tibshirani, Walther and Hastie, "Estimating the number of clusters in a data set via the
 gap statistic" (2001), section 3 with reference (b): uniform over a box along the principal
 components, and the rule of section 4, step 3.
@@ -22,85 +22,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix
-from models.clusters.choosing import Choice
+from models.clusters.choosing import Choice, highest
 from models.clusters.kmeans import TINY, squared_distances
 from models.progress import Progress
 
 Dispersion = Callable[[npt.NDArray[np.floating], int], float]
 """Inertia of a partition of these points into so many clusters."""
 
-
-class Reference:
-    """Draws points without clusters that fill the box of the given ones.
-
-    features : (n_points, n_features) dense, of floats. Points are drawn in coordinates along
-    the principal components, which keeps the distances. O(N D min(N, D)).
-    """
-
-    def __init__(self, features: npt.NDArray[np.floating]) -> None:
-        centered = features.astype(np.float64)
-        centered -= centered.mean(axis=0)
-        triangle = np.linalg.qr(centered, mode="r")
-        components = np.linalg.svd(triangle, full_matrices=False)[2]
-        scores = centered @ components.T
-        low, high = scores.min(axis=0), scores.max(axis=0)
-        wide = high - low > 1e-12 * float((high - low).max())
-        self._low, self._high = low[wide], high[wide]
-        self._n_points, self._dtype = len(features), features.dtype
-
-    def draw(self, rng: np.random.Generator) -> npt.NDArray[np.floating]:
-        shape = (self._n_points, len(self._low))
-        return rng.uniform(self._low, self._high, shape).astype(self._dtype, copy=False)
-
-
-def choose_by_gap(
-    features: npt.NDArray[np.floating],
-    numbers: Sequence[int],
-    inertias: Sequence[float],
-    dispersion: Dispersion,
-    n_references: int,
-    rng: np.random.Generator,
-    progress: Progress,
-    notes: Sequence[str] = (),
-) -> Choice:
-    """The fewest clusters whose gap is not below the next one's less its standard error.
-
-    numbers, inertias : the candidates, one after the other, and the dispersion of `features`.
-    dispersion : the same procedure, for reference points. It is run for each number on each of
-    `n_references` draws.
-    """
-    reference = Reference(features)
-    logs = np.empty((n_references, len(numbers)))
-    for draw in range(n_references):
-        points = reference.draw(rng)
-        for column, number in enumerate(numbers):
-            done = (draw + column / len(numbers)) / n_references
-            progress(done, "drawing references", f"{draw + 1} of {n_references}")
-            logs[draw, column] = _log(dispersion(points, number))
-    gap = logs.mean(axis=0) - np.array([_log(inertia) for inertia in inertias])
-    error = logs.std(axis=0) * np.sqrt(1.0 + 1.0 / n_references)
-    at, found = first_within(gap, error)
-    odd = tuple(notes)
-    if not found:
-        odd += (
-            "The gap statistic rises up to the largest number of clusters that was tried, "
-            f"{numbers[at]}; more may be better.",
-        )
-    return Choice("gap", numbers[at], tuple(numbers), tuple(gap), tuple(error), odd)
-
-
-def _log(inertia: float) -> float:
-    return math.log(max(inertia, TINY))
-
-
-def first_within(gap: Float, error: Float) -> tuple[int, bool]:
-    """The first position whose value is at least the next one less its error; else the last."""
-    within = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
-    return (int(within[0]), True) if within.size else (len(gap) - 1, False)
-
-
 EXACT_UP_TO = 10_000
-"""Points of which all silhouettes are taken; of more, those of `SAMPLE` points."""
+"""Points up to which all silhouettes are measured; of more, those of `SAMPLE` points."""
 
 SAMPLE = 2_000
 
@@ -123,8 +53,8 @@ def silhouettes(
 
     partitions : (n_points,) clusters from 0 on; at least two of them must have points.
 
-    Of a sample too, each silhouette is exact: its distances go to all points. They are measured
-    once for all partitions. O(S N (D + number of partitions)) for S points measured.
+    Each silhouette of a sample is exact too: its distances go to all points, and are measured once
+    for all partitions. O(S N (D + number of partitions)) for S points measured.
     """
     n_points = features.shape[0]
     measured = np.arange(n_points)
@@ -138,11 +68,28 @@ def silhouettes(
         rows = measured[start : start + step]
         sums = _sums(features, rows, partitions, sizes)
         for number, (cluster, size) in enumerate(zip(partitions, sizes, strict=True)):
-            values[number, start : start + step] = _of(sums[number], cluster[rows], size)
+            values[number, start : start + step] = _silhouettes(sums[number], cluster[rows], size)
     left_out = 1.0 - len(measured) / n_points
     error = values.std(axis=1, ddof=1) * np.sqrt(left_out / len(measured))
     means = values.mean(axis=1)
     return [Silhouette(float(m), float(e)) for m, e in zip(means, error, strict=True)]
+
+
+def by_silhouette(
+    features: Matrix,
+    numbers: Sequence[int],
+    partitions: Sequence[Int],
+    rng: np.random.Generator,
+    progress: Progress,
+    notes: Sequence[str] = (),
+) -> Choice:
+    """The number of clusters with the highest mean silhouette.
+
+    numbers, partitions : the candidates, and the partition of the points for each.
+    """
+    measured = silhouettes(features, partitions, rng, progress)
+    means, errors = [each.mean for each in measured], [each.error for each in measured]
+    return highest("silhouette", numbers, means, errors, notes)
 
 
 def _step(n_features: int, sizes: Sequence[Float]) -> int:
@@ -154,9 +101,9 @@ def _step(n_features: int, sizes: Sequence[Float]) -> int:
 def _sums(
     features: Matrix, rows: Int, partitions: Sequence[Int], sizes: Sequence[Float]
 ) -> list[Float]:
-    """Of each partition (n_clusters, len(rows)): the distances of `rows` to a cluster's points."""
-    those = features[rows]
-    centers = those.toarray() if isinstance(those, sp.csr_array) else those
+    """For each partition (n_clusters, len(rows)) sums of distances from `rows` to the clusters."""
+    measured = features[rows]
+    centers = measured.toarray() if isinstance(measured, sp.csr_array) else measured
     sums = [np.zeros((len(size), len(rows))) for size in sizes]
     step = max(1, BLOCK // len(rows))
     for start in range(0, features.shape[0], step):
@@ -164,13 +111,13 @@ def _sums(
         distance = np.sqrt(squared, out=squared)
         n_rows = len(distance)
         for total, cluster in zip(sums, partitions, strict=True):
-            where = (np.ones(n_rows), cluster[start : start + step], np.arange(n_rows + 1))
-            total += sp.csr_array(where, shape=(n_rows, len(total))).T @ distance
+            member = (np.ones(n_rows), cluster[start : start + step], np.arange(n_rows + 1))
+            total += sp.csr_array(member, shape=(n_rows, len(total))).T @ distance
     return sums
 
 
-def _of(sums: Float, own: Int, size: Float) -> Float:
-    """The silhouettes of points in the clusters `own`; 0 where no other cluster has points."""
+def _silhouettes(sums: Float, own: Int, size: Float) -> Float:
+    """(n,) silhouettes of points in the clusters `own`; 0 where no other cluster has points."""
     columns = np.arange(len(own))
     inside = sums[own, columns] / np.maximum(size[own] - 1.0, 1.0)
     mean = sums / np.maximum(size, 1.0)[:, None]
@@ -182,3 +129,77 @@ def _of(sums: Float, own: Int, size: Float) -> Float:
     value = np.zeros(len(own))
     np.divide(outside - inside, widest, out=value, where=measured)
     return value
+
+
+class GapReference:
+    """Draws points without clusters that fill the box of given points.
+
+    features : (n_points, n_features) dense floats.
+
+    Points are drawn in coordinates along the principal components, which keep the distances.
+    O(N D min(N, D)).
+    """
+
+    def __init__(self, features: npt.NDArray[np.floating]) -> None:
+        centered = features.astype(np.float64)
+        centered -= centered.mean(axis=0)
+        triangle = np.linalg.qr(centered, mode="r")
+        components = np.linalg.svd(triangle, full_matrices=False)[2]
+        scores = centered @ components.T
+        low, high = scores.min(axis=0), scores.max(axis=0)
+        wide = high - low > 1e-12 * float((high - low).max())
+        self._low, self._high = low[wide], high[wide]
+        self._n_points, self._dtype = len(features), features.dtype
+
+    def draw(self, rng: np.random.Generator) -> npt.NDArray[np.floating]:
+        """(n_points, n_components) points in the features' precision."""
+        shape = (self._n_points, len(self._low))
+        return rng.uniform(self._low, self._high, shape).astype(self._dtype, copy=False)
+
+
+def by_gap(
+    features: npt.NDArray[np.floating],
+    numbers: Sequence[int],
+    inertias: Sequence[float],
+    dispersion: Dispersion,
+    n_references: int,
+    rng: np.random.Generator,
+    progress: Progress,
+    notes: Sequence[str] = (),
+) -> Choice:
+    """The fewest clusters whose gap is not below the next one's less its standard error.
+
+    numbers, inertias : the candidates in ascending order, and the dispersion of `features` in each.
+    dispersion : the same procedure, for reference points. It runs for each number on each of
+        `n_references` draws.
+    """
+    reference = GapReference(features)
+    logs = np.empty((n_references, len(numbers)))
+    for draw in range(n_references):
+        points = reference.draw(rng)
+        for column, number in enumerate(numbers):
+            done = (draw + column / len(numbers)) / n_references
+            progress(done, "drawing references", f"{draw + 1} of {n_references}")
+            logs[draw, column] = _log(dispersion(points, number))
+    gap = logs.mean(axis=0) - np.array([_log(inertia) for inertia in inertias])
+    error = logs.std(axis=0) * np.sqrt(1.0 + 1.0 / n_references)
+    at, settled = first_within(gap, error)
+    warnings = tuple(notes)
+    if not settled:
+        warnings += (
+            "The gap statistic rises up to the largest number of clusters that was tried, "
+            f"{numbers[at]}; more may be better.",
+        )
+    return Choice("gap", numbers[at], tuple(numbers), tuple(gap), tuple(error), warnings)
+
+
+def _log(inertia: float) -> float:
+    return math.log(max(inertia, TINY))
+
+
+def first_within(gap: Float, error: Float) -> tuple[int, bool]:
+    """The first position whose gap is at least the next one less its error, and True; where there
+    is none the last, and False.
+    """
+    within = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
+    return (int(within[0]), True) if within.size else (len(gap) - 1, False)

@@ -1,10 +1,10 @@
-"""Centres read as a mixture of Gaussians: the soft assignment of k-means and what is like it.
+"""k-means by scikit-learn, and its centres read as a mixture of Gaussians.
 
-The clusters get equal weights and one shared spherical variance s^2 = inertia / (N D), its
-maximum-likelihood value under the hard assignment. The logits are the mixture's log posterior:
--d(x, centre)^2 / (2 s^2) up to a constant of the row, so the largest logit is the nearest centre.
-
-Lloyd's k-means by scikit-learn: the best of several runs from k-means++ seeds.
+`best_run` gives the best of several runs of Lloyd's iterations from k-means++ seeds. `spherical`
+gives the soft assignment of points to centres: the clusters get equal weights and one shared
+spherical variance s^2 = inertia / (N D), its maximum-likelihood value under the hard assignment.
+The logits are the mixture's log posterior, -d(x, centre)^2 / (2 s^2) up to a constant of the row,
+so the largest logit is the nearest centre.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from models.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How hard k-means tries: runs, iterations of a run, and when a run ends before.
+class KMeansEffort:
+    """How hard k-means tries.
 
-    tol : where the centres' squared moves sum to less than this times the features' mean variance.
+    n_init, max_iter : number of runs, and of iterations of a run at most.
+    tol : a run ends where the centres' squared moves sum to less than this times the features' mean
+        variance.
     """
 
     n_init: int = 10
@@ -37,12 +39,12 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Centers:
-    """The best run.
+class KMeansRun:
+    """Where a run of k-means ended.
 
     centers : (n_clusters, n_features) in double precision.
     cluster : (n_points,) the nearest centre of each point.
-    ended : whether the run converged.
+    ended : whether it converged.
     """
 
     centers: Float
@@ -59,14 +61,15 @@ class Centers:
 def best_run(
     features: Matrix,
     n_clusters: int,
-    effort: Effort,
+    effort: KMeansEffort,
     rng: np.random.Generator,
     progress: Progress,
-) -> Centers:
+) -> KMeansRun:
     """The run with the least inertia of `effort.n_init`.
 
-    features : finite, with at least `n_clusters` distinct rows. O(N K D) for each iteration; one
-    copy of the features.
+    features : finite, with at least `n_clusters` distinct rows.
+
+    O(N K D) for each iteration; one copy of the features.
     """
     from sklearn import config_context
     from sklearn.cluster import KMeans
@@ -80,7 +83,7 @@ def best_run(
         warnings.simplefilter("ignore", ConvergenceWarning)
         for run in range(effort.n_init):
             progress(run / effort.n_init, "fitting", f"run {run + 1} of {effort.n_init}")
-            one = KMeans(
+            estimator = KMeans(
                 n_clusters=n_clusters,
                 init="k-means++",
                 n_init=1,
@@ -88,10 +91,10 @@ def best_run(
                 tol=effort.tol,
                 random_state=int(rng.integers(2**31)),
             )
-            one.fit(values)
-            if best is None or one.inertia_ < best.inertia_:
-                best = one
-    return Centers(
+            estimator.fit(values)
+            if best is None or estimator.inertia_ < best.inertia_:
+                best = estimator
+    return KMeansRun(
         centers=np.asarray(best.cluster_centers_, dtype=np.float64),
         cluster=best.labels_,
         inertia=float(best.inertia_),
@@ -100,8 +103,8 @@ def best_run(
     )
 
 
-def said_of_end(run: Centers, max_iter: int) -> tuple[str, ...]:
-    """A warning where the best run was cut short, else nothing."""
+def unconverged_warnings(run: KMeansRun, max_iter: int) -> tuple[str, ...]:
+    """A warning where the best run was stopped before it converged, else nothing."""
     if run.ended:
         return ()
     return (
@@ -110,7 +113,7 @@ def said_of_end(run: Centers, max_iter: int) -> tuple[str, ...]:
 
 
 SMALLEST_VARIANCE = 1e-12
-"""Of the shared variance, relative to the centres' own, where all points lie on their centres."""
+"""The least shared variance, relative to the centres' own, where points lie on their centres."""
 
 TINY = float(np.finfo(np.float64).tiny)
 """Stands for an inertia that rounding made 0 where logarithms are taken."""
@@ -124,7 +127,8 @@ class Spherical:
     cluster : (n_points,) the nearest centre of each point, the first of several.
     logits : (n_points, n_clusters) log posterior.
     inertia : sum of squared distances to the nearest centres.
-    warnings : of a variance that had to be raised from (nearly) zero.
+    variance : the mixture's shared variance.
+    warnings : where the variance had to be raised from (nearly) zero.
     """
 
     centers: Float
@@ -148,7 +152,7 @@ def spherical(features: Points, centers: Float) -> Spherical:
     if (np.diff(order) != 1).any():
         centers = centers[order]
         if isinstance(features, sp.csr_array):
-            # Nothing keeps these from cancelling, so ties are decided as for new points.
+            # Sparse distances cancel, so ties are decided by the sums that new points get.
             squared = squared_distances(features, centers)
             cluster = squared.argmin(axis=1)
         else:
@@ -190,23 +194,23 @@ def squared_distances(features: Points, centers: Float) -> Float:
     moved = centers - origin
     length = np.einsum("kd,kd->k", moved, moved)
     for block, part in blocks(features, len(centers)):
-        rows, made = part.astype(np.float64), out[block]
+        rows, squared = part.astype(np.float64), out[block]
         own = _lengths(rows, origin)
         if not np.isfinite(own).all():
             whole = isinstance(features, sp.csr_array)
             require_usable(features if whole else part, 0 if whole else block.start, n_points)
         if isinstance(rows, sp.csr_array):
-            made[:] = rows @ moved.T
+            squared[:] = rows @ moved.T
         else:
-            np.matmul(rows, moved.T, out=made)
-        made *= -2.0
-        made += own[:, None]
-        made += length
-        np.maximum(made, 0.0, out=made)
+            np.matmul(rows, moved.T, out=squared)
+        squared *= -2.0
+        squared += own[:, None]
+        squared += length
+        np.maximum(squared, 0.0, out=squared)
     return out
 
 
-def total(features: Points, centers: Float) -> float:
+def total_inertia(features: Points, centers: Float) -> float:
     """The sum of squared distances to the nearest centres, by blocks of rows."""
     return sum(
         float(squared_distances(part, centers).min(axis=1).sum())
@@ -215,7 +219,7 @@ def total(features: Points, centers: Float) -> float:
 
 
 def log_posterior(squared: Float, variance: float) -> Float:
-    """The soft assignment, in the place of the squared distances."""
+    """(n_points, n_clusters) the soft assignment; overwrites the squared distances."""
     squared /= -2.0 * variance
     normalize(squared)
     return squared

@@ -1,4 +1,4 @@
-"""Clusters in their order, rows in a partition's tree, and what a user is told of them."""
+"""Clusters by size, log posteriors normalized in place, and rows placed in a partition's tree."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from models.tree.tree import Tree
 
 
 def bytes_of_logits(shapes: Shapes, n_clusters: int, role: str = "features") -> int:
-    """What the soft assignment takes, where the shape of `role` is known."""
+    """Bytes of the soft assignment; 0 where the shape of `role` is not known yet."""
     return 8 * shapes[role][0] * n_clusters if role in shapes else 0
 
 
 def by_size(size: Int, rows: Float) -> Int:
-    """Order of clusters: larger first, then by their rows (centres, say) from the first column on.
+    """Order of clusters: larger ones first, then by their rows (centres, say), first column first.
 
     size : (n_clusters,) points of each; rows : (n_clusters, n).
     """
@@ -28,16 +28,17 @@ def by_size(size: Int, rows: Float) -> Int:
 
 
 def reorder(cluster: Int, order: Int) -> Int:
-    """The clusters of points once cluster `order[c]` is called c."""
+    """(n_points,) the cluster of each point once cluster `order[c]` has number c."""
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank[cluster]
 
 
 def normalize(joint: Float) -> Float:
-    """Make each row log probabilities, in place, and give the logarithm of what it summed to.
+    """(n_rows,) the logarithm of each row's sum of exponentials; the rows become log probabilities.
 
-    joint : (n_rows, n_clusters), finite; the log evidence (n_rows,) of a mixture, if its log joint.
+    joint : (n_rows, n_clusters), finite, overwritten. Where it is the log joint probability of a
+        mixture, the result is the log evidence.
     """
     evidence = np.empty(len(joint))
     for block in row_blocks(*joint.shape):
@@ -51,13 +52,13 @@ def normalize(joint: Float) -> Float:
 
 
 def permute(values: Float, order: Int) -> None:
-    """Columns in another order, in place."""
+    """Put column `order[c]` in place c, in place."""
     for block in row_blocks(*values.shape):
         values[block] = values[block][:, order]
 
 
 def placed(tree: Tree, cluster: Int, logits: Float) -> Predictions:
-    """Rows in the leaves of their clusters, each with its own posterior.
+    """Rows in the leaves of their clusters, with their posteriors.
 
     cluster : (n_rows,); logits : (n_rows, n_clusters) log probabilities.
     """
@@ -70,7 +71,10 @@ def placed(tree: Tree, cluster: Int, logits: Float) -> Predictions:
     return Predictions(leaf, 2 * np.arange(n_rows + 1), node.ravel(), probability.ravel())
 
 
-def said_of_empty(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:
-    """A warning where clusters have no point, else nothing."""
+def empty_cluster_warnings(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:
+    """A warning where clusters have no point, else nothing.
+
+    what : what a cluster is called, for the message.
+    """
     empty = int((np.bincount(cluster, minlength=n_clusters) == 0).sum())
     return (f"{empty} {what}(s) have no point.",) if empty else ()

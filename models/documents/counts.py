@@ -1,8 +1,8 @@
 """Counts of words: of each in each document, and of pairs that occur near each other.
 
-Cost: `of_documents` O(T log T) for T tokens; `together` O(T window log T) at most, by blocks whose
-counts are added like the digits of a binary number, so that each is added a few times only; memory
-for the pairs that occur twice, 16 bytes each, and for a block.
+Cost: `word_counts` O(T log T) for T tokens; `cooccurrences` O(T window log T) at most, by blocks
+whose counts are added like the digits of a binary number, so that each is added a few times only;
+memory for the distinct pairs twice, 16 bytes each, and for a block.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _BLOCK = 1 << 22
 """Pairs of tokens that are counted at once."""
 
 
-def of_documents(tokens: Tokens, n_words: int) -> sp.csr_array:
-    """(n_documents, n_words) how often each document has each word, float64."""
+def word_counts(tokens: Tokens, n_words: int) -> sp.csr_array:
+    """(n_documents, n_words) how often each word occurs in each document, float64."""
     document = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.start))
     ones = np.ones(len(tokens.number))
-    found = sp.coo_array(
+    counts = sp.coo_array(
         (ones, (document, tokens.number)), shape=(tokens.n_documents, n_words)
     ).tocsr()
-    found.sum_duplicates()
-    return sp.csr_array(found)
+    counts.sum_duplicates()
+    return sp.csr_array(counts)
 
 
-def together(
+def cooccurrences(
     tokens: Tokens, n_words: int, window: int, progress: Progress = silent
 ) -> sp.csr_array:
     """(n_words, n_words) symmetric: the sum of 1 / distance over all pairs of tokens of a document
-    that are at most `window` apart, float64. Words of no vocabulary take no place.
+    that are at most `window` apart, float64. Words outside the vocabulary take no place.
 
-    A pair of one word adds to its place both ways, as one of two words does to both places.
+    A pair of the same word counts in both directions, as a pair of two words does.
     """
     document = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.start))
     n_tokens = len(tokens.number)
@@ -44,11 +44,11 @@ def together(
     for start in range(0, n_tokens, step):
         progress(start / n_tokens, "counting pairs", f"{start:,} of {n_tokens:,} words")
         stop = min(n_tokens, start + step)
-        made = _block(tokens.number, document, start, stop, n_words, window)
-        done.append((0, made))
+        part = _block(tokens.number, document, start, stop, n_words, window)
+        done.append((0, part))
         while len(done) > 1 and done[-1][0] == done[-2][0]:
-            (level, one), (_, other) = done.pop(), done.pop()
-            done.append((level + 1, one + other))
+            (level, later), (_, earlier) = done.pop(), done.pop()
+            done.append((level + 1, later + earlier))
     half = sp.csr_array((n_words, n_words))
     for _, part in reversed(done):
         half = half + part
@@ -65,7 +65,7 @@ def _block(
     n_words: int,
     window: int,
 ) -> sp.csr_array:
-    """Pairs of which the first token is in [start, stop), each one way round."""
+    """Pairs whose first token is in [start, stop), in one direction only."""
     rows, columns, values = [], [], []
     for apart in range(1, window + 1):
         end = min(stop, len(number) - apart)
@@ -77,8 +77,8 @@ def _block(
         values.append(np.full(len(rows[-1]), 1.0 / apart))
     if not rows:
         return sp.csr_array((n_words, n_words))
-    one, other = np.concatenate(rows), np.concatenate(columns)
-    pair = (np.minimum(one, other), np.maximum(one, other))
-    found = sp.coo_array((np.concatenate(values), pair), shape=(n_words, n_words)).tocsr()
-    found.sum_duplicates()
-    return sp.csr_array(found)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    pair = (np.minimum(row, column), np.maximum(row, column))
+    weights = sp.coo_array((np.concatenate(values), pair), shape=(n_words, n_words)).tocsr()
+    weights.sum_duplicates()
+    return sp.csr_array(weights)

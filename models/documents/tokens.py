@@ -1,8 +1,8 @@
 """Words of a text: runs of letters, digits and underscores of any script, in lower case.
 
-What Unicode writes in two ways (a letter with its accent, or the two one after the other) is
-brought to one first (NFC). `reader` leaves out stop words (scikit-learn's list) and brings words to
-their stems (Snowball, Porter's algorithms). Cost: O(length), a stem once for each word.
+Text is normalized first (NFC), so that an accented letter is the same however it is encoded.
+`reader` leaves out stop words (scikit-learn's list) and reduces words to their stems (Snowball,
+Porter's algorithms). Cost: O(length), a stem once for each word.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def tokens(text: str) -> list[str]:
 
 
 def reader(stop_words: StopWords, stemming: Stemming) -> Callable[[str], list[str]]:
-    """`tokens` without stop words, each brought to its stem."""
+    """`tokens` without stop words, each reduced to its stem."""
     if stop_words == "none" and stemming == "none":
         return tokens
     left_out: frozenset[str] = frozenset()
@@ -68,9 +68,9 @@ def _stem(stemming: Stemming) -> Callable[[str], str]:
     find = snowballstemmer.stemmer(stemming).stemWord
 
     def stem(word: str) -> str:
-        found = known.get(word)
-        if found is None:
-            found = known[word] = str(find(word))
-        return found
+        known_stem = known.get(word)
+        if known_stem is None:
+            known_stem = known[word] = str(find(word))
+        return known_stem
 
     return stem

@@ -18,16 +18,19 @@ from models.errors import UsageError
 from models.progress import Progress, silent
 
 Read = Callable[[str], list[str]]
-"""How the words of a text are found, as `models.documents.tokens` has it."""
+"""Splits a text into words, as the functions of `models.documents.tokens` do."""
 
 _AT_ONCE = 4096
-"""Documents between two reports."""
+"""Number of documents between two reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """words : most frequent first, those of one frequency by their letters. count : (V,) how often
-    each occurs. n_left_out : words that occur too seldom, or are too many."""
+    """The words that count.
+
+    words : most frequent first, equally frequent ones in alphabetical order. count : (V,) how often
+    each occurs. n_left_out : number of words that are too rare, or too many.
+    """
 
     words: list[str]
     count: Int
@@ -40,7 +43,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The words of documents by their numbers; words of no vocabulary are not there.
+    """The words of documents by their numbers, without words outside the vocabulary.
 
     number : (T,) int32. start : (n_documents + 1,), document i has `number[start[i]:start[i + 1]]`.
     """
@@ -71,7 +74,7 @@ def vocabulary(
         counted.update(read(document))
     n_all = len(counted)
     often = [(word, n) for word, n in counted.items() if n >= min_count]
-    often.sort(key=lambda one: (-one[1], one[0]))
+    often.sort(key=lambda entry: (-entry[1], entry[0]))
     kept = often if max_words is None else often[:max_words]
     if not kept:
         detail = _nothing_left(len(documents), counted, min_count)
@@ -96,8 +99,8 @@ def numbered(
         here = [number[word] for word in read(document) if word in number]
         parts.append(np.array(here, dtype=np.int32))
         start[at + 1] = start[at] + len(here)
-    found = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    return Tokens(found, start)
+    numbers = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    return Tokens(numbers, start)
 
 
 def _nothing_left(n_documents: int, counted: Counter[str], min_count: int) -> str:
@@ -107,7 +110,7 @@ def _nothing_left(n_documents: int, counted: Counter[str], min_count: int) -> st
             "without a single word that counts; a word is a run of letters or digits, and stop "
             "words may be left out."
         )
-    word, n = max(counted.items(), key=lambda one: (one[1], one[0]))
+    word, n = max(counted.items(), key=lambda entry: (entry[1], entry[0]))
     return (
         f"{what}in which no word occurs 'min_count' = {min_count} times; the most frequent one, "
         f"{word[:80]!r}, occurs {n} time(s)."

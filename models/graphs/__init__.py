@@ -1,0 +1,6 @@
+"""Graphs over points.
+
+- `neighbours`: the nearest neighbours of each point, exact or by an index.
+- `graph`: the graph of nearest neighbours, joined to one piece.
+- `spectra`: leading eigenvectors of an affinity graph.
+"""

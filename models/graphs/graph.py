@@ -1,10 +1,10 @@
-"""The graph of nearest neighbours over points, in one piece: what clusters along it may merge.
+"""The connected graph of nearest neighbours over points: which clusters may merge along it.
 
 Points that coincide are one node. An edge joins two nodes where one is among the nearest neighbours
-of the other. What falls apart is joined: parts become points at their means, their own graph of
-neighbours says which lie next to each other, and an edge goes from the point of one part that is
-nearest to the other's mean to that point's nearest in the other part; again until all hangs
-together. So the edges between parts are short ones, but maybe not the shortest.
+of the other. Separate parts are then joined: parts become points at their means, whose own graph of
+neighbours tells which parts are adjacent, and an edge goes from the point of one part that is
+nearest to the other's mean to that point's nearest in the other part; this repeats until the graph
+is connected. So edges between parts are short, but maybe not the shortest.
 
 Cost: that of the neighbours, and O(N D) for each part that is joined to a large one.
 """
@@ -19,9 +19,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import FLAT, distinct, flat
+from models.checks import distinct
 from models.graphs.neighbours import between, nearest
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, flat
 from models.progress import Progress, silent
 
 MOST_COMPARED = 2 * 10**9
@@ -59,29 +59,29 @@ class Graph:
 
     def warnings(self, wanted: int) -> tuple[str, ...]:
         """What was changed or approximated; `wanted` is the parameter `n_neighbors`."""
-        found = []
+        sentences = []
         if self.n_neighbors < wanted:
-            found.append(
+            sentences.append(
                 f"There are {self.n_nodes} distinct points, so n_neighbors = {wanted} became "
                 f"{self.n_neighbors}."
             )
         if self.recall is not None:
-            found.append(
+            sentences.append(
                 f"Neighbours were sought by an approximate index, which found {self.recall:.1%} of "
                 "those of a sample of points."
             )
         if self.n_parts > 1:
-            found.append(
+            sentences.append(
                 f"The graph of nearest neighbours fell into {self.n_parts} parts, which were "
                 "joined by edges between points of parts that lie next to each other."
             )
-        return tuple(found)
+        return tuple(sentences)
 
 
 def neighbour_graph(
     points: Array, n_neighbors: int, metric: Metric, threads: int, progress: Progress
 ) -> Graph:
-    """The graph of `n_neighbors` nearest neighbours, in one piece."""
+    """The connected graph of `n_neighbors` nearest neighbours."""
     progress(0.0, "neighbours", "looking for equal points")
     first, place = distinct(points)
     nodes = points if first.size == len(points) else points[first]
@@ -140,40 +140,40 @@ def _between_parts(
     first, place = distinct(mean)
     pairs = []
     if first.size < n_parts:
-        # Parts about one mean, such as shells: each to the first of them.
-        there = np.flatnonzero(first[place] != np.arange(n_parts))
-        pairs.append(np.stack([first[place[there]], there], axis=1))
+        # Parts with the same mean, such as shells: each is joined to the first of them.
+        repeated = np.flatnonzero(first[place] != np.arange(n_parts))
+        pairs.append(np.stack([first[place[repeated]], repeated], axis=1))
     if first.size > 1:
         near = nearest(mean[first], min(n_neighbors, first.size - 1), "euclidean", threads, silent)
         ends, _ = _undirected(near.index, near.distance)
         pairs.append(first[ends])
     wanted = np.concatenate(pairs)
-    # From each part of a pair the point nearest to the other's mean, then to that point.
+    # The point of one part nearest to the other's mean, the other's nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
-    one = _nearest_members(rows, members, wanted[:, 0], mean[wanted[:, 1]])
-    other = _nearest_members(rows, members, wanted[:, 1], rows[one].astype(np.float64))
-    one = _nearest_members(rows, members, wanted[:, 0], rows[other].astype(np.float64))
-    return np.stack([np.minimum(one, other), np.maximum(one, other)], axis=1).astype(np.int32)
+    left = _nearest_members(rows, members, wanted[:, 0], mean[wanted[:, 1]])
+    right = _nearest_members(rows, members, wanted[:, 1], rows[left].astype(np.float64))
+    left = _nearest_members(rows, members, wanted[:, 0], rows[right].astype(np.float64))
+    return np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
 
 
 def _nearest_members(rows: Array, members: list[Int], part: Int, target: Float) -> Int:
     """For each pair, the point of a part that is nearest to a target.
 
-    Of a part that many others ask for a sample is looked at: O(`MOST_COMPARED` D) a part at most.
+    A part that occurs in many pairs is searched in a sample: O(`MOST_COMPARED` D) a part at most.
     """
-    found = np.empty(part.size, dtype=np.int64)
+    nearest_point = np.empty(part.size, dtype=np.int64)
     for number in np.unique(part):
-        asked = np.flatnonzero(part == number)
-        best = np.full(asked.size, np.inf)
-        here = members[number][:: -(-members[number].size * asked.size // MOST_COMPARED)]
-        for block in row_blocks(here.size, max(rows.shape[1], asked.size), 1 << 20):
-            own = rows[here[block]].astype(np.float64)
+        pairs = np.flatnonzero(part == number)
+        best = np.full(pairs.size, np.inf)
+        candidates = members[number][:: -(-members[number].size * pairs.size // MOST_COMPARED)]
+        for block in row_blocks(candidates.size, max(rows.shape[1], pairs.size), 1 << 20):
+            own = rows[candidates[block]].astype(np.float64)
             centre = own.mean(axis=0)
-            own, to = own - centre, target[asked] - centre
+            own, to = own - centre, target[pairs] - centre
             squared = np.einsum("nd,nd->n", own, own) - 2.0 * (to @ own.T)
             squared += np.einsum("nd,nd->n", to, to)[:, None]
             at = squared.argmin(axis=1)
-            nearer = squared[np.arange(asked.size), at] < best
-            best[nearer] = squared[np.arange(asked.size), at][nearer]
-            found[asked[nearer]] = here[block][at[nearer]]
-    return found
+            nearer = squared[np.arange(pairs.size), at] < best
+            best[nearer] = squared[np.arange(pairs.size), at][nearer]
+            nearest_point[pairs[nearer]] = candidates[block][at[nearer]]
+    return nearest_point

@@ -2,9 +2,9 @@
 
 Up to `EXACT_POINTS` points, and for metrics that are no function of a Euclidean distance, all pairs
 are compared (scikit-learn). Past that an inverted file (Faiss: points in cells around k-means
-centres) is searched in float32: each point looks into the `n_probe` cells nearest to it, as many as
-`RECALL` of the true neighbours of a sample need. So the answer is approximate by how much is known.
-Nothing is drawn: the same points give the same neighbours.
+centres) is searched in float32: each point searches the cells nearest to it, as many as it takes to
+find `RECALL` of the true neighbours of a sample. So the result is approximate, with a known recall.
+Nothing is random: the same points give the same neighbours.
 
 Cost: O(N^2 D) for all pairs; else O(N D (cells + points looked at)). Memory: the points twice in
 float32 and 24 bytes for each neighbour.
@@ -18,14 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import FLAT, as_metric, flat, refuse_distance
 from models.errors import UsageError
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, as_metric, flat, refuse_distance
 from models.progress import Progress
 
 EXACT_POINTS = 10_000
 MOST_POINTS_EXACT = 50_000
-"""Where all pairs of a metric that has no index take minutes."""
+"""Number of points at which all pairs of a metric without an index take minutes."""
 RECALL = 0.98
 """Share of a sample's true neighbours that a search should find; more cells are read until it
 does, or until `MOST_READ` points are read for each point."""
@@ -38,8 +37,8 @@ class Neighbours:
     """The neighbours of each of U points, nearest first.
 
     index : (U, k) int32, never the point itself.
-    distance : (U, k) by the metric, measured in float64 whatever they were sought in.
-    recall : share of a sample's true neighbours that were found; None where all pairs were
+    distance : (U, k) by the metric, measured in float64 in any case.
+    recall : share of a sample's true neighbours that the index found; None where all pairs were
         compared.
     """
 
@@ -75,14 +74,14 @@ def require_index(n_points: int, metric: Metric) -> None:
         raise UsageError(
             f"Neighbours by the metric {metric!r} are sought among all pairs of points, of at most "
             f"{MOST_POINTS_EXACT:,} points; there are {n_points:,}. The metrics "
-            f"{', '.join(repr(one) for one in FLAT)} have an index.",
+            f"{', '.join(map(repr, FLAT))} have an index.",
             code="too-large",
             parameter="metric",
         )
 
 
 def _single(rows: Array) -> npt.NDArray[np.float32]:
-    """Rows about their mean, at most 1, in float32: what rounding takes is least there."""
+    """Rows about their mean, at most 1 in size, in float32: rounding loses least that way."""
     mean = rows.mean(axis=0, dtype=np.float64)
     top = 0.0
     for block in row_blocks(len(rows), rows.shape[1], 1 << 20):
@@ -99,7 +98,7 @@ def _by_all_pairs(
     from sklearn.neighbors import NearestNeighbors
     from threadpoolctl import threadpool_limits
 
-    # Euclidean distances are shared out by OpenMP; processes cannot be started here.
+    # OpenMP runs Euclidean distances on several threads; processes cannot be started here.
     jobs = None if metric == "euclidean" else threads
     search = NearestNeighbors(
         n_neighbors=n_neighbors + 1, metric=metric, algorithm="brute", n_jobs=jobs
@@ -108,12 +107,12 @@ def _by_all_pairs(
         rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
     with threadpool_limits(threads):
         search.fit(rows)
-        found = np.empty((len(rows), n_neighbors), dtype=np.int64)
+        index = np.empty((len(rows), n_neighbors), dtype=np.int64)
         for block in row_blocks(len(rows), len(rows), 1 << 26):
             progress(block.start / len(rows), "neighbours", f"{block.start:,} of {len(rows):,}")
             near = search.kneighbors(rows[block], return_distance=False)
-            found[block] = _others(near, block.start)
-    return found
+            index[block] = _others(near, block.start)
+    return index
 
 
 def _by_cells(
@@ -142,8 +141,8 @@ def _by_cells(
         reach = true[:, -1] * (1 + 1e-5) + 1e-9
         index.nprobe = 4
         while True:
-            near, found = index.search(rows[some], wanted)
-            recall = float(((near <= reach[:, None]) & (found >= 0)).mean())
+            squared, numbers = index.search(rows[some], wanted)
+            recall = float(((squared <= reach[:, None]) & (numbers >= 0)).mean())
             more = 2 * index.nprobe
             if recall >= RECALL or more > n_cells or more * n_points > MOST_READ * n_cells:
                 break
@@ -152,26 +151,26 @@ def _by_cells(
         for block in row_blocks(n_points, 1, 1 << 15):
             part = 0.1 + 0.9 * block.start / n_points
             progress(part, "neighbours", f"{block.start:,} of {n_points:,}")
-            near, found = index.search(rows[block], wanted)
-            lacking = np.flatnonzero(found[:, -1] < 0)
+            _, numbers = index.search(rows[block], wanted)
+            lacking = np.flatnonzero(numbers[:, -1] < 0)
             if lacking.size:
                 # Their cells hold too few points: read them all.
-                _, found[lacking] = faiss.knn(rows[block][lacking], rows, wanted)
-            out[block] = _others(found, block.start)
+                _, numbers[lacking] = faiss.knn(rows[block][lacking], rows, wanted)
+            out[block] = _others(numbers, block.start)
     finally:
         faiss.omp_set_num_threads(before)
     return out, recall
 
 
-def _others(found: Int, first_row: int) -> Int:
-    """Found neighbours without the row itself, or without the last where it is not among them."""
-    own = np.arange(first_row, first_row + len(found))[:, None]
-    order = np.argsort(found == own, axis=1, kind="stable")
-    return np.take_along_axis(found, order[:, :-1], axis=1)
+def _others(index: Int, first_row: int) -> Int:
+    """Neighbours without the row itself, or without the last where it is not among them."""
+    own = np.arange(first_row, first_row + len(index))[:, None]
+    order = np.argsort(index == own, axis=1, kind="stable")
+    return np.take_along_axis(index, order[:, :-1], axis=1)
 
 
 def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> Neighbours:
-    """Neighbours with their distances in float64, nearest first, those of one by number."""
+    """Neighbours with their distances in float64, nearest first, equally near ones by number."""
     distance = np.empty(index.shape)
     out = np.empty(index.shape, dtype=np.int32)
     for block in row_blocks(len(rows), index.shape[1] * rows.shape[1], 1 << 20):
@@ -184,18 +183,18 @@ def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> 
     return Neighbours(out, distance, recall)
 
 
-def between(rows: Array, one: Array, other: Array, metric: Metric) -> Float:
+def between(rows: Array, first: Array, second: Array, metric: Metric) -> Float:
     """(n,) distance by `metric` between pairs of rows, which are those of `flat` where it has them.
 
     UsageError naming the rows for which it is not defined.
     """
-    out = np.empty(one.size)
-    for block in row_blocks(one.size, rows.shape[1], 1 << 20):
-        a, b = rows[one[block]].astype(np.float64), rows[other[block]].astype(np.float64)
+    out = np.empty(first.size)
+    for block in row_blocks(first.size, rows.shape[1], 1 << 20):
+        a, b = rows[first[block]].astype(np.float64), rows[second[block]].astype(np.float64)
         out[block] = _pairs(a, b, metric)
     odd = np.flatnonzero(~np.isfinite(out))
     if odd.size:
-        row, column = sorted((int(one[odd[0]]), int(other[odd[0]])))
+        row, column = sorted((int(first[odd[0]]), int(second[odd[0]])))
         refuse_distance(metric, row, column, float(out[odd[0]]), "distinct rows number")
     return out
 

@@ -2,8 +2,8 @@
 
 With W the affinities, their diagonal left out, and D their sums by row, the vectors f solve
 W f = lambda D f: the normalized cut's (Shi and Malik 2000), as scikit-learn's spectral_embedding
-gives them. They are found as those of D^-1/2 W D^-1/2, for each part of the graph that nothing
-joins to the others by itself, so that eigenvalues of 1, one for each part, are all found.
+gives them. They are computed from D^-1/2 W D^-1/2 for each connected part of the graph
+separately, so that no eigenvalue of 1, one for each part, is missed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from models.arrays import Float, Int
 from models.errors import UsageError
 
 NO_EDGE = 1e-13
-"""Normalized affinity below which two points are not joined: it changes no eigenvalue by more than
+"""Normalized affinity below which two points are not joined: it changes eigenvalues no more than
 rounding does."""
 
 SMALL = 500
-"""Points of which all eigenvectors are computed at once."""
+"""Number of points up to which all eigenvectors are computed at once."""
 
 MOST_RESTARTS = 2_000
-"""Of the Lanczos method on a sparse graph, before it is factored."""
+"""Restarts of the Lanczos method on a sparse graph before it is factored."""
 
 
 class Unresolved(UsageError):
-    """Eigenvalues that lie too close for the solver."""
+    """The eigenvalues lie too close for the solver."""
 
 
 class Spectrum:
-    """Of a graph with `parts` (n_points,): the part of each point, 0 for the first one's.
+    """The eigenvalues and vectors of an affinity graph.
 
+    parts : (n_points,) the connected part of each point, 0 for that of the first point.
     affinity : (n_points, n_points) symmetric, not negative. A dense one is overwritten.
     """
 
@@ -70,10 +71,10 @@ class Spectrum:
         vectors: list[Float] = []
         for part in range(self.n_parts):
             inside = np.flatnonzero(self.parts == part)
-            found, those = self._of_part(inside, min(each, len(inside)), rng, planar)
-            whole = np.zeros((len(self._root), len(found)))
-            whole[inside] = those / self._root[inside, None]
-            values.append(found)
+            value, vector = self._of_part(inside, min(each, len(inside)), rng, planar)
+            whole = np.zeros((len(self._root), len(value)))
+            whole[inside] = vector / self._root[inside, None]
+            values.append(value)
             vectors.append(whole)
         value, vector = np.concatenate(values), np.concatenate(vectors, axis=1)
         order = np.argsort(-value, kind="stable")[:number]
@@ -117,7 +118,7 @@ def _largest(
 
 
 def _factored(walk: sp.csr_array, number: int, start: Float) -> tuple[Float, Float]:
-    """As `_largest`, by factoring the matrix shifted: few steps, dear where many edges cross.
+    """As `_largest`, by factoring the shifted matrix: few steps, expensive where many edges cross.
 
     Raises Unresolved where even that does not converge.
     """
@@ -128,7 +129,7 @@ def _factored(walk: sp.csr_array, number: int, start: Float) -> tuple[Float, Flo
     except ArpackNoConvergence as error:
         raise Unresolved(
             f"The {number} largest eigenvalues of the graph of {walk.shape[0]:,} points lie too "
-            "close to be told apart; more neighbours or fewer clusters may part them.",
+            "close to separate; more neighbours or fewer clusters may help.",
             code="unusable-input",
         ) from error
     return value, vector

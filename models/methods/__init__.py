@@ -1,0 +1,13 @@
+"""The methods, a folder for each family.
+
+Every file directly in a family's folder is one method, which `models.registry` finds; the folders
+below a family hold what its methods are made of.
+
+- `logits`: hierarchies over the classes of soft assignments.
+- `features`: hierarchies over points.
+- `partitions`: flat clusters, as trees of depth one.
+- `margins`: maximum-margin clusters and hierarchies.
+- `hyperbolic`: hierarchies by embeddings in the Poincaré ball.
+- `sphere`: mixtures of von Mises-Fisher distributions.
+- `tasks`: predictors of several tasks that learn how the tasks relate.
+"""

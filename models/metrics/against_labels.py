@@ -3,33 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 from models.metrics import flat, hierarchical
 from models.metrics.estimate import Estimate
 from models.metrics.evaluation import Subject
-from models.metrics.metric import Metric
+from models.metrics.flat import Contingency
+from models.metrics.metric import Metric, metric
 
 
-def _flat(
-    id: str,
+def _flat_metric(
     title: str,
-    function: Callable[[flat.Contingency], float | None],
+    *,
     low: float | None,
     high: float | None,
-    definition: str,
     source: str = "Thesis app. B.2",
     undefined: str = "the tree has no points",
-) -> Metric:
-    """A metric of the flat clustering against the labels."""
+) -> Callable[[Callable[[Contingency], float | None]], Metric]:
+    """`metric` of the flat clustering's table with the classes.
 
-    def compute(subject: Subject) -> Estimate:
-        value = function(subject.table)
-        return Estimate(value, warnings=() if value is not None else (f"{id}: {undefined}.",))
+    undefined : why the value is None, for the warning.
+    """
 
-    return Metric(id, title, ("labels",), "cut", low, high, "higher", definition, source, compute)
+    def register(value_of: Callable[[Contingency], float | None]) -> Metric:
+        @wraps(value_of)
+        def compute(subject: Subject) -> Estimate:
+            value = value_of(subject.table)
+            if value is None:
+                return Estimate(None, warnings=(f"{value_of.__name__}: {undefined}.",))
+            return Estimate(value)
+
+        return metric(
+            title,
+            needs=("labels",),
+            looks_at="cut",
+            low=low,
+            high=high,
+            better="higher",
+            source=source,
+        )(compute)
+
+    return register
 
 
-def _dendrogram_purity(subject: Subject) -> Estimate:
+@metric(
+    "Dendrogram purity",
+    needs=("labels",),
+    looks_at="tree",
+    low=0.0,
+    high=1.0,
+    better="higher",
+    source="gHHC eq. 22; L2H app. B.3 (Kobren et al. 2017)",
+)
+def dendrogram_purity(subject: Subject) -> Estimate:
+    """Mean, over unordered pairs of distinct points of one class, of the share of that class
+    among the points under their lowest common ancestor.
+    """
     return hierarchical.dendrogram_purity(
         subject.tree,
         subject.classes,
@@ -39,119 +68,94 @@ def _dendrogram_purity(subject: Subject) -> Estimate:
     )
 
 
-def _leaf_purity(subject: Subject) -> Estimate:
+@metric(
+    "Leaf purity",
+    needs=("labels",),
+    looks_at="tree",
+    low=0.0,
+    high=1.0,
+    better="higher",
+    source="L2H app. B.3",
+)
+def leaf_purity(subject: Subject) -> Estimate:
+    """Share of points that are of the largest class of their leaf; a tree whose leaves are
+    single points is cut to clusters first.
+    """
     return hierarchical.leaf_purity(subject.cluster_tree, subject.classes)
 
 
-def _lhd(subject: Subject) -> Estimate:
+@metric(
+    "Least hierarchical distance",
+    needs=("labels",),
+    looks_at="tree",
+    low=0.0,
+    high=1.0,
+    better="lower",
+    source="L2H app. B.3",
+)
+def lhd(subject: Subject) -> Estimate:
+    """Mean of (log2 td - 1) / (log2 K - 1) over pairs of points of one class in different
+    leaves, td edges apart, K the number of leaves; nodes of one child do not count, a tree
+    whose leaves are single points is cut to clusters first, and without such a pair or with K =
+    2 it is 0.
+    """
     return hierarchical.lhd(subject.cluster_tree, subject.classes, rng=subject.rng("lhd"))
 
 
-AGAINST_LABELS = (
-    Metric(
-        "dendrogram_purity",
-        "Dendrogram purity",
-        ("labels",),
-        "tree",
-        0.0,
-        1.0,
-        "higher",
-        "Mean, over unordered pairs of distinct points of one class, of the share of that class "
-        "among the points under their lowest common ancestor.",
-        "gHHC eq. 22; L2H app. B.3 (Kobren et al. 2017)",
-        _dendrogram_purity,
-    ),
-    Metric(
-        "leaf_purity",
-        "Leaf purity",
-        ("labels",),
-        "tree",
-        0.0,
-        1.0,
-        "higher",
-        "Share of points that are of the largest class of their leaf; a tree whose leaves are "
-        "single points is cut to clusters first.",
-        "L2H app. B.3",
-        _leaf_purity,
-    ),
-    Metric(
-        "lhd",
-        "Least hierarchical distance",
-        ("labels",),
-        "tree",
-        0.0,
-        1.0,
-        "lower",
-        "Mean of (log2 td - 1) / (log2 K - 1) over pairs of points of one class in different "
-        "leaves, td edges apart, K the number of leaves; nodes of one child do not count, a tree "
-        "whose leaves are single points is cut to clusters first, and without such a pair or with "
-        "K = 2 it is 0.",
-        "L2H app. B.3",
-        _lhd,
-    ),
-    _flat(
-        "purity",
-        "Purity",
-        flat.purity,
-        0.0,
-        1.0,
-        "Share of points that are of the largest class of their cluster.",
-    ),
-    _flat(
-        "nmi",
-        "Normalized mutual information",
-        flat.nmi,
-        0.0,
-        1.0,
-        "Twice the mutual information over the sum of the entropies of clusters and classes; 1 "
-        "where both are a single group.",
-    ),
-    _flat("mi", "Mutual information", flat.mi, 0.0, None, "Mutual information in nats."),
-    _flat(
-        "ari",
-        "Adjusted Rand index",
-        flat.ari,
-        -0.5,
-        1.0,
-        "Rand index corrected for chance; 1 where clusters and classes are the same partition.",
-        undefined="there are fewer than two points",
-    ),
-    _flat(
-        "ri",
-        "Rand index",
-        flat.ri,
-        0.0,
-        1.0,
-        "Share of the pairs of points that are together in both or apart in both.",
-        undefined="there are fewer than two points",
-    ),
-    _flat(
-        "accuracy",
-        "Clustering accuracy",
-        flat.accuracy,
-        0.0,
-        1.0,
-        "Share of points in the class that the best one-to-one assignment (Hungarian method) gives "
-        "their cluster.",
-        "L2H app. B.3",
-    ),
-    _flat(
-        "macro_f1",
-        "Macro F1",
-        flat.macro_f1,
-        0.0,
-        1.0,
-        "F1 averaged over the true classes, each cluster standing for its largest class (of equal "
-        "ones the first in sorted order); a class that no cluster stands for has 0.",
-        "Thesis app. B",
-    ),
-    _flat(
-        "micro_f1",
-        "Micro F1",
-        flat.micro_f1,
-        0.0,
-        1.0,
-        "F1 over all points, each cluster standing for its largest class; equal to purity.",
-        "Thesis app. B",
-    ),
+@_flat_metric("Purity", low=0.0, high=1.0)
+def purity(table: Contingency) -> float | None:
+    """Share of points that are of the largest class of their cluster."""
+    return flat.purity(table)
+
+
+@_flat_metric("Normalized mutual information", low=0.0, high=1.0)
+def nmi(table: Contingency) -> float | None:
+    """Twice the mutual information over the sum of the entropies of clusters and classes; 1
+    where both are a single group.
+    """
+    return flat.nmi(table)
+
+
+@_flat_metric("Mutual information", low=0.0, high=None)
+def mi(table: Contingency) -> float | None:
+    """Mutual information in nats."""
+    return flat.mi(table)
+
+
+@_flat_metric(
+    "Adjusted Rand index",
+    low=-0.5,
+    high=1.0,
+    undefined="there are fewer than two points",
 )
+def ari(table: Contingency) -> float | None:
+    """Rand index corrected for chance; 1 where clusters and classes are the same partition."""
+    return flat.ari(table)
+
+
+@_flat_metric("Rand index", low=0.0, high=1.0, undefined="there are fewer than two points")
+def ri(table: Contingency) -> float | None:
+    """Share of the pairs of points that are together in both or apart in both."""
+    return flat.ri(table)
+
+
+@_flat_metric("Clustering accuracy", low=0.0, high=1.0, source="L2H app. B.3")
+def accuracy(table: Contingency) -> float | None:
+    """Share of points in the class that the best one-to-one assignment (Hungarian method) gives
+    their cluster.
+    """
+    return flat.accuracy(table)
+
+
+@_flat_metric("Macro F1", low=0.0, high=1.0, source="Thesis app. B")
+def macro_f1(table: Contingency) -> float | None:
+    """F1 averaged over the true classes, each cluster standing for its largest class (of equal
+    ones the first in sorted order); a class that no cluster stands for has 0.
+    """
+    return flat.macro_f1(table)
+
+
+@_flat_metric("Micro F1", low=0.0, high=1.0, source="Thesis app. B")
+def micro_f1(table: Contingency) -> float | None:
+    """F1 over all points, each cluster standing for its largest class; equal to purity."""
+    return flat.micro_f1(table)

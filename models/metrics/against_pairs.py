@@ -5,10 +5,22 @@ from __future__ import annotations
 from models.metrics import costs, triples
 from models.metrics.estimate import Estimate
 from models.metrics.evaluation import Subject
-from models.metrics.metric import Metric
+from models.metrics.metric import metric
 
 
-def _dasgupta_cost(subject: Subject) -> Estimate:
+@metric(
+    "Dasgupta's cost",
+    needs=("similarity", "features"),
+    looks_at="tree",
+    low=0.0,
+    high=None,
+    better="lower",
+    source="gHHC eq. 7 (Dasgupta 2016)",
+)
+def dasgupta_cost(subject: Subject) -> Estimate:
+    """Sum, over unordered pairs of distinct points, of their similarity times the number of
+    points under their lowest common ancestor.
+    """
     return costs.dasgupta_cost(
         subject.tree,
         subject.pair_similarity,
@@ -17,7 +29,19 @@ def _dasgupta_cost(subject: Subject) -> Estimate:
     )
 
 
-def _wang_wang_ratio(subject: Subject) -> Estimate:
+@metric(
+    "Wang-Wang ratio",
+    needs=("similarity", "features"),
+    looks_at="tree",
+    low=1.0,
+    high=None,
+    better="lower",
+    source="gHHC eq. 9 (Wang and Wang 2018)",
+)
+def wang_wang_ratio(subject: Subject) -> Estimate:
+    """The triplet cost over the least that any tree could pay for each triple, its two lesser
+    similarities.
+    """
     return triples.wang_wang_ratio(
         subject.tree,
         subject.pair_similarity,
@@ -26,7 +50,19 @@ def _wang_wang_ratio(subject: Subject) -> Estimate:
     )
 
 
-def _triplet_cost(subject: Subject) -> Estimate:
+@metric(
+    "Triplet cost",
+    needs=("similarity", "features"),
+    looks_at="tree",
+    low=0.0,
+    high=None,
+    better="lower",
+    source="gHHC eq. 8 (Wang and Wang 2018)",
+)
+def triplet_cost(subject: Subject) -> Estimate:
+    """Sum, over unordered triples of distinct points, of their three similarities but that of
+    the pair that meets below the other two.
+    """
     return costs.triplet_cost(
         subject.tree,
         subject.pair_similarity,
@@ -35,7 +71,19 @@ def _triplet_cost(subject: Subject) -> Estimate:
     )
 
 
-def _moseley_wang_revenue(subject: Subject) -> Estimate:
+@metric(
+    "Moseley-Wang revenue",
+    needs=("similarity", "features"),
+    looks_at="tree",
+    low=0.0,
+    high=None,
+    better="higher",
+    source="Moseley and Wang 2017",
+)
+def moseley_wang_revenue(subject: Subject) -> Estimate:
+    """Sum, over unordered pairs of distinct points, of their similarity times the number of
+    points that are not under their lowest common ancestor.
+    """
     return costs.moseley_wang_revenue(
         subject.tree,
         subject.pair_similarity,
@@ -44,79 +92,22 @@ def _moseley_wang_revenue(subject: Subject) -> Estimate:
     )
 
 
-def _cophenetic_correlation(subject: Subject) -> Estimate:
+@metric(
+    "Cophenetic correlation",
+    needs=("distances", "features"),
+    looks_at="tree",
+    low=-1.0,
+    high=1.0,
+    better="higher",
+    source="Sokal and Rohlf 1962",
+)
+def cophenetic_correlation(subject: Subject) -> Estimate:
+    """Pearson correlation, over unordered pairs of distinct points, of their distance with the
+    height of their lowest common ancestor.
+    """
     return costs.cophenetic_correlation(
         subject.tree,
         subject.pair_distances,
         points=subject.points,
         rng=subject.rng("cophenetic_correlation"),
     )
-
-
-AGAINST_PAIRS = (
-    Metric(
-        "dasgupta_cost",
-        "Dasgupta's cost",
-        ("similarity", "features"),
-        "tree",
-        0.0,
-        None,
-        "lower",
-        "Sum, over unordered pairs of distinct points, of their similarity times the number of "
-        "points under their lowest common ancestor.",
-        "gHHC eq. 7 (Dasgupta 2016)",
-        _dasgupta_cost,
-    ),
-    Metric(
-        "wang_wang_ratio",
-        "Wang-Wang ratio",
-        ("similarity", "features"),
-        "tree",
-        1.0,
-        None,
-        "lower",
-        "The triplet cost over the least that any tree could pay for each triple, its two lesser "
-        "similarities.",
-        "gHHC eq. 9 (Wang and Wang 2018)",
-        _wang_wang_ratio,
-    ),
-    Metric(
-        "triplet_cost",
-        "Triplet cost",
-        ("similarity", "features"),
-        "tree",
-        0.0,
-        None,
-        "lower",
-        "Sum, over unordered triples of distinct points, of their three similarities but that of "
-        "the pair that meets below the other two.",
-        "gHHC eq. 8 (Wang and Wang 2018)",
-        _triplet_cost,
-    ),
-    Metric(
-        "moseley_wang_revenue",
-        "Moseley-Wang revenue",
-        ("similarity", "features"),
-        "tree",
-        0.0,
-        None,
-        "higher",
-        "Sum, over unordered pairs of distinct points, of their similarity times the number of "
-        "points that are not under their lowest common ancestor.",
-        "Moseley and Wang 2017",
-        _moseley_wang_revenue,
-    ),
-    Metric(
-        "cophenetic_correlation",
-        "Cophenetic correlation",
-        ("distances", "features"),
-        "tree",
-        -1.0,
-        1.0,
-        "higher",
-        "Pearson correlation, over unordered pairs of distinct points, of their distance with the "
-        "height of their lowest common ancestor.",
-        "Sokal and Rohlf 1962",
-        _cophenetic_correlation,
-    ),
-)

@@ -1,6 +1,6 @@
 """Metrics of a tree against another tree over the same points, such as a true hierarchy.
 
-All are over unordered pairs of distinct points but the Robinson-Foulds distance. Points are counted
+All but the Robinson-Foulds distance are over unordered pairs of distinct points. Points are counted
 by pair of leaves, one of each tree: exact in O(cells^2) up to `EXACT_STEPS` steps; beyond, pairs of
 points are drawn uniformly with replacement, which gives a standard error.
 """
@@ -17,7 +17,7 @@ from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.loops import pairs
-from models.metrics.pair_profile import Sight
+from models.metrics.pair_profile import PairProfile
 from models.tree.parents import under
 from models.tree.tree import Tree
 
@@ -36,7 +36,7 @@ def shortest_path_similarity(
     1 within a leaf; so one of depth one says 1 within a leaf, else 0. All nodes count, those of one
     child too. None below two points. Source: HMMC section 5 (SP; Harispe et al. 2013).
     """
-    return _alike("shortest_path_similarity", Sight.shortest_path, tree, truth, rng)
+    return _alike("shortest_path_similarity", PairProfile.shortest_path, tree, truth, rng)
 
 
 def path_sharing_similarity(
@@ -48,7 +48,7 @@ def path_sharing_similarity(
     and leaf included, so 1 within a leaf; one of depth one, which is no hierarchy, says 1 within a
     leaf, else 0. None below two points. Source: HMMC section 5 (PS; Fergus et al. 2010).
     """
-    return _alike("path_sharing_similarity", Sight.path_sharing, tree, truth, rng)
+    return _alike("path_sharing_similarity", PairProfile.path_sharing, tree, truth, rng)
 
 
 def cophenetic_agreement(
@@ -62,12 +62,12 @@ def cophenetic_agreement(
     """
     if tree.n_points < 2:
         return _undefined("cophenetic_agreement")
-    one, other = Sight.heights(tree), Sight.heights(truth)
-    if one is None or other is None:
-        what = "tree" if one is None else "hierarchy"
+    own, other = PairProfile.heights(tree), PairProfile.heights(truth)
+    if own is None or other is None:
+        what = "tree" if own is None else "hierarchy"
         why = f"all pairs meet at the same height in the {what}"
         return Estimate(None, warnings=(f"cophenetic_agreement is undefined: {why}.",))
-    gap = _mean_squared_gap("cophenetic_agreement", one, other, rng)
+    gap = _mean_squared_gap("cophenetic_agreement", own, other, rng)
     assert gap.value is not None
     value = min(1.0, max(-1.0, 1.0 - gap.value / 2.0))
     error = None if gap.standard_error is None else gap.standard_error / 2.0
@@ -119,30 +119,30 @@ def _groups(tree: Tree, place: Int) -> tuple[Int, int]:
 
 def _alike(
     metric: str,
-    sight: Callable[[Tree], Sight],
+    profile_of: Callable[[Tree], PairProfile],
     tree: Tree,
     truth: Tree,
     rng: np.random.Generator | None,
 ) -> Estimate:
     if tree.n_points < 2:
         return _undefined(metric)
-    gap = _mean_squared_gap(metric, sight(tree), sight(truth), rng)
+    gap = _mean_squared_gap(metric, profile_of(tree), profile_of(truth), rng)
     assert gap.value is not None
     return Estimate(min(1.0, max(0.0, 1.0 - gap.value)), gap.standard_error, gap.warnings)
 
 
 def _mean_squared_gap(
-    metric: str, one: Sight, other: Sight, rng: np.random.Generator | None
+    metric: str, own: PairProfile, other: PairProfile, rng: np.random.Generator | None
 ) -> Estimate:
-    """Mean, over pairs of points, of the squared difference of what the two trees say."""
-    if _n_held(one.tree) < _n_held(other.tree):
-        one, other = other, one
-    cells = _Cells.of(one.tree, other.tree)
+    """Mean, over pairs of points, of the squared difference of two trees' numbers."""
+    if _n_held(own.tree) < _n_held(other.tree):
+        own, other = other, own
+    cells = _Cells.of(own.tree, other.tree)
     if cells.n_steps > EXACT_STEPS:
-        return _drawn(metric, one, other, rng)
+        return _drawn(metric, own, other, rng)
     inside = cells.count * (cells.count - 1) // 2
     leaf, row_leaf = cells.leaf, cells.row_leaf[cells.row]
-    gap = one.of(leaf, leaf, leaf) - other.of(row_leaf, row_leaf, row_leaf)
+    gap = own.of(leaf, leaf, leaf) - other.of(row_leaf, row_leaf, row_leaf)
     total = float(inside @ (gap * gap))
     member = np.argsort(cells.row, kind="stable")
     total += pairs.squared_gap(
@@ -151,35 +151,37 @@ def _mean_squared_gap(
         np.searchsorted(cells.row[member], np.arange(cells.row_leaf.shape[0] + 1)),
         cells.count.astype(np.float64),
         cells.meet,
-        one.up,
-        one.add[leaf],
-        one.rate[leaf],
+        own.up,
+        own.add[leaf],
+        own.rate[leaf],
         cells.row_meet,
         other.up,
         other.add[cells.row_leaf],
         other.rate[cells.row_leaf],
         other.of(cells.row_leaf, cells.row_leaf, cells.row_leaf),
     )
-    n_points = one.tree.n_points
+    n_points = own.tree.n_points
     return Estimate(total / (n_points * (n_points - 1) // 2))
 
 
-def _drawn(metric: str, one: Sight, other: Sight, rng: np.random.Generator | None) -> Estimate:
+def _drawn(
+    metric: str, own: PairProfile, other: PairProfile, rng: np.random.Generator | None
+) -> Estimate:
     rng = rng or np.random.default_rng(0)
-    n_points = one.tree.n_points
+    n_points = own.tree.n_points
     first = rng.integers(n_points, size=SAMPLED_PAIRS)
     second = rng.integers(n_points - 1, size=SAMPLED_PAIRS)
     second += second >= first
-    said = []
-    for sight in (one, other):
-        tree = sight.tree
+    numbers = []
+    for profile in (own, other):
+        tree = profile.tree
         points = PointOrder.of(tree, LeafOrder.of(tree))
         place = np.empty(n_points, dtype=np.int64)
         place[points.order] = np.arange(n_points)
         a, b = place[first], place[second]
         node = points.topmost(np.minimum(a, b), np.maximum(a, b))
-        said.append(sight.of(node, tree.leaf_of_point[first], tree.leaf_of_point[second]))
-    gap = said[0] - said[1]
+        numbers.append(profile.of(node, tree.leaf_of_point[first], tree.leaf_of_point[second]))
+    gap = numbers[0] - numbers[1]
     note = (
         f"{metric} is estimated from {SAMPLED_PAIRS} sampled pairs: {n_points} points are too many "
         "for all pairs."

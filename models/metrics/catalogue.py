@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy.typing as npt
 
 from models.arrays import Matrix
 from models.errors import UsageError
-from models.metrics.against_features import AGAINST_FEATURES
-from models.metrics.against_hierarchy import AGAINST_HIERARCHY
-from models.metrics.against_labels import AGAINST_LABELS
-from models.metrics.against_pairs import AGAINST_PAIRS
+from models.metrics import (
+    against_features,
+    against_hierarchy,
+    against_labels,
+    against_pairs,
+    measured,
+)
 from models.metrics.estimate import Estimate
 from models.metrics.evaluation import Evaluation, Kernel, Subject
 from models.metrics.metric import Metric
@@ -51,7 +54,7 @@ def evaluate(
     kernel : similarity of features: "cosine" is (1 + cosine) / 2, "gaussian" is
         exp(-|x - y|^2 / (2 s^2)) with s^2 the mean squared distance.
     sample : estimate dendrogram purity from so many pairs; None: exact.
-    seed : of all that is drawn. The same call gives the same answer.
+    seed : seeds all draws. The same call gives the same result.
     measured : what the tree's method measured of itself (`Fitted.metrics`).
     progress : called before each metric; raises Cancelled when the job was cancelled.
 
@@ -76,14 +79,14 @@ def evaluate(
     chosen = _choose(metrics, subject)
     if subject.cut_given:
         subject.clusters  # noqa: B018  a wrong cut is refused whether or not it is looked at
-    answer = Evaluation()
+    evaluation = Evaluation()
     for number, metric in enumerate(chosen):
         progress(number / len(chosen), metric.id)
-        _add(answer, metric, metric.compute(subject))
-    answer.cut = subject.cut_used()
-    if answer.cut and subject.clusters.warning:
-        answer.warnings.append(subject.clusters.warning)
-    return answer
+        _add(evaluation, metric, metric.compute(subject))
+    evaluation.cut = subject.cut_used()
+    if evaluation.cut and subject.clusters.warning:
+        evaluation.warnings.append(subject.clusters.warning)
+    return evaluation
 
 
 def _choose(names: Sequence[str] | None, subject: Subject) -> list[Metric]:
@@ -134,58 +137,25 @@ def _lacking(metric: Metric, subject: Subject) -> UsageError:
     )
 
 
-def _add(answer: Evaluation, metric: Metric, estimate: Estimate) -> None:
+def _add(evaluation: Evaluation, metric: Metric, estimate: Estimate) -> None:
     value, error = estimate.value, estimate.standard_error
-    answer.warnings += [text for text in estimate.warnings if text not in answer.warnings]
+    evaluation.warnings += [text for text in estimate.warnings if text not in evaluation.warnings]
     if value is not None and not math.isfinite(value):
         value = error = None
-        answer.warnings.append(f"{metric.id} is undefined: its sums are too large for a number.")
-    answer.metrics[metric.id] = value
+        evaluation.warnings.append(
+            f"{metric.id} is undefined: its sums are too large for a number."
+        )
+    evaluation.metrics[metric.id] = value
     if error is not None:
-        answer.standard_errors[metric.id] = error
+        evaluation.standard_errors[metric.id] = error
 
 
-def _measured(id: str, title: str, better: Literal["higher", "lower"], definition: str) -> Metric:
-    """What a method measures of itself, on points or in spaces that only it knows."""
+_MODULES = (against_labels, against_hierarchy, against_pairs, against_features, measured)
 
-    def compute(subject: Subject) -> Estimate:
-        return Estimate(subject.measured[id])
-
-    high = 1.0 if id == "explained_variance" else None
-    return Metric(
-        id,
-        title,
-        ("measured",),
-        "method",
-        None,
-        high,
-        better,
-        definition,
-        "The method's own",
-        compute,
-    )
-
-
-_ALL = (
-    *AGAINST_LABELS,
-    *AGAINST_HIERARCHY,
-    *AGAINST_PAIRS,
-    *AGAINST_FEATURES,
-    _measured(
-        "held_out_log_likelihood",
-        "Held-out log-likelihood",
-        "higher",
-        "Mean log-likelihood in nats, under the fitted model, of points that it was not fitted to, "
-        "where the method measured it.",
-    ),
-    _measured(
-        "explained_variance",
-        "Explained variance",
-        "higher",
-        "1 less the variance of what the fitted model leaves over, over that of its targets, where "
-        "the method measured it.",
-    ),
-)
-
-METRICS: dict[str, Metric] = {metric.id: metric for metric in _ALL}
-"""All metrics by id, in the order in which they are shown."""
+METRICS: dict[str, Metric] = {
+    entry.id: entry
+    for module in _MODULES
+    for entry in vars(module).values()
+    if isinstance(entry, Metric)
+}
+"""All metrics by id, in the order in which they are shown: by module, then as they stand there."""

@@ -255,11 +255,11 @@ def _some_pairs(
     """Least common ancestors and numbers of `SAMPLED_PAIRS` pairs of distinct points."""
     rng = rng or np.random.default_rng(0)
     n_points = points.order.shape[0]
-    one = rng.integers(n_points, size=SAMPLED_PAIRS)
-    other = rng.integers(n_points - 1, size=SAMPLED_PAIRS)
-    other += other >= one
-    node = points.topmost(np.minimum(one, other), np.maximum(one, other))
-    return node, pairs.at(points.order[one], points.order[other])
+    first = rng.integers(n_points, size=SAMPLED_PAIRS)
+    second = rng.integers(n_points - 1, size=SAMPLED_PAIRS)
+    second += second >= first
+    node = points.topmost(np.minimum(first, second), np.maximum(first, second))
+    return node, pairs.at(points.order[first], points.order[second])
 
 
 def _sampled(metric: str, tree: Tree) -> str:

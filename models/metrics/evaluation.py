@@ -1,4 +1,4 @@
-"""What the metrics of one tree share: checked inputs, the cut, counts and orders, made once."""
+"""What the metrics of one tree share: checked inputs, the cut, counts and orders, computed once."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Kernel = Literal["cosine", "gaussian"]
 
 @dataclass
 class Evaluation:
-    """What came out.
+    """The values of metrics on one tree.
 
     metrics : by metric id; None where a metric is undefined, and then a warning says why.
     standard_errors : of those metrics that are estimates from sampled pairs.
     warnings : one sentence each.
-    cut : the flat clustering that was looked at: {"k" | "height" | "level": value} or
-        {"leaves": True}, and "n_clusters". Empty where none was given or looked at.
+    cut : the flat clustering that was evaluated: {"k" | "height" | "level": value} or
+        {"leaves": True}, and "n_clusters". Empty where none was given or needed.
     """
 
     metrics: dict[str, float | None] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Evaluation:
 
 @dataclass
 class Subject:
-    """A tree and what it is compared with. Everything derived is made on first use and kept.
+    """A tree and what it is compared with. Everything derived is computed on first use and kept.
 
     Fields are as in `models.metrics.catalogue.evaluate`.
     """
@@ -92,7 +92,7 @@ class Subject:
 
     @cached_property
     def cut_given(self) -> dict[str, Any]:
-        """The cut asked for, without what is None; empty where none is."""
+        """The requested cut, without what is None; empty where there is none."""
         return {key: value for key, value in (self.cut_by or {}).items() if value is not None}
 
     @cached_property
@@ -157,25 +157,25 @@ class Subject:
         return Cosine(self.feature_rows) if self.kernel == "cosine" else Gaussian(self.feature_rows)
 
     def cut_used(self) -> dict[str, Any]:
-        """The cut as `Evaluation.cut` shows it; empty while nothing has made one."""
+        """The cut as `Evaluation.cut` shows it; empty while no metric has needed it."""
         if "clusters" not in self.__dict__:
             return {}
         return {**(self.criterion or {"leaves": True}), "n_clusters": self.clusters.n_clusters}
 
 
-def _criterion(given: dict[str, Any]) -> dict[str, Any]:
+def _criterion(cut_by: dict[str, Any]) -> dict[str, Any]:
     """A cut as a client gives it, checked: exactly one of k, height and level."""
-    if len(given) != 1 or not set(given) <= {"k", "height", "level"}:
+    if len(cut_by) != 1 or not set(cut_by) <= {"k", "height", "level"}:
         raise UsageError(
-            f"A cut is by one of k, height and level; this one is by {' and '.join(given)}.",
+            f"A cut is by one of k, height and level; this one is by {' and '.join(cut_by)}.",
             code="wrong-cut",
             parameter="cut",
         )
-    ((key, value),) = given.items()
+    ((key, value),) = cut_by.items()
     wanted: type | tuple[type, ...] = (int, float) if key == "height" else int
     if isinstance(value, bool) or not isinstance(value, wanted):
         kind = "a number" if key == "height" else "an integer"
         raise UsageError(
             f"The cut's {key} is {value!r}; it must be {kind}.", code="wrong-cut", parameter=key
         )
-    return given
+    return cut_by

@@ -91,10 +91,10 @@ class Cells:
         leave_out = self.count if apart else np.ones_like(self.count)
         others = self.class_size[self.class_] - leave_out
         ordered = np.cumsum(self.count * others)
-        one = np.searchsorted(ordered, rng.integers(ordered[-1], size=n), side="right")
-        point = self.class_before[self.class_[one]] + rng.integers(others[one])
-        point += np.where(point >= self.before[one], leave_out[one], 0)
-        return one, np.searchsorted(self.before, point, side="right") - 1
+        first = np.searchsorted(ordered, rng.integers(ordered[-1], size=n), side="right")
+        point = self.class_before[self.class_[first]] + rng.integers(others[first])
+        point += np.where(point >= self.before[first], leave_out[first], 0)
+        return first, np.searchsorted(self.before, point, side="right") - 1
 
 
 def dendrogram_purity(
@@ -113,7 +113,7 @@ def dendrogram_purity(
 
     sample : None for the exact value, else the number of pairs (at least 2) to estimate it from.
 
-    Exact (`sweeps.purity`): O(N log N) time, O(N + n_nodes) memory at any depth.
+    Exact (`loops.trees.purity`): O(N log N) time, O(N + n_nodes) memory at any depth.
     """
     leaves = leaves or LeafOrder.of(tree)
     cells = Cells.of(tree, classes, leaves)
@@ -122,13 +122,13 @@ def dendrogram_purity(
         return Estimate(None, warnings=(NO_PAIR,))
     if sample is not None:
         rng = rng or np.random.default_rng(0)
-        one, other = cells.draw(max(sample, 2), rng, apart=False)
-        low = np.minimum(cells.place[one], cells.place[other])
-        high = np.maximum(cells.place[one], cells.place[other])
+        first, second = cells.draw(max(sample, 2), rng, apart=False)
+        low = np.minimum(cells.place[first], cells.place[second])
+        high = np.maximum(cells.place[first], cells.place[second])
         node = leaves.leaf[low]
         apart = np.flatnonzero(low < high)
         node[apart] = leaves.topmost(low[apart], high[apart])
-        start, stop = cells.range_under(node, cells.class_[one], leaves)
+        start, stop = cells.range_under(node, cells.class_[first], leaves)
         return Estimate(*mean_of((cells.before[stop] - cells.before[start]) / tree.size[node]))
 
     inside = cells.count * (cells.count - 1) // 2
@@ -163,9 +163,9 @@ def lhd(
     in the tree without its nodes of one child. 0 where there is no such pair or K <= 2. A tree
     whose leaves are single points must be cut to clusters first (`upper_part`). Source: L2H B.3.
 
-    Exact (`sweeps.distance`) in O(N log N + steps) time, for each class its leaves times the lesser
-    of their number and that of different depths; past `exact_steps` steps, which only deep trees
-    take, `SAMPLED_PAIRS` pairs with the standard error.
+    Exact (`loops.trees.distance`) in O(N log N + steps) time: for each class its leaves times the
+    lesser of their number and that of different depths. Past `exact_steps` steps, which only deep
+    trees take, it is estimated from `SAMPLED_PAIRS` pairs, with the standard error.
     """
     if tree.n_leaves <= 2:
         return Estimate(0.0)
@@ -184,8 +184,8 @@ def lhd(
     n_depths = np.unique(depth_at[cells.place]).shape[0]
     if int((n_cells * np.minimum(n_cells, n_depths)).sum()) > exact_steps:
         rng = rng or np.random.default_rng(0)
-        one, other = cells.draw(SAMPLED_PAIRS, rng, apart=True)
-        a, b = cells.place[one], cells.place[other]
+        first, second = cells.draw(SAMPLED_PAIRS, rng, apart=True)
+        a, b = cells.place[first], cells.place[second]
         meet = leaves.topmost(np.minimum(a, b), np.maximum(a, b))
         td = depth_at[a] + depth_at[b] - 2 * tree.depth[meet]
         value, error = mean_of((log2_td[td] - 1.0) / longest)

@@ -1,4 +1,4 @@
-"""Checks of what a client gives beside labels: distances, similarities, features."""
+"""Checks of a client's inputs other than labels: distances, similarities, features."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def _symmetric(matrix: Any) -> bool:
     largest = apart = 0.0
     for top in range(0, matrix.shape[0], step):
         for left in range(top, matrix.shape[0], step):
-            one = matrix[top : top + step, left : left + step].astype(np.float64)
+            tile = matrix[top : top + step, left : left + step].astype(np.float64)
             other = matrix[left : left + step, top : top + step].astype(np.float64).T
-            largest = max(largest, float(np.abs(one).max()))
-            apart = max(apart, float(np.abs(one - other).max()))
+            largest = max(largest, float(np.abs(tile).max()))
+            apart = max(apart, float(np.abs(tile - other).max()))
     return apart <= ASYMMETRY * largest
 
 

@@ -1,4 +1,8 @@
-"""One entry of the catalogue: what a metric is called, needs and means."""
+"""One entry of the catalogue: what a metric is called, needs and means.
+
+A metric is a function of a `Subject` under the decorator `metric`, in one of the modules that
+`models.metrics.catalogue` collects.
+"""
 
 from __future__ import annotations
 
@@ -43,3 +47,36 @@ class Metric:
         if not subject.given & set(self.needs):
             return False
         return self.looks_at != "cut" or subject.has_clusters
+
+
+def metric(
+    title: str,
+    *,
+    needs: tuple[Role, ...],
+    looks_at: Literal["cut", "tree", "method"],
+    low: float | None,
+    high: float | None,
+    better: Literal["higher", "lower"],
+    source: str,
+) -> Callable[[Callable[[Subject], Estimate]], Metric]:
+    """Make a function an entry of the catalogue: its name is the id, its docstring the definition.
+
+    The other fields are those of `Metric`.
+    """
+
+    def entry(compute: Callable[[Subject], Estimate]) -> Metric:
+        definition = " ".join((compute.__doc__ or "").split())
+        return Metric(
+            compute.__name__,
+            title,
+            needs,
+            looks_at,
+            low,
+            high,
+            better,
+            definition,
+            source,
+            compute,
+        )
+
+    return entry

@@ -1,6 +1,6 @@
 """A report on every node of a tree: how pure it is, of which class, and its most typical points.
 
-All is counted from the leaves up along heavy paths (`node_sweeps`, `exemplar_sweeps`), at any depth
+All is counted from the leaves up along heavy paths (`loops.nodes`, `loops.exemplars`), at any depth
 and for any number of classes: O(N log N) time and O(N + n_nodes) memory for the classes.
 """
 
@@ -20,15 +20,14 @@ from models.metrics import flat
 from models.metrics.inputs import features_of
 from models.metrics.labels import classes_of
 from models.metrics.lca_order import LeafOrder
-from models.metrics.loops import exemplars as exemplar_sweeps
-from models.metrics.loops import nodes
+from models.metrics.loops import exemplars, nodes
 from models.progress import Progress, silent
 from models.tree.tree import Tree
 
 POOL = 64
-"""Points that are looked at for each node while they hold the nearest to its mean."""
+"""Number of points that are compared for each node while the nearest to its mean is among them."""
 MOST_VALUES = 40_000_000_000
-"""Values read at most to be sure that they do, some tens of seconds."""
+"""Largest number of values that are read to make sure of that, some tens of seconds."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,11 @@ class NodeReport:
     """Columns of (n_nodes,) each.
 
     size : points under the node.
-    class_name : the classes that `majority` numbers; None where no labels were given, and then
-        neither is what follows from them.
+    class_name : the classes that `majority` numbers; None without labels, as are all columns that
+        need them.
     purity : share of the largest class; NaN without points.
     entropy : of the classes, in nats; NaN without points.
-    n_classes : classes that have points there.
+    n_classes : number of classes that have points under the node.
     majority : number of the largest class, of equal ones the first in sorted order; -1 without
         points.
     exemplars : (n_nodes, n) the points nearest to the mean of all, nearest first, -1 where there
@@ -73,7 +72,7 @@ def report_on_nodes(
     n_exemplars : most exemplars of a node.
 
     Exemplars take O(N D log N) on a balanced tree and about as much on deep ones (see
-    `exemplar_sweeps`), and a copy of features that are neither float32 nor float64. Past
+    `loops.exemplars`), and a copy of features that are neither float32 nor float64. Past
     `MOST_VALUES`, nodes may have the nearest of some points in place of all; a warning says so.
 
     Raises UsageError `wrong-input` without labels and features, and as `evaluate` does for those.
@@ -83,10 +82,10 @@ def report_on_nodes(
             "A report on every node needs labels or features.", code="wrong-input", role="labels"
         )
     leaves = LeafOrder.of(tree)
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if labels is not None:
         progress(0.0, "classes of nodes")
-        found |= _classes(tree, leaves, labels)
+        columns |= _classes(tree, leaves, labels)
     warnings: tuple[str, ...] = ()
     if features is not None:
         rows = features_of(features, tree.n_points)
@@ -94,13 +93,13 @@ def report_on_nodes(
             warnings = ("Exemplars need dense features; these are sparse, so there are none.",)
         else:
             progress(0.3, "exemplars of nodes")
-            found["exemplars"], n_unsure = _exemplars(tree, leaves, rows, n_exemplars)
+            columns["exemplars"], n_unsure = _exemplars(tree, leaves, rows, n_exemplars)
             if n_unsure:
                 warnings = (
                     f"The exemplars of {n_unsure} nodes are the nearest of some of their points, "
                     "not of all: that would take too long in a tree this deep.",
                 )
-    return NodeReport(tree.size, **found, warnings=warnings)
+    return NodeReport(tree.size, **columns, warnings=warnings)
 
 
 def _classes(
@@ -140,14 +139,14 @@ def _classes(
 def _exemplars(
     tree: Tree, leaves: LeafOrder, features: npt.NDArray[Any], n_exemplars: int
 ) -> tuple[Int, int]:
-    """The exemplars, and of how many nodes they are not sure to be the nearest."""
+    """The exemplars, and the number of nodes for which they may not be the nearest."""
     place = leaves.start[tree.leaf_of_point]
     order = np.argsort(place, kind="stable")
     first = np.searchsorted(place[order], np.arange(tree.n_leaves + 1))
     start, end = first[leaves.start], first[leaves.end]
     narrow = features.dtype.itemsize <= 4 and features.dtype.kind == "f"
     chosen = np.empty((tree.n_nodes, n_exemplars), dtype=np.int64)
-    n_unsure = exemplar_sweeps.nearest(
+    n_unsure = exemplars.nearest(
         tree.parent,
         nodes.heavy_children(tree.parent, start, end),
         start,

@@ -1,4 +1,4 @@
-"""What a tree says of pairs of its points, as numbers that another tree's can be compared with."""
+"""What a tree says of pairs of its points, as numbers to compare with those of another tree."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ Leaves = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
-class Sight:
-    """A tree says of two leaves: `up` of their lowest common ancestor, times the lesser of
-    their `rate`s, plus both their `add`s.
+class PairProfile:
+    """A number for every pair of a tree's leaves.
 
-    up, add, rate : (n_nodes,), `add` and `rate` of leaves.
+    It is `up` of their lowest common ancestor, times the lesser of their `rate`s, plus both their
+    `add`s.
+
+    up, add, rate : (n_nodes,); `add` and `rate` count at leaves only.
     """
 
     tree: Tree
@@ -29,13 +31,15 @@ class Sight:
     rate: Float
 
     @classmethod
-    def shortest_path(cls, tree: Tree) -> Sight:
+    def shortest_path(cls, tree: Tree) -> PairProfile:
+        """1 less the edges between two leaves over the most edges between any two."""
         longest = max(1, _diameter(tree))
         depth: Float = tree.depth / longest
         return cls(tree, 2.0 * depth, 0.5 - depth, np.ones(tree.n_nodes))
 
     @classmethod
-    def path_sharing(cls, tree: Tree) -> Sight:
+    def path_sharing(cls, tree: Tree) -> PairProfile:
+        """The nodes that two paths from the root share over those of the longer one."""
         none = np.zeros(tree.n_nodes)
         if tree.max_depth <= 1:
             return cls(tree, (tree.n_children == 0).astype(np.float64), none, none + 1.0)
@@ -43,7 +47,7 @@ class Sight:
         return cls(tree, nodes, none, 1.0 / nodes)
 
     @classmethod
-    def heights(cls, tree: Tree) -> Sight | None:
+    def heights(cls, tree: Tree) -> PairProfile | None:
         """Heights with mean 0 and variance 1 over pairs; None where they are all equal."""
         n_pairs = tree.size * (tree.size - 1) // 2
         meeting = n_pairs.copy()
@@ -61,14 +65,14 @@ class Sight:
         return cls(tree, up, np.zeros(tree.n_nodes), np.ones(tree.n_nodes))
 
     def of(self, node: Leaves, first: Leaves, second: Leaves) -> Float:
-        """(n,) what it says of the leaves `first[i]` and `second[i]`, which meet at `node[i]`."""
+        """(n,) the numbers of the leaves `first[i]` and `second[i]`, which meet at `node[i]`."""
         share = np.minimum(self.rate[first], self.rate[second])
-        said: Float = self.up[node] * share + self.add[first] + self.add[second]
-        return said
+        number: Float = self.up[node] * share + self.add[first] + self.add[second]
+        return number
 
 
 def _diameter(tree: Tree) -> int:
-    """Most edges between any two leaves. O(n_nodes log n_nodes)."""
+    """The largest number of edges between any two leaves. O(n_nodes log n_nodes)."""
     if tree.n_nodes == 1:
         return 0
     deepest = under(tree.parent, tree.depth, np.maximum.at)

@@ -90,13 +90,13 @@ def _from_draws(
     """Mean cost over mean least cost of drawn triples."""
     n_points = tree.n_points
     n_drawn = min(SAMPLED_TRIPLES, max(AT_LEAST, MOST_VALUES // (6 * similarity.width)))
-    one = rng.integers(n_points, size=n_drawn)
-    two = rng.integers(n_points - 1, size=n_drawn)
-    two += two >= one
-    three = rng.integers(n_points - 2, size=n_drawn)
-    three += three >= np.minimum(one, two)
-    three += three >= np.maximum(one, two)
-    a, b, c = np.sort(np.stack([one, two, three]), axis=0)
+    first = rng.integers(n_points, size=n_drawn)
+    second = rng.integers(n_points - 1, size=n_drawn)
+    second += second >= first
+    third = rng.integers(n_points - 2, size=n_drawn)
+    third += third >= np.minimum(first, second)
+    third += third >= np.maximum(first, second)
+    a, b, c = np.sort(np.stack([first, second, third]), axis=0)
     # The outer two meet no lower than either meets the middle one.
     left, right = points.topmost(a, b), points.topmost(b, c)
     a, b, c = points.order[a], points.order[b], points.order[c]
@@ -121,9 +121,9 @@ def _least_of_sparse(
 ) -> tuple[float, float]:
     """Sum of least costs over all triples, and its standard error, 0 where it is exact.
 
-    The lesser of two similarities that share a point, summed over all such two, counts of a triple
-    a >= b >= c first b, then c twice; its least cost is b + c, so the least of each triangle is
-    taken off again.
+    The lesser of two similarities that share a point, summed over all such two, counts b once and c
+    twice for a triple a >= b >= c, whose least cost is b + c; so the least similarity of each
+    triangle is subtracted again.
     """
     kept = similarity.value > 0.0
     value = similarity.value[kept]
@@ -185,10 +185,10 @@ class _Edges:
         begin = np.repeat(np.arange(n_points), np.diff(self.start))
         steps = np.cumsum(self._steps)
         draw = rng.integers(steps[-1], size=SAMPLED_TRIPLES)
-        one = np.searchsorted(steps, draw, side="right")
-        two = self.start[self.end[one] + 1] - (steps[one] - draw)
+        first = np.searchsorted(steps, draw, side="right")
+        second = self.start[self.end[first] + 1] - (steps[first] - draw)
         key = begin * n_points + self.end
-        wanted = begin[one] * n_points + self.end[two]
-        third = np.minimum(np.searchsorted(key, wanted), key.shape[0] - 1)
-        least = np.minimum(np.minimum(self.value[one], self.value[two]), self.value[third])
-        return mean_of(np.where(key[third] == wanted, least, 0.0), scale=float(steps[-1]))
+        wanted = begin[first] * n_points + self.end[second]
+        closing = np.minimum(np.searchsorted(key, wanted), key.shape[0] - 1)
+        least = np.minimum(np.minimum(self.value[first], self.value[second]), self.value[closing])
+        return mean_of(np.where(key[closing] == wanted, least, 0.0), scale=float(steps[-1]))

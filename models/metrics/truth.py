@@ -1,4 +1,4 @@
-"""A true hierarchy over the points of a tree: whose leaves the labels name, or of the same rows."""
+"""A true hierarchy over a tree's points: labels name its leaves, or its rows are these points."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ def _leaves_named(hierarchy: Tree, labels: list[str]) -> tuple[Int, list[str]]:
         if name is not None:
             named[name] = -1 if name in named else leaf
     paths = _Paths(hierarchy) if any("/" in label for label in labels) else None
-    found = np.empty(len(labels), dtype=np.int64)
+    leaves = np.empty(len(labels), dtype=np.int64)
     for number, label in enumerate(labels):
         leaf = named.get(label, -1)
         if leaf < 0 and paths is not None and "/" in label:
             leaf = paths.leaf(label.split("/"))
-        found[number] = leaf
-    return found, [labels[number] for number in np.flatnonzero(found < 0)]
+        leaves[number] = leaf
+    return leaves, [labels[number] for number in np.flatnonzero(leaves < 0)]
 
 
 class _Paths:

@@ -1,0 +1,9 @@
+"""Numerical functions that know nothing of methods or trees.
+
+- `distances`: condensed distances, metrics.
+- `softmax`, `adam`, `proximal`, `transport`: log softmax, the optimizer, penalties and their
+  proximal steps, balanced assignment.
+- `poincare`: the geometry of the Poincaré ball.
+- `sphere`, `bessel`, `bessel_torch`: unit vectors, von Mises-Fisher draws, Bessel functions.
+- `loops`: compiled parts.
+"""

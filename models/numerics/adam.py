@@ -1,7 +1,7 @@
-"""Adam on one tensor, with gradients that are given.
+"""Adam on one tensor, for gradients that are written out.
 
 Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2015), algorithm 1. Torch's own
-takes more than a second to load what it can do besides.
+optimizer takes more than a second to import.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ Error below 1e-10 against mpmath, relative or, where the value is below 1, absol
 50,000 and a from 1e-6 to 1e6; a may be 0. Cost: 20 to 100 array operations, more for low orders;
 none depends on a.
 
-The functions here take arrays of NumPy, but for those with `xp`, which take tensors too;
-`models.numerics.bessel_torch` makes of them functions of tensors with gradients.
+The functions here take NumPy arrays; those with `xp` take tensors too, and
+`models.numerics.bessel_torch` turns these into functions of tensors with gradients.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LEAST = 20.0
 """The lowest order that is expanded: the first term left out is below 1e-15 there."""
 
 TERMS = 14
-"""Of the expansion in 1 / order."""
+"""Number of terms of the expansion in 1 / order."""
 
 MOST_STEPS = 64
-"""Of Newton's iterations; a few are taken."""
+"""Largest number of Newton's iterations; a few are enough."""
 
 _TWO_PI = Decimal("6.28318530717958647692528676655900576839433879875021")
 
@@ -69,9 +69,9 @@ def slope(n_features: int, kappa: npt.ArrayLike) -> Float:
 
 
 def concentration(n_features: int, r: npt.ArrayLike) -> Float:
-    """The k of which A_D(k) = r, for r in [0, 1]; infinite for 1. ValueError for other r.
+    """The k for which A_D(k) = r, for r in [0, 1]; infinite for 1. ValueError for other r.
 
-    Relative error within 1e-10 or 4 eps / (1 - r), which the rounding of r alone can make.
+    Relative error within 1e-10 or 4 eps / (1 - r), which the rounding of r alone can cause.
     """
     return np.asarray(invert(n_features, np.asarray(r, dtype=np.float64)))
 
@@ -97,17 +97,17 @@ def log_growth(order: float, a: Any, xp: Any = np) -> Any:
     start = _start(order)
     s = xp.sqrt(start * start + a * a)
     w = a * a / (2.0 * start * (s + start))
-    found = start * (2.0 * w - xp.log1p(w)) - 0.5 * xp.log1p(2.0 * w)
-    found = found - a * a / (s * (s + start)) * horner(expansion(start).fall, start / s)
+    growth = start * (2.0 * w - xp.log1p(w)) - 0.5 * xp.log1p(2.0 * w)
+    growth = growth - a * a / (s * (s + start)) * horner(expansion(start).fall, start / s)
     if start == order:
-        return found
+        return growth
     # Gamma(u + 2) / Gamma(u + 1) 2 I_{u+1}(a) / (a I_u(a)), in (0, 1].
     part = 2.0 * (start + 1.0) / s * _lead(start, s)
     for u in _down(order, start):
         more = a * a * part / (4.0 * u * (u + 1.0))
-        found = found + xp.log1p(more)
+        growth = growth + xp.log1p(more)
         part = 1.0 / (1.0 + more)
-    return found
+    return growth
 
 
 def log_bessel(order: float, a: Any, xp: Any = np) -> Any:
@@ -128,11 +128,11 @@ def log_constant(n_features: int, kappa: Any, xp: Any = np) -> Any:
     if order < LEAST:
         return log_uniform(n_features) - log_growth(order, kappa, xp)
     s = xp.sqrt(order * order + kappa * kappa)
-    # v log(v / 2 pi) + v log1p(s / v) - s cancels where C_D is about 1, so rounding is made good.
+    # v log(v / 2 pi) + v log1p(s / v) - s cancels where C_D is about 1: `low` is its rounding.
     high, low = _stretched(order)
     low = low - ((kappa - s) * (kappa + s) + order * order) / (2.0 * s)
-    found = (high - s) + order * xp.log1p(s / order) + low
-    return found + 0.5 * xp.log(s / (2.0 * math.pi)) - _corrections(order, s, kappa)
+    value = (high - s) + order * xp.log1p(s / order) + low
+    return value + 0.5 * xp.log(s / (2.0 * math.pi)) - _corrections(order, s, kappa)
 
 
 def ratios(order: float, a: Any, xp: Any = np) -> tuple[Any, Any, Any]:
@@ -140,8 +140,8 @@ def ratios(order: float, a: Any, xp: Any = np) -> tuple[Any, Any, Any]:
     start = _start(order)
     s = xp.sqrt(start * start + a * a)
     p, square = start / s, s * s
-    made = expansion(start)
-    first, second = horner(made.first, p), horner(made.second, p)
+    series = expansion(start)
+    first, second = horner(series.first, p), horner(series.second, p)
     own = a / s * _lead(start, s)
     rest = (start + start * start / (s + a)) / (s + start)
     rest = rest + a / square * (0.5 + p * first)
@@ -221,10 +221,10 @@ def expansion(order: float) -> Expansion:
 
 def horner(coefficients: Sequence[float], p: Any) -> Any:
     """A polynomial, lowest power first."""
-    found = coefficients[-1] + 0.0 * p
+    total = coefficients[-1] + 0.0 * p
     for value in reversed(coefficients[:-1]):
-        found = found * p + value
-    return found
+        total = total * p + value
+    return total
 
 
 def _start(order: float) -> float:
@@ -244,8 +244,8 @@ def _lead(order: float, s: Any) -> Any:
 
 def _corrections(order: float, s: Any, a: Any) -> Any:
     """D(p), the logarithm of the expansion's sum."""
-    made = expansion(order)
-    return made.at_one - a * a / (s * (s + order)) * horner(made.fall, order / s)
+    series = expansion(order)
+    return series.at_one - a * a / (s * (s + order)) * horner(series.fall, order / s)
 
 
 @lru_cache(maxsize=1024)

@@ -1,6 +1,6 @@
 """`models.numerics.bessel` for tensors of torch, on any device, with gradients.
 
-Computed in double precision, given in the tensor's own. Gradients are the exact derivatives (of
+Computed in double precision, returned in the tensor's own. Gradients are the exact derivatives (of
 log C_D it is -A_D, of A_D its slope, of the inverse one over the slope), not those of the
 expansion's steps, and they can be differentiated again. The order, or D, is a plain number.
 """
@@ -30,18 +30,18 @@ def ratio(n_features: int, kappa: torch.Tensor) -> torch.Tensor:
 
 
 def concentration(n_features: int, r: torch.Tensor) -> torch.Tensor:
-    """The k of which A_D(k) = r, for r in [0, 1]; infinite for 1. ValueError for other r."""
+    """The k for which A_D(k) = r, for r in [0, 1]; infinite for 1. ValueError for other r."""
     return _wide(_Concentration, r, n_features)
 
 
 def _ratio(kappa: torch.Tensor, order: float) -> torch.Tensor:
-    found: torch.Tensor = _Ratio.apply(kappa, order)  # type: ignore[no-untyped-call]
-    return found
+    value: torch.Tensor = _Ratio.apply(kappa, order)  # type: ignore[no-untyped-call]
+    return value
 
 
 def _wide(function: Any, values: torch.Tensor, parameter: float) -> torch.Tensor:
-    found: torch.Tensor = function.apply(values.double(), parameter)
-    return found.to(values.dtype)
+    wide: torch.Tensor = function.apply(values.double(), parameter)
+    return wide.to(values.dtype)
 
 
 class _LogIv(torch.autograd.Function):
@@ -86,10 +86,10 @@ class _Ratio(torch.autograd.Function):
 class _Concentration(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, r: torch.Tensor, n_features: int) -> torch.Tensor:
-        found = torch.as_tensor(invert(n_features, r, torch))
-        ctx.save_for_backward(found)
+        kappa = torch.as_tensor(invert(n_features, r, torch))
+        ctx.save_for_backward(kappa)
         ctx.order = order_of(n_features)
-        return found
+        return kappa
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:

@@ -1,16 +1,18 @@
-"""Distances between points in condensed form, as SciPy's pdist orders them.
+"""Distances between points: condensed as SciPy's pdist orders them, and metrics that are Euclidean.
 
-The distance between rows i < j of n is at position i n - i (i + 1) / 2 + j - i - 1.
+Condensed, the distance between rows i < j of n is at position i n - i (i + 1) / 2 + j - i - 1.
+Metrics in `FLAT` rise with the Euclidean distance between rows that `flat` prepares, so that an
+index for Euclidean neighbours serves them too.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Float
+from models.arrays import Array, Float, row_blocks
 from models.errors import UsageError
 
 Metric = Literal[
@@ -23,6 +25,9 @@ Metric = Literal[
     "canberra",
     "braycurtis",
 ]
+
+FLAT: tuple[Metric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
+"""Metrics that rise with the Euclidean distance between rows that `flat` prepares."""
 
 TILE = 1024
 """Rows and columns of a square matrix that are checked at a time."""
@@ -40,15 +45,22 @@ def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
     odd = np.flatnonzero(~np.isfinite(distances))
     if odd.size:
         row, column = _pair(int(odd[0]), len(features))
-        raise UsageError(
-            f"The {metric} distance between rows {row} and {column} of input 'features' is "
-            f"{distances[odd[0]]}: it is not defined for rows of zeros (cosine, braycurtis) or of "
-            "one value (correlation), and values must not be so large that it overflows.",
-            code="no-distance",
-            role="features",
-            row=row,
-        )
+        refuse_distance(metric, row, column, float(distances[odd[0]]))
     return distances
+
+
+def refuse_distance(
+    metric: Metric, row: int, column: int, value: float, what: str = "rows"
+) -> NoReturn:
+    """UsageError: the distance between two rows is not a number, or too large for one."""
+    raise UsageError(
+        f"The {metric} distance between {what} {row} and {column} of input 'features' is {value}: "
+        "it is not defined for rows of zeros (cosine, braycurtis) or of one value (correlation), "
+        "and values must not be so large that it overflows.",
+        code="no-distance",
+        role="features",
+        row=row,
+    )
 
 
 def _pair(position: int, n_points: int) -> tuple[int, int]:
@@ -123,3 +135,46 @@ def _refuse_distance(row: int, column: int, value: float, why: str) -> None:
 def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
     """(n_points,) position of the first distance of each row."""
     return np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1, dtype=np.int64))))
+
+
+def flat(points: Array, metric: Metric) -> Array:
+    """Rows whose Euclidean distances give `metric` by `as_metric`; not copied without need.
+
+    'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
+    UsageError naming the row for which the metric is not defined.
+    """
+    kind = np.float32 if points.dtype == np.float32 else np.float64
+    if metric in ("euclidean", "sqeuclidean"):
+        return points if points.dtype == kind else points.astype(kind)
+    out = np.empty(points.shape, dtype=kind)
+    for block in row_blocks(len(points), points.shape[1], 1 << 20):
+        rows = points[block].astype(np.float64)
+        if metric == "correlation":
+            # The mean is rounded, so rows of one value would not become zero.
+            steady = rows.max(axis=1) == rows.min(axis=1)
+            rows -= rows.mean(axis=1, keepdims=True)
+            rows[steady] = 0.0
+        top = np.abs(rows).max(axis=1, keepdims=True)
+        odd = np.flatnonzero(top[:, 0] == 0)
+        if odd.size:
+            row = block.start + int(odd[0])
+            what = "is all zeros" if metric == "cosine" else "has one value throughout"
+            raise UsageError(
+                f"Row {row} of input 'features' {what}; the {metric} distance to it is not "
+                "defined.",
+                code="no-distance",
+                role="features",
+                row=row,
+            )
+        rows /= top
+        rows /= np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
+        out[block] = rows
+    return out
+
+
+def as_metric(euclidean: Float, metric: Metric) -> Float:
+    """Distances by `metric` from those between rows of `flat`."""
+    if metric == "euclidean":
+        return euclidean
+    squared = euclidean * euclidean
+    return squared if metric == "sqeuclidean" else squared / 2

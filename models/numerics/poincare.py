@@ -1,12 +1,12 @@
 """The Poincaré ball: points of norm under 1, curvature -1, metric (2 / (1 - |x|^2))^2 dx^2.
 
-Every function takes NumPy arrays or torch tensors, all of one kind, and gives the same; the last
+Every function takes NumPy arrays or torch tensors, all of one kind, and returns that kind; the last
 axis holds coordinates, the others broadcast. Nothing is changed in place. Torch's own gradients
 hold through all of them: where a norm or a distance is 0 and has none, they are 0.
 
 Points may come as near the boundary as `margin` of their type: 1e-12 in float64, 1e-5 in float32
-(there norms are summed in float64, as 1 - |x|^2 would lose its last digits). What lies further out
-counts as lying about there.
+(there norms are summed in float64, as 1 - |x|^2 would lose its last digits). Points further out
+are treated as lying there.
 
 Source: Nickel and Kiela, "Poincaré Embeddings for Learning Hierarchical Representations" (2017),
 eq. 1 to 5; Ganea, Bécigneul and Hofmann, "Hyperbolic Neural Networks" (2018), §2, for addition and
@@ -194,8 +194,8 @@ def exp_map(x: Array, v: Array) -> Array:
     # 1 - tanh^2 = 1 / cosh^2, as 4 q / (1 + q)^2 with q = exp(-2 far), which does not overflow.
     q = lib.exp(-2 * far)
     h = lib.clip(4 * q / (1 + q) ** 2, 1e-300, None)
-    there = _sum(_wide(x), lib.tanh(far) * towards, g, h)
-    return project(_as(there, x))
+    moved = _sum(_wide(x), lib.tanh(far) * towards, g, h)
+    return project(_as(moved, x))
 
 
 def log_map(x: Array, y: Array) -> Array:

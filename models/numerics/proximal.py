@@ -1,6 +1,6 @@
 """The weighted sparse-group penalty: its value, its proximal operator, its least subgradient.
 
-Of a matrix W (K, P) whose columns are the groups:
+For a matrix W (K, P) whose columns are the groups it is
 
     R(W) = sum_kp l1_p |w_kp| + sum_p l2_p |w_:p| + sum_kp ridge_p w_kp^2
 
@@ -44,29 +44,29 @@ class Penalty:
 
     def proximal(self, values: Float, step: float = 1.0) -> Float:
         """The W with the least R(W) + |W - values|^2 / (2 step). O(K P)."""
-        made = soft(values, step * self.l1)
-        length = np.sqrt((made * made).sum(axis=0))
+        weights = soft(values, step * self.l1)
+        length = np.sqrt((weights * weights).sum(axis=0))
         shrunk = np.maximum(length - step * self.l2, 0.0)
-        made *= np.divide(shrunk, length, out=np.zeros_like(length), where=length > 0)
-        made /= 1.0 + 2.0 * step * self.ridge
-        return made
+        weights *= np.divide(shrunk, length, out=np.zeros_like(length), where=length > 0)
+        weights /= 1.0 + 2.0 * step * self.ridge
+        return weights
 
     def least_subgradient(self, weights: Float, gradient: Float) -> Float:
         """(K, P) the shortest element of `gradient` + the subdifferential of R at W.
 
-        Zero just where W is a minimum of a convex function with this gradient, plus R. O(K P).
+        It is zero exactly where W minimises a convex function with this gradient plus R. O(K P).
         """
         smooth = gradient + 2.0 * self.ridge * weights
         length = np.sqrt((weights * weights).sum(axis=0))
         inside = length > 0
         pull = np.divide(self.l2, length, out=np.zeros_like(length), where=inside)
         smooth = smooth + pull * weights
-        found = np.where(weights != 0, smooth + self.l1 * np.sign(weights), soft(smooth, self.l1))
-        size = np.sqrt((found * found).sum(axis=0))
+        least = np.where(weights != 0, smooth + self.l1 * np.sign(weights), soft(smooth, self.l1))
+        size = np.sqrt((least * least).sum(axis=0))
         left = np.divide(
             np.maximum(size - self.l2, 0.0), size, out=np.zeros_like(size), where=size > 0
         )
-        result: Float = np.where(inside, found, left * found)
+        result: Float = np.where(inside, least, left * least)
         return result
 
 

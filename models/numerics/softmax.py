@@ -1,8 +1,7 @@
 """Log-softmax in float64, stable for logits of any finite size.
 
-It takes logits of any numeric type and computes in float64. The largest logit of a row
-is subtracted first, so no exponential overflows; a difference that overflows to -inf is the
-probability 0 that it stands for.
+Logits may have any numeric type. The largest logit of a row is subtracted first, so no exponential
+overflows; a difference that overflows to -inf gives the probability 0, which it stands for.
 """
 
 from __future__ import annotations

@@ -12,19 +12,19 @@ from models.arrays import Float, Matrix
 
 
 def uniform(n_points: int, n_features: int, rng: np.random.Generator) -> Float:
-    """(n_points, n_features) unit vectors of any direction."""
+    """(n_points, n_features) unit vectors, uniform over directions."""
     return unit(rng.standard_normal((n_points, n_features)))
 
 
 def unit(vectors: npt.NDArray[Any]) -> Float:
     """Rows brought to length 1 in double precision; rows of zeros stay so."""
     wide = np.asarray(vectors, dtype=np.float64)
-    # Of the scaled row neither squares nor length overflow.
+    # Neither squares nor length of the scaled row overflow.
     scale = np.abs(wide).max(axis=-1, keepdims=True)
     wide = np.divide(wide, scale, out=np.zeros_like(wide), where=scale > 0)
     length = np.linalg.norm(wide, axis=-1, keepdims=True)
-    found: Float = np.divide(wide, length, out=wide, where=length > 0)
-    return found
+    rows: Float = np.divide(wide, length, out=wide, where=length > 0)
+    return rows
 
 
 def draw_vmf(means: npt.ArrayLike, kappa: npt.ArrayLike, rng: np.random.Generator) -> Float:
@@ -32,7 +32,7 @@ def draw_vmf(means: npt.ArrayLike, kappa: npt.ArrayLike, rng: np.random.Generato
 
     kappa : (n_points,) or one number, >= 0.
 
-    Its cosine with the mean by `draw_cosines`, the rest of it uniform around the mean. O(n D).
+    `draw_cosines` gives its cosine with the mean; its direction around the mean is uniform. O(n D).
     """
     centers = np.asarray(means, dtype=np.float64)
     n_points, n_features = centers.shape
@@ -49,8 +49,8 @@ def draw_cosines(
 
     Ulrich, "Computer Generation of Distributions on the M-Sphere" (1984), corrected by Wood,
     "Simulation of the von Mises Fisher Distribution" (1994): rejection from a transformed beta
-    distribution, about two draws in three are taken. Differences from 1 are taken before rounding
-    can, so that the sine is right for any kappa.
+    distribution, about two draws in three are accepted. Differences from 1 are computed before
+    rounding would lose them, so that the sine is right for any kappa.
     """
     at = np.asarray(kappa, dtype=np.float64).ravel()
     m = n_features - 1.0
@@ -77,7 +77,7 @@ def seed_rows(features: Matrix, n_clusters: int, rng: np.random.Generator) -> np
     """(n_clusters,) numbers of rows to start clusters from: k-means++ by cosine.
 
     features : unit rows, dense or sparse, at least `n_clusters` of them; their squared distances
-    are 2 - 2 cosine, so scikit-learn's k-means++ is the one of the sphere. O(N K D log K).
+    are 2 - 2 cosine, so scikit-learn's k-means++ is that of the sphere. O(N K D log K).
     """
     from sklearn.cluster import kmeans_plusplus
     from threadpoolctl import threadpool_limits

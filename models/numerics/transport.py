@@ -1,16 +1,16 @@
 """Points shared out among clusters of bounded size at the least total cost: a minimum-cost flow.
 
-A unit flows from each point to one cluster at the cost given, and between `low` and `high` units
-from each cluster on (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, eq. 6 and figure
-1; the print calls this NP-hard, which it is not). The optimum is exact, to the integer.
+A unit flows from each point to one cluster at its cost, and `low` to `high` units leave each
+cluster (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, eq. 6 and figure
+1; the paper calls this NP-hard, which it is not). The optimum is exact, to the integer.
 
 Two clusters: by the order of the differences of costs, O(N). More: from the cheapest cluster
 of each point under some prices, points move along shortest paths between clusters until none
-lowers the cost; the least cost as a function of the sizes is M-convex, so no better step means that
-none is better (Murota, "Discrete Convex Analysis", 2003), and the number of steps is that of points
+lowers the cost; the least cost as a function of the sizes is M-convex, so where no step is better
+no assignment is (Murota, "Discrete Convex Analysis", 2003). The number of steps is that of points
 in excess. O(N K log N) to begin and O(K^2 + K log N) a step.
 
-With the flow come its prices: each point lies where cost + price is least, a price is positive only
+The flow comes with prices: each point lies where cost + price is least, a price is positive only
 for a full cluster and negative only for one at its lower bound. So new points can be placed by the
 rule that placed the old ones.
 """
@@ -68,7 +68,7 @@ def require_room(n_points: int, n_clusters: int, low: int, high: int) -> None:
 
 
 def _between_two(cost: Float, low: int, high: int) -> Shares:
-    """Cluster 0 takes the points that it is cheaper for by most, as many as it gains by or must."""
+    """Cluster 0 takes the points that gain most by it, as many as gain, within the bounds."""
     n_points = cost.shape[1]
     dearer = cost[0] - cost[1]
     fewest, most = max(low, n_points - high), min(high, n_points - low)
@@ -81,7 +81,7 @@ def _between_two(cost: Float, low: int, high: int) -> Shares:
     below, above = dearer[first].max(initial=-np.inf), dearer[~first].min(initial=np.inf)
     border = 0.0
     if not below <= 0 <= above:
-        known = [one for one in (below, above) if np.isfinite(one)]
+        known = [bound for bound in (below, above) if np.isfinite(bound)]
         border = float(sum(known) / len(known))
     price = np.zeros(2)
     if border > 0:

@@ -1,0 +1,5 @@
+"""Features prepared before a method sees them.
+
+- `pipeline`: a chain of steps fitted to a job's features and applied to new rows; start here.
+- `steps`: the steps and their parameters.
+"""

@@ -1,7 +1,7 @@
-"""Steps one after the other: fitted on the features of a job, applied to them and to new rows.
+"""A chain of steps, fitted on the features of a job and applied to them and to new rows.
 
-Features that are read by rows stay so: what is learned takes one pass over them for each step, and
-every block is prepared when it is read.
+Features that are read by rows stay so: fitting takes one pass over them for each step, and every
+block is prepared when it is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROLE = "features"
 """The input that is prepared."""
 
 DOCUMENTS = "documents"
-"""What features are made of, where the first step is 'words'."""
+"""The input that features are made from, where the first step is 'words'."""
 
 _STEPS: TypeAdapter[list[Step]] = TypeAdapter(list[Step])
 _BLOCK_BYTES = 16 << 20
@@ -44,8 +44,12 @@ class Pipeline:
     n_features: int
 
     def apply(self, rows: Matrix | list[str], first_row: int = 0) -> Matrix:
-        """The rows prepared, (n, n_columns). UsageError for another number of columns or for
-        values that are not finite; `first_row` is the number of the first."""
+        """The prepared rows, (n, n_columns).
+
+        first_row : the number of the first row, for messages.
+
+        UsageError for another number of columns or for values that are not finite.
+        """
         if isinstance(rows, list):
             rows = self.steps[0].apply(rows, self.learned[0])
             return Pipeline(self.steps[1:], self.learned[1:], rows.shape[1]).apply(rows)
@@ -70,7 +74,7 @@ class Pipeline:
 
     @property
     def words(self) -> list[str] | None:
-        """What the columns count; None where they are no words of documents."""
+        """The words that the columns count; None where columns are not words of documents."""
         if not self.reads_documents or not all(step.keeps_columns for step in self.steps):
             return None
         return Words.words(self.learned[0])
@@ -101,7 +105,7 @@ class Pipeline:
 
     @classmethod
     def of(cls, asked: Sequence[Any], arrays: Arrays, n_features: int) -> Pipeline:
-        """The pipeline of which these steps and `arrays()` were kept."""
+        """The pipeline whose steps, `arrays()` and `n_features` these are."""
         learned = [
             {
                 name.partition(".")[2]: array
@@ -140,7 +144,7 @@ def fit(
         first, *rest = parsed(asked)
         learned, notes = first.fit(lambda: (cast(Any, features),), seed)
         counts = first.apply(cast(Any, features), learned)
-        done, rows, more = fit([one.model_dump() for one in rest], counts, seed)
+        done, rows, more = fit([step.model_dump() for step in rest], counts, seed)
         whole = Pipeline((first, *done.steps), (learned, *done.learned), 0)
         return whole, rows, (*notes, *more)
     if not features.shape[0] or not features.shape[1]:
@@ -211,6 +215,6 @@ class PreparedRows(Rows):
         return self._prepared(widened(values) if self._rows.bfloat16 else values)
 
     def _prepared(self, values: npt.NDArray[Any], first_row: int = 0) -> npt.NDArray[Any]:
-        found = self._pipeline.apply(values, first_row)
-        assert not isinstance(found, sp.csr_array)
-        return np.ascontiguousarray(found, dtype=self.dtype)
+        prepared = self._pipeline.apply(values, first_row)
+        assert not isinstance(prepared, sp.csr_array)
+        return np.ascontiguousarray(prepared, dtype=self.dtype)

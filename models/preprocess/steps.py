@@ -1,8 +1,8 @@
-"""The steps that prepare features: what each asks for, learns and does.
+"""The steps that prepare features: the parameters of each, what it learns and does.
 
 A step is fitted on all rows once and then applied to those and to new ones; what it learned is a
-few arrays. Dense matrices come and go as arrays, sparse ones as `scipy.sparse.csr_array`; only pca,
-svd and what follows them make dense of sparse. float32 stays float32, all else becomes float64.
+few arrays. Dense matrices are arrays, sparse ones `scipy.sparse.csr_array`; only pca and svd turn
+sparse into dense. float32 stays float32, everything else becomes float64.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from pydantic import BaseModel, ConfigDict, Field
 
 from models.arrays import Arrays, Float, Matrix
-from models.documents.counts import of_documents
+from models.documents.counts import word_counts
 from models.documents.tokens import Stemming, StopWords, reader
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
@@ -28,7 +28,7 @@ Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
 """Gives all rows from the first to the last, in blocks, each time it is called."""
 
 MOST_COLUMNS = 8192
-"""Columns of which pca and svd can take the second moments when rows are read in blocks."""
+"""Number of columns up to which pca and svd compute second moments of rows read in blocks."""
 
 
 class _Step(BaseModel):
@@ -39,14 +39,14 @@ class _Step(BaseModel):
 
     @abstractmethod
     def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
-        """What it learns of all rows, and warnings."""
+        """What it learns from all rows, and warnings."""
 
     @abstractmethod
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
-        """The rows prepared; those given are not changed."""
+        """The prepared rows; the argument is not changed."""
 
     def n_columns(self, before: int) -> int:
-        """How many columns it gives of so many."""
+        """Number of columns after the step, out of `before`."""
         return before
 
 
@@ -70,9 +70,9 @@ class Words(_Step):
 
     def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
         read, documents = reader(self.stop_words, self.stemming), _documents(blocks())
-        found = vocabulary(documents, self.min_count, self.max_words, read=read)
-        # A word has no blank in it.
-        words = np.frombuffer("\n".join(found.words).encode(), dtype=np.uint8)
+        kept = vocabulary(documents, self.min_count, self.max_words, read=read)
+        # No word holds a line break.
+        words = np.frombuffer("\n".join(kept.words).encode(), dtype=np.uint8)
         return {"words": words}, ()
 
     @staticmethod
@@ -83,7 +83,7 @@ class Words(_Step):
     def apply(self, rows: Any, learned: Arrays) -> Matrix:
         words = self.words(learned)
         read = reader(self.stop_words, self.stemming)
-        return of_documents(numbered(_documents([rows]), words, read=read), len(words))
+        return word_counts(numbered(_documents([rows]), words, read=read), len(words))
 
 
 def _documents(blocks: Iterable[Any]) -> list[str]:
@@ -142,10 +142,10 @@ class Tfidf(_Step):
         idf = learned["idf"].astype(rows.dtype)
         if isinstance(rows, sp.csr_array):
             data = self._frequency(rows.data) * idf[rows.indices]
-            found: Matrix = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+            weights: Matrix = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
         else:
-            found = self._frequency(rows) * idf
-        return _unit(found) if self.scheme[2] == "c" else found
+            weights = self._frequency(rows) * idf
+        return _unit(weights) if self.scheme[2] == "c" else weights
 
     def _frequency(self, counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.scheme[0] == "n":
@@ -229,9 +229,9 @@ class L2(_Step):
 
 
 class _Projection(_Step):
-    keeps_columns: ClassVar = False
+    """It learns `explained`: the share of the variance, or of the sum of squares, that is kept."""
 
-    """`explained` is the share of the variance, or of the sum of squares, that is kept."""
+    keeps_columns: ClassVar = False
 
     n: Whole = Field(ge=1, le=10_000, description="Number of components.")
 
@@ -311,9 +311,9 @@ class _Projection(_Step):
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
         rows = _real(rows)
         components = learned["components"].T.astype(rows.dtype)
-        found = np.asarray(rows @ components)
-        found -= learned["mean"].astype(rows.dtype) @ components
-        return found
+        projected = np.asarray(rows @ components)
+        projected -= learned["mean"].astype(rows.dtype) @ components
+        return projected
 
 
 class PCA(_Projection):
@@ -342,7 +342,7 @@ class SVD(_Projection):
 
 
 Step = Annotated[Words | Tfidf | Standardize | L2 | PCA | SVD, Field(discriminator="step")]
-"""One step as asked for: `{"step": "pca", "n": 50}`."""
+"""One step as a client sends it: `{"step": "pca", "n": 50}`."""
 
 
 def _first_two(blocks: Iterable[Matrix]) -> list[Matrix]:
@@ -371,7 +371,7 @@ def _moments(blocks: Blocks, name: str, centred: bool) -> tuple[Float, Float, in
             )
         wide = block.astype(np.float64)
         if n == 0:
-            # About the first block's mean little is lost when the mean is taken off again.
+            # About the first block's mean, subtracting the mean cancels little.
             origin = wide.mean(axis=0) if centred else np.zeros(wide.shape[1])
             total, square = np.zeros(wide.shape[1]), np.zeros((wide.shape[1],) * 2)
         wide -= origin
@@ -407,8 +407,8 @@ def _unit(rows: Matrix) -> Matrix:
     if isinstance(rows, sp.csr_array):
         data = rows.data * np.repeat(scale, np.diff(rows.indptr))
         return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
-    found: Matrix = rows * scale[:, None]
-    return found
+    unit: Matrix = rows * scale[:, None]
+    return unit
 
 
 def _require_sums(sums: npt.NDArray[Any]) -> None:

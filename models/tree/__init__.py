@@ -1,0 +1,14 @@
+"""The tree that every method gives, and functions over it; none of them recurses.
+
+Start with `tree`, the frozen table of columns, and `build`, the ways to make one.
+
+- Structure: `parents` (array operations on the column of parents), `walk` (paths, ancestors,
+  subtrees), `leaf_ranges` (the leaves under each node).
+- Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine), `suggested_cuts` (those
+  that stand out), `silhouette` (the curve of cuts by features).
+- What is known of nodes: `labels`, `categories`, `features`, `support`, `search`.
+- Pictures: `layout`, `window` (a part that is small enough to draw), `tangle` (two trees side by
+  side).
+- Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `linkage`, `columns` (Arrow),
+  `paths` (class paths).
+"""

@@ -57,8 +57,8 @@ def from_merges(
     parts = np.stack([lefts, rights])
     n_leaves = n_merges + 1
     n_nodes = n_leaves + n_merges
-    made = np.arange(n_leaves, n_nodes, dtype=np.int64)
-    bad = np.flatnonzero(((parts < 0) | (parts >= made)).any(axis=0))
+    merged = np.arange(n_leaves, n_nodes, dtype=np.int64)
+    bad = np.flatnonzero(((parts < 0) | (parts >= merged)).any(axis=0))
     if bad.size:
         merge = int(bad[0])
         raise InvalidTree(
@@ -71,7 +71,7 @@ def from_merges(
         raise InvalidTree(f"Node {int(twice[0])} is merged more than once.", node=int(twice[0]))
     # 2 L - 2 merged ids, none twice, none the last: every node but the last has one parent.
     above = np.full(n_nodes, -1, dtype=np.int64)
-    above[parts] = made
+    above[parts] = merged
     row_of_id = np.concatenate(
         [np.arange(n_leaves) + n_merges, n_merges - 1 - np.arange(n_merges, dtype=np.int64)]
     )
@@ -188,9 +188,9 @@ def from_parents(
     if leaf_of_point is None:
         leaf = leaves_in_order(rows).astype(np.int32)
     else:
-        given = _vector(leaf_of_point, "leaf_of_point")
-        _in_range(given, n_nodes, "node")
-        leaf = row_of_given[given].astype(np.int32)
+        leaves = _vector(leaf_of_point, "leaf_of_point")
+        _in_range(leaves, n_nodes, "node")
+        leaf = row_of_given[leaves].astype(np.int32)
     return Tree(
         parent=rows,
         height=heights,
@@ -240,7 +240,7 @@ def _parents_first(
     jump[root] = root
     depth = np.ones(n_nodes, dtype=np.int64)
     depth[root] = 0
-    # After i doublings a jump spans 2^i edges, so whoever is not at the root by then never is.
+    # After i doublings a jump spans 2^i edges: a node that has not reached the root never does.
     for _ in range(n_nodes.bit_length()):
         if (jump == root).all():
             break

@@ -22,9 +22,9 @@ class Categories:
     """The categories of the leaves; 8 bytes a leaf.
 
     of_leaf : (n_leaves,) the category of each leaf from left to right, -1: none.
-    changes : (n_leaves,) how many leaves up to here have another category than the one before.
+    changes : (n_leaves,) how many leaves up to here differ in category from the leaf before.
     size : (n_categories,) points or leaves that have it.
-    labels : what they were made of; None for the clusters of a cut.
+    labels : the labels that are the categories; None for the clusters of a cut.
     node : (n_categories,) the clusters' nodes, from left to right; None for labels.
     warnings : one sentence each.
     """
@@ -41,10 +41,10 @@ class Categories:
         return len(self.size)
 
     def texts(self, tree: Tree, most: int) -> list[str]:
-        """What the first categories are called; clusters by their node's name or their number."""
+        """The names of the first categories; for clusters their node's name or their number."""
         if self.labels is not None:
-            found: list[str] = self.labels.text[:most].to_pylist()
-            return found
+            texts: list[str] = self.labels.text[:most].to_pylist()
+            return texts
         assert self.node is not None
         return [
             tree.name[node] or f"cluster {place + 1}"
@@ -77,34 +77,34 @@ def of_labels(tree: Tree, labels: Labels) -> Categories:
 
 
 def shared(
-    tree: Tree, found: Categories, nodes: Int, majority: npt.NDArray[np.bool_]
+    tree: Tree, categories: Categories, nodes: Int, majority: npt.NDArray[np.bool_]
 ) -> tuple[Int, npt.NDArray[np.float64]]:
     """Category of each of `nodes` and the share of the leaves under it that have it.
 
-    A node has a category where all leaves under it share it; where `majority`, that of most of
-    them (of equals the lowest): such nodes must not lie under each other. -1 with a share of 1
-    where no leaf has one, -1 with a share of 0 where they differ. O(len(nodes)), and of the leaves
-    under those with a majority alone.
+    A node has a category where all leaves under it share it; where `majority`, it has that of most
+    leaves (the lowest of equals), and no two such nodes may lie under each other. The category is
+    -1 with a share of 1 where no leaf has any, -1 with a share of 0 where they differ.
+    O(len(nodes)), more only for leaves under mixed nodes with `majority`.
     """
     at = spans(tree)
     start, count = at.start[nodes].astype(np.int64), at.count[nodes]
-    same = found.changes[start] == found.changes[start + count - 1]
-    category = np.where(same, found.of_leaf[start], -1).astype(np.int64)
+    same = categories.changes[start] == categories.changes[start + count - 1]
+    category = np.where(same, categories.of_leaf[start], -1).astype(np.int64)
     share = same.astype(np.float64)
     mixed = np.flatnonzero(majority & ~same)
     if mixed.size:
-        most, times = _most(found, start[mixed], count[mixed])
+        most, times = _most(categories, start[mixed], count[mixed])
         category[mixed] = most
         share[mixed] = times / count[mixed]
     return category, share
 
 
-def _most(found: Categories, start: Int, count: Int) -> tuple[Int, Int]:
-    """Category and times of the most frequent one in each stretch of leaves, -1 and 0 for none."""
+def _most(categories: Categories, start: Int, count: Int) -> tuple[Int, Int]:
+    """The most frequent category in each range of leaves and its count; -1 and 0 for none."""
     ends = np.cumsum(count)
     leaf = np.repeat(start - ends + count, count) + np.arange(int(ends[-1]))
-    width = found.n_categories + 1
-    cell = np.repeat(np.arange(start.size) * width, count) + found.of_leaf[leaf] + 1
+    width = categories.n_categories + 1
+    cell = np.repeat(np.arange(start.size) * width, count) + categories.of_leaf[leaf] + 1
     if start.size * width <= _CELLS:
         table = np.bincount(cell, minlength=start.size * width).reshape(start.size, width)[:, 1:]
         most = table.argmax(axis=1)

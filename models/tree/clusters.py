@@ -1,4 +1,4 @@
-"""The clusters of a cut without their points: quick enough to follow a slider."""
+"""The clusters of a cut without their points: fast enough to follow a slider."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from models.tree.walk import greatest_heights
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Disjoint nodes that cover all leaves, as `models.tree.cut.cut` has them.
+    """Disjoint nodes that cover all leaves, those of `models.tree.cut.cut`.
 
     nodes : (n_clusters,) ascending.
-    heights : every height from the first up to, not including, the second cuts the tree so (None:
-        no bound); None where no height does.
-    warning : a sentence where the cut is not quite what was asked for.
+    heights : every height from the first up to, not including, the second gives this cut (None: no
+        bound); None where no height does.
+    warning : a sentence where the cut differs from the request.
     """
 
     nodes: Int
@@ -46,7 +46,7 @@ class _Openings:
     n_clusters: npt.NDArray[np.int32]
 
 
-_kept: WeakKeyDictionary[Tree, _Openings] = WeakKeyDictionary()
+_openings_of: WeakKeyDictionary[Tree, _Openings] = WeakKeyDictionary()
 
 
 def clusters(
@@ -54,19 +54,19 @@ def clusters(
 ) -> Clusters:
     """Cut by at most one of `k`, `height` and `level`, without any at the leaves.
 
-    Means and refuses what `models.tree.cut.cut` does. O(n_nodes log n_nodes) once per tree and
+    Meaning and errors are those of `models.tree.cut.cut`. O(n_nodes log n_nodes) once per tree and
     12 bytes a node kept, then O(n_clusters log n_nodes); by level O(n_nodes).
     """
-    given = [
+    criteria = [
         name
         for name, value in (("k", k), ("height", height), ("level", level))
         if value is not None
     ]
-    if len(given) > 1:
+    if len(criteria) > 1:
         raise UsageError(
-            f"A tree is cut by one of k, height and level; {' and '.join(given)} were given.",
+            f"A tree is cut by one of k, height and level; {' and '.join(criteria)} were given.",
             code="wrong-cut",
-            parameter=given[1],
+            parameter=criteria[1],
         )
     if level is not None:
         return Clusters(_by_level(tree, level), None)
@@ -86,17 +86,17 @@ def clusters(
 
 
 def _openings(tree: Tree) -> _Openings:
-    found = _kept.get(tree)
-    if found is None:
+    openings = _openings_of.get(tree)
+    if openings is None:
         # Sorted so, a parent comes before its children: it is as high or higher and has a lower id.
         inner = np.flatnonzero(tree.n_children > 0)
         highest = greatest_heights(tree)[inner]
         order = np.argsort(-highest, kind="stable")
         n_clusters = np.ones(inner.size + 1, dtype=np.int32)
         n_clusters[1:] += np.cumsum(tree.n_children[inner[order]] - 1).astype(np.int32)
-        found = _Openings(inner[order].astype(np.int32), highest[order], n_clusters)
-        _kept[tree] = found
-    return found
+        openings = _Openings(inner[order].astype(np.int32), highest[order], n_clusters)
+        _openings_of[tree] = openings
+    return openings
 
 
 def _steps(openings: _Openings, k: int, n_leaves: int) -> tuple[int, str | None]:
@@ -110,14 +110,14 @@ def _steps(openings: _Openings, k: int, n_leaves: int) -> tuple[int, str | None]
         )
     counts = openings.n_clusters
     within = int(np.searchsorted(counts, k, side="right")) - 1
-    got = int(counts[within])
+    n_clusters = int(counts[within])
     # Opening a node with one child changes nothing: stop at the first of equal counts.
-    steps = int(np.searchsorted(counts, got))
-    if got == k:
+    steps = int(np.searchsorted(counts, n_clusters))
+    if n_clusters == k:
         return steps, None
     return steps, (
-        f"The tree is not binary: no such cut has exactly k = {k} clusters. This one has {got}, "
-        f"the next {int(counts[within + 1])}."
+        f"The tree is not binary: no such cut has exactly k = {k} clusters. This one has "
+        f"{n_clusters}, the next {int(counts[within + 1])}."
     )
 
 

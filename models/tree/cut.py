@@ -19,7 +19,7 @@ class Cut:
     cluster_of_point : (n_points,) cluster 0 .. n_clusters - 1 of each row.
     nodes : (n_clusters,) the node of each cluster, ascending.
     sizes : (n_clusters,) points in each cluster, 0 where a leaf has none.
-    warning : a sentence where the cut is not quite what was asked for.
+    warning : a sentence where the cut differs from the request.
     """
 
     cluster_of_point: npt.NDArray[np.int64]
@@ -50,10 +50,10 @@ def cut(
     Raises UsageError (code "wrong-cut") for several criteria, k outside 1 .. n_leaves, a height
     that is not a finite number, a negative level. O(n_nodes log n_nodes + n_points).
     """
-    found = clusters(tree, k, height, level)
-    chosen = np.zeros(tree.n_nodes, dtype=bool)
-    chosen[found.nodes] = True
+    chosen = clusters(tree, k, height, level)
+    is_chosen = np.zeros(tree.n_nodes, dtype=bool)
+    is_chosen[chosen.nodes] = True
     number = np.empty(tree.n_nodes, dtype=np.int64)
-    number[found.nodes] = np.arange(found.n_clusters)
-    cluster = number[nearest(tree.parent, chosen)[tree.leaf_of_point]]
-    return Cut(cluster, found.nodes, tree.size[found.nodes], found.warning)
+    number[chosen.nodes] = np.arange(chosen.n_clusters)
+    cluster = number[nearest(tree.parent, is_chosen)[tree.leaf_of_point]]
+    return Cut(cluster, chosen.nodes, tree.size[chosen.nodes], chosen.warning)

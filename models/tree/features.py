@@ -1,4 +1,4 @@
-"""What methods tell of a tree's nodes by features, as rows of one table.
+"""The features that distinguish a tree's nodes, as rows of one table.
 
 A method may give each node a list of objects with the key `feature` or `term` and numbers beside
 it: a weight, a probability, or a list of weights, one for each child.
@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 from models.tree.tree import Tree
 
-NAMED = ("feature", "term")
+FEATURE_KEYS = ("feature", "term")
 
 
-class Told(NamedTuple):
+class DistinctiveFeature(NamedTuple):
     """One number of one feature of one node.
 
-    column : of the tree that tells it. rank : place in the node's list, from 1. quantity : what
-    `value` is, `weight` say. child : the child it concerns; None for what concerns the node.
+    column : the tree's column that holds it. rank : place in the node's list, from 1.
+    quantity : what `value` is, `weight` say. child : the child it concerns; None for what concerns
+    the node.
     """
 
     node: int
@@ -31,36 +32,38 @@ class Told(NamedTuple):
     value: float
 
 
-def told(tree: Tree) -> Iterator[Told]:
-    """All such numbers, by node; nothing where the method tells none. O(n_nodes + numbers)."""
+def distinctive_features(tree: Tree) -> Iterator[DistinctiveFeature]:
+    """All such numbers, by node; nothing where the method gives none. O(n_nodes + numbers)."""
     columns = {key: column for key, column in tree.extra.items() if column.dtype.kind == "O"}
     start, child = tree.children
     for node in range(tree.n_nodes):
         for key, column in columns.items():
-            listed = column[node]
-            if listed is None or isinstance(listed, str) or not hasattr(listed, "__iter__"):
+            features = column[node]
+            if features is None or isinstance(features, str) or not hasattr(features, "__iter__"):
                 continue
             below = child[start[node] : start[node + 1]].tolist()
-            for rank, item in enumerate(listed, 1):
-                named = _named(item)
-                if named is None:
+            for rank, item in enumerate(features, 1):
+                feature = _feature(item)
+                if feature is None:
                     continue
                 for quantity, of, value in _numbers(item, below):
-                    yield Told(node, tree.name[node], key, rank, named, quantity, of, value)
+                    yield DistinctiveFeature(
+                        node, tree.name[node], key, rank, feature, quantity, of, value
+                    )
 
 
-def _named(item: Any) -> str | int | None:
+def _feature(item: Any) -> str | int | None:
     if not isinstance(item, dict):
         return None
-    return next((item[key] for key in NAMED if key in item), None)
+    return next((item[key] for key in FEATURE_KEYS if key in item), None)
 
 
 def _numbers(item: dict[str, Any], below: list[int]) -> Iterator[tuple[str, int | None, float]]:
     for key, value in item.items():
-        if key in NAMED:
+        if key in FEATURE_KEYS:
             continue
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             yield key, None, float(value)
         elif isinstance(value, (list, tuple)) and len(value) == len(below):
-            for child, one in zip(below, value, strict=True):
-                yield key.removesuffix("s"), child, float(one)
+            for child, of_child in zip(below, value, strict=True):
+                yield key.removesuffix("s"), child, float(of_child)

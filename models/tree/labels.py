@@ -24,13 +24,13 @@ _SLICE = 1 << 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Labels by number, the most frequent first, of equal ones the first in sorted order.
+    """Labels by number, the most frequent first, equally frequent ones in sorted order.
 
-    of : whether there is one per row or one per leaf, in the order of the leaves' node ids.
-    code : (n,) number of each one's label, -1: none.
-    text : (n_labels,) what each number stands for, an Arrow array.
-    times : (n_labels,) how many have it.
-    in_order : (n_labels,) place of each number if the labels were sorted.
+    of : whether there is a label per row or per leaf, in the order of the leaves' node ids.
+    code : (n,) number of the label of each row or leaf, -1: none.
+    text : (n_labels,) the labels, an Arrow array.
+    times : (n_labels,) how many rows or leaves have each.
+    in_order : (n_labels,) place of each label in sorted order.
     """
 
     of: Literal["row", "leaf"]
@@ -48,9 +48,9 @@ class Labels:
 class Mix:
     """The labels under a node.
 
-    n : how many points (or leaves) there have one. n_labels : different ones among them.
-    purity : share of the most frequent; entropy in nats; both None where n is 0.
-    most : the most frequent, as number, times and share.
+    n : how many points (or leaves) have a label. n_labels : how many different labels they have.
+    purity, entropy : share of the most frequent label, and entropy in nats; None where n is 0.
+    most : the most frequent labels, as number, times and share.
     """
 
     n: int
@@ -95,16 +95,16 @@ def labels(tree: Tree, values: npt.NDArray[Any] | Sequence[str | None]) -> Label
     )
 
 
-def mix(tree: Tree, found: Labels, node: int, most: int = 20) -> Mix:
+def mix(tree: Tree, labels: Labels, node: int, most: int = 20) -> Mix:
     """The labels under a node, the `most` frequent by number. O(n)."""
-    if found.of == "row":
-        inside = found.code[spans(tree).rows(tree, node)]
+    if labels.of == "row":
+        inside = labels.code[spans(tree).rows(tree, node)]
     else:
         place = spans(tree).start[tree.leaves]
         begin = int(spans(tree).start[node])
         within = (place >= begin) & (place < begin + int(spans(tree).count[node]))
-        inside = found.code[within]
-    times = np.bincount(inside[inside >= 0], minlength=found.n_labels)
+        inside = labels.code[within]
+    times = np.bincount(inside[inside >= 0], minlength=labels.n_labels)
     n = int(times.sum())
     if n == 0:
         return Mix(0, 0, None, None, [])
@@ -120,26 +120,26 @@ def mix(tree: Tree, found: Labels, node: int, most: int = 20) -> Mix:
     )
 
 
-def leaf_codes(tree: Tree, found: Labels) -> Int32:
-    """(n_leaves,) of each leaf by node id the most frequent label of its rows, -1 without any.
+def leaf_codes(tree: Tree, labels: Labels) -> Int32:
+    """(n_leaves,) the most frequent label of each leaf's rows, by node id; -1 without any.
 
-    Of equally frequent ones the first in sorted order. O(n_points log n_points).
+    Equally frequent labels give the first in sorted order. O(n_points log n_points).
     """
-    if found.of == "leaf":
-        return found.code
+    if labels.of == "leaf":
+        return labels.code
     code = np.full(tree.n_nodes, -1, dtype=np.int32)
-    known = np.flatnonzero(found.code >= 0)
-    leaf, label = tree.leaf_of_point[known], found.code[known]
+    known = np.flatnonzero(labels.code >= 0)
+    leaf, label = tree.leaf_of_point[known], labels.code[known]
     code[leaf] = label
     if np.any(code[leaf] != label):
         pair, times = np.unique(
-            leaf * np.int64(found.n_labels) + found.in_order[label], return_counts=True
+            leaf * np.int64(labels.n_labels) + labels.in_order[label], return_counts=True
         )
-        leaf, place = np.divmod(pair, found.n_labels)
+        leaf, place = np.divmod(pair, labels.n_labels)
         # The last of a leaf's pairs in this order is its most frequent label.
         best = np.lexsort((-place, times, leaf))
         last = best[np.flatnonzero(np.diff(leaf[best], append=-1))]
-        code[leaf[last]] = _inverse(found.in_order)[place[last]]
+        code[leaf[last]] = _inverse(labels.in_order)[place[last]]
     return code[tree.leaves]
 
 

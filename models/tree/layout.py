@@ -1,4 +1,4 @@
-"""Where nodes stand in a drawing: pure geometry in the unit square, no shapes, no colours.
+"""Positions of nodes in a drawing: geometry in the unit square, no shapes, no colours.
 
 Works on the columns `parent` and `height` alone (parents before children, root first), so a whole
 tree and a folded part of one are laid out by the same code. Nothing recurses.

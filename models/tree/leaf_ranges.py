@@ -1,4 +1,4 @@
-"""Which stretch of the leaves, from left to right, lies under each node."""
+"""The range of leaves, from left to right, that lies under each node."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from models.tree import parents
 from models.tree.tree import Tree, sizes
 
 _counts: WeakKeyDictionary[Tree, Int] = WeakKeyDictionary()
-_kept: WeakKeyDictionary[Tree, Spans] = WeakKeyDictionary()
+_spans: WeakKeyDictionary[Tree, Spans] = WeakKeyDictionary()
 
 
 def leaf_counts(tree: Tree) -> Int:
     """(n_nodes,) number of leaves under each node, 1 for a leaf. O(n_nodes), then kept."""
-    found = _counts.get(tree)
-    if found is None:
-        found = sizes(tree.parent, tree.leaves.astype(np.int32))
-        found.flags.writeable = False
-        _counts[tree] = found
-    return found
+    counts = _counts.get(tree)
+    if counts is None:
+        counts = sizes(tree.parent, tree.leaves.astype(np.int32))
+        counts.flags.writeable = False
+        _counts[tree] = counts
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class Spans:
 
 
 def spans(tree: Tree) -> Spans:
-    """O(n_nodes log depth), 4 bytes a node, then kept as long as the tree."""
-    found = _kept.get(tree)
-    if found is None:
+    """Which leaves lie under each node. O(n_nodes log depth), 4 bytes a node, then kept."""
+    ranges = _spans.get(tree)
+    if ranges is None:
         count = leaf_counts(tree)
         start = ordered_starts(tree, tree.children[1]).astype(np.int32)
         start.flags.writeable = False
-        found = _kept[tree] = Spans(start, count)
-    return found
+        ranges = _spans[tree] = Spans(start, count)
+    return ranges
 
 
 def ordered_starts(tree: Tree, child: Int) -> Int:
-    """(n_nodes,) leaves on the left of each node if its siblings stand as in `child`.
+    """(n_nodes,) leaves on the left of each node where siblings stand as in `child`.
 
     child : (n_nodes - 1,) as in `Tree.children`, each node's in any order. O(n_nodes log depth).
     """

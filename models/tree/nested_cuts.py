@@ -1,4 +1,4 @@
-"""All cuts of a tree into a few clusters at once: each is made from the finest one."""
+"""All cuts of a tree into a few clusters at once: each is a coarsening of the finest one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NestedCuts:
 
     cluster_of_point : (n_points,) of the finest cut.
     nodes : by k, ascending, the nodes of the cut into k clusters.
-    coarser : by k, which of these each cluster of the finest cut lies in.
+    coarser : by k, the position in `nodes[k]` of each cluster of the finest cut.
     """
 
     cluster_of_point: Int
@@ -49,6 +49,7 @@ def nested_cuts(tree: Tree, most: int) -> NestedCuts:
         if n_clusters < 2 or tree.n_children[node] < 2:
             continue
         closed = [next((v for v in path if v not in opened), path[-1]) for path in paths]
-        found, place = np.unique(np.array(closed, dtype=np.int64), return_inverse=True)
-        nodes[n_clusters], coarser[n_clusters] = found, place
+        nodes[n_clusters], coarser[n_clusters] = np.unique(
+            np.array(closed, dtype=np.int64), return_inverse=True
+        )
     return NestedCuts(finest.cluster_of_point, nodes, coarser)

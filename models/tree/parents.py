@@ -86,11 +86,11 @@ def nearest(parent: Int32, marked: npt.NDArray[np.bool_]) -> Int:
         further = jump[over]
         jump[node] = further
         node = node[further != over]
-    found = np.empty(parent.shape[0], dtype=np.int64)
-    found[inner] = np.where(marked[inner[jump]], inner[jump], -1)
-    found[0] = 0 if marked[0] else -1
-    found[leaf] = np.where(marked[leaf], leaf, found[parent[leaf]])
-    return found
+    ancestor = np.empty(parent.shape[0], dtype=np.int64)
+    ancestor[inner] = np.where(marked[inner[jump]], inner[jump], -1)
+    ancestor[0] = 0 if marked[0] else -1
+    ancestor[leaf] = np.where(marked[leaf], leaf, ancestor[parent[leaf]])
+    return ancestor
 
 
 def places(

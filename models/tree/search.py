@@ -9,18 +9,18 @@ from models.tree.tree import Tree
 from models.tree.walk import path
 
 
-class Found(TypedDict):
-    """One node found; `path` runs from the root to the node, both included."""
+class NodeMatch(TypedDict):
+    """A node whose name matches; `path` runs from the root to the node, both included."""
 
     node: int
     name: str
     path: list[int]
 
 
-def search(tree: Tree, text: str, limit: int = 50) -> list[Found]:
+def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
     """The nodes of `find`, each with its path: as many numbers as it lies deep."""
     return [
-        Found(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
+        NodeMatch(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
         for node in find(tree, text, limit)
     ]
 

@@ -1,4 +1,4 @@
-"""The mean silhouette of a tree's cuts: what its curve is made of where there are features."""
+"""The curve of the mean silhouette over a tree's cuts, where there are features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from models.arrays import Matrix
 
 SAMPLE = 1000
-"""Points looked at: the curve is an estimate where there are more."""
+"""Number of points that are measured: with more points the curve is an estimate."""
 
 KS = (*range(2, 11), 12, 15, 20, 25, 30, 40, 50)
 

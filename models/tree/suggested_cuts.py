@@ -1,9 +1,9 @@
-"""The few cuts of a tree that mean something: where a criterion peaks over the number of clusters.
+"""The few cuts of a tree that stand out: where a criterion peaks over the number of clusters.
 
-Criteria told by the tree alone: `gap`, how far the cut's height may be moved before the number of
-clusters changes, as a share of the root's height; and `support`, the mean bootstrap support of the
-clusters, weighted by size, where nodes have one. Others (`silhouette`, `modularity`) were measured
-when the tree was made and are given as curves.
+Two criteria follow from the tree alone: `gap`, how far the cut's height may move before the number
+of clusters changes, as a share of the root's height; and `support`, the mean bootstrap support of
+the clusters, weighted by size, where nodes have any. Others (`silhouette`, `modularity`) were
+measured when the tree was made and are given as curves.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from models.tree.walk import greatest_heights
 Curve = Sequence[tuple[int, float]]
 
 MOST = 5
-"""Levels proposed at most."""
+"""Largest number of suggested levels."""
 
 MOST_CLUSTERS = 100
-"""A cut into more is not looked at: no curve is longer."""
+"""Largest number of clusters of a suggested cut; no curve is longer."""
 
 _WORTH = 0.5
-"""A further peak of a curve is proposed if it is at least so high as the highest one, ..."""
+"""A further peak of a curve is suggested if it has at least this share of the highest peak, ..."""
 
 _STANDS_OUT = 0.1
-"""... and if so much of the curve's range lies between it and the way to a higher one."""
+"""... and if its prominence is at least this share of the curve's range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """A cut into `k` clusters, by `height` as well (None where no height gives it).
 
-    score : the criterion's value there. curve : (k, value) of all cuts that were looked at.
+    score : the criterion's value there. curve : (k, value) of all cuts that were compared.
     """
 
     k: int
@@ -49,8 +49,10 @@ class Level:
 
 
 def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]:
-    """At most `MOST` levels, coarse to fine, each k once, by the criterion that it stands out most
-    in; none for a tree with fewer than three leaves. O(n_nodes log n_nodes + n_points).
+    """At most `MOST` levels from coarse to fine; none for a tree with fewer than three leaves.
+
+    Each k comes once, with the criterion in which it stands out most.
+    O(n_nodes log n_nodes + n_points).
     """
     ks, low, high = _cuts(tree)
     known: dict[str, Curve] = {name: list(curve) for name, curve in (curves or {}).items()}
@@ -59,20 +61,20 @@ def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]
     if "support" in tree.extra:
         known["support"] = _supported(tree)
     between = {int(k): float((a + b) / 2) for k, a, b in zip(ks, low, high, strict=True) if b > a}
-    found: dict[int, tuple[float, Level]] = {}
+    peaks: dict[int, tuple[float, Level]] = {}
     for criterion, curve in known.items():
         for place, (k, score) in enumerate(_peaks(curve)):
             level = Level(k, between.get(k), criterion, score, tuple(curve))
             # The highest peaks of all criteria come before the second ones of any.
-            if k not in found or place < found[k][0]:
-                found[k] = (place, level)
-    chosen = sorted(found.values(), key=lambda one: (one[0], one[1].k))[:MOST]
+            if k not in peaks or place < peaks[k][0]:
+                peaks[k] = (place, level)
+    chosen = sorted(peaks.values(), key=lambda peak: (peak[0], peak[1].k))[:MOST]
     return sorted((level for _, level in chosen), key=lambda level: level.k)
 
 
 def _cuts(tree: Tree) -> tuple[npt.NDArray[np.int64], Float, Float]:
-    """(k, low, high): the numbers of clusters 2 .. MOST_CLUSTERS that cuts by height give, and
-    between which heights."""
+    """(k, low, high): the numbers of clusters 2 .. MOST_CLUSTERS that cuts by height give, and the
+    range of heights that gives each."""
     inner = np.flatnonzero(tree.n_children > 1)
     if not inner.size:
         return np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
@@ -81,8 +83,8 @@ def _cuts(tree: Tree) -> tuple[npt.NDArray[np.int64], Float, Float]:
     k = 1 + np.cumsum(tree.n_children[order] - 1)
     high = height[order]
     low = np.append(high[1:], height[tree.leaves].max())
-    told = (k >= 2) & (k <= MOST_CLUSTERS) & (k < tree.n_leaves)
-    return k[told].astype(np.int64), low[told], high[told]
+    usable = (k >= 2) & (k <= MOST_CLUSTERS) & (k < tree.n_leaves)
+    return k[usable].astype(np.int64), low[usable], high[usable]
 
 
 def _by_rank(tree: Tree) -> bool:
@@ -96,21 +98,21 @@ def _supported(tree: Tree) -> list[tuple[int, float]]:
     support = np.asarray(tree.extra["support"], dtype=np.float64)
     curve = []
     for k, nodes in nested_cuts(tree, min(MOST_CLUSTERS, tree.n_leaves - 1)).nodes.items():
-        told = nodes[np.isfinite(support[nodes])]
-        if told.size:
-            curve.append((k, float(np.average(support[told], weights=tree.size[told]))))
+        known = nodes[np.isfinite(support[nodes])]
+        if known.size:
+            curve.append((k, float(np.average(support[known], weights=tree.size[known]))))
     return curve
 
 
 def _peaks(curve: Curve) -> list[tuple[int, float]]:
-    """The highest point of a curve and its other peaks that are worth it, highest first."""
+    """The highest point of a curve and its other peaks that stand out, highest first."""
     from scipy.signal import find_peaks
 
     value = np.array([score for _, score in curve])
     if not value.size or not value.max() > 0:
         return []
     floor = value.min()
-    # A peak at either end is one as well.
+    # A peak may lie at either end too.
     padded = np.r_[floor - 1.0, value, floor - 1.0]
     stands_out = max(_STANDS_OUT * (value.max() - floor), 1e-12)
     peak = find_peaks(padded, height=_WORTH * value.max(), prominence=stands_out)[0] - 1

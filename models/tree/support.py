@@ -1,4 +1,4 @@
-"""How often the clusters of a tree come back when its method is run again: bootstrap support."""
+"""Bootstrap support: how often the clusters of a tree recur when its method runs again."""
 
 from __future__ import annotations
 
@@ -13,55 +13,57 @@ from models.tree.tree import Tree
 
 
 def support(tree: Tree, replicates: Iterable[tuple[Tree, Int]]) -> Float:
-    """(n_nodes,) support of each node, NaN where the replicates say nothing of it.
+    """(n_nodes,) support of each node, NaN where no replicate bears on it.
 
-    replicates : each a tree and the row of `tree`'s data that each of its points is; a row may come
+    replicates : each a tree, and for each of its points the row of `tree`'s data; a row may come
         several times (then its first point stands for it) or not at all.
 
-    Of a hierarchy the share of replicates with a node that holds exactly the same rows, among the
-    rows that the replicate has (Felsenstein, "Confidence limits on phylogenies", 1985); nodes that
-    then hold fewer than two of these, or all, are left out. Of a partition the mean, over the
+    In a hierarchy support is the share of replicates with a node that holds exactly the same rows,
+    among the rows of the replicate (Felsenstein, "Confidence limits on phylogenies", 1985); nodes
+    that hold fewer than two of these, or all, are left out. In a partition it is the mean, over the
     replicates, of the greatest Jaccard index of the cluster with one of theirs (Hennig,
     "Cluster-wise assessment of cluster stability", 2007).
 
     Sets are compared by sums of random keys of 64 bits. O(n_nodes log depth + n_points) a
     replicate.
     """
-    found, counted = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    supported, counted = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     keys = _keys(tree.n_points)
     for other, row in replicates:
         first = np.zeros(len(row), dtype=bool)
         first[np.unique(row, return_index=True)[1]] = True
-        there = np.zeros(tree.n_points, dtype=bool)
-        there[row] = True
+        present = np.zeros(tree.n_points, dtype=bool)
+        present[row] = True
         if tree.kind == "partition":
-            best, told = _jaccard(tree, other, row[first], other.leaf_of_point[first], there)
+            best, counts = _jaccard(tree, other, row[first], other.leaf_of_point[first])
         else:
-            own, n_own = _sets(tree, np.where(there, keys, 0), there)
+            own, n_own = _sets(tree, np.where(present, keys, 0), present)
             theirs, _ = _sets(other, np.where(first, keys[:, row], 0), first)
             best = np.isin(own, theirs).astype(np.float64)
-            told = (n_own >= 2) & (n_own < np.count_nonzero(there))
-        found += np.where(told, best, 0.0)
-        counted += told
-    share: Float = np.divide(found, counted, out=np.full(tree.n_nodes, np.nan), where=counted > 0)
+            counts = (n_own >= 2) & (n_own < np.count_nonzero(present))
+        supported += np.where(counts, best, 0.0)
+        counted += counts
+    share: Float = np.divide(
+        supported, counted, out=np.full(tree.n_nodes, np.nan), where=counted > 0
+    )
     return share
 
 
 def _keys(n_points: int) -> npt.NDArray[np.int64]:
-    """(2, n_points): small enough that a sum of all stays below 2^53."""
+    """(2, n_points) random keys, so small that a sum of all stays below 2^53."""
     most = (1 << 53) // max(1, n_points)
     return np.random.default_rng(0).integers(1, most, (2, n_points))
 
 
 def _sets(
-    tree: Tree, keys: npt.NDArray[np.int64], there: npt.NDArray[np.bool_]
+    tree: Tree, keys: npt.NDArray[np.int64], present: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """(n_nodes,) what stands for the set of points under each node, and how many are there."""
+    """(n_nodes,) hash of the set of present points under each node, and their number."""
     leaf, n = tree.leaf_of_point, tree.n_nodes
     at_leaves = [
         # Sums of integers below 2^53 are exact in float64.
         np.bincount(leaf, value, n).astype(np.int64)
-        for value in (*keys, there)
+        for value in (*keys, present)
     ]
     first, second, count = (under(tree.parent, value) for value in at_leaves)
     mixed = first.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + second.astype(np.uint64)
@@ -69,9 +71,9 @@ def _sets(
 
 
 def _jaccard(
-    tree: Tree, other: Tree, row: Int, leaf: npt.NDArray[np.int32], there: npt.NDArray[np.bool_]
+    tree: Tree, other: Tree, row: Int, leaf: npt.NDArray[np.int32]
 ) -> tuple[Float, npt.NDArray[np.bool_]]:
-    """The best index of each node with one of `other`'s leaves, and which nodes it says much of."""
+    """The best index of each node with one of `other`'s leaves, and the nodes that it bears on."""
     own = tree.leaf_of_point[row].astype(np.int64)
     pair, both = np.unique(own * other.n_nodes + leaf, return_counts=True)
     a, b = pair // other.n_nodes, pair % other.n_nodes

@@ -1,14 +1,14 @@
-"""Two trees of the same points face to face: how entangled they are, and turned to be less so.
+"""Two trees of the same points face to face: their entanglement, and rotations that lower it.
 
 Entanglement is that of dendextend (Galili, Bioinformatics 31(22), 2015; its function `entanglement`
 with L = 1.5): sum |l - r|^L over the points, l and r their places in the one and the other tree,
-over the same sum where one order is the reverse of the other. A leaf may hold many points here.
-They may stand in any order within it, so they stand as in the other tree.
+over the same sum where one order is the reverse of the other. A leaf may hold many points here, in
+any order, so they stand as in the other tree.
 
-Turning keeps the trees and their heights and moves siblings only. Sweeps go to and fro: each
-orders the children of every node of one tree by the mean place of their points in the other one
+Rotation keeps the trees and their heights and only reorders siblings. Sweeps alternate between the
+trees: each orders the children of every node by the mean place of their points in the other tree
 (the barycentre heuristic of Sugiyama, Tagawa and Toda, 1981). A sweep that does not lower the
-entanglement is undone, so it is never above that of the trees as they came.
+entanglement is undone, so it never rises.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Rotate = Literal["both", "other", "none"]
 L = 1.5
 MOST_SWEEPS = 16
 ENOUGH = 1e-3
-"""Both trees have been turned and neither lowered the entanglement by this share: that will do."""
+"""Sweeps end where neither tree lowered the entanglement by at least this share."""
 WORK = 12_000_000
-"""Nodes that all sweeps together may visit: large trees get fewer sweeps, at least two."""
+"""Number of nodes that all sweeps may visit; large trees get fewer sweeps, but at least two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Links:
 
 
 def tangle(left: Tree, right: Tree, *, rotate: Rotate = "both") -> Tangle:
-    """Turn the trees towards each other. See the module for what that means.
+    """Rotate the trees towards each other, as the module's docstring defines it.
 
     rotate : turn both trees, only the right one (`other`), or none.
 
@@ -91,10 +91,10 @@ def tangle(left: Tree, right: Tree, *, rotate: Rotate = "both") -> Tangle:
         tried = list(starts)
         tried[turned] = sides[turned].ordered_by(ranks[1 - turned])
         tried_ranks = _ranks(left, right, *tried)
-        found = entanglement(*tried_ranks)
-        idle = idle + 1 if found > (1 - ENOUGH) * best else 0
-        if found < best:
-            best, starts, ranks = found, tried, tried_ranks
+        lowered = entanglement(*tried_ranks)
+        idle = idle + 1 if lowered > (1 - ENOUGH) * best else 0
+        if lowered < best:
+            best, starts, ranks = lowered, tried, tried_ranks
     return Tangle(starts[0], starts[1], best, before)
 
 
@@ -107,9 +107,9 @@ def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
     if not left.n_points == right.n_points == left.n_leaves == right.n_leaves:
         return right, False
     names = [tree.name[tree.leaf_of_point] for tree in (left, right)]
-    if any(name is None for one in names for name in one):
+    if any(name is None for column in names for name in column):
         return right, False
-    first, second = (np.argsort(one.astype(str), kind="stable") for one in names)
+    first, second = (np.argsort(column.astype(str), kind="stable") for column in names)
     ordered = names[0][first]
     if (ordered[1:] == ordered[:-1]).any() or (ordered != names[1][second]).any():
         return right, False
@@ -128,7 +128,7 @@ def entanglement(first: Int, second: Int) -> float:
     return float(np.sum(np.abs(first - second).astype(np.float64) ** L)) / worst
 
 
-def links(left: Tree, left_shown: Folded, right: Tree, right_shown: Folded, found: Tangle) -> Links:
+def links(left: Tree, left_shown: Folded, right: Tree, right_shown: Folded, drawn: Tangle) -> Links:
     """The points that each pair of visible ends shares, most points first. O(n_points log)."""
     n_right = right_shown.node.size
     cell = _ends(left, left_shown)[left.leaf_of_point] * np.int64(n_right)
@@ -136,7 +136,7 @@ def links(left: Tree, left_shown: Folded, right: Tree, right_shown: Folded, foun
     cells, n_points = np.unique(cell, return_counts=True)
     first, second = np.divmod(cells, n_right)
     crossings = _crossings(
-        _place(found.left[left_shown.node[first]]), _place(found.right[right_shown.node[second]])
+        _place(drawn.left[left_shown.node[first]]), _place(drawn.right[right_shown.node[second]])
     )
     order = np.argsort(-n_points, kind="stable")
     return Links(first[order], second[order], n_points[order], crossings)
@@ -179,9 +179,9 @@ def _by(mean: Float, tree: Tree) -> Int:
     """(n_nodes - 1,) the children as in `Tree.children`, each node's by rising `mean`."""
     first, child = tree.children
     child = child.copy()
-    # Most nodes have two children: these are compared, which is far quicker than to sort them.
-    one = first[:-1][tree.n_children == 2]
-    wrong = one[mean[child[one]] > mean[child[one + 1]]]
+    # Most nodes have two children: comparing these is far quicker than sorting them.
+    pair = first[:-1][tree.n_children == 2]
+    wrong = pair[mean[child[pair]] > mean[child[pair + 1]]]
     child[wrong], child[wrong + 1] = child[wrong + 1], child[wrong]
     several = child[np.repeat(tree.n_children > 2, tree.n_children)]
     order = np.lexsort((mean[several], tree.parent[several]))
@@ -196,7 +196,7 @@ def _ranks(left: Tree, right: Tree, left_start: Int, right_start: Int) -> tuple[
 
 
 def _rank(place: Int, then: Int, n_then: int) -> Int:
-    """Rank by `place`, of equals by `then` (below `n_then`), of equals by row."""
+    """Rank by `place`, equals by `then` (below `n_then`), then by row."""
     order = np.argsort(place * np.int64(n_then) + then, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
@@ -204,10 +204,10 @@ def _rank(place: Int, then: Int, n_then: int) -> Int:
 
 
 def _ends(tree: Tree, shown: Folded) -> Int:
-    """(n_nodes,) for leaves: the shown node they are seen at, as a position among the shown.
+    """(n_nodes,) for leaves the shown node that stands for them, as a position among the shown.
 
-    Leaves under children of the first shown node that are not shown are seen at that node; so are
-    leaves elsewhere in the tree.
+    The first shown node stands for leaves under its children that are not shown, and for leaves
+    elsewhere in the tree.
     """
     at = spans(tree)
     seen = np.zeros(tree.n_leaves, dtype=np.int64)

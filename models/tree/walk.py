@@ -96,8 +96,8 @@ def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Int:
     answer = low.copy()
     apart = np.flatnonzero(low < high)
     answer[apart] = range_minima(rank[tree.parent[order]], low[apart] + 1, high[apart] + 1)
-    found: Int = order[answer]
-    return found
+    ancestor: Int = order[answer]
+    return ancestor
 
 
 def range_minima(values: Int, start: Int, stop: Int) -> Int:
@@ -107,15 +107,15 @@ def range_minima(values: Int, start: Int, stop: Int) -> Int:
     ranges of their width: O(n log n + n_ranges) time, O(n + n_ranges) memory.
     """
     least = values.astype(np.int32)
-    found = np.empty(start.shape[0], dtype=np.int64)
+    minimum = np.empty(start.shape[0], dtype=np.int64)
     level = np.frexp((stop - start).astype(np.float64))[1] - 1
     for k in range(int(level.max(initial=-1)) + 1):
         if k:
             half = 1 << (k - 1)
             least = np.minimum(least[:-half], least[half:])
         ask = np.flatnonzero(level == k)
-        found[ask] = np.minimum(least[start[ask]], least[stop[ask] - (1 << k)])
-    return found
+        minimum[ask] = np.minimum(least[start[ask]], least[stop[ask] - (1 << k)])
+    return minimum
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A part of a tree small enough to be drawn: the largest subtrees open, the rest folded."""
+"""A part of a tree that is small enough to draw: the largest subtrees open, the rest folded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models.tree.tree import Tree
 from models.tree.walk import require_node
 
 _DIGITS = 7
-"""Of places: enough for a picture of a million pixels, and half as long as all of them."""
+"""Digits of positions: enough for a picture of a million pixels, and half as long as all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _first(
 
 
 def _rest(tree: Tree, root: int, shown: Int, opened: Int, room: int, max_depth: int | None) -> Int:
-    """The smaller nodes that still fit after one did not, one by one."""
+    """Smaller nodes, one at a time, that still fit after the first that did not."""
     counts = leaf_counts(tree)
     first, child = tree.children
     closed = np.setdiff1d(shown[tree.n_children[shown] > 0], opened, assume_unique=True)
@@ -140,8 +140,8 @@ def _rest(tree: Tree, root: int, shown: Int, opened: Int, room: int, max_depth: 
         below = child[first[node] : first[node + 1]]
         more.append(node)
         room -= below.size
-        for found in fitting(below):
-            heapq.heappush(queue, found)
+        for entry in fitting(below):
+            heapq.heappush(queue, entry)
     return np.array(more, dtype=np.int64)
 
 
@@ -149,8 +149,8 @@ def _under(first: Int, child: Int, nodes: Int) -> Int:
     """The children of all these nodes."""
     begin, n_below = first[nodes], first[nodes + 1] - first[nodes]
     ends = np.cumsum(n_below)
-    found: Int = child[np.repeat(begin - ends + n_below, n_below) + np.arange(int(ends[-1]))]
-    return found
+    below: Int = child[np.repeat(begin - ends + n_below, n_below) + np.arange(int(ends[-1]))]
+    return below
 
 
 def _columns(tree: Tree, shown: Int, place: npt.NDArray[np.integer]) -> Folded:
@@ -210,7 +210,7 @@ def scene(
     `n_leaves`, `name`, `folded` (some of its children are not shown) and `hidden` (how many). A
     folded node takes more room across than a leaf, by the logarithm of its leaves. With `colours`
     it has `category` and `share`, both None for none. The scale "auto" is the one that can be read
-    best. `place` as in `fold`.
+    best. `place` is as in `fold`.
 
     Raises UsageError for a root that is no node and max_nodes below 1. Cost as `fold`.
     """
@@ -223,12 +223,12 @@ def scene(
         scale = readable_scale(part.parent, height)
     elif high == low and scale != "depth":
         scale = "level"
-    found = layout(part.parent, height, scale=scale, lowest=low, weight=tip_weight(part.n_leaves))
+    drawn = layout(part.parent, height, scale=scale, lowest=low, weight=tip_weight(part.n_leaves))
     columns: dict[str, list[Any]] = {
         "id": part.node.tolist(),
         "parent": [None, *part.node[part.parent[1:]].tolist()],
-        "x": np.round(found.x, _DIGITS).tolist(),
-        "y": np.round(found.y, _DIGITS).tolist(),
+        "x": np.round(drawn.x, _DIGITS).tolist(),
+        "y": np.round(drawn.y, _DIGITS).tolist(),
         "height": height.tolist(),
         "size": tree.size[part.node].tolist(),
         "n_leaves": part.n_leaves.tolist(),
@@ -238,12 +238,14 @@ def scene(
     }
     if colours is not None:
         category, share = colours(part)
-        found_any = (category >= 0).tolist()
+        has_category = (category >= 0).tolist()
         for key, values in (
             ("category", category.tolist()),
             ("share", np.round(share, _DIGITS).tolist()),
         ):
-            columns[key] = [v if any_ else None for v, any_ in zip(values, found_any, strict=True)]
+            columns[key] = [
+                v if any_ else None for v, any_ in zip(values, has_category, strict=True)
+            ]
     nodes = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return Scene(nodes, scale, (high, low) if scale in ("height", "sqrt") else None)
 

@@ -1,18 +1,18 @@
-"""Points: which coincide, where distances are sought, what is refused."""
+"""Points: which coincide, what is refused."""
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
-from models.checks import FLAT, as_metric, distinct, flat, require_squares
+from models.checks import distinct, require_squares
 from models.errors import UsageError
-from models.numerics.distances import Metric
 
 
 def naive_distinct(points: np.ndarray) -> tuple[list[int], list[int]]:
@@ -48,37 +48,6 @@ def test_sums_that_collide_keep_places_apart(monkeypatch: pytest.MonkeyPatch) ->
     assert (first == sorted(first)).all()
 
 
-@pytest.mark.parametrize("metric", FLAT)
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_flat_rows_give_the_metric(metric: Metric, kind: type) -> None:
-    points = (np.random.default_rng(0).normal(size=(40, 5)) * 1e3 + 7).astype(kind)
-    rows = flat(points, metric)
-    assert rows.dtype == kind
-    found = as_metric(cdist(rows.astype(float), rows.astype(float)), metric)
-    expected = cdist(points.astype(float), points.astype(float), metric)
-    tolerance = 1e-5 if kind is np.float32 else 1e-9
-    assert found == pytest.approx(expected, rel=tolerance, abs=tolerance)
-
-
-def test_flat_copies_only_where_it_must() -> None:
-    points = np.ones((3, 2), dtype=np.float32)
-    assert flat(points, "euclidean") is points
-    assert flat(points.astype(np.int8), "sqeuclidean").dtype == np.float64
-    assert set(FLAT) < set(get_args(Metric))
-
-
-@pytest.mark.parametrize(
-    ("metric", "row", "part"),
-    [("cosine", [0.0, 0.0, 0.0], "all zeros"), ("correlation", [0.1, 0.1, 0.1], "one value")],
-)
-def test_rows_without_a_direction_are_named(metric: Metric, row: list[float], part: str) -> None:
-    points = np.random.default_rng(0).normal(size=(9, 3))
-    points[4] = row
-    with pytest.raises(UsageError, match=f"Row 4 .*{part}") as caught:
-        flat(points, metric)
-    assert caught.value.code == "no-distance"
-
-
 def test_values_whose_squares_overflow_are_named() -> None:
     points = np.zeros((5, 2), dtype=np.float32)
     points[3, 1] = -1e19
@@ -86,3 +55,12 @@ def test_values_whose_squares_overflow_are_named() -> None:
         require_squares(points)
     assert caught.value.where["row"] == 3
     require_squares(points.astype(np.float64))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_rows_of_a_block_are_named_by_their_place_in_all_points(form: Callable[..., Any]) -> None:
+    values = np.zeros((4, 3))
+    values[1, 2] = 1e153
+    with pytest.raises(UsageError, match=r"at row 21 \(counted from 0\)"):
+        require_squares(form(values), n_points=10_000, first_row=20)
+    require_squares(form(values[2:]), n_points=10_000, first_row=22)

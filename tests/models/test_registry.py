@@ -13,16 +13,15 @@ from models import registry
 from models.errors import UsageError
 
 METHOD = """
-from typing import ClassVar
 from models.method import Method, Params
 
 class NoParams(Params):
     pass
 
 class {name}(Method[NoParams]):
-    id: ClassVar = "{id}"
-    Params: ClassVar = NoParams
-    inputs: ClassVar = {{}}
+    id = "{id}"
+    Params = NoParams
+    inputs = {{}}
 
     def _fit(self, data, params, run):
         raise NotImplementedError
@@ -59,6 +58,12 @@ def test_the_methods_of_this_version() -> None:
 def test_a_new_file_is_a_new_method(add: Add) -> None:
     add("dash_ed", METHOD.format(name="Dashed", id="dash-ed"))
     assert "dash-ed" in found()
+
+
+def test_a_method_is_named_after_its_module_and_its_family_after_the_folder(add: Add) -> None:
+    add("two_words", METHOD.format(name="TwoWords", id="").replace('    id = ""\n', ""))
+    method = registry.methods.__wrapped__()["two-words"]
+    assert (method.id, method.family) == ("two-words", "partitions")
 
 
 def test_abstract_and_imported_classes_are_no_methods(add: Add) -> None:

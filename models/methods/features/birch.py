@@ -31,7 +31,7 @@ is the mass of the leaves under it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -160,16 +160,14 @@ class BirchParams(Params):
 class Birch(Method[BirchParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "birch"
-    title: ClassVar = "BIRCH"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper(
+    title = "BIRCH"
+    paper = Paper(
         "BIRCH: An Efficient Data Clustering Method for Very Large Databases", 1996, "SIGMOD"
     )
-    Params: ClassVar = BirchParams
-    inputs: ClassVar = {"features": Input(description="One row per point.")}
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Lower 'max_leaves' or 'branching'."
+    Params = BirchParams
+    inputs = {"features": Input(description="One row per point.")}
+    outputs = ("tree", "model")
+    advice = "Lower 'max_leaves' or 'branching'."
 
     def _memory(self, shapes: Shapes, params: BirchParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -12,12 +12,12 @@ Cost: O(N D) time for each iteration of k-means at the root, less below; memory:
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from models.checks import require_distinct, require_points, require_squares
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice
@@ -55,22 +55,20 @@ class BisectingKMeansParams(Params):
 class BisectingKMeans(Method[BisectingKMeansParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "bisecting-kmeans"
-    title: ClassVar = "Bisecting k-means"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper(
+    title = "Bisecting k-means"
+    paper = Paper(
         "A Comparison of Document Clustering Techniques", 2000, "KDD Workshop on Text Mining"
     )
-    Params: ClassVar = BisectingKMeansParams
-    inputs: ClassVar = {
+    Params = BisectingKMeansParams
+    inputs = {
         "features": Input(description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "The methods 'birch' and 'minibatch-kmeans' need less."
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model")
+    advice = "The methods 'birch' and 'minibatch-kmeans' need less."
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: BisectingKMeansParams) -> int:
         return bytes_to_grow(shapes, params.n_clusters)
@@ -90,7 +88,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
             choice,
             2,
             params.n_clusters,
-            Effort(params.n_init, params.max_iter, params.tol),
+            KMeansEffort(params.n_init, params.max_iter, params.tol),
             run.rng,
             subprogress(run.progress, 0.05, 0.95),
         )

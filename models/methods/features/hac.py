@@ -23,20 +23,14 @@ A run that would not fit is refused before it starts.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.checks import (
-    FLAT,
-    as_metric,
-    flat,
-    require_points,
-    require_squares,
-)
+from models.checks import require_points, require_squares
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.graph import Graph, neighbour_graph
@@ -49,7 +43,7 @@ from models.methods.features.linkage.all_pairs import (
     merges_among_all,
 )
 from models.methods.features.linkage.graph_linkage import BY_CENTRE, EDGE_BYTES, Rule, agglomerate
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, as_metric, flat
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges
@@ -90,16 +84,14 @@ class HACParams(Params):
 class HAC(Method[HACParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hac"
-    title: ClassVar = "Agglomerative clustering"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper(
+    title = "Agglomerative clustering"
+    paper = Paper(
         "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines for R and Python",
         2013,
         "Journal of Statistical Software 53(9)",
     )
-    Params: ClassVar = HACParams
-    inputs: ClassVar = {
+    Params = HACParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "distances": Input(
             required=False,
@@ -114,8 +106,8 @@ class HAC(Method[HACParams]):
         ),
         "names": Input(required=False, description="One name per point."),
     }
-    one_of: ClassVar = ("features", "distances", "similarity")
-    advice: ClassVar = (
+    one_of = ("features", "distances", "similarity")
+    advice = (
         "Where points have features, connectivity 'knn' or the method 'scc' takes millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
     )

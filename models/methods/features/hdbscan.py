@@ -27,20 +27,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Array, Float, Int
-from models.checks import flat, refuse_clusters, require_points, require_squares
+from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.distances import condensed as condensed_distances
-from models.numerics.distances import pairwise
+from models.numerics.distances import flat, pairwise
 from models.parameters import Params
 from models.tree.build import from_parents
 from models.tree.parents import under
@@ -235,26 +235,22 @@ class HdbscanParams(Params):
 class Hdbscan(Method[HdbscanParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hdbscan"
-    title: ClassVar = "HDBSCAN"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper(
+    title = "HDBSCAN"
+    paper = Paper(
         "Hierarchical Density Estimates for Data Clustering, Visualization, and Outlier Detection",
         2015,
         "ACM TKDD 10(1)",
     )
-    Params: ClassVar = HdbscanParams
-    inputs: ClassVar = {
+    Params = HdbscanParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "distances": Input(
             required=False,
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
     }
-    one_of: ClassVar = ("features", "distances")
-    advice: ClassVar = (
-        "The method 'scc', or 'hac' with connectivity 'knn', takes millions of points."
-    )
+    one_of = ("features", "distances")
+    advice = "The method 'scc', or 'hac' with connectivity 'knn', takes millions of points."
 
     def _memory(self, shapes: Shapes, params: HdbscanParams) -> int:
         role = next((role for role in self.one_of if len(shapes.get(role, ())) == 2), None)

@@ -15,12 +15,12 @@ L times that, with 'compact' twice. Memory: the features of a node twice.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from models.checks import require_points, require_squares
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
@@ -58,15 +58,13 @@ class HKMParams(Params):
 class HKM(Method[HKMParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hkm"
-    title: ClassVar = "Hierarchical k-means"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
-    Params: ClassVar = HKMParams
-    inputs: ClassVar = {"features": Input(description="One row per point.")}
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "The methods 'birch' and 'minibatch-kmeans' need less."
-    example: ClassVar = {"max_leaves": 3, "n_init": 2}
+    title = "Hierarchical k-means"
+    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
+    Params = HKMParams
+    inputs = {"features": Input(description="One row per point.")}
+    outputs = ("tree", "model")
+    advice = "The methods 'birch' and 'minibatch-kmeans' need less."
+    example = {"max_leaves": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HKMParams) -> int:
         return bytes_to_grow(shapes, params.max_leaves)
@@ -83,7 +81,7 @@ class HKM(Method[HKMParams]):
             params.grow,
             params.branching,
             params.max_leaves,
-            Effort(params.n_init, params.max_iter, params.tol),
+            KMeansEffort(params.n_init, params.max_iter, params.tol),
             run.rng,
             subprogress(run.progress, 0.05, 0.95),
         )

@@ -19,12 +19,12 @@ Cost: of the root that of finding its neighbours (`models.graphs.neighbours`: O(
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from models.checks import require_points, require_squares
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import grow
@@ -65,15 +65,13 @@ class HSCParams(Params):
 class HSC(Method[HSCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hsc"
-    title: ClassVar = "Hierarchical spectral clustering"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
-    Params: ClassVar = HSCParams
-    inputs: ClassVar = {"features": Input(description="One row per point.")}
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "The methods 'hkm' and 'scc' need less."
-    example: ClassVar = {"max_leaves": 3, "n_init": 2}
+    title = "Hierarchical spectral clustering"
+    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
+    Params = HSCParams
+    inputs = {"features": Input(description="One row per point.")}
+    outputs = ("tree", "model")
+    advice = "The methods 'hkm' and 'scc' need less."
+    example = {"max_leaves": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HSCParams) -> int:
         if len(shapes.get("features", ())) != 2:
@@ -94,7 +92,7 @@ class HSC(Method[HSCParams]):
         split = Spectral(
             params.branching,
             params.n_neighbors,
-            Effort(params.n_init),
+            KMeansEffort(params.n_init),
             run.rng,
             run.threads,
             within,

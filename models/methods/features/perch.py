@@ -37,7 +37,7 @@ In which order points come, whatever order their rows are in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -132,14 +132,10 @@ class PerchParams(Params):
 class Perch(Method[PerchParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "perch"
-    title: ClassVar = "PERCH"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper(
-        "A Hierarchical Algorithm for Extreme Clustering", 2017, "KDD, sections 3 to 5"
-    )
-    Params: ClassVar = PerchParams
-    inputs: ClassVar = {
+    title = "PERCH"
+    paper = Paper("A Hierarchical Algorithm for Extreme Clustering", 2017, "KDD, sections 3 to 5")
+    Params = PerchParams
+    inputs = {
         "features": Input(description="One row per point."),
         "names": Input(required=False, description="One name per point."),
         "base": Input(
@@ -150,8 +146,8 @@ class Perch(Method[PerchParams]):
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Set 'max_leaves', or give the features in single precision."
+    outputs = ("tree", "model")
+    advice = "Set 'max_leaves', or give the features in single precision."
 
     def _memory(self, shapes: Shapes, params: PerchParams) -> int:
         if len(shapes.get("features", ())) != 2:

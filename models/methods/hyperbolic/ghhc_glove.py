@@ -289,7 +289,7 @@ def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
     from models.documents.vocabulary import numbered
 
     words = model.facts["vocabulary"]
-    return of_documents(numbered(documents, words), len(words))
+    return word_counts(numbered(documents, words), len(words))
 
 
 def _require_words(n_words: int, params: GHHCGloveParams, role: str, what: str) -> None:

@@ -15,7 +15,7 @@ Memory: about 100 bytes a row and blocks of 4 MB; the logits are never copied wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -88,16 +88,14 @@ class L2HParams(Params):
 class L2H(Method[L2HParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "l2h"
-    title: ClassVar = "Logits to hierarchy"
-    family: ClassVar = "logits"
-    paper: ClassVar = Paper(
+    title = "Logits to hierarchy"
+    paper = Paper(
         "From Logits to Hierarchies: Hierarchical Clustering made Simple",
         2025,
         "section 3, algorithm 1, appendices A and B.2",
     )
-    Params: ClassVar = L2HParams
-    inputs: ClassVar = {
+    Params = L2HParams
+    inputs = {
         "logits": Input(
             by_rows=True,
             description=(
@@ -122,7 +120,7 @@ class L2H(Method[L2HParams]):
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model")
+    outputs = ("tree", "model")
 
     def _check(self, data: Data, params: L2HParams) -> None:
         n_points, n_columns = data.rows("logits").shape

@@ -25,7 +25,7 @@ of a balanced tree costs what its root does. Memory: the features twice, in doub
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,21 +79,19 @@ class HMMCParams(MarginParams):
 class HMMC(Method[HMMCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hmmc"
-    title: ClassVar = "Hierarchical maximum-margin clustering"
-    family: ClassVar = "margins"
-    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "sections 3 and 4")
-    Params: ClassVar = HMMCParams
-    inputs: ClassVar = {
+    title = "Hierarchical maximum-margin clustering"
+    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "sections 3 and 4")
+    Params = HMMCParams
+    inputs = {
         "features": Input(description="One row per point."),
         "feature_names": Input(
             required=False, description="One name per column; splits are explained by them."
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    resumes: ClassVar = True
-    advice: ClassVar = "The method 'hkm' needs less."
-    example: ClassVar = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
+    outputs = ("tree", "model")
+    resumes = True
+    advice = "The method 'hkm' needs less."
+    example = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
 
     def _memory(self, shapes: Shapes, params: HMMCParams) -> int:
         needed = bytes_to_split(shapes, params.branching)

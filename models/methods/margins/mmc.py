@@ -21,7 +21,7 @@ Cost: O(N K (P + K)) for each of the tens to hundreds of steps, O(N K log N) and
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -65,12 +65,10 @@ class MMCParams(MarginParams):
 class MMC(Method[MMCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "mmc"
-    title: ClassVar = "Maximum-margin clustering"
-    family: ClassVar = "margins"
-    paper: ClassVar = Paper("Maximum Margin Clustering", 2004, "NIPS")
-    Params: ClassVar = MMCParams
-    inputs: ClassVar = {
+    title = "Maximum-margin clustering"
+    paper = Paper("Maximum Margin Clustering", 2004, "NIPS")
+    Params = MMCParams
+    inputs = {
         "features": Input(description="One row per point."),
         "feature_names": Input(
             required=False, description="One name per column; clusters are explained by them."
@@ -79,9 +77,9 @@ class MMC(Method[MMCParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters; the methods 'hmmc' and 'kmeans' need less."
-    example: ClassVar = {"n_clusters": 3, "alpha": 0.1}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters; the methods 'hmmc' and 'kmeans' need less."
+    example = {"n_clusters": 3, "alpha": 0.1}
 
     def _memory(self, shapes: Shapes, params: MMCParams) -> int:
         return bytes_to_split(shapes, params.n_clusters)

@@ -1,20 +1,20 @@
 """Gaussian mixture: a partition and a soft assignment by EM, with any shape of cluster.
 
-EM from the clusters of one run of k-means, the best of `n_init` runs by likelihood. The logits are
-the log responsibilities log p(k | x); a point lies in the cluster with the largest one. Clusters
-are ordered by size, largest first, those of one size by their means' coordinates.
+The best of `n_init` runs of EM by likelihood, each from the clusters of a run of k-means. The
+logits are the log responsibilities log p(k | x); a point lies in the cluster with the largest one.
+Clusters are ordered by size, largest first, those of one size by their means' coordinates.
 
 The number of clusters is given, or chosen by the lowest BIC or the highest mean silhouette.
 
 Source: Dempster, Laird and Rubin (1977); scikit-learn's GaussianMixture. Densities are computed
-anew in double precision (`mixtures.gaussian`), for new points as for old ones. Cost:
-O(N K D^2) time for each iteration with full and tied covariances, else O(N K D), plus K D^3;
-memory some copies of the features and 8 N K bytes a few times.
+again in double precision (`mixtures.gaussian`), for new points as for fitted ones. Cost: time
+O(N K D^2) for each iteration with full and tied covariances, else O(N K D), plus K D^3; memory some
+copies of the features and 8 N K bytes a few times.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -25,30 +25,30 @@ from models.checks import (
     refuse_clusters,
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.placing import (
     by_size,
     bytes_of_logits,
+    empty_cluster_warnings,
     normalize,
     permute,
     placed,
     reorder,
-    said_of_empty,
 )
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.gaussian import (
     Covariance,
-    Gaussian,
+    GaussianEffort,
     Gaussians,
     best_mixture,
     choose_mixture,
 )
-from models.parameters import Seed
+from models.parameters import MaxIter, NInit, Seed
 from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -72,10 +72,8 @@ class GMMParams(Count):
     reg_covar: float = Field(
         1e-6, ge=0, le=1e12, description="Added to the variances, so that they stay positive."
     )
-    n_init: int = Field(
-        1, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
-    )
-    max_iter: int = Field(100, ge=1, le=100_000, description="Most iterations of a run.")
+    n_init: NInit = 1
+    max_iter: MaxIter = 100
     tol: float = Field(
         1e-3,
         ge=0,
@@ -88,27 +86,25 @@ class GMMParams(Count):
 class GMM(Method[GMMParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "gmm"
-    title: ClassVar = "Gaussian mixture"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
+    title = "Gaussian mixture"
+    paper = Paper(
         "Maximum Likelihood from Incomplete Data via the EM Algorithm",
         1977,
         "Journal of the Royal Statistical Society B 39(1)",
     )
-    Params: ClassVar = GMMParams
-    inputs: ClassVar = {
+    Params = GMMParams
+    inputs = {
         "features": Input(description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = (
+    outputs = ("tree", "model", "logits")
+    advice = (
         "Ask for fewer clusters or another 'covariance', use a sample of the points, or "
         "'minibatch-kmeans'."
     )
-    example: ClassVar = {"n_clusters": 3}
+    example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: GMMParams) -> int:
         if "features" not in shapes:
@@ -120,19 +116,21 @@ class GMM(Method[GMMParams]):
     def _check(self, data: Data, params: GMMParams) -> None:
         features = data.dense("features")
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         if len(features) < 2:
-            refuse_clusters(params.fewest, 1, "point, which has no variance", params.said_in)
+            refuse_clusters(
+                params.fewest, 1, "point, which has no variance", params.count_parameter
+            )
         check_count(data, params)
         require_finite(features, "features")
-        require_row_squares(features, len(features))
-        require_distinct(features, params.fewest, params.said_in)
+        require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: GMMParams, run: Run) -> Fitted:
         features = as_floats(data.dense("features"))
         assert isinstance(features, np.ndarray)
         within = subprogress(run.progress, 0.05, 0.9)
-        effort = Gaussian(
+        effort = GaussianEffort(
             params.covariance, params.reg_covar, params.n_init, params.max_iter, params.tol
         )
         if params.choose is None:
@@ -164,7 +162,7 @@ class GMM(Method[GMMParams]):
             warnings=(
                 *choice.warnings,
                 *best.warnings(effort),
-                *said_of_empty(cluster, n_clusters),
+                *empty_cluster_warnings(cluster, n_clusters),
             ),
         )
 

@@ -1,14 +1,14 @@
 """k-means: a partition into clusters around centres, and a soft assignment from it.
 
-Lloyd's iterations from k-means++ seeds, the best of `n_init` runs by inertia. Clusters are ordered
-by size, largest first, those of one size by their centres' coordinates, so their numbers do not
-depend on the order of the rows.
+The best of `n_init` runs of Lloyd's iterations from k-means++ seeds, by inertia. Clusters are
+ordered by size, largest first, those of one size by their centres' coordinates, so their numbers do
+not depend on the order of the rows.
 
 Soft assignment: the clusters are read as a mixture of Gaussians with equal weights and one shared
 spherical variance (`models.clusters.kmeans`), so the largest logit is the nearest centre.
 
 The number of clusters is given, or chosen: by the lowest BIC, the highest mean silhouette, or the
-gap statistic (`models.clusters.kmeans.bic`, `.silhouette`, `.gap`).
+gap statistic (`models.clusters.kmeans.bic`, `models.clusters.criteria`).
 
 Source: Lloyd (1982); Arthur and Vassilvitskii, "k-means++: The Advantages of Careful Seeding"
 (2007); scikit-learn's KMeans. Cost: O(N K D) time for each iteration of each run; memory one copy
@@ -18,7 +18,7 @@ A choice fits each number of clusters, with the gap statistic once more for each
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -26,17 +26,17 @@ from models.arrays import Float, Int
 from models.checks import (
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
-from models.parameters import Seed
+from models.parameters import MaxIter, NInit, Seed
 from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -54,10 +54,8 @@ class KMeansParams(Count):
     n_references: int = Field(
         20, ge=2, le=1000, description="Draws of reference points for the gap statistic."
     )
-    n_init: int = Field(
-        10, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
-    )
-    max_iter: int = Field(300, ge=1, le=100_000, description="Most iterations of a run.")
+    n_init: NInit = 10
+    max_iter: MaxIter = 300
     tol: float = Field(
         1e-4,
         ge=0,
@@ -73,20 +71,18 @@ class KMeansParams(Count):
 class KMeans(Method[KMeansParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "kmeans"
-    title: ClassVar = "k-means"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper("k-means++: The Advantages of Careful Seeding", 2007, "SODA")
-    Params: ClassVar = KMeansParams
-    inputs: ClassVar = {
+    title = "k-means"
+    paper = Paper("k-means++: The Advantages of Careful Seeding", 2007, "SODA")
+    Params = KMeansParams
+    inputs = {
         "features": Input(sparse=True, description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: KMeansParams) -> int:
         return bytes_of_logits(shapes, params.most)
@@ -94,16 +90,16 @@ class KMeans(Method[KMeansParams]):
     def _check(self, data: Data, params: KMeansParams) -> None:
         features = data.matrix("features")
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         check_count(data, params)
         require_dense_for_gap(data, params)
         require_finite(features, "features")
-        require_row_squares(features, features.shape[0])
-        require_distinct(features, params.fewest, params.said_in)
+        require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:
         features = data.matrix("features")
-        effort = Effort(params.n_init, params.max_iter, params.tol)
+        effort = KMeansEffort(params.n_init, params.max_iter, params.tol)
         within = subprogress(run.progress, 0.05, 0.9)
         choice = Choice.given(params.n_clusters)
         if params.choose is None:
@@ -114,25 +110,25 @@ class KMeans(Method[KMeansParams]):
             )
             best = runs[choice.n_clusters]
         run.progress(0.9, "assigning points")
-        found = spherical(features, best.centers)
-        n_clusters = len(found.centers)
+        partition = spherical(features, best.centers)
+        n_clusters = len(partition.centers)
         names = data.leaf_names(n_clusters, "cluster")
         return Fitted(
-            tree=from_partition(found.cluster, n_clusters, names=names),
-            model=Model(arrays=found.arrays),
-            logits=found.logits,
+            tree=from_partition(partition.cluster, n_clusters, names=names),
+            model=Model(arrays=partition.arrays),
+            logits=partition.logits,
             metrics={
-                "inertia": found.inertia,
-                "variance": found.variance,
+                "inertia": partition.inertia,
+                "variance": partition.variance,
                 "n_iter": float(best.n_iter),
                 **choice.metrics,
             },
             curves=choice.curves,
             warnings=(
                 *choice.warnings,
-                *said_of_end(best, params.max_iter),
-                *found.warnings,
-                *said_of_empty(found.cluster, n_clusters),
+                *unconverged_warnings(best, params.max_iter),
+                *partition.warnings,
+                *empty_cluster_warnings(partition.cluster, n_clusters),
             ),
         )
 

@@ -1,12 +1,12 @@
 """Latent Dirichlet allocation: topics of rows of counts, each row a mixture of them.
 
-Fitted by variational Bayes, in batch or online, the best of `n_init` runs by perplexity. The soft
+The best of `n_init` runs of variational Bayes, in batch or online, by perplexity. The soft
 assignment is the row's mean topic proportions, the logits their logarithms; the partition takes
 each row's largest topic. Clusters are ordered by size, largest first, those of one size by their
 topics.
 
 Likelihoods are lower bounds, of a row as a sequence of its counts, in nats. With `held_out` a
-random share of the rows is kept out of the fit and their likelihood measured; they are placed like
+random share of the rows is kept out of the fit, to measure their likelihood; they are placed like
 new rows. The number of topics is given, or chosen by the highest held-out likelihood.
 
 Source: Blei, Ng and Jordan, "Latent Dirichlet Allocation" (2003); Hoffman, Blei and Bach, "Online
@@ -18,7 +18,7 @@ stay sparse, memory 8 (N + 3 D) K bytes and, with rows held out, a copy of the o
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,18 +37,18 @@ from models.clusters.counts import (
     totals,
     zero_rows,
 )
-from models.clusters.placing import by_size, bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import by_size, bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.topics import (
-    Effort,
+    LDAEffort,
     Topics,
     best_topics,
     bounds,
     log_proportions,
     mixtures,
 )
-from models.parameters import Seed
+from models.parameters import HeldOut, NInit, Seed
 from models.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -81,15 +81,8 @@ class LDAParams(Count):
     batch_size: int = Field(
         128, ge=1, le=1_000_000, description="Rows of an update where 'learning' is 'online'."
     )
-    held_out: float = Field(
-        0.0,
-        ge=0,
-        le=0.9,
-        description="Share of the rows that is kept out of the fit, to measure likelihood on.",
-    )
-    n_init: int = Field(
-        1, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
-    )
+    held_out: HeldOut = 0.0
+    n_init: NInit = 1
     max_iter: int = Field(10, ge=1, le=100_000, description="Passes over the rows in a run.")
     seed: Seed = 0
 
@@ -97,26 +90,22 @@ class LDAParams(Count):
 class LDA(Method[LDAParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "lda"
-    title: ClassVar = "Latent Dirichlet allocation"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
-        "Latent Dirichlet Allocation", 2003, "Journal of Machine Learning Research 3"
-    )
-    Params: ClassVar = LDAParams
-    inputs: ClassVar = {
+    title = "Latent Dirichlet allocation"
+    paper = Paper("Latent Dirichlet Allocation", 2003, "Journal of Machine Learning Research 3")
+    Params = LDAParams
+    inputs = {
         "features": Input(sparse=True, description="One row of counts per point."),
         "feature_names": Input(
             required=False,
-            description="One name per column; clusters are named by the terms that tell them.",
+            description="One name per column; clusters are named by their distinctive terms.",
         ),
         "names": Input(
             required=False, description="One name per topic, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: LDAParams) -> int:
         if "features" not in shapes:
@@ -131,7 +120,7 @@ class LDA(Method[LDAParams]):
         term_names(data, features.shape[1])
         require_counts(features, whole=False)
         require_some(features)
-        require_distinct(features, params.fewest, params.said_in)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: LDAParams, run: Run) -> Fitted:
         features = as_floats(data.matrix("features"))
@@ -139,7 +128,7 @@ class LDA(Method[LDAParams]):
         out = held_out(features.shape[0], params.held_out, run.rng)
         fitted = features[np.flatnonzero(~out)] if out.any() else features
         within = subprogress(run.progress, 0.05, 0.8)
-        effort = Effort(
+        effort = LDAEffort(
             params.doc_topic_prior,
             params.topic_word_prior,
             params.learning,
@@ -154,10 +143,10 @@ class LDA(Method[LDAParams]):
             choice, topics = _chosen(features, fitted, params, out, effort, run, within)
         run.progress(0.8, "assigning points")
         mixture = mixtures(features, topics.arrays, topics.facts)
-        # Rows without counts are tied between all topics: they may not say how these are ordered.
-        told = totals(features) > 0
+        # Rows without counts are tied between all topics, so they do not count for their order.
+        informative = totals(features) > 0
         n_clusters = mixture.shape[1]
-        size = np.bincount(mixture[told].argmax(axis=1), minlength=n_clusters)
+        size = np.bincount(mixture[informative].argmax(axis=1), minlength=n_clusters)
         order = by_size(size, topics.arrays["components"])
         topics, mixture = topics.reordered(order), mixture[:, order]
         metrics = _metrics(features, mixture, topics, out)
@@ -165,17 +154,17 @@ class LDA(Method[LDAParams]):
         cluster = logits.argmax(axis=1)
         names = term_names(data, n_terms)
         top = None if names is None else top_terms(topics.terms, topics.share, names)
-        listed = {} if top is None else {"top_terms": top}
+        facts = {} if top is None else {"top_terms": top}
         return Fitted(
             tree=from_partition(cluster, n_clusters, names=cluster_names(data, n_clusters, top)),
-            model=Model(topics.arrays, {**topics.facts, **listed}),
+            model=Model(topics.arrays, {**topics.facts, **facts}),
             logits=logits,
             metrics={**metrics, **choice.metrics},
             curves=choice.curves,
             warnings=(
                 *choice.warnings,
                 *zero_rows(features, "equal shares"),
-                *said_of_empty(cluster, n_clusters),
+                *empty_cluster_warnings(cluster, n_clusters),
             ),
         )
 
@@ -196,7 +185,7 @@ def _chosen(
     fitted: Matrix,
     params: LDAParams,
     out: Mask,
-    effort: Effort,
+    effort: LDAEffort,
     run: Run,
     progress: Progress,
 ) -> tuple[Choice, Topics]:
@@ -207,25 +196,26 @@ def _chosen(
     errors: list[float] = []
     best: Topics | None = None
     for part, number in progress_parts(progress, 1.0, numbers):
-        one = best_topics(fitted, number, effort, run.rng, part)
-        found = bounds(rows, mixtures(rows, one.arrays, one.facts), one.arrays, one.facts)
-        mean = float(found.mean())
+        topics = best_topics(fitted, number, effort, run.rng, part)
+        mixture = mixtures(rows, topics.arrays, topics.facts)
+        bound = bounds(rows, mixture, topics.arrays, topics.facts)
+        mean = float(bound.mean())
         if best is None or mean > max(values):
-            best = one
+            best = topics
         values.append(mean)
-        errors.append(float(found.std() / math.sqrt(max(1, found.size - 1))))
+        errors.append(float(bound.std() / math.sqrt(max(1, bound.size - 1))))
     assert best is not None
     return highest("held_out_log_likelihood", numbers, values, errors, notes), best
 
 
 def _metrics(features: Matrix, mixture: Float, topics: Topics, out: Mask) -> dict[str, float]:
-    found = {"perplexity": topics.perplexity}
+    metrics = {"perplexity": topics.perplexity}
     if out.any():
         rows = np.flatnonzero(out)
         likelihood = bounds(features[rows], mixture[rows], topics.arrays, topics.facts)
-        found["held_out_log_likelihood"] = float(likelihood.mean())
+        metrics["held_out_log_likelihood"] = float(likelihood.mean())
         counts = float(totals(features)[rows].sum())
         if counts > 0:
             mean = float(likelihood.sum()) / counts
-            found["held_out_perplexity"] = math.exp(min(-mean, 700.0))
-    return found
+            metrics["held_out_perplexity"] = math.exp(min(-mean, 700.0))
+    return metrics

@@ -5,18 +5,18 @@ then they are moved by batches that together hold each row once a pass, until a 
 lowers the inertia of the sample. The features are read by rows. Clusters are ordered, and the soft
 assignment is made, as by `kmeans`.
 
-The number of clusters is given, or chosen as by `kmeans` (`means.by_criterion`), by
-k-means on the sample.
+The number of clusters is given, or chosen as by `kmeans` (`means.by_criterion`), with k-means on
+the sample.
 
 Source: Sculley, "Web-scale k-means clustering" (2010); scikit-learn's MiniBatchKMeans. Batches are
-drawn without replacement from pools of rows (`means.batches`), so that a file is read
-in stretches. Cost: O(N K D) time for each pass; memory one pool (32 M values, or the features
+drawn without replacement from pools of rows (`means.batches`), so that a file is read in stretches.
+Cost: O(N K D) time for each pass; memory one pool (32 M values, or the features
 where they are fewer), the sample and 8 N K bytes for the logits.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,13 +29,13 @@ from models.checks import (
     by_rows,
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
     require_width,
 )
 from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import Effort, nearest, spherical, total
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.kmeans import KMeansEffort, nearest, spherical, total_inertia
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.batches import sample, shuffled
@@ -68,7 +68,7 @@ class MiniBatchKMeansParams(Count):
         1024,
         ge=1,
         le=1_000_000,
-        description="Rows of a batch; as many as there are clusters where that is more.",
+        description="Rows of a batch, at least as many as there are clusters.",
     )
     n_init: int = Field(
         3,
@@ -90,7 +90,7 @@ class MiniBatchKMeansParams(Count):
         ge=0,
         le=1,
         description=(
-            "A centre with fewer points than this times those of the largest cluster is moved to "
+            "A centre with fewer points than this share of the largest cluster's is moved to "
             "a random point of the batch."
         ),
     )
@@ -100,20 +100,18 @@ class MiniBatchKMeansParams(Count):
 class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "minibatch-kmeans"
-    title: ClassVar = "Mini-batch k-means"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper("Web-scale k-means clustering", 2010, "WWW")
-    Params: ClassVar = MiniBatchKMeansParams
-    inputs: ClassVar = {
+    title = "Mini-batch k-means"
+    paper = Paper("Web-scale k-means clustering", 2010, "WWW")
+    Params = MiniBatchKMeansParams
+    inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: MiniBatchKMeansParams) -> int:
         return bytes_of_logits(shapes, params.most)
@@ -121,13 +119,13 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     def _check(self, data: Data, params: MiniBatchKMeansParams) -> None:
         features = by_rows(data)
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         check_count(data, params)
         require_dense_for_gap(data, params)
         if isinstance(features, sp.csr_array):
             require_finite(features, "features")
-            require_row_squares(features, features.shape[0])
-        require_distinct(features, params.fewest, params.said_in)
+            require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: MiniBatchKMeansParams, run: Run) -> Fitted:
         features = by_rows(data)
@@ -140,7 +138,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         if params.choose is None:
             centers = _seeds(drawn, params, run.rng)
         else:
-            effort = Effort(params.n_init)
+            effort = KMeansEffort(params.n_init)
             choice, runs = choose_number(
                 drawn,
                 params,
@@ -157,10 +155,10 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
                 )
         start = 0.05 if params.choose is None else 0.5
         passes = subprogress(run.progress, start, 0.9)
-        centers, n_iter, ended = _refine(features, centers, drawn, params, run.rng, passes)
+        centers, n_iter, settled = _refine(features, centers, drawn, params, run.rng, passes)
         run.progress(0.9, "assigning points")
-        found = spherical(features, centers)
-        if not ended:
+        partition = spherical(features, centers)
+        if not settled:
             notes.append(
                 f"The passes were stopped after max_iter = {params.max_iter}, before the inertia "
                 "settled."
@@ -168,22 +166,22 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         n_clusters = len(centers)
         return Fitted(
             tree=from_partition(
-                found.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
+                partition.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
             ),
-            model=Model(arrays=found.arrays),
-            logits=found.logits,
+            model=Model(arrays=partition.arrays),
+            logits=partition.logits,
             metrics={
-                "inertia": found.inertia,
+                "inertia": partition.inertia,
                 "n_iter": float(n_iter),
-                "variance": found.variance,
+                "variance": partition.variance,
                 **choice.metrics,
             },
             curves=choice.curves,
             warnings=(
                 *choice.warnings,
                 *notes,
-                *found.warnings,
-                *said_of_empty(found.cluster, n_clusters),
+                *partition.warnings,
+                *empty_cluster_warnings(partition.cluster, n_clusters),
             ),
         )
 
@@ -210,10 +208,10 @@ def _seeds(drawn: Matrix, params: MiniBatchKMeansParams, rng: np.random.Generato
         for _ in range(params.n_init):
             seed = int(rng.integers(2**31))
             _, rows = kmeans_plusplus(drawn, params.n_clusters, random_state=seed)
-            those = drawn[rows]
-            dense = those.toarray() if isinstance(those, sp.csr_array) else those
+            seeds = drawn[rows]
+            dense = seeds.toarray() if isinstance(seeds, sp.csr_array) else seeds
             centers: Float = dense.astype(np.float64)
-            inertia = total(drawn, centers)
+            inertia = total_inertia(drawn, centers)
             if best is None or inertia < least:
                 best, least = centers, inertia
     assert best is not None
@@ -235,7 +233,7 @@ def _refine(
 
     # Scikit-learn takes no first batch with fewer rows than clusters.
     batch_size = max(params.batch_size, len(centers))
-    one = ScikitMiniBatchKMeans(
+    estimator = ScikitMiniBatchKMeans(
         n_clusters=len(centers),
         init=centers,
         n_init=1,
@@ -244,19 +242,19 @@ def _refine(
         reassignment_ratio=params.reassignment_ratio,
         random_state=int(rng.integers(2**31)),
     )
-    before = total(drawn, centers)
+    before = total_inertia(drawn, centers)
     sparse = isinstance(features, sp.csr_array)
     with threadpool_limits(1), config_context(assume_finite=True):
         for turn in range(params.max_iter):
             within = subprogress(progress, turn / params.max_iter, (turn + 1) / params.max_iter)
-            said = f"pass {turn + 1} of at most {params.max_iter}"
+            message = f"pass {turn + 1} of at most {params.max_iter}"
             batches = shuffled(features, batch_size, rng, checked=sparse or turn > 0)
             for number, (done, batch) in enumerate(batches):
                 if number % 50 == 0:
-                    within(done, "moving centres", said)
-                one.partial_fit(as_floats(batch))
-            centers = np.asarray(one.cluster_centers_, dtype=np.float64)
-            now = total(drawn, centers)
+                    within(done, "moving centres", message)
+                estimator.partial_fit(as_floats(batch))
+            centers = np.asarray(estimator.cluster_centers_, dtype=np.float64)
+            now = total_inertia(drawn, centers)
             if now >= before * (1.0 - params.tol):
                 return centers, turn + 1, True
             before = now

@@ -1,13 +1,13 @@
-"""Mixture of multinomials: a partition of rows of counts, texts by their terms say, by EM.
+"""Mixture of multinomials: a partition of rows of counts, of texts by their terms say, by EM.
 
-Each cluster is one distribution over the columns, smoothed by a Dirichlet prior; EM climbs to a
-mode of the posterior (`mixtures.multinomial`), the best of `n_init` runs from k-means++
-seeds. The logits are the log responsibilities; a row lies in the cluster with the largest one.
+Each cluster is one distribution over the columns, smoothed by a Dirichlet prior. EM climbs to a
+mode of the posterior (`mixtures.multinomial`); the best of `n_init` runs from k-means++ seeds is
+kept. The logits are the log responsibilities; a row lies in the cluster with the largest one.
 Clusters are ordered by size, largest first, those of one size by their distributions.
 
 Likelihoods are of a row as a sequence of its counts, without the multinomial coefficient, in nats.
-With `held_out` a random share of the rows is kept out of the fit and their likelihood measured;
-they are placed like new rows. The number of clusters is given, or chosen by the lowest BIC (columns
+With `held_out` a random share of the rows is kept out of the fit, to measure their likelihood; they
+are placed like new rows. The number of clusters is given, or chosen by the lowest BIC (columns
 that are 0 everywhere do not count) or by the highest held-out likelihood.
 
 Source: Rigouste, Cappé and Yvon, "Inference and evaluation of the multinomial mixture model for
@@ -19,7 +19,7 @@ double precision and one for the seeds, and 8 N K bytes twice.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -42,16 +42,21 @@ from models.clusters.counts import (
 from models.clusters.placing import (
     by_size,
     bytes_of_logits,
+    empty_cluster_warnings,
     normalize,
     permute,
     placed,
     reorder,
-    said_of_empty,
 )
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.partitions.mixtures.multinomial import Climb, Effort, Multinomials, best_climb
-from models.parameters import Seed
+from models.methods.partitions.mixtures.multinomial import (
+    MultinomialEffort,
+    MultinomialRun,
+    Multinomials,
+    best_run,
+)
+from models.parameters import HeldOut, MaxIter, NInit, Seed
 from models.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -71,16 +76,9 @@ class MultinomialParams(Count):
         le=1e6,
         description="Added to the count of each column in each cluster (Dirichlet prior less 1).",
     )
-    held_out: float = Field(
-        0.0,
-        ge=0,
-        le=0.9,
-        description="Share of the rows that is kept out of the fit, to measure likelihood on.",
-    )
-    n_init: int = Field(
-        5, ge=1, le=1000, description="Number of runs from different seeds; the best one serves."
-    )
-    max_iter: int = Field(200, ge=1, le=100_000, description="Most iterations of a run.")
+    held_out: HeldOut = 0.0
+    n_init: NInit = 5
+    max_iter: MaxIter = 200
     tol: float = Field(
         1e-6,
         ge=0,
@@ -93,28 +91,26 @@ class MultinomialParams(Count):
 class Multinomial(Method[MultinomialParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "multinomial"
-    title: ClassVar = "Mixture of multinomials"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
+    title = "Mixture of multinomials"
+    paper = Paper(
         "Inference and evaluation of the multinomial mixture model for text clustering",
         2007,
         "Information Processing & Management 43(5), section 2",
     )
-    Params: ClassVar = MultinomialParams
-    inputs: ClassVar = {
+    Params = MultinomialParams
+    inputs = {
         "features": Input(sparse=True, description="One row of counts per point."),
         "feature_names": Input(
             required=False,
-            description="One name per column; clusters are named by the terms that tell them.",
+            description="One name per column; clusters are named by their distinctive terms.",
         ),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, or use a sample of the points."
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: MultinomialParams) -> int:
         return 2 * bytes_of_logits(shapes, params.most)
@@ -127,19 +123,19 @@ class Multinomial(Method[MultinomialParams]):
         term_names(data, features.shape[1])
         require_counts(features, whole=True)
         require_some(features)
-        require_distinct(features, params.fewest, params.said_in)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: MultinomialParams, run: Run) -> Fitted:
-        given = data.matrix("features")
-        features = in_doubles(given)
+        counts = data.matrix("features")
+        features = in_doubles(counts)
         n_points, n_terms = features.shape
         out = held_out(n_points, params.held_out, run.rng)
         counted = (~out).astype(np.float64)
         within = subprogress(run.progress, 0.05, 0.9)
-        effort = Effort(params.smoothing, params.n_init, params.max_iter, params.tol)
+        effort = MultinomialEffort(params.smoothing, params.n_init, params.max_iter, params.tol)
         if params.choose is None:
             choice = Choice.given(params.n_clusters)
-            best = best_climb(features, params.n_clusters, counted, effort, run.rng, within)
+            best = best_run(features, params.n_clusters, counted, effort, run.rng, within)
         else:
             choice, best = _chosen(features, params, out, effort, run, within)
         run.progress(0.9, "assigning points")
@@ -153,7 +149,7 @@ class Multinomial(Method[MultinomialParams]):
         mixture = Multinomials(mixture.log_weights[order], mixture.log_terms[order])
         names = term_names(data, n_terms)
         top = None if names is None else top_terms(terms, np.exp(mixture.log_weights), names)
-        notes = list(zero_rows(given, "the clusters' shares"))
+        notes = list(zero_rows(counts, "the clusters' shares"))
         if not best.ended:
             notes.append(
                 f"The best run was stopped after max_iter = {params.max_iter} iterations, before "
@@ -168,7 +164,7 @@ class Multinomial(Method[MultinomialParams]):
             logits=logits,
             metrics={**_metrics(features, best, out), **choice.metrics},
             curves=choice.curves,
-            warnings=(*choice.warnings, *notes, *said_of_empty(cluster, n_clusters)),
+            warnings=(*choice.warnings, *notes, *empty_cluster_warnings(cluster, n_clusters)),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
@@ -190,42 +186,42 @@ def _chosen(
     features: Matrix,
     params: MultinomialParams,
     out: Mask,
-    effort: Effort,
+    effort: MultinomialEffort,
     run: Run,
     progress: Progress,
-) -> tuple[Choice, Climb]:
+) -> tuple[Choice, MultinomialRun]:
     """The choice by `params.choose` and the best run of that number."""
     numbers, notes = candidates(features, params)
     values: list[float] = []
     errors: list[float] = []
-    best: Climb | None = None
+    best: MultinomialRun | None = None
     by_bic = params.choose == "bic"
     counted = (~out).astype(np.float64)
     for part, number in progress_parts(progress, 1.0, numbers):
-        one = best_climb(features, number, counted, effort, run.rng, part)
-        of_out = one.evidence[out]
-        value = -_bic(features, one, out) if by_bic else float(of_out.mean())
+        fitted = best_run(features, number, counted, effort, run.rng, part)
+        held = fitted.evidence[out]
+        value = -_bic(features, fitted, out) if by_bic else float(held.mean())
         if best is None or value > max(values):
-            best = one
+            best = fitted
         values.append(value)
-        errors.append(float(of_out.std() / math.sqrt(max(1, of_out.size - 1))) if out.any() else 0)
+        errors.append(float(held.std() / math.sqrt(max(1, held.size - 1))) if out.any() else 0)
     assert best is not None
     if by_bic:
         return lowest("bic", numbers, [-value for value in values], notes), best
     return highest("held_out_log_likelihood", numbers, values, errors, notes), best
 
 
-def _bic(features: Matrix, best: Climb, out: Mask) -> float:
+def _bic(features: Matrix, best: MultinomialRun, out: Mask) -> float:
     column = features.sum(axis=0)
     free = best.mixture.n_parameters(int(np.count_nonzero(column)))
     fitted = ~out
     return free * math.log(np.count_nonzero(fitted)) - 2.0 * float(best.evidence[fitted].sum())
 
 
-def _metrics(features: Matrix, best: Climb, out: Mask) -> dict[str, float]:
-    """Likelihoods of the rows that were fitted and, where some were not, of those."""
+def _metrics(features: Matrix, best: MultinomialRun, out: Mask) -> dict[str, float]:
+    """Likelihoods of the rows that were fitted and, where some were held out, of those."""
     counts, fitted = totals(features), ~out
-    found = {
+    metrics = {
         "log_likelihood": float(best.evidence[fitted].sum()),
         "bic": _bic(features, best, out),
         "n_iter": float(len(best.objective)),
@@ -233,7 +229,7 @@ def _metrics(features: Matrix, best: Climb, out: Mask) -> dict[str, float]:
     for name, rows in (("perplexity", fitted), ("held_out_perplexity", out)):
         if counts[rows].sum() > 0:
             mean = float(best.evidence[rows].sum() / counts[rows].sum())
-            found[name] = math.exp(min(-mean, 700.0))
+            metrics[name] = math.exp(min(-mean, 700.0))
     if out.any():
-        found["held_out_log_likelihood"] = float(best.evidence[out].mean())
-    return found
+        metrics["held_out_log_likelihood"] = float(best.evidence[out].mean())
+    return metrics

@@ -1,20 +1,20 @@
 """Spectral clustering: k-means on the leading eigenvectors of an affinity graph.
 
-The graph joins each point to its nearest neighbours ('knn': half an edge for each of the two that
-is among the other's nearest), or all points by exp(-gamma d^2) ('rbf'), or is given as a matrix of
-similarities. Its eigenvectors are those of the normalized cut (`models.graphs.spectra`). The
-coordinates of a point, fitted or new, are the mean of the eigenvectors over the fitted points
-weighted by its affinity to them (`means.affinity`); a new point of a 'similarity' comes
-with its similarities to all fitted points. k-means runs on the coordinates, and the soft assignment
-is made there as by `kmeans`.
+The graph joins each point to its nearest neighbours ('knn': half an edge for each of the two points
+that is among the other's nearest), or all points by exp(-gamma d^2) ('rbf'), or it is a given
+matrix of similarities. Its eigenvectors are those of the normalized cut (`models.graphs.spectra`).
+The coordinates of a point, fitted or new, are the mean of the eigenvectors over the fitted points
+weighted by its affinity to them (`means.affinity`); where the input is a 'similarity', a new point
+comes with its similarities to all fitted points. k-means runs on the coordinates and makes the soft
+assignment there, as `kmeans` does.
 
 The number of clusters is given, or chosen: by the largest 'eigengap' lambda_k - lambda_k+1, or by
 the highest mean silhouette in the coordinates.
 
 Source: Shi and Malik, "Normalized Cuts and Image Segmentation" (2000); von Luxburg, "A Tutorial on
 Spectral Clustering" (2007), sections 7 and 8.3; coordinates by Coifman and Lafon, "Diffusion maps"
-(2006). Neighbours by scikit-learn, eigenvectors by ARPACK through SciPy, without its
-factorization where there are more than two features, which is what takes scikit-learn long.
+(2006). scikit-learn finds the neighbours, and ARPACK through SciPy the eigenvectors; for more than
+two features without a factorization, which would take long.
 
 Cost: 'knn' O(N^2 D) time, less in few dimensions, and O(N k) memory; 'rbf' and a dense similarity
 O(N^2 D) time and 8 N^2 bytes. The model keeps the fitted features.
@@ -22,7 +22,7 @@ O(N^2 D) time and 8 N^2 bytes. The model keeps the fitted features.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -33,19 +33,19 @@ from models.checks import (
     refuse_clusters,
     require_columns,
     require_distinct,
-    require_row_squares,
     require_rows,
+    require_squares,
 )
 from models.clusters.choosing import Choice, Count, check_count, highest
 from models.clusters.criteria import silhouettes
-from models.clusters.kmeans import Effort, best_run, nearest, said_of_end, spherical
-from models.clusters.placing import placed, said_of_empty
+from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
+from models.clusters.placing import empty_cluster_warnings, placed
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.spectra import Spectrum
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.affinity import (
-    Graph,
+    AffinityGraph,
     check_similarity,
     coordinates,
     of_features,
@@ -57,7 +57,7 @@ from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 MOST_POINTS = 200_000
-"""Where finding neighbours among many features takes the better part of an hour."""
+"""Number of points at which finding neighbours takes the better part of an hour."""
 
 LEAST_EIGENVALUE = 1e-8
 
@@ -74,7 +74,7 @@ class SpectralParams(Count):
         "knn",
         description=(
             "Graph of the features: 'knn' joins nearest neighbours, 'rbf' all points by "
-            "exp(-gamma d^2). With the input 'similarity' it has no meaning."
+            "exp(-gamma d^2). Ignored with the input 'similarity'."
         ),
     )
     n_neighbors: int = Field(
@@ -85,28 +85,26 @@ class SpectralParams(Count):
         gt=0,
         le=1e12,
         description=(
-            "Of 'rbf'; default: 1 / (2 s^2), s the mean distance of points to their "
+            "Gamma of 'rbf'; default: 1 / (2 s^2), s the mean distance of points to their "
             "'n_neighbors' nearest."
         ),
     )
     n_init: int = Field(
-        10, ge=1, le=1000, description="Number of k-means runs; the best one serves."
+        10, ge=1, le=1000, description="Number of k-means runs; the best run is kept."
     )
-    max_iter: int = Field(300, ge=1, le=100_000, description="Most iterations of a k-means run.")
+    max_iter: int = Field(
+        300, ge=1, le=100_000, description="Largest number of iterations of a k-means run."
+    )
     seed: Seed = 0
 
 
 class Spectral(Method[SpectralParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "spectral"
-    title: ClassVar = "Spectral clustering"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
-        "Normalized Cuts and Image Segmentation", 2000, "IEEE Transactions PAMI 22(8)"
-    )
-    Params: ClassVar = SpectralParams
-    inputs: ClassVar = {
+    title = "Spectral clustering"
+    paper = Paper("Normalized Cuts and Image Segmentation", 2000, "IEEE Transactions PAMI 22(8)")
+    Params = SpectralParams
+    inputs = {
         "features": Input(required=False, description="One row per point."),
         "similarity": Input(
             required=False,
@@ -120,13 +118,13 @@ class Spectral(Method[SpectralParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    one_of: ClassVar = ("features", "similarity")
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = (
+    one_of = ("features", "similarity")
+    outputs = ("tree", "model", "logits")
+    advice = (
         "Use affinity 'knn' or a sparse similarity, fit a sample of the points and predict the "
         "rest, or use 'minibatch-kmeans'."
     )
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: SpectralParams) -> int:
         role = "features" if "features" in shapes else "similarity"
@@ -138,7 +136,7 @@ class Spectral(Method[SpectralParams]):
                 code="too-large",
                 role=role,
             )
-        # Whether a similarity is sparse is known once it is read.
+        # Whether a similarity is sparse is not known before it is read.
         full = 2 * 8 * n_points**2 if role == "features" and params.affinity == "rbf" else 0
         return full + 3 * 8 * n_points * params.most
 
@@ -148,16 +146,16 @@ class Spectral(Method[SpectralParams]):
             values = data.matrix("similarity")
             if values.shape[0] < params.fewest:
                 refuse_clusters(
-                    params.fewest, values.shape[0], "point(s)", params.said_in, "similarity"
+                    params.fewest, values.shape[0], "point(s)", params.count_parameter, "similarity"
                 )
             check_similarity(values, self.advice)
             return
         features = data.dense("features")
         require_columns(features)
-        require_rows(features, params.fewest, params.said_in)
+        require_rows(features, params.fewest, params.count_parameter)
         require_finite(features, "features")
-        require_row_squares(features, len(features))
-        require_distinct(features, params.fewest, params.said_in)
+        require_squares(features)
+        require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: SpectralParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
@@ -177,28 +175,32 @@ class Spectral(Method[SpectralParams]):
             n_clusters = choice.n_clusters
             vectors = np.ascontiguousarray(vectors[:, :n_clusters])
             places = graph.coordinates(vectors)
-        effort = Effort(params.n_init, params.max_iter)
+        effort = KMeansEffort(params.n_init, params.max_iter)
         best = best_run(places, n_clusters, effort, run.rng, subprogress(run.progress, 0.7, 0.9))
         run.progress(0.9, "assigning points")
-        found = spherical(places, best.centers)
+        partition = spherical(places, best.centers)
         return Fitted(
             tree=from_partition(
-                found.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
+                partition.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
             ),
             model=Model(
-                {**found.arrays, **graph.kept, "vectors": vectors},
+                {**partition.arrays, **graph.kept, "vectors": vectors},
                 graph.facts,
             ),
-            logits=found.logits,
-            metrics={"n_iter": float(best.n_iter), "variance": found.variance, **choice.metrics},
+            logits=partition.logits,
+            metrics={
+                "n_iter": float(best.n_iter),
+                "variance": partition.variance,
+                **choice.metrics,
+            },
             curves=choice.curves,
             warnings=(
                 *graph.warnings,
-                *_said_of(spectrum, values[:n_clusters]),
+                *_graph_warnings(spectrum, values[:n_clusters]),
                 *choice.warnings,
-                *said_of_end(best, params.max_iter),
-                *found.warnings,
-                *said_of_empty(found.cluster, n_clusters),
+                *unconverged_warnings(best, params.max_iter),
+                *partition.warnings,
+                *empty_cluster_warnings(partition.cluster, n_clusters),
             ),
         )
 
@@ -213,7 +215,7 @@ class Spectral(Method[SpectralParams]):
         return nearest(model, coordinates(model.arrays, model.facts, data))
 
 
-def _graph(data: Data, params: SpectralParams) -> Graph:
+def _graph(data: Data, params: SpectralParams) -> AffinityGraph:
     if "similarity" in data:
         return of_similarity(data.matrix("similarity"))
     features = as_floats(data.dense("features"))
@@ -222,14 +224,14 @@ def _graph(data: Data, params: SpectralParams) -> Graph:
 
 
 def _chosen(
-    graph: Graph,
+    graph: AffinityGraph,
     spectrum: Spectrum,
     values: Float,
     vectors: Float,
     params: SpectralParams,
     run: Run,
 ) -> Choice:
-    """The number of clusters by a criterion, from as many as there are parts on."""
+    """The number of clusters by a criterion, at least the number of parts of the graph."""
     fewest = max(params.min_clusters, spectrum.n_parts)
     most = min(params.max_clusters, len(vectors) - 1)
     if fewest > most:
@@ -244,19 +246,19 @@ def _chosen(
     if params.choose == "eigengap":
         gaps = [float(values[number - 1] - values[number]) for number in numbers]
         return highest("eigengap", numbers, gaps, None, notes)
-    found = []
-    effort = Effort(params.n_init, params.max_iter)
-    every = graph.coordinates(vectors)
+    measured = []
+    effort = KMeansEffort(params.n_init, params.max_iter)
+    coordinates_of_all = graph.coordinates(vectors)
     for part, number in progress_parts(subprogress(run.progress, 0.5, 0.7), 1.0, numbers):
-        places = np.ascontiguousarray(every[:, :number])
+        places = np.ascontiguousarray(coordinates_of_all[:, :number])
         cluster = best_run(places, number, effort, run.rng, subprogress(part, 0.0, 0.5)).cluster
-        found += silhouettes(places, [cluster], run.rng, subprogress(part, 0.5, 1.0))
-    means, errors = [one.mean for one in found], [one.error for one in found]
+        measured += silhouettes(places, [cluster], run.rng, subprogress(part, 0.5, 1.0))
+    means, errors = [each.mean for each in measured], [each.error for each in measured]
     return highest("silhouette", numbers, means, errors, notes)
 
 
 def _require_parts(spectrum: Spectrum, params: SpectralParams) -> None:
-    """UsageError where the graph falls into more parts than there may be clusters."""
+    """UsageError where the graph falls into more parts than the largest number of clusters."""
     if spectrum.n_parts <= params.most:
         return
     size = np.bincount(spectrum.parts)
@@ -274,15 +276,17 @@ def _require_parts(spectrum: Spectrum, params: SpectralParams) -> None:
     )
 
 
-def _said_of(spectrum: Spectrum, values: Float) -> tuple[str, ...]:
-    """Warnings of a graph in parts, and of one with less structure than clusters."""
-    found = []
+def _graph_warnings(spectrum: Spectrum, values: Float) -> tuple[str, ...]:
+    """Warnings where the graph falls into parts, or has less structure than clusters."""
+    warnings = []
     if spectrum.n_parts > 1:
-        found.append(f"The affinity graph falls into {spectrum.n_parts} parts that nothing joins.")
+        warnings.append(
+            f"The affinity graph falls into {spectrum.n_parts} parts that nothing joins."
+        )
     positive = int((values > LEAST_EIGENVALUE).sum())
     if positive < len(values):
-        found.append(
+        warnings.append(
             f"Only {positive} of {len(values)} eigenvalues of the affinity graph are positive: "
-            "there is no structure for more clusters than that."
+            "the graph has no structure for more clusters than that."
         )
-    return tuple(found)
+    return tuple(warnings)

@@ -1,14 +1,13 @@
-"""Temi: clusters that a point shares with its nearest neighbours, by a head and its own average.
+"""Temi: clusters that a point shares with its nearest neighbours, by self-distillation of heads.
 
-Several linear heads with softmax are taught on pairs of a point and one of its `k_neighbors`
-nearest neighbours by cosine: the clusters that a head gives to both are to tell as much of each
-other as they can. Each head learns from its own moving average, its teacher; the equations are in
-`heads.distillation`. The head with the lowest loss over the last pass serves, by its
-teacher: logits are the logarithms of the teacher's probabilities, in float64. Clusters are ordered
-by size, largest first.
+Several linear heads with softmax are trained on pairs of a point and one of its `k_neighbors`
+nearest neighbours by cosine, to maximise the mutual information of the clusters of the two. Each
+head learns from its own moving average, its teacher; the equations are in `heads.distillation`. The
+head with the lowest loss over the last pass is kept: logits are the logarithms of its teacher's
+probabilities, in float64. Clusters are ordered by size, largest first.
 
-Features are taken as they come, but for the neighbours. Fewer clusters than were asked for may be
-found; the warnings say so.
+Features are used unscaled, except to find neighbours. Some clusters may end without points; a
+warning tells how many.
 
 Source: Adaloglou, Michels, Kalisch and Kollmann, "Exploring the Limits of Deep Image Clustering
 using Pretrained Models" (BMVC 2023). There a head may have a hidden layer; here it has none.
@@ -24,33 +23,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from models import device
 from models.arrays import Float
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data
-from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.partitions.heads.distillation import Effort, train
+from models.methods.partitions.heads.distillation import TemiEffort, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.pairs import TILE, neighbours
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
-from models.parameters import Params, Seed
+from models.parameters import Device, Params, Seed
 from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 MOST_COMPARED = {"cpu": 5e13, "cuda": 5e16}
-"""N^2 D where finding neighbours takes the better part of an hour."""
+"""N^2 D at which finding neighbours takes the better part of an hour."""
 
 
 class TemiParams(Params):
     n_clusters: int = Field(8, ge=2, le=100_000, description="Number of clusters.")
     n_heads: int = Field(
-        16, ge=1, le=1000, description="Number of heads; the one with the lowest loss serves."
+        16, ge=1, le=1000, description="Number of heads; the one with the lowest loss is kept."
     )
     k_neighbors: int = Field(
         50,
@@ -75,33 +73,27 @@ class TemiParams(Params):
     batch_size: int = Field(
         512, ge=1, le=1_000_000, description="Points of a step; all where there are fewer."
     )
-    device: Literal["cpu", "cuda"] = Field(
-        "cpu", description="Where it is computed: on the processor, or on a GPU."
-    )
+    device: Device = "cpu"
     seed: Seed = 0
 
 
 class Temi(Method[TemiParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "temi"
-    title: ClassVar = "Temi"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
+    title = "Temi"
+    paper = Paper(
         "Exploring the Limits of Deep Image Clustering using Pretrained Models", 2023, "BMVC"
     )
-    Params: ClassVar = TemiParams
-    inputs: ClassVar = {
+    Params = TemiParams
+    inputs = {
         "features": Input(by_rows=True, description="One row per point, none all zeros."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = (
-        "Ask for fewer clusters or heads, lower 'batch_size', or use a sample of the points."
-    )
-    example: ClassVar = {
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters or heads, lower 'batch_size', or use a sample of the points."
+    example = {
         "n_clusters": 3,
         "n_heads": 4,
         "k_neighbors": 5,
@@ -131,7 +123,7 @@ class Temi(Method[TemiParams]):
         return kept + bytes_held(n_points, width, params.batch_size) + 4 * values
 
     def _check(self, data: Data, params: TemiParams) -> None:
-        require(params.device)
+        device.require(params.device)
         data.leaf_names(params.n_clusters, "cluster")
         require_spaces(data, params.n_clusters)
 
@@ -140,9 +132,9 @@ class Temi(Method[TemiParams]):
 
         spaces = data.spaces("features")
         n_clusters = params.n_clusters
-        effort = Effort(**{one.name: getattr(params, one.name) for one in fields(Effort)})
+        effort = effort_of(params)
         with threadpool_limits(run.threads):
-            with computing(run.threads):
+            with device.computing(run.threads):
                 reading = subprogress(run.progress, 0.0, 0.05)
                 source = Source(spaces, params.device, params.batch_size, reading)
                 n_neighbors = min(params.k_neighbors, source.n_points - 1)
@@ -154,18 +146,18 @@ class Temi(Method[TemiParams]):
                 weights = taught.weights[:, best].cpu().numpy()
                 bias = taught.bias[best : best + 1].cpu().numpy()
             run.progress(0.95, "assigning points")
-            found = labelled(spaces, [weights], bias)
+            points = labelled(spaces, [weights], bias)
         return Fitted(
             tree=from_partition(
-                found.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
+                points.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
             ),
-            model=Model(found.arrays, {"losses": taught.loss.tolist()}),
-            logits=found.logits,
+            model=Model(points.arrays, {"losses": taught.loss.tolist()}),
+            logits=points.logits,
             metrics={"loss": float(taught.loss[best]), "mean_loss": float(taught.loss.mean())},
             warnings=(
-                *_said_of_neighbours(source.n_points, params),
-                *_said_of_loss(float(taught.loss[best]), params),
-                *said_of_empty(found.cluster, n_clusters),
+                *_neighbour_warnings(source.n_points, params),
+                *_loss_warnings(float(taught.loss[best]), params),
+                *empty_cluster_warnings(points.cluster, n_clusters),
             ),
         )
 
@@ -177,30 +169,34 @@ class Temi(Method[TemiParams]):
         return placed_by(model, data.spaces("features"))[1]
 
 
-def _said_of_neighbours(n_points: int, params: TemiParams) -> tuple[str, ...]:
-    """Warnings where points have not so many neighbours, or not so many of their own cluster."""
-    asked, there = params.k_neighbors, n_points - 1
+def effort_of(params: TemiParams) -> TemiEffort:
+    return TemiEffort(**{field.name: getattr(params, field.name) for field in fields(TemiEffort)})
+
+
+def _neighbour_warnings(n_points: int, params: TemiParams) -> tuple[str, ...]:
+    """Warnings where points have fewer neighbours than wanted, or fewer in their own cluster."""
+    wanted, n_others = params.k_neighbors, n_points - 1
     mean = n_points / params.n_clusters
-    if asked > there:
+    if wanted > n_others:
         return (
-            f"Points were paired with all {there} others: there are not 'k_neighbors' = {asked}.",
+            f"Points were paired with all {n_others} others, fewer than 'k_neighbors' = {wanted}.",
         )
-    if asked > mean:
+    if wanted > mean:
         return (
-            f"Points were paired with 'k_neighbors' = {asked} others, more than the {mean:.4g} "
+            f"Points were paired with 'k_neighbors' = {wanted} others, more than the {mean:.4g} "
             "points that a cluster has on average: pairs join clusters.",
         )
     return ()
 
 
-def _said_of_loss(loss: float, params: TemiParams) -> tuple[str, ...]:
+def _loss_warnings(loss: float, params: TemiParams) -> tuple[str, ...]:
     """A warning where the best head is about as uncertain as one that gives each cluster 1 / K."""
     n_clusters = params.n_clusters
     uniform = -(2.0 - 2.0 * params.beta) * math.log(n_clusters) / n_clusters
     if loss < 1.5 * uniform:
         return ()
     return (
-        f"The best head is hardly more certain than one that gives all clusters the same "
-        f"probability: its loss is {loss:.3g}, of that one {uniform:.3g}. Raise 'learning_rate' or "
-        "'max_iter', lower 'momentum', or 'standardize' the features.",
+        "The best head is hardly more certain than one that gives all clusters the same "
+        f"probability: its loss is {loss:.3g}, that of equal probabilities {uniform:.3g}. Raise "
+        "'learning_rate' or 'max_iter', lower 'momentum', or 'standardize' the features.",
     )

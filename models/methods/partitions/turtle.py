@@ -2,19 +2,19 @@
 
 A labelling gives each point a probability for each cluster, the mean over spaces of the softmax of
 a linear head. It is good if plain linear classifiers, one in each space, learn it in a few steps
-and agree with it; the heads are moved to where they do, with the entropy of the clusters' sizes
-rewarded by `gamma`, so that not all points end in one. Of `n_init` runs the one serves whose labels
-linear classifiers predict best for points they were not shown (`heads.validation`).
+and agree with it. The heads are trained towards that, and `gamma` rewards the entropy of the
+clusters' sizes, so that not all points end in one cluster. The best of `n_init` runs is the one
+whose labels linear classifiers predict best on held-out points (`heads.validation`).
 
-Features are taken as they come: a step moves the score of a point by its length times the sum of
-the point's absolute values at most. The defaults are for hundreds of columns with values around 1;
-few columns or small values need longer steps, columns of very different scale 'standardize' first.
-`gamma` asks for clusters of about one size. Logits are the logarithms of the labelling, in float64;
-clusters are ordered by size, largest first.
+Features are used unscaled: a step moves the score of a point by at most the step length times the
+sum of the point's absolute values. The defaults are for hundreds of columns with values around 1;
+few columns or small values need longer steps, and columns of very different scales need the step
+'standardize' first. A large `gamma` favours clusters of equal size. Logits are the logarithms of
+the labelling, in float64; clusters are ordered by size, largest first.
 
 Source: Gadetsky, Jiang and Brbic, "Let Go of Your Labels with Unsupervised Transfer" (ICML 2024),
-eq. 9 and 12, defaults of the authors' program; the equations in `heads.bilevel`. There
-the runs differ in their parameters, here in their seeds.
+eq. 9 and 12, with the defaults of the authors' program; the equations are in `heads.bilevel`. The
+authors' runs differ in their parameters, these in their seeds.
 
 Cost: `n_init` times `max_iter` steps of 4 (inner_iter + 1) B D K multiplications and additions, B
 the rows of a batch, D the columns of all spaces; on a GPU ('device': "cuda") that is minutes, on a
@@ -25,29 +25,30 @@ take more than 512 MiB, a batch, about 10 D K and 5 S B K values, 8 N K bytes fo
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from models import device
 from models.arrays import Float
-from models.clusters.placing import bytes_of_logits, placed, said_of_empty
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.data import Data
-from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.partitions.heads.bilevel import Effort, Found, train
+from models.methods.partitions.heads.bilevel import LearnedHeads, TurtleEffort, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
 from models.methods.partitions.heads.validation import accuracy
-from models.parameters import Params, Seed
+from models.parameters import Device, Params, Seed
 from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 VALIDATED = 20_000
 """Rows that runs are compared on, or those of a batch where they are more."""
+
+_EFFORT = [field.name for field in fields(TurtleEffort)]
 
 
 class TurtleParams(Params):
@@ -60,14 +61,14 @@ class TurtleParams(Params):
         1e-3, gt=0, le=10, description="Step length of the labelling (Adam)."
     )
     inner_iter: int = Field(
-        10, ge=1, le=10_000, description="Steps of the classifiers for each one of the labelling."
+        10, ge=1, le=10_000, description="Steps of the classifiers for each step of the labelling."
     )
     inner_learning_rate: float = Field(
         1e-3, gt=0, le=10, description="Step length of the classifiers (Adam)."
     )
     warm_start: bool = Field(
         False,
-        description="Whether classifiers go on from the step before, instead of starting anew.",
+        description="Whether classifiers continue from the step before instead of starting again.",
     )
     batch_size: int = Field(
         10_000, ge=1, le=10_000_000, description="Points of a step; all where there are fewer."
@@ -76,34 +77,28 @@ class TurtleParams(Params):
         1,
         ge=1,
         le=1000,
-        description="Number of runs; the one with the best cross-validated accuracy serves.",
+        description="Number of runs; the one with the best cross-validated accuracy is kept.",
     )
     n_folds: int = Field(
         5,
         ge=0,
         le=100,
         description=(
-            "Folds of the cross-validation, at most as many as there are points. 0: none, where "
-            "there is one run."
+            "Folds of the cross-validation, at most as many as there are points. 0: no "
+            "cross-validation, possible with one run only."
         ),
     )
-    device: Literal["cpu", "cuda"] = Field(
-        "cpu", description="Where it is computed: on the processor, or on a GPU."
-    )
+    device: Device = "cpu"
     seed: Seed = 0
 
 
 class Turtle(Method[TurtleParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "turtle"
-    title: ClassVar = "Turtle"
-    family: ClassVar = "partitions"
-    paper: ClassVar = Paper(
-        "Let Go of Your Labels with Unsupervised Transfer", 2024, "ICML, eq. 9 and 12"
-    )
-    Params: ClassVar = TurtleParams
-    inputs: ClassVar = {
+    title = "Turtle"
+    paper = Paper("Let Go of Your Labels with Unsupervised Transfer", 2024, "ICML, eq. 9 and 12")
+    Params = TurtleParams
+    inputs = {
         "features": Input(
             by_rows=True,
             many=True,
@@ -113,9 +108,9 @@ class Turtle(Method[TurtleParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Ask for fewer clusters, lower 'batch_size', or use a sample of the points."
-    example: ClassVar = {
+    outputs = ("tree", "model", "logits")
+    advice = "Ask for fewer clusters, lower 'batch_size', or use a sample of the points."
+    example = {
         "n_clusters": 3,
         "max_iter": 60,
         "learning_rate": 0.05,
@@ -137,11 +132,11 @@ class Turtle(Method[TurtleParams]):
         return kept + held + 4 * (learned + 2 * validated * width)
 
     def _check(self, data: Data, params: TurtleParams) -> None:
-        require(params.device)
+        device.require(params.device)
         if params.n_init > 1 and params.n_folds < 2:
             raise UsageError(
                 f"Parameter 'n_init' is {params.n_init}, and runs are compared by "
-                f"cross-validation, but 'n_folds' is {params.n_folds}; it must be 2 or more then.",
+                f"cross-validation, but 'n_folds' is {params.n_folds}; then it must be 2 or more.",
                 code="wrong-parameter",
                 parameter="n_folds",
             )
@@ -159,24 +154,24 @@ class Turtle(Method[TurtleParams]):
 
         spaces = data.spaces("features")
         with threadpool_limits(run.threads):
-            with computing(run.threads):
+            with device.computing(run.threads):
                 reading = subprogress(run.progress, 0.0, 0.05)
                 source = Source(spaces, params.device, params.batch_size, reading)
                 best = _best_run(source, params, run)
             run.progress(0.95, "assigning points")
-            found = labelled(spaces, best.weights, best.bias)
+            points = labelled(spaces, best.weights, best.bias)
         n_clusters = params.n_clusters
         return Fitted(
             tree=from_partition(
-                found.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
+                points.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
             ),
-            model=Model(found.arrays, {"accuracies": best.accuracies}),
-            logits=found.logits,
+            model=Model(points.arrays, {"accuracies": best.accuracies}),
+            logits=points.logits,
             metrics=best.metrics,
             warnings=(
                 *best.warnings,
-                *_said_of_reach(source, params),
-                *said_of_empty(found.cluster, n_clusters),
+                *_reach_warnings(source, params),
+                *empty_cluster_warnings(points.cluster, n_clusters),
             ),
         )
 
@@ -188,8 +183,8 @@ class Turtle(Method[TurtleParams]):
         return placed_by(model, data.spaces("features"))[1]
 
 
-def _said_of_reach(source: Source, params: TurtleParams) -> tuple[str, ...]:
-    """A warning where classifiers that start anew cannot come to say anything.
+def _reach_warnings(source: Source, params: TurtleParams) -> tuple[str, ...]:
+    """A warning where classifiers that start again in each step cannot learn anything.
 
     A step of Adam moves a parameter by its length at most, so the score of a point by that times
     the sum of its absolute values.
@@ -205,11 +200,15 @@ def _said_of_reach(source: Source, params: TurtleParams) -> tuple[str, ...]:
     )
 
 
+def effort_of(params: TurtleParams) -> TurtleEffort:
+    return TurtleEffort(**{name: getattr(params, name) for name in _EFFORT})
+
+
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """The run that serves.
+    """The run that is kept.
 
-    weights, bias : its heads, see `labelled`. accuracies : of each run, cross-validated.
+    weights, bias : its heads, as of `labelled`. accuracies : cross-validated, of each run.
     """
 
     weights: list[npt.NDArray[np.float32]]
@@ -222,28 +221,28 @@ class _Best:
 def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
     """The run with the best cross-validated accuracy, the first of equal ones.
 
-    One that puts all points in one cluster, which is learned perfectly, comes after all others.
+    A run that puts all points in one cluster, which is learned perfectly, ranks last.
     """
-    effort = Effort(**{one.name: getattr(params, one.name) for one in fields(Effort)})
+    effort = effort_of(params)
     numbers = source.sample(max(VALIDATED, params.batch_size), run.rng)
-    best: Found | None = None
+    best: LearnedHeads | None = None
     most = False, -1.0
     accuracies = []
     for number in range(params.n_init):
         start, stop = (0.05 + 0.9 * at / params.n_init for at in (number, number + 1))
         middle = start + 0.9 * (stop - start) if params.n_folds else stop
-        said = f"run {number + 1} of {params.n_init}" if params.n_init > 1 else ""
-        learning = subprogress(run.progress, start, middle, said)
-        found = train(source, params.n_clusters, effort, run.rng, learning)
+        prefix = f"run {number + 1} of {params.n_init}" if params.n_init > 1 else ""
+        learning = subprogress(run.progress, start, middle, prefix)
+        heads = train(source, params.n_clusters, effort, run.rng, learning)
         rank = True, 0.0
         if params.n_folds:
             rows = source.take(numbers)
-            labels = found.labels(rows)
-            within = subprogress(run.progress, middle, stop, said)
+            labels = heads.labels(rows)
+            within = subprogress(run.progress, middle, stop, prefix)
             accuracies.append(accuracy(rows, labels, params.n_folds, run.rng, within))
             rank = bool((labels != labels[0]).any()), accuracies[-1]
         if rank > most:
-            best, most = found, rank
+            best, most = heads, rank
     assert best is not None
     metrics = {
         "objective": best.objective.value,
@@ -258,5 +257,5 @@ def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
                 f"The cross-validated accuracy was measured on a sample of {len(numbers):,} of "
                 f"{source.n_points:,} points.",
             )
-    weights = [one.cpu().numpy() for one in best.layer.weights]
+    weights = [tensor.cpu().numpy() for tensor in best.layer.weights]
     return _Best(weights, best.layer.bias.cpu().numpy(), metrics, accuracies, notes)

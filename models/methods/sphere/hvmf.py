@@ -32,7 +32,7 @@ from models import memory
 from models.arrays import Arrays, Float, Int, Mask, Matrix
 from models.checks import count_distinct, require_width
 from models.clusters.counts import NAMED_BY, held_out, term_names
-from models.clusters.placing import permute, said_of_empty
+from models.clusters.placing import empty_cluster_warnings, permute
 from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive

@@ -151,7 +151,7 @@ class VMF(Method[VMFParams]):
         check_count(data, params)
         term_names(data, points.shape[1])
         points.require_unit()
-        require_distinct(points.values, params.fewest, params.said_in)
+        require_distinct(points.values, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: VMFParams, run: Run) -> Fitted:
         run.progress(0.0, "reading")

@@ -1,5 +1,6 @@
-"""The loops up the tree that a report on every node needs, compiled by numba; serial. Loaded as
-`sweeps` is.
+"""The loops up the tree that a report on every node needs, compiled by numba; serial.
+
+They are compiled as those of `trees` are.
 
 Each node's child of most items is its heavy one, and a heavy path goes from a leaf up while that
 holds. Along a path what is known of the items under a node grows by those of the other children, so
@@ -35,8 +36,8 @@ def heavy_children(parent, start, end):
     nogil=True,
 )
 def class_counts(parent, heavy, start, end, class_, count, most, majority, n_classes, entropy):
-    """Of the points under each node how many are of the largest class, which that is (of equal ones
-    the first), how many classes there are, and their entropy in nats.
+    """Fill, for the points under each node, the size of the largest class, its number (the first of
+    equal ones), the number of classes, and their entropy in nats.
 
     start, end : (n_nodes,) as above; items are cells: points of one class in one leaf.
     class_, count : (n_items,).

@@ -1,5 +1,7 @@
-"""The loop over pairs of cells that comparing two trees needs, compiled by numba; serial. Loaded
-as `sweeps` is."""
+"""The loop over pairs of cells that compares two trees, compiled by numba; serial.
+
+It is compiled as those of `trees` are.
+"""
 
 from __future__ import annotations
 
@@ -41,37 +43,38 @@ def squared_gap(
     row_rate,
     alone,
 ):
-    """Sum, over pairs of points in different cells, of (one - other)^2, what two trees say of them.
+    """Sum, over pairs of points in different cells, of two trees' squared difference of numbers.
 
     A cell is the points that share a leaf in both trees; a row is a leaf of the other tree that has
-    points. Cells and rows stand from left to right in their tree. A tree says of two leaves `up` of
-    their lowest common ancestor, times the lesser of their `rate`s, plus both their `add`s.
+    points. Cells and rows stand from left to right in their tree. A tree's number
+    of two leaves is `up` of their lowest common ancestor, times the lesser of their `rate`s, plus
+    both their `add`s.
 
     row_of_cell, count : (n_cells,) each cell's row and number of points.
     member, start : the cells of row r are `member[start[r]:start[r + 1]]`, ascending.
     meet : (n_cells - 1,) lowest node over each cell and the next. row_meet : (n_rows - 1,).
     up, row_up : by node. add, rate : (n_cells,). row_add, row_rate : (n_rows,).
-    alone : (n_rows,) what the other tree says of two points in one leaf.
+    alone : (n_rows,) the other tree's number of two points in one leaf.
 
     O(n_cells^2 + n_rows^2), about a nanosecond each.
     """
     n_rows = row_add.size
-    said = np.empty(n_rows, dtype=np.float64)
+    number_of_row = np.empty(n_rows, dtype=np.float64)
     total = 0.0
     for row in range(n_rows):
         least = _TOP
         for at in range(row + 1, n_rows):
             least = min(least, row_meet[at - 1])
             share = min(row_rate[row], row_rate[at])
-            said[at] = row_up[least] * share + row_add[row] + row_add[at]
+            number_of_row[at] = row_up[least] * share + row_add[row] + row_add[at]
         least = _TOP
         for at in range(row - 1, -1, -1):
             least = min(least, row_meet[at])
             share = min(row_rate[row], row_rate[at])
-            said[at] = row_up[least] * share + row_add[row] + row_add[at]
-        said[row] = alone[row]
-        for number in range(start[row], start[row + 1]):
-            cell = member[number]
+            number_of_row[at] = row_up[least] * share + row_add[row] + row_add[at]
+        number_of_row[row] = alone[row]
+        for place in range(start[row], start[row + 1]):
+            cell = member[place]
             above, rows, counts = meet[cell:], row_of_cell[cell + 1 :], count[cell + 1 :]
             adds, rates = add[cell + 1 :], rate[cell + 1 :]
             own_add, own_rate = add[cell], rate[cell]
@@ -80,7 +83,7 @@ def squared_gap(
                 if above[at] < least:
                     least = above[at]
                     high = up[least]
-                gap = high * min(own_rate, rates[at]) + own_add + adds[at] - said[rows[at]]
+                gap = high * min(own_rate, rates[at]) + own_add + adds[at] - number_of_row[rows[at]]
                 part += counts[at] * (gap * gap)
             total += count[cell] * part
     return total

@@ -1,4 +1,4 @@
-"""The loops over triples of points, compiled by numba; serial. Loaded as `sweeps` is."""
+"""The loops over triples of points, compiled by numba; serial, compiled as those of `trees` are."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_curves_are_points_and_metrics_are_those_at_the_choice() -> None:
     assert choice.warnings == ()
 
 
-def test_a_best_number_at_the_end_is_said() -> None:
+def test_a_best_number_at_the_end_is_warned_of() -> None:
     choice = lowest("bic", (2, 3), (9.0, 4.0), ("first.",))
     assert (choice.n_clusters, choice.error) == (3, None)
     assert choice.warnings[0] == "first."

@@ -49,7 +49,7 @@ def test_rounding_is_no_fraction() -> None:
         require_counts(np.array([[3.001]]), whole=True)
 
 
-def test_rows_without_counts_are_said() -> None:
+def test_rows_without_counts_are_warned_of() -> None:
     values = np.array([[1, 0], [0, 0], [0, 2], [0, 0]])
     for form in (values, sp.csr_array(values)):
         assert "2 row(s) hold no count at all, the first is row 1" in zero_rows(form, "all")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.clusters.criteria import Reference, choose_by_gap, first_within
+from models.clusters.criteria import GapReference, by_gap, first_within
 from models.progress import silent
 
 
@@ -29,7 +29,7 @@ def test_the_reference_fills_the_box_along_the_principal_components() -> None:
     rng = np.random.default_rng(0)
     turn = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]) / np.sqrt(2)
     scores = rng.uniform(size=(4000, 2)) * [10.0, 2.0]
-    reference = Reference(scores @ turn)
+    reference = GapReference(scores @ turn)
     drawn = reference.draw(np.random.default_rng(1))
     # The third column varies nowhere, so no reference point does either.
     assert drawn.shape == (4000, 2)
@@ -46,9 +46,7 @@ def test_value_and_error_are_those_of_the_logarithms() -> None:
             seen.append(points)
         return float(((points - points.mean(axis=0)) ** 2).sum() / n_clusters)
 
-    choice = choose_by_gap(
-        features, (1, 2), (3.0, 2.0), dispersion, 7, np.random.default_rng(3), silent
-    )
+    choice = by_gap(features, (1, 2), (3.0, 2.0), dispersion, 7, np.random.default_rng(3), silent)
     logs = np.array([[np.log(dispersion(points, k)) for k in (1, 2)] for points in seen[:7]])
     assert choice.value == pytest.approx(logs.mean(axis=0) - np.log([3.0, 2.0]))
     assert choice.error == pytest.approx(logs.std(axis=0) * np.sqrt(1 + 1 / 7))

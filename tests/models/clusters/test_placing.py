@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, logsumexp
 
-from models.clusters.placing import by_size, normalize, permute, placed, reorder, said_of_empty
+from models.clusters.placing import (
+    by_size,
+    empty_cluster_warnings,
+    normalize,
+    permute,
+    placed,
+    reorder,
+)
 from models.tree.build import from_partition
 
 
@@ -46,6 +53,6 @@ def test_a_prediction_is_the_root_and_the_leaf() -> None:
     assert found.probability == pytest.approx([1, 0.75, 1, 0.9])
 
 
-def test_clusters_without_points_are_said() -> None:
-    assert said_of_empty(np.array([0, 2]), 4) == ("2 cluster(s) have no point.",)
-    assert said_of_empty(np.array([0, 1]), 2) == ()
+def test_clusters_without_points_are_warned_of() -> None:
+    assert empty_cluster_warnings(np.array([0, 2]), 4) == ("2 cluster(s) have no point.",)
+    assert empty_cluster_warnings(np.array([0, 1]), 2) == ()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.documents import counts as counting
-from models.documents.counts import of_documents, together
+from models.documents.counts import cooccurrences, word_counts
 from models.documents.tokens import reader, tokens
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
@@ -75,7 +75,7 @@ def test_stop_words_are_left_out_and_words_brought_to_their_stems() -> None:
         vocabulary(["the", "a"], read=read)
 
 
-def test_what_leaves_no_word_is_said() -> None:
+def test_documents_without_words_are_refused() -> None:
     with pytest.raises(UsageError, match="without a single word"):
         vocabulary(["...", "!"])
     with pytest.raises(UsageError, match=r"no word occurs 'min_count' = 3 times.*'b'.* 2 time"):
@@ -87,7 +87,7 @@ def test_what_leaves_no_word_is_said() -> None:
 def test_counts_of_documents_are_those_of_their_words(
     documents: list[str], words: list[str]
 ) -> None:
-    found = of_documents(numbered(documents, words), len(words))
+    found = word_counts(numbered(documents, words), len(words))
     wanted = [[document.split().count(word) for word in words] for document in documents]
     np.testing.assert_array_equal(found.toarray(), wanted)
 
@@ -105,7 +105,7 @@ def test_words_occur_together_by_their_distance(
     """Words of no vocabulary take no place, and blocks do not matter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_BLOCK", block)
-        found = together(numbered(documents, words), len(words), window)
+        found = cooccurrences(numbered(documents, words), len(words), window)
     np.testing.assert_allclose(found.toarray(), literal(documents, words, window), atol=1e-12)
 
 
@@ -113,7 +113,7 @@ def test_counting_takes_time_for_words_not_for_pairs_of_words() -> None:
     rng = np.random.default_rng(0)
     words = [f"w{number}" for number in range(20_000)]
     documents = [" ".join(rng.choice(words, size=200)) for _ in range(100)]
-    found = together(numbered(documents, words), len(words), 5)
+    found = cooccurrences(numbered(documents, words), len(words), 5)
     assert found.shape == (20_000, 20_000)
     assert found.nnz <= 2 * 5 * 20_000
     assert found.sum() == pytest.approx(

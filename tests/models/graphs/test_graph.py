@@ -30,7 +30,7 @@ def in_one_piece(made: Graph) -> bool:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 5))
-def test_edges_join_neighbours_and_all_hangs_together(seed: int, n_points: int, k: int) -> None:
+def test_edges_join_neighbours_and_the_graph_is_connected(seed: int, n_points: int, k: int) -> None:
     points = np.random.default_rng(seed).integers(0, 6, size=(n_points, 2)).astype(float)
     points += np.random.default_rng(seed + 1).normal(size=points.shape) * 1e-3
     made = graph(points, k)

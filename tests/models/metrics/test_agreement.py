@@ -24,9 +24,17 @@ from models.metrics.agreement import (
 from models.metrics.estimate import Estimate
 from models.tree.build import from_partition
 from models.tree.tree import Tree, sizes
-from tests.models.metrics.test_costs import from_linkage
-from tests.models.metrics.trees import any_tree, meet, path, points_under, small_trees, tree_of
-from tests.models.tree.strategies import SMALL_TREES
+from tests.models.metrics.trees_kit import (
+    any_tree,
+    chain,
+    from_linkage,
+    meet,
+    path,
+    points_under,
+    small_trees,
+    tree_of,
+)
+from tests.models.tree.strategies_kit import SMALL_TREES
 
 Said = Callable[[Tree, int, int], float]
 Metric = Callable[..., Estimate]
@@ -163,13 +171,6 @@ def test_larger_trees_of_many_points_a_leaf() -> None:
         trees.append(tree_of(parent, rng.choice(leaves, 120)))
     check(*trees)
     check(*trees[::-1])
-
-
-def chain(n: int, rng: np.random.Generator) -> Tree:
-    """Spine 0, 2, 4, ..., one leaf at each step: n deep."""
-    parent = np.append(-1, 2 * ((np.arange(1, 2 * n - 1) - 1) // 2))
-    leaves = np.append(np.arange(1, 2 * n - 1, 2), 2 * n - 2)
-    return tree_of(parent, rng.permutation(leaves))
 
 
 def test_chains_of_100_000_leaves() -> None:

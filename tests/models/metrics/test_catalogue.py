@@ -23,8 +23,7 @@ from models.progress import silent
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
 from models.tree.tree import Tree
-from tests.models.metrics.test_hierarchical import naive_lhd
-from tests.models.metrics.trees import any_tree, tree_of
+from tests.models.metrics.trees_kit import any_tree, naive_lhd, tree_of
 
 
 def needing(*roles: str) -> list[str]:
@@ -116,7 +115,7 @@ def test_single_points_are_cut_at_the_number_of_classes(
 @pytest.mark.parametrize(
     "asked", [{"k": 7}, {"height": 1.5}, {"level": 3}, {"k": 3, "level": None}]
 )
-def test_the_cut_asked_for_is_used(
+def test_the_requested_cut_is_used(
     asked: dict[str, Any], blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray]
 ) -> None:
     tree, merges, _, labels = blobs
@@ -259,7 +258,7 @@ def test_a_hierarchy_alone_is_compared_with() -> None:
     assert sum("rows are taken" in text for text in taken.warnings) == 1
 
 
-def test_estimates_do_not_depend_on_what_else_is_asked(
+def test_estimates_do_not_depend_on_other_metrics(
     blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree, _, features, labels = blobs

@@ -19,7 +19,15 @@ from models.metrics.costs import cophenetic_correlation, dasgupta_cost
 from models.metrics.inputs import distances_of, features_of, similarity_of
 from models.metrics.pairs import Cosine, Euclidean, Gaussian
 from models.tree.tree import Tree
-from tests.models.metrics.trees import any_tree, meet, points_under, small_trees, tree_of
+from tests.models.metrics.trees_kit import (
+    any_tree,
+    from_linkage,
+    meet,
+    points_under,
+    small_trees,
+    symmetric,
+    tree_of,
+)
 
 
 def naive_cost(tree: Tree, similarity: npt.NDArray[np.float64]) -> float:
@@ -27,11 +35,6 @@ def naive_cost(tree: Tree, similarity: npt.NDArray[np.float64]) -> float:
         similarity[i, j] * len(points_under(tree, meet(tree, i, j)))
         for i, j in combinations(range(tree.n_points), 2)
     )
-
-
-def symmetric(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    values = rng.random((n, n))
-    return values + values.T
 
 
 def check(tree: Tree, rng: np.random.Generator) -> None:
@@ -100,19 +103,6 @@ def test_from_features(tree: Tree, seed: int) -> None:
     by_sums = dasgupta_cost(tree, Cosine(features), exact_points=0)
     assert by_sums.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert by_sums.standard_error is None
-
-
-def from_linkage(merges: npt.NDArray[np.float64]) -> Tree:
-    """Rows in the reverse of SciPy's ids, so that parents come first."""
-    n_points = len(merges) + 1
-    last = 2 * n_points - 2
-    parent = np.full(last + 1, -1)
-    height = np.zeros(last + 1)
-    for step, (left, right, level, _) in enumerate(merges):
-        made = last - (n_points + step)
-        parent[last - int(left)] = parent[last - int(right)] = made
-        height[made] = level
-    return tree_of(parent, last - np.arange(n_points), height)
 
 
 @pytest.mark.parametrize("method", ["single", "average", "ward"])

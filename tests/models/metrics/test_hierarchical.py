@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import log2
 
 import numpy as np
 import pytest
@@ -15,7 +14,15 @@ from models.metrics.hierarchical import dendrogram_purity, leaf_purity, lhd, upp
 from models.metrics.labels import classes_of
 from models.tree.cut import cut
 from models.tree.tree import Tree
-from tests.models.metrics.trees import any_tree, meet, path, points_under, small_trees, tree_of
+from tests.models.metrics.trees_kit import (
+    any_tree,
+    meet,
+    naive_lhd,
+    path,
+    points_under,
+    small_trees,
+    tree_of,
+)
 
 
 def naive_dendrogram_purity(tree: Tree, labels: list[int]) -> float | None:
@@ -33,27 +40,6 @@ def naive_leaf_purity(tree: Tree, labels: list[int]) -> float:
         inside = [labels[p] for p in points_under(tree, int(leaf))]
         hits += max((inside.count(label) for label in inside), default=0)
     return hits / tree.n_points
-
-
-def naive_lhd(tree: Tree, labels: list[int]) -> float:
-    n_leaves = len(tree.leaves)
-    if n_leaves <= 2:
-        return 0.0
-
-    def branches_up_to(node: int, top: int) -> int:
-        """Edges from a leaf up to `top` where nodes of one child are gone."""
-        over = path(tree, node)
-        over = over[1 : over.index(top) + 1]
-        return sum(int(tree.n_children[v]) > 1 for v in over)
-
-    terms = []
-    for i, j in combinations(range(tree.n_points), 2):
-        a, b = int(tree.leaf_of_point[i]), int(tree.leaf_of_point[j])
-        if labels[i] == labels[j] and a != b:
-            top = meet(tree, i, j)
-            td = branches_up_to(a, top) + branches_up_to(b, top)
-            terms.append((log2(td) - 1) / (log2(n_leaves) - 1))
-    return sum(terms) / len(terms) if terms else 0.0
 
 
 def check(tree: Tree, labels: list[int]) -> None:

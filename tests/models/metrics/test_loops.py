@@ -14,8 +14,8 @@ from models.metrics.loops import trees
 from models.tree import columns
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order
-from tests.models.metrics.trees import any_tree, tree_of
-from tests.models.tree.strategies import under
+from tests.models.metrics.trees_kit import any_tree, tree_of
+from tests.models.tree.strategies_kit import under
 
 
 def deep_tree(n_nodes: int, n_points: int, reach: int, rng: np.random.Generator) -> Tree:

@@ -17,9 +17,14 @@ from models.errors import UsageError
 from models.metrics import nodes
 from models.metrics.nodes import NodeReport, report_on_nodes
 from models.tree.tree import Tree
-from tests.models.metrics.test_agreement import chain
-from tests.models.metrics.test_costs import from_linkage
-from tests.models.metrics.trees import any_tree, points_under, small_trees, tree_of
+from tests.models.metrics.trees_kit import (
+    any_tree,
+    chain,
+    from_linkage,
+    points_under,
+    small_trees,
+    tree_of,
+)
 
 
 def check_classes(tree: Tree, labels: list[Any]) -> None:

@@ -21,8 +21,16 @@ from models.metrics.loops import triples as triple_sweeps
 from models.metrics.pairs import Cosine, Gaussian
 from models.metrics.triples import wang_wang_ratio
 from models.tree.tree import Tree
-from tests.models.metrics.test_costs import from_linkage, symmetric
-from tests.models.metrics.trees import any_tree, meet, path, points_under, small_trees, tree_of
+from tests.models.metrics.trees_kit import (
+    any_tree,
+    from_linkage,
+    meet,
+    path,
+    points_under,
+    small_trees,
+    symmetric,
+    tree_of,
+)
 
 
 def below(tree: Tree, node: int, other: int) -> bool:

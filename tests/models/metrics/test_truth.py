@@ -14,7 +14,7 @@ from models.metrics.truth import truth_over_points
 from models.tree import newick, paths
 from models.tree.build import from_partition
 from models.tree.tree import Tree
-from tests.models.metrics.trees import tree_of
+from tests.models.metrics.trees_kit import tree_of
 
 ANIMALS = paths.read("animal/cat/lion\nanimal/cat/lynx\nanimal/bird/crane\nmachine/crane\nmachine")
 

@@ -1,14 +1,16 @@
-"""Condensed distances against SciPy's square form."""
+"""Distances against SciPy's: condensed ones, and those between rows that `flat` prepares."""
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from models.errors import UsageError
 from models.numerics import distances
-from models.numerics.distances import condensed, pairwise
+from models.numerics.distances import FLAT, Metric, as_metric, condensed, flat, pairwise
 
 
 @pytest.mark.parametrize("n_points", [1, 2, 3, 4, 5, 9, 17])
@@ -45,3 +47,34 @@ def test_an_undefined_distance_is_named_by_its_rows(n_points: int) -> None:
 
 def test_whole_numbers_are_distances_too() -> None:
     assert condensed(np.array([[0, 2], [2, 0]], dtype=np.uint8)).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("metric", FLAT)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_flat_rows_give_the_metric(metric: Metric, kind: type) -> None:
+    points = (np.random.default_rng(0).normal(size=(40, 5)) * 1e3 + 7).astype(kind)
+    rows = flat(points, metric)
+    assert rows.dtype == kind
+    found = as_metric(cdist(rows.astype(float), rows.astype(float)), metric)
+    expected = cdist(points.astype(float), points.astype(float), metric)
+    tolerance = 1e-5 if kind is np.float32 else 1e-9
+    assert found == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+
+def test_flat_copies_only_where_it_must() -> None:
+    points = np.ones((3, 2), dtype=np.float32)
+    assert flat(points, "euclidean") is points
+    assert flat(points.astype(np.int8), "sqeuclidean").dtype == np.float64
+    assert set(FLAT) < set(get_args(Metric))
+
+
+@pytest.mark.parametrize(
+    ("metric", "row", "part"),
+    [("cosine", [0.0, 0.0, 0.0], "all zeros"), ("correlation", [0.1, 0.1, 0.1], "one value")],
+)
+def test_rows_without_a_direction_are_named(metric: Metric, row: list[float], part: str) -> None:
+    points = np.random.default_rng(0).normal(size=(9, 3))
+    points[4] = row
+    with pytest.raises(UsageError, match=f"Row 4 .*{part}") as caught:
+        flat(points, metric)
+    assert caught.value.code == "no-distance"

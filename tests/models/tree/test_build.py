@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import to_tree
 from models.errors import InvalidTree
 from models.tree.build import from_merges, from_parents, from_partition, levels_below
 from models.tree.tree import Tree
-from tests.models.tree.strategies import outline, random_tree, under
+from tests.models.tree.strategies_kit import outline, random_tree, under
 
 
 def test_merges_are_numbered_from_the_last() -> None:
@@ -73,7 +73,7 @@ def test_impossible_merges_are_refused(left: list[int], right: list[int], says: 
         from_merges(left, right, [1, 2])
 
 
-def test_merges_that_fall_are_refused_unless_said() -> None:
+def test_merges_that_fall_are_refused_unless_declared() -> None:
     with pytest.raises(InvalidTree, match="lies higher than its parent"):
         from_merges([0, 3], [1, 2], [2, 1])
     assert not from_merges([0, 3], [1, 2], [2, 1], monotone=False).monotone

@@ -16,7 +16,7 @@ from models.tree.labels import labels
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold
-from tests.models.tree.strategies import random_tree
+from tests.models.tree.strategies_kit import random_tree
 
 
 @pytest.mark.parametrize("cells", [0, 1 << 22])

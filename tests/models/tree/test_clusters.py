@@ -13,7 +13,8 @@ from models.errors import UsageError
 from models.tree.clusters import clusters
 from models.tree.cut import cut
 from models.tree.tree import Tree
-from tests.models.tree.strategies import random_tree
+from tests.models.tree.strategies_kit import random_tree
+from tests.models.tree.trees_kit import FOUR
 
 
 @given(
@@ -57,13 +58,6 @@ def test_a_cut_that_a_height_gives_says_so(tree: Tree) -> None:
 #    1    2
 #   / \  / \
 #  3  4 5   6
-FOUR = Tree(
-    np.array([-1, 0, 0, 1, 1, 2, 2], dtype=np.int32),
-    np.array([3.0, 2, 1, 0, 0, 0, 0]),
-    np.array([4, 2, 2, 1, 1, 1, 1]),
-    np.full(7, None, dtype=object),
-    np.array([3, 4, 5, 6], dtype=np.int32),
-)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from models.errors import InvalidTree
 from models.tree.build import from_parents, from_partition
 from models.tree.columns import from_table, to_table
 from models.tree.tree import Tree
-from tests.models.tree.strategies import any_name, chain, random_tree
+from tests.models.tree.strategies_kit import any_name, chain, random_tree
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from models.tree.build import from_parents, from_partition
 from models.tree.cut import Cut, cut
 from models.tree.linkage import from_scipy
 from models.tree.tree import Tree
-from tests.models.tree.strategies import SMALL_TREES, chain, random_tree, under
+from tests.models.tree.strategies_kit import SMALL_TREES, chain, random_tree, under
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from models.tree.build import from_partition
 from models.tree.labels import Labels, labels, leaf_codes, mix
 from models.tree.tree import Tree
 from models.tree.walk import path
-from tests.models.tree.strategies import random_tree
+from tests.models.tree.strategies_kit import random_tree
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 12)), min_size=1, max_size=40)
 

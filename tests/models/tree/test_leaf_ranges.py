@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from models.tree.leaf_ranges import ordered_starts, spans
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order, path
-from tests.models.tree.strategies import random_tree
+from tests.models.tree.strategies_kit import random_tree
 
 
 @given(random_tree())

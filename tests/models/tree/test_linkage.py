@@ -14,7 +14,7 @@ from models.errors import InvalidTree, UsageError
 from models.tree.build import from_merges, from_parents
 from models.tree.linkage import from_scipy, to_hclust, to_scipy
 from models.tree.tree import Tree
-from tests.models.tree.strategies import chain, random_tree, under
+from tests.models.tree.strategies_kit import chain, random_tree, under
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from models.tree import nested
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order, part
-from tests.models.tree.strategies import any_name, chain, outline, random_tree
+from tests.models.tree.strategies_kit import any_name, chain, outline, random_tree
 
 
 def _flat(tree: Tree, **options: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import dendropy
 import ete4
 import numpy as np
 import pytest
@@ -17,32 +16,12 @@ from models.errors import InvalidTree
 from models.tree import newick, walk
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
-from tests.models.tree.strategies import HOSTILE_NAMES, any_name, chain, outline, random_tree
-
-Rows = list[tuple[int, str | None, float]]
+from tests.models.tree.newick_kit import Rows, dendropy_rows, node_rows
+from tests.models.tree.strategies_kit import HOSTILE_NAMES, any_name, chain, outline, random_tree
 
 
 def _write(tree: Tree, **options: object) -> str:
     return "".join(newick.write(tree, **options))  # type: ignore[arg-type]
-
-
-def _rows(tree: Tree) -> Rows:
-    """Depth, name and branch length of each node in preorder; the root has length 0."""
-    order = walk.preorder(tree)
-    length = tree.height[tree.parent] - tree.height
-    length[0] = 0.0
-    columns = (tree.depth, tree.name, length)
-    return list(zip(*(column[order].tolist() for column in columns), strict=True))
-
-
-def _dendropy_rows(text: str, schema: str = "newick") -> Rows:
-    read = dendropy.Tree.get(
-        data=text, schema=schema, rooting="force-rooted", case_sensitive_taxon_labels=True
-    )
-    return [
-        (node.level(), node.taxon.label if node.taxon else node.label, node.edge.length or 0.0)
-        for node in read.preorder_node_iter()
-    ]
 
 
 def _ete4_rows(text: str) -> Rows:
@@ -93,7 +72,7 @@ def test_lengths_of_a_tree_that_falls_are_negative_and_not_read_back() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-@pytest.mark.parametrize("read", [_dendropy_rows, _ete4_rows])
+@pytest.mark.parametrize("read", [dendropy_rows, _ete4_rows])
 def test_hostile_names_are_read_by_others(name: str, read: Callable[[str], Rows]) -> None:
     #     0 (inner name hostile too)
     #    / \
@@ -103,16 +82,16 @@ def test_hostile_names_are_read_by_others(name: str, read: Callable[[str], Rows]
     tree = from_parents(
         [-1, 0, 0, 1, 1], [3, 1.25, 0, 0, 0], ["root", name, "other", name + "x", "third"]
     )
-    assert read(_write(tree)) == _rows(tree)
+    assert read(_write(tree)) == node_rows(tree)
 
 
 @given(random_tree(min_leaves=2, names=any_name))
 def test_random_trees_come_back(tree: Tree) -> None:
     again = newick.read(_write(tree))
-    assert [row[:2] for row in _rows(again)] == [row[:2] for row in _rows(tree)]
+    assert [row[:2] for row in node_rows(again)] == [row[:2] for row in node_rows(tree)]
     np.testing.assert_allclose(
-        [row[2] for row in _rows(again)],
-        [row[2] for row in _rows(tree)],
+        [row[2] for row in node_rows(again)],
+        [row[2] for row in node_rows(tree)],
         rtol=1e-12,
         atol=1e-12 * np.abs(tree.height).max(),
     )
@@ -122,21 +101,23 @@ def test_random_trees_come_back(tree: Tree) -> None:
 
 @given(random_tree(min_leaves=2, whole_heights=True, names=any_name))
 def test_whole_heights_come_back_exactly(tree: Tree) -> None:
-    assert _rows(newick.read(_write(tree))) == _rows(tree)
+    assert node_rows(newick.read(_write(tree))) == node_rows(tree)
 
 
 @given(random_tree(min_leaves=2))
 def test_random_trees_are_read_by_others(tree: Tree) -> None:
     text = _write(tree)
-    rows = _rows(tree)
-    assert _dendropy_rows(text) == rows
+    rows = node_rows(tree)
+    assert dendropy_rows(text) == rows
     assert [(d, name or None, length) for d, name, length in _ete4_rows(text)] == rows
     assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in rows]
 
 
 def test_treeswift_reads_topology_and_lengths_under_hostile_names() -> None:
     tree = from_partition(np.arange(len(HOSTILE_NAMES)), len(HOSTILE_NAMES), names=HOSTILE_NAMES)
-    assert _treeswift_lengths(_write(tree)) == [(depth, length) for depth, _, length in _rows(tree)]
+    assert _treeswift_lengths(_write(tree)) == [
+        (depth, length) for depth, _, length in node_rows(tree)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +139,7 @@ def test_treeswift_reads_topology_and_lengths_under_hostile_names() -> None:
 )
 def test_texts_that_are_trees(text: str, rows: Rows) -> None:
     assert [
-        (d, name, pytest.approx(length)) for d, name, length in _rows(newick.read(text))
+        (d, name, pytest.approx(length)) for d, name, length in node_rows(newick.read(text))
     ] == rows
 
 
@@ -250,4 +231,4 @@ def test_a_chain_of_a_hundred_thousand() -> None:
     tree = chain(100_000)
     text = _write(tree)
     assert outline(newick.read(text)) == outline(tree)
-    assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in _rows(tree)]
+    assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in node_rows(tree)]

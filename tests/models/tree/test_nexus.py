@@ -9,8 +9,8 @@ from hypothesis import given
 from models.tree import nexus
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
-from tests.models.tree.strategies import HOSTILE_NAMES, chain, random_tree
-from tests.models.tree.test_newick import _dendropy_rows, _rows
+from tests.models.tree.newick_kit import dendropy_rows, node_rows
+from tests.models.tree.strategies_kit import HOSTILE_NAMES, chain, random_tree
 
 
 def test_written_text_of_a_small_tree() -> None:
@@ -41,17 +41,17 @@ def test_hostile_names_are_read_by_dendropy(name: str) -> None:
     tree = from_parents(
         [-1, 0, 0, 1, 1], [3, 1.25, 0, 0, 0], ["root", name, "other", name + "x", "third"]
     )
-    assert _dendropy_rows("".join(nexus.write(tree)), "nexus") == _rows(tree)
+    assert dendropy_rows("".join(nexus.write(tree)), "nexus") == node_rows(tree)
 
 
 def test_all_hostile_names_at_once() -> None:
     tree = from_partition([], len(HOSTILE_NAMES), names=HOSTILE_NAMES)
-    assert _dendropy_rows("".join(nexus.write(tree)), "nexus") == _rows(tree)
+    assert dendropy_rows("".join(nexus.write(tree)), "nexus") == node_rows(tree)
 
 
 @given(random_tree(min_leaves=2))
 def test_random_trees_are_read_by_dendropy(tree: Tree) -> None:
-    assert _dendropy_rows("".join(nexus.write(tree)), "nexus") == _rows(tree)
+    assert dendropy_rows("".join(nexus.write(tree)), "nexus") == node_rows(tree)
 
 
 def test_a_chain_of_a_hundred_thousand_is_written() -> None:

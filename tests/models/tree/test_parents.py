@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from models.tree import parents
 from models.tree.tree import Tree
-from tests.models.tree.strategies import SMALL_TREES, chain, random_tree
+from tests.models.tree.strategies_kit import SMALL_TREES, chain, random_tree
 
 
 def up(tree: Tree, node: int) -> list[int]:

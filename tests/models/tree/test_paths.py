@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.errors import InvalidTree
 from models.tree import paths, walk
-from tests.models.tree.strategies import outline
+from tests.models.tree.strategies_kit import outline
 
 
 def test_a_small_hierarchy() -> None:

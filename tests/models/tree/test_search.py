@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import UsageError
 from models.tree.search import search
-from tests.models.tree.test_window import tree_of
+from tests.models.tree.trees_kit import tree_of
 
 #         0 plants
 #       /     \

@@ -20,7 +20,7 @@ from models.tree.tangle import entanglement, links, matched, tangle
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold
-from tests.models.tree.strategies import random_tree
+from tests.models.tree.strategies_kit import random_tree
 
 
 def dendextend(left: list[int], right: list[int], power: float = 1.5) -> float:

@@ -11,7 +11,7 @@ from hypothesis import given
 from models.errors import InvalidTree
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-from tests.models.tree.strategies import SMALL_TREES, chain, random_tree, under
+from tests.models.tree.strategies_kit import SMALL_TREES, chain, random_tree, under
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from models.errors import UsageError
 from models.tree import walk
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
-from tests.models.tree.strategies import SMALL_TREES, chain, outline, random_tree, under
+from tests.models.tree.strategies_kit import SMALL_TREES, chain, outline, random_tree, under
 
 
 @pytest.fixture

@@ -15,19 +15,8 @@ from models.tree.leaf_ranges import leaf_counts, spans
 from models.tree.tree import Tree, sizes
 from models.tree.walk import preorder
 from models.tree.window import fold, scene, view
-from tests.models.tree.strategies import random_tree
-
-
-def tree_of(parent: list[int] | np.ndarray, name: list[str | None] | None = None) -> Tree:
-    """One point per leaf, heights by levels."""
-    column = np.asarray(parent, dtype=np.int32)
-    n = len(column)
-    leaves = np.flatnonzero(np.bincount(column[1:], minlength=n) == 0).astype(np.int32)
-    height = np.zeros(n)
-    for node in range(n - 1, 0, -1):
-        height[column[node]] = max(height[column[node]], height[node] + 1)
-    names = np.array(name if name is not None else [None] * n, dtype=object)
-    return Tree(column, height, sizes(column, leaves), names, leaves).validate()
+from tests.models.tree.strategies_kit import random_tree
+from tests.models.tree.trees_kit import tree_of
 
 
 @st.composite
@@ -47,7 +36,7 @@ def test_leaf_counts_are_the_leaves_below(tree: Tree) -> None:
 
 
 @given(trees(), st.integers(1, 45), st.integers(0, 39))
-def test_what_is_shown_hangs_together_and_fits(tree: Tree, max_nodes: int, root: int) -> None:
+def test_shown_nodes_are_connected_and_fit(tree: Tree, max_nodes: int, root: int) -> None:
     root %= tree.n_nodes
     nodes = view(tree, root, max_nodes)
     shown = {node["id"] for node in nodes}
@@ -115,7 +104,7 @@ def test_the_largest_that_fit_are_opened(
     assert part.node.tolist() == sorted(part.node.tolist(), key=order.index)
 
 
-def test_siblings_stand_where_they_are_told() -> None:
+def test_siblings_stand_in_the_given_order() -> None:
     tree = tree_of(FAMILY)
     mirrored = tree.n_leaves - spans(tree).start - leaf_counts(tree)
     part = fold(tree, place=mirrored)
@@ -126,7 +115,7 @@ def test_siblings_stand_where_they_are_told() -> None:
     assert nodes[1]["x"] < nodes[4]["x"] < nodes[5]["x"]
 
 
-def test_what_y_shows_is_said() -> None:
+def test_the_scene_names_the_scale_of_y() -> None:
     tree = tree_of(FAMILY)
     assert (scene(tree).scale, scene(tree).axis) == ("height", (2.0, 0.0))
     assert (scene(tree, scale="sqrt").scale, scene(tree, scale="sqrt").axis) == ("sqrt", (2.0, 0.0))

@@ -13,7 +13,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.checks import as_floats, count_distinct, distinct, require_squares, require_width
-from models.clusters.kmeans import Effort, best_run, squared_distances
+from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
 from models.data import Data, require_finite
 from models.method import Model, Predictions, Shapes
 from models.methods.features.growing.frontier import Choice, Grown, Split, grow
@@ -43,7 +43,7 @@ class _Means:
     """Splits points by k-means in `branching` clusters, or fewer where fewer are distinct."""
 
     def __init__(
-        self, branching: int, effort: Effort, rng: np.random.Generator, progress: Progress
+        self, branching: int, effort: KMeansEffort, rng: np.random.Generator, progress: Progress
     ) -> None:
         self._branching, self._effort, self._rng, self._progress = branching, effort, rng, progress
         self.n_cut = 0
@@ -85,7 +85,7 @@ def grow_by_means(
     choice: Choice,
     branching: int,
     max_leaves: int,
-    effort: Effort,
+    effort: KMeansEffort,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[Grown, tuple[str, ...]]:

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.checks import as_floats, count_distinct, require_squares, require_width
-from models.clusters.kmeans import Effort, best_run
+from models.clusters.kmeans import KMeansEffort, best_run
 from models.data import Data, require_finite
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.spectra import Spectrum, Unresolved
@@ -96,7 +96,7 @@ class Spectral:
         self,
         branching: int,
         n_neighbors: int,
-        effort: Effort,
+        effort: KMeansEffort,
         rng: np.random.Generator,
         threads: int,
         progress: Progress,

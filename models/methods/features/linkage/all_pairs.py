@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
-from models.checks import refuse_distance
 from models.errors import UsageError
-from models.numerics.distances import TILE, Metric, condensed, pairwise
+from models.numerics.distances import TILE, Metric, condensed, pairwise, refuse_distance
 from models.progress import Progress
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import require_row_squares, require_width
+from models.checks import require_squares, require_width
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Model, Predictions

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
-from models.checks import flat
 from models.errors import UsageError
+from models.numerics.distances import flat
 
 if TYPE_CHECKING:
     from torch import Tensor

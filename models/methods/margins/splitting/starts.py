@@ -13,7 +13,7 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.checks import count_distinct
-from models.clusters.kmeans import Effort, squared_distances
+from models.clusters.kmeans import KMeansEffort, squared_distances
 from models.methods.features.growing.spectral import Spectral
 from models.methods.margins.splitting.alternating import Problem, Weights
 from models.numerics.transport import share_out
@@ -62,7 +62,9 @@ def _spectra(problem: Problem, rng: np.random.Generator) -> Float | None:
 
     k = problem.terms.n_clusters
     few = sample(len(problem.points), FOR_SPECTRA, rng)
-    split = Spectral(k, 5, Effort(n_init=3, max_iter=100), rng, 1, silent)(_plain(problem)[few])
+    split = Spectral(k, 5, KMeansEffort(n_init=3, max_iter=100), rng, 1, silent)(
+        _plain(problem)[few]
+    )
     if split is None:
         return None
     part = problem.of_rows(few)

@@ -14,8 +14,8 @@ with CE(q, tau) = - mean_i sum_c tau_ic log q_ic, and H the entropy. Gradients a
     weights      dg = dw.v / |v|,  dv = g / |v| (dw - (dg / |v|) v)
 
 Source: Gadetsky, Jiang and Brbic, "Let Go of Your Labels with Unsupervised Transfer" (2024), eq. 9
-and 12. Where the paper leaves it open as the authors' program has it: weights and biases start
-uniform within 1 / sqrt(D), the labels of a batch are those before its step.
+and 12. Where the paper leaves it open, this follows the authors' program: weights and biases start
+uniform within 1 / sqrt(D), and the labels of a batch are those before its step.
 
 Cost: 4 (inner_iter + 1) B D K multiplications and additions a step, D the columns of all spaces;
 memory about 5 S B K values besides the batch and about 10 D K.
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 _REPORTED = 1e10
-"""A report is made about every so many multiplications."""
+"""Number of multiplications between two reports, about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How a labelling is learned; see `models.methods.partitions.turtle`."""
+class TurtleEffort:
+    """How hard a labelling is trained. The fields are parameters of `turtle`."""
 
     max_iter: int
     inner_iter: int
@@ -55,7 +55,10 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """cross_entropy, entropy : both summed over spaces, of one batch."""
+    """What the heads minimise, on one batch.
+
+    cross_entropy, entropy : both summed over spaces.
+    """
 
     cross_entropy: float
     entropy: float
@@ -69,7 +72,8 @@ class Objective:
 class Heads:
     """The labelling's heads, their weights by direction and length.
 
-    params : (D + 2 S, K): directions v, biases, lengths g. Directions start as long as g says.
+    params : (D + 2 S, K), the directions v, then the biases, then the lengths g. Directions start
+        with the lengths g.
     """
 
     def __init__(self, widths: Sequence[int], n_clusters: int, generator: Generator) -> None:
@@ -88,7 +92,7 @@ class Heads:
         return weights, bias, tensor[-n_spaces:]
 
     def layer(self) -> Linear:
-        """What they stand for, in a tensor that is written anew each time."""
+        """The linear layer that they stand for; its tensor is overwritten by the next call."""
         directions, bias, lengths = self.split(self.params)
         for out, v, g in zip(self._layer.weights, directions, lengths, strict=True):
             out.copy_(v).mul_(g / v.norm(dim=0))
@@ -96,7 +100,7 @@ class Heads:
         return self._layer
 
     def pull_back(self, gradient: Tensor, out: Tensor) -> None:
-        """The gradient in `params` of one in the layer's; `out` is like `params`."""
+        """Write the gradient in `params` to `out`, given that in the layer's parameters."""
         directions, _, lengths = self.split(self.params)
         of_weights, of_bias = self._layer.views(gradient)
         out_v, out_bias, out_g = self.split(out)
@@ -110,7 +114,7 @@ class Heads:
 def learn(
     rows: Sequence[Tensor], labels: Tensor, classifier: Linear, adam: Adam, n_steps: int
 ) -> None:
-    """So many steps of cross-entropy to `labels` (B, K), in every space at once."""
+    """Take `n_steps` Adam steps of cross-entropy to `labels` (B, K), in every space at once."""
     import torch
 
     out = labels.new_empty((len(rows), *labels.shape))
@@ -122,7 +126,10 @@ def learn(
 
 
 def measured(soft: Tensor, log_learned: Tensor, gamma: float) -> Objective:
-    """soft : (S, B, K) softmax of each head. log_learned : (S, B, K) of each classifier."""
+    """The objective of a batch.
+
+    soft : (S, B, K) softmax of each head. log_learned : (S, B, K) log softmax of each classifier.
+    """
     import torch
 
     learned = -(soft.mean(dim=0) * log_learned.sum(dim=0)).sum(dim=1).mean()
@@ -130,12 +137,12 @@ def measured(soft: Tensor, log_learned: Tensor, gamma: float) -> Objective:
 
 
 def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
-    """The objective's gradient in the heads' scores; `soft` and `log_learned` as in `measured`."""
+    """(S, B, K) the objective's gradient in the heads' scores; arguments as of `measured`."""
     import torch
 
     n_spaces, n_rows, _ = soft.shape
     common = log_learned.sum(dim=0).mul_(-1.0 / (n_spaces * n_rows))
-    # A cluster that no point of the batch has any of: its logarithm would be infinite.
+    # A cluster without any share in the batch would have an infinite logarithm.
     share = soft.mean(dim=1, keepdim=True).clamp_(min=torch.finfo(soft.dtype).tiny)
     slope = share.log_().mul_(gamma / n_rows) + common
     slope -= (soft * slope).sum(dim=2, keepdim=True)
@@ -143,10 +150,10 @@ def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The labelling of one run.
+class LearnedHeads:
+    """The heads that one run learned.
 
-    layer : its heads. objective : that of the last batch before its step.
+    objective : that of the last batch, before its step.
     """
 
     layer: Linear
@@ -159,9 +166,13 @@ class Found:
 
 
 def train(
-    source: Source, n_clusters: int, effort: Effort, rng: np.random.Generator, progress: Progress
-) -> Found:
-    """The labelling after `max_iter` steps."""
+    source: Source,
+    n_clusters: int,
+    effort: TurtleEffort,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> LearnedHeads:
+    """The heads after `max_iter` steps."""
     import torch
 
     generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
@@ -193,4 +204,4 @@ def train(
         gather(rows, of_heads(soft, log_learned, effort.gamma), classifier, of_layer)
         heads.pull_back(of_layer, of_params)
         outer.step(of_params)
-    return Found(heads.layer(), objective)
+    return LearnedHeads(heads.layer(), objective)

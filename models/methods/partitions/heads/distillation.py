@@ -13,9 +13,9 @@ With r_c the share of c in the sum, the gradient in the student's scores z of x 
     df / dz_c = beta (r_c - p_s(c|x)) / temperature
 
 Source: Adaloglou, Michels, Kalisch and Kollmann, "Exploring the Limits of Deep Image Clustering
-using Pretrained Models" (2023). From the authors' program: the temperature 0.1, weights
-that start normal with deviation 0.02, p(c) moved before it is used. It has a hidden layer before
-each head, warms up the step length and decays weights; here heads are linear, nothing else is done.
+using Pretrained Models" (2023). From the authors' program come the temperature 0.1, weights that
+start normal with deviation 0.02, and p(c) moved before it is used. That program also has a hidden
+layer before each head, a warm-up of the step length and weight decay; here heads are linear.
 
 Cost: 24 B D H K multiplications and additions a step; memory about 12 B H K and 7 D H K values.
 """
@@ -39,12 +39,12 @@ START = 0.02
 SHARE_MOMENTUM = 0.9
 
 _REPORTED = 1e10
-"""A report is made about every so many multiplications."""
+"""Number of multiplications between two reports, about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How heads are taught; see `models.methods.partitions.temi`."""
+class TemiEffort:
+    """How hard heads are trained. The fields are parameters of `temi`."""
 
     n_heads: int
     max_iter: int
@@ -55,11 +55,11 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
+class TaughtHeads:
     """The teachers' heads.
 
-    weights : (D, H, K), bias : (H, K), to be divided by nothing more. loss : (H,) mean over the
-    last pass.
+    weights : (D, H, K), bias : (H, K), both divided by the temperature already.
+    loss : (H,) mean over the last pass.
     """
 
     weights: Tensor
@@ -75,7 +75,8 @@ def agreement(teacher: Tensor) -> Tensor:
 def losses(
     student: Tensor, teacher: Tensor, log_share: Tensor, weight: Tensor, beta: float
 ) -> tuple[Tensor, Tensor]:
-    """(H,) the loss of each head, and its gradient (2, B, H, K) in student's scores / temperature.
+    """(H,) the loss of each head, and its gradient (2, B, H, K) in the student's scores over the
+    temperature.
 
     student, teacher : (2, B, H, K) log probabilities of both points of each pair.
     log_share : (H, K) logarithm of p(c). weight : (B,). `student` is overwritten.
@@ -95,10 +96,10 @@ def train(
     source: Source,
     neighbours: Tensor,
     n_clusters: int,
-    effort: Effort,
+    effort: TemiEffort,
     rng: np.random.Generator,
     progress: Progress,
-) -> Taught:
+) -> TaughtHeads:
     """The heads after `max_iter` passes over the points of `source`, which has one space.
 
     neighbours : (n_points, k) numbers of points.
@@ -122,8 +123,8 @@ def train(
     loss = torch.zeros(effort.n_heads, device=source.device)
 
     def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
-        found = scores([rows], layer, out).div_(effort.temperature).view(shape)
-        return torch.log_softmax(found, dim=3)
+        scaled = scores([rows], layer, out).div_(effort.temperature).view(shape)
+        return torch.log_softmax(scaled, dim=3)
 
     for step in range(n_steps * effort.max_iter):
         turn, at = divmod(step, n_steps)
@@ -135,21 +136,21 @@ def train(
         both = torch.cat([rows, *source.take(others)])
         taught = log_probabilities(both, teacher)
         share.lerp_(taught.exp().mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
-        # A cluster that no point has had any of for long: its logarithm would be infinite.
+        # A cluster without any share for long would have an infinite logarithm.
         log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
-        one, slope = losses(
+        batch_loss, slope = losses(
             log_probabilities(both, student), taught, log_share, agreement(taught), effort.beta
         )
         slope = slope.div_(effort.temperature).view(out.shape)
         adam.step(gather([both], slope, student, gradient))
         teacher.params.lerp_(student.params, 1.0 - effort.momentum)
-        loss = one if at == 0 else loss + one
+        loss = batch_loss if at == 0 else loss + batch_loss
         if step % every == 0:
             progress(
                 step / (n_steps * effort.max_iter),
                 "teaching heads",
-                f"pass {turn + 1} of {effort.max_iter}, lowest loss {float(one.min()):.5g}",
+                f"pass {turn + 1} of {effort.max_iter}, lowest loss {float(batch_loss.min()):.5g}",
             )
     scaled = teacher.params / effort.temperature
     heads = effort.n_heads, n_clusters
-    return Taught(scaled[:-1].view(-1, *heads), scaled[-1].view(heads), loss / n_steps)
+    return TaughtHeads(scaled[:-1].view(-1, *heads), scaled[-1].view(heads), loss / n_steps)

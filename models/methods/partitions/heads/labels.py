@@ -1,6 +1,7 @@
-"""Linear heads as a partition: log probabilities of points, clusters by size, new points.
+"""Linear heads over one or several feature spaces: as they learn, and the labels that they give.
 
-Linear layers over the columns of one or several spaces, and their gradients written out.
+`Linear` is a layer in torch, with its scores and gradients written out, for training. `labelled`
+gives the partition that trained heads make, in NumPy; `placed_by` places new points by a model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,60 @@ from models.methods.partitions.heads.source import naming, require_widths
 from models.numerics.softmax import log_softmax
 from models.rows import Rows
 
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
 _BLOCK = 1 << 20
+
+
+class Linear:
+    """A linear layer in each space, in one tensor.
+
+    params : (D + S, K), the weights of all spaces one below the other, then their biases.
+    weights : (D_s, K) of each space. bias : (S, K). Views.
+    """
+
+    def __init__(self, widths: Sequence[int], n_clusters: int, device: str) -> None:
+        import torch
+
+        self.widths = list(widths)
+        n_rows = sum(widths) + len(widths)
+        self.params = torch.zeros((n_rows, n_clusters), device=device)
+        self.weights, self.bias = self.views(self.params)
+
+    def views(self, tensor: Tensor) -> tuple[list[Tensor], Tensor]:
+        """Views of a tensor like `params`: the weights of each space, and the biases."""
+        parts = list(tensor.split_with_sizes([*self.widths, len(self.widths)]))
+        return parts[:-1], parts[-1]
+
+    def draw(self, generator: Generator) -> None:
+        """Draw all parameters uniformly within 1 / sqrt(D_s)."""
+        for weights, bias, width in zip(self.weights, self.bias, self.widths, strict=True):
+            weights.uniform_(-(width**-0.5), width**-0.5, generator=generator)
+            bias.uniform_(-(width**-0.5), width**-0.5, generator=generator)
+
+
+def scores(rows: Sequence[Tensor], layer: Linear, out: Tensor) -> Tensor:
+    """(S, B, K) a layer's scores in each space, written to `out`.
+
+    rows : (B, D_s) in each space.
+    """
+    import torch
+
+    for space, batch in enumerate(rows):
+        torch.addmm(layer.bias[space], batch, layer.weights[space], out=out[space])
+    return out
+
+
+def gather(rows: Sequence[Tensor], of_scores: Tensor, layer: Linear, out: Tensor) -> Tensor:
+    """The gradient in a layer's parameters given that in its scores (S, B, K), written to `out`."""
+    import torch
+
+    weights, bias = layer.views(out)
+    for space, batch in enumerate(rows):
+        torch.mm(batch.T, of_scores[space], out=weights[space])
+    torch.sum(of_scores, dim=1, out=bias)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +95,16 @@ def labelled(
     weights: Sequence[npt.NDArray[np.float32]],
     bias: npt.NDArray[np.float32],
 ) -> Labelled:
-    """weights : (D_s, K) of each space. bias : (S, K). Clusters of one size go by their weights."""
-    heads = {f"weights_{space}": one for space, one in enumerate(weights)} | {"bias": bias}
+    """The points labelled by heads, clusters of one size in the order of their weights.
+
+    weights : (D_s, K) of each space. bias : (S, K).
+    """
+    heads = {f"weights_{space}": each for space, each in enumerate(weights)} | {"bias": bias}
     logits = log_labels(spaces, heads)
     cluster: Int = logits.argmax(axis=1)
     order = by_size(np.bincount(cluster, minlength=bias.shape[1]), weights[0].T.astype(np.float64))
     permute(logits, order)
-    arrays = {name: np.ascontiguousarray(one[:, order]) for name, one in heads.items()}
+    arrays = {name: np.ascontiguousarray(array[:, order]) for name, array in heads.items()}
     return Labelled(reorder(cluster, order), logits, arrays)
 
 
@@ -74,61 +131,11 @@ def log_labels(spaces: Sequence[Rows], heads: Mapping[str, npt.NDArray[Any]]) ->
             values = rows.values(block.start, block.stop)
             with naming(space, spaces):
                 require_finite(values, "features", first_row=block.start)
-            one = log_softmax(values.astype(np.float64, copy=False) @ weights[space] + bias[space])
+            scores = values.astype(np.float64, copy=False) @ weights[space] + bias[space]
+            log_share = log_softmax(scores)
             if space == 0:
-                logits[block] = one
+                logits[block] = log_share
             else:
-                np.logaddexp(logits[block], one, out=logits[block])
+                np.logaddexp(logits[block], log_share, out=logits[block])
     logits -= np.log(len(bias))
     return logits
-
-
-if TYPE_CHECKING:
-    from torch import Generator, Tensor
-
-
-class Linear:
-    """A linear layer in each space, in one tensor.
-
-    params : (D + S, K), the weights of all spaces one below the other, then their biases.
-    weights : (D_s, K) of each space. bias : (S, K). Views.
-    """
-
-    def __init__(self, widths: Sequence[int], n_clusters: int, device: str) -> None:
-        import torch
-
-        self.widths = list(widths)
-        n_rows = sum(widths) + len(widths)
-        self.params = torch.zeros((n_rows, n_clusters), device=device)
-        self.weights, self.bias = self.views(self.params)
-
-    def views(self, tensor: Tensor) -> tuple[list[Tensor], Tensor]:
-        """What of such a tensor belongs to the weights and the biases."""
-        parts = list(tensor.split_with_sizes([*self.widths, len(self.widths)]))
-        return parts[:-1], parts[-1]
-
-    def draw(self, generator: Generator) -> None:
-        """Anew, uniform within 1 / sqrt(D_s)."""
-        for weights, bias, width in zip(self.weights, self.bias, self.widths, strict=True):
-            weights.uniform_(-(width**-0.5), width**-0.5, generator=generator)
-            bias.uniform_(-(width**-0.5), width**-0.5, generator=generator)
-
-
-def scores(rows: Sequence[Tensor], layer: Linear, out: Tensor) -> Tensor:
-    """(S, B, K) what a layer gives in each space, written to `out`."""
-    import torch
-
-    for space, one in enumerate(rows):
-        torch.addmm(layer.bias[space], one, layer.weights[space], out=out[space])
-    return out
-
-
-def gather(rows: Sequence[Tensor], of_scores: Tensor, layer: Linear, out: Tensor) -> Tensor:
-    """The gradient in a layer's parameters of one in its scores (S, B, K), written to `out`."""
-    import torch
-
-    weights, bias = layer.views(out)
-    for space, one in enumerate(rows):
-        torch.mm(one.T, of_scores[space], out=weights[space])
-    torch.sum(of_scores, dim=1, out=bias)
-    return out

@@ -1,8 +1,8 @@
 """The nearest neighbours of each point by cosine, all pairs compared on the device.
 
-Cost: 2 N^2 D multiplications and additions. Memory: a tile of `TILE` scores and the rows it is of,
-and 4 bytes for each neighbour. Points that stay in memory are read there; a file that does not is
-read once for each share of the points that does.
+Cost: 2 N^2 D multiplications and additions. Memory: a tile of `TILE` scores, the rows that it
+compares, and 4 bytes for each neighbour. Features that do not stay in memory are read once for each
+block of points that does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TILE = 1 << 24
-"""Scores that are looked at together (64 MiB)."""
+"""Scores that are computed together (64 MiB)."""
 
 _QUERIES = 2048
 
@@ -26,7 +26,8 @@ _QUERIES = 2048
 def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
     """(n_points, n_neighbors) int32, nearest first, never the point itself.
 
-    `n_neighbors` is below the number of points. Which of equally near ones is taken is not said.
+    n_neighbors : below the number of points. Which of equally near points is taken is undefined.
+
     UsageError for a point that has no direction, all its values being 0.
     """
     import torch
@@ -36,7 +37,7 @@ def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
     if not source.is_resident:
         n_queries = max(n_queries, sources.RESIDENT // (2 * source.widths[0]))
     n_keys = max(1, TILE // min(n_queries, n_points))
-    found = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=source.device)
+    index = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=source.device)
     for start, (rows,) in source.blocks(n_queries):
         queries = _unit(rows, start)
         best = torch.full((len(queries), 0), -2.0, device=source.device)
@@ -44,14 +45,14 @@ def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
         for first, (others,) in source.blocks(n_keys):
             progress((start + len(queries) * first / n_points) / n_points, "finding neighbours")
             near = queries @ _unit(others, first).T
-            # Of no point itself: the lowest cosine is -1.
+            # Below the lowest cosine, so that no point is its own neighbour.
             near.diagonal(start - first)[:] = -2.0
             value, place = near.topk(min(n_neighbors, near.shape[1]), dim=1)
             best, which = torch.cat([best, value], dim=1), torch.cat([which, place + first], dim=1)
             best, kept = best.topk(min(n_neighbors, best.shape[1]), dim=1)
             which = which.gather(1, kept)
-        found[start : start + len(queries)] = which
-    return found
+        index[start : start + len(queries)] = which
+    return index
 
 
 def _unit(rows: Tensor, first_row: int) -> Tensor:

@@ -1,7 +1,8 @@
 """Features in one or several spaces, as tensors: whole, by given rows, or in random batches.
 
-What fits is read once and stays on the device; else batches are drawn from pools of rows, each made
-of stretches from random places of the file, so that it is read in order and memory stays bounded.
+Features that fit are read once and stay on the device. Otherwise batches are drawn from pools of
+rows, each made of stretches from random places, so that a file is read in order and memory stays
+bounded.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import row_blocks
-from models.checks import refuse_clusters, require_row_squares
+from models.checks import count_up_to, refuse_clusters, require_squares, row_bytes
 from models.data import Data, require_finite
 from models.device import Device
 from models.errors import UsageError
@@ -33,33 +34,33 @@ POOL = 1 << 26
 """Values of a pool, if a batch has no more."""
 
 STRETCHES = 64
-"""Of which a pool is made."""
+"""Number of stretches that make a pool."""
 
 _BLOCK = 1 << 22
 _SHARE = 4
-"""Of a GPU's free memory, what may stay there: one in so many bytes."""
+"""Features may take one in so many bytes of a GPU's free memory."""
 
 
 def require_spaces(data: Data, n_clusters: int) -> list[Rows]:
     """The spaces of the input 'features'.
 
-    UsageError where one has no columns, they differ in length, or there are fewer points, or fewer
-    distinct ones, than clusters. Rows are read until enough are found.
+    UsageError where a space has no columns, the spaces differ in length, or there are fewer points,
+    or fewer distinct ones, than clusters. Rows are read until enough distinct ones are known.
     """
     spaces = data.spaces(ROLE)
     for number, rows in enumerate(spaces):
         if rows.shape[1] == 0:
             raise UsageError(
-                f"{_said(number, spaces)}Input {ROLE!r} has no columns.",
+                f"{_prefix(number, spaces)}Input {ROLE!r} has no columns.",
                 code="wrong-shape",
                 role=ROLE,
             )
     n_points = spaces[0].shape[0]
     if n_points < n_clusters:
         refuse_clusters(n_clusters, n_points, "point(s)", "n_clusters")
-    distinct = _count_distinct(spaces, n_clusters)
-    if distinct < n_clusters:
-        refuse_clusters(n_clusters, distinct, "distinct point(s)", "n_clusters")
+    n_distinct = count_up_to(n_clusters, _point_bytes(spaces))
+    if n_distinct < n_clusters:
+        refuse_clusters(n_clusters, n_distinct, "distinct point(s)", "n_clusters")
     return spaces
 
 
@@ -75,7 +76,7 @@ def require_widths(spaces: Sequence[Rows], widths: Sequence[int]) -> None:
     for number, (rows, width) in enumerate(zip(spaces, widths, strict=True)):
         if rows.shape[1] != width:
             raise UsageError(
-                f"{_said(number, spaces)}Input {ROLE!r} has {rows.shape[1]} columns; the model "
+                f"{_prefix(number, spaces)}Input {ROLE!r} has {rows.shape[1]} columns; the model "
                 f"was fitted on {width}.",
                 code="wrong-shape",
                 role=ROLE,
@@ -84,24 +85,24 @@ def require_widths(spaces: Sequence[Rows], widths: Sequence[int]) -> None:
 
 @contextmanager
 def naming(number: int, spaces: Sequence[Rows]) -> Iterator[None]:
-    """Errors say which of several spaces they are about."""
+    """Name the space in errors where there are several."""
     try:
         yield
     except UsageError as error:
         if len(spaces) == 1:
             raise
-        detail = _said(number, spaces) + error.detail
+        detail = _prefix(number, spaces) + error.detail
         raise UsageError(detail, code=error.code, **error.where, matrix=number) from error
 
 
 class Source:
     """Points in their spaces, as float32 tensors on a device.
 
-    n_points : rows of each space. widths : columns of each. sums : mean over points of the sum of
-        absolute values, of each.
+    n_points : rows of each space. widths : columns of each. sums : for each the mean over points of
+        the sum of absolute values.
 
-    Reads all rows once, to check them. UsageError for values that are not finite or too large, and
-    for a space in which all points are one.
+    All rows are read once, to check them. UsageError for values that are not finite or too large,
+    and for a space in which all points coincide.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Source:
                 with naming(number, self._spaces):
                     require_finite(values, ROLE, first_row=block.start)
                     single = _single(values)
-                    require_row_squares(single, self.n_points)
+                    require_squares(single, n_points=self.n_points, first_row=block.start)
                 before = first[number] = single[0] if first[number] is None else first[number]
                 varied[number] = varied[number] or bool((single != before).any())
                 self.sums[number] += float(np.abs(single).sum(dtype=np.float64)) / self.n_points
@@ -146,8 +147,8 @@ class Source:
         for number, differs in enumerate(varied):
             if not differs:
                 raise UsageError(
-                    f"{_said(number, self._spaces)}Input {ROLE!r} has one and the same row for all "
-                    "points, so it says nothing of clusters. Leave it out.",
+                    f"{_prefix(number, self._spaces)}Input {ROLE!r} has the same row for all "
+                    "points, so no clusters can be told apart by it. Leave it out.",
                     code="wrong-input",
                     role=ROLE,
                 )
@@ -155,22 +156,22 @@ class Source:
             self._whole = whole
 
     def take(self, numbers: Tensor) -> list[Tensor]:
-        """The rows of the given numbers, in their order, of each space."""
+        """For each space the rows of the given numbers, in their order."""
         import torch
 
         if self._whole is not None:
             return [rows.index_select(0, numbers) for rows in self._whole]
         ascending, back = torch.unique(numbers, return_inverse=True)
         wanted = ascending.cpu().numpy()
-        found = []
+        tensors = []
         for rows in self._spaces:
             taken = rows.take(wanted)
             single = _single(widened(taken) if rows.bfloat16 else taken)
-            found.append(_tensor(single).to(self.device).index_select(0, back))
-        return found
+            tensors.append(_tensor(single).to(self.device).index_select(0, back))
+        return tensors
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Tensor:
-        """Ascending numbers of random rows, each once; all where there are no more."""
+        """Ascending numbers of `n_rows` distinct random rows; of all where there are no more."""
         import torch
 
         if n_rows >= self.n_points:
@@ -179,7 +180,7 @@ class Source:
         return torch.from_numpy(drawn).to(self.device)
 
     def blocks(self, n_rows: int) -> Iterator[tuple[int, list[Tensor]]]:
-        """All rows in order, so many at a time, each block with the number of its first row."""
+        """All rows in order, `n_rows` at a time, each block with the number of its first row."""
         for start in range(0, self.n_points, n_rows):
             stop = min(start + n_rows, self.n_points)
             if self._whole is not None:
@@ -190,8 +191,8 @@ class Source:
     def batches(self, rng: np.random.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
         """Batches without end, each the numbers of its rows and those rows in each space.
 
-        All have the same number of rows. A row comes once before it comes again, but for the few
-        that fill no batch. One batch of all rows comes as it lies.
+        All have the same number of rows. Every row comes once before any comes again, except the
+        few that fill no batch. A batch of all rows is not shuffled.
         """
         import torch
 
@@ -205,7 +206,7 @@ class Source:
                 order = torch.from_numpy(rng.permutation(n_rows)).to(self.device)
                 for start in range(0, n_rows - self.batch_size + 1, self.batch_size):
                     some = order[start : start + self.batch_size]
-                    yield numbers[some], [one.index_select(0, some) for one in rows]
+                    yield numbers[some], [space.index_select(0, some) for space in rows]
                 # Not held while the next pool is read.
                 del numbers, rows
 
@@ -216,7 +217,7 @@ class Source:
             yield torch.arange(self.n_points, device=self.device), self._whole
             return
         length = max(1, POOL // sum(self.widths) // STRETCHES)
-        # The last stretch of a file is shorter; a pool holds a batch in spite of it.
+        # The last stretch of a file may be shorter; one more lets a pool hold a batch all the same.
         n_stretches = max(STRETCHES, -(-self.batch_size // length) + 1)
         starts = rng.permutation(np.arange(0, self.n_points, length))
         for first in range(0, len(starts), n_stretches):
@@ -230,18 +231,18 @@ class Source:
         import torch
 
         n_rows = sum(stop - start for start, stop in stretches)
-        found = []
+        pools = []
         for rows, width in zip(self._spaces, self.widths, strict=True):
             pool, at = torch.empty((n_rows, width)), 0
             for start, stop in stretches:
                 pool[at : at + stop - start] = _tensor(_single(rows.values(start, stop)))
                 at += stop - start
-            found.append(pool.to(self.device))
-        return found
+            pools.append(pool.to(self.device))
+        return pools
 
 
 def bytes_held(n_points: int, width: int, batch_size: int) -> int:
-    """About what a `Source` on the processor holds, and a batch of it."""
+    """About how many bytes a `Source` on the processor and a batch of it take."""
     whole = n_points * width
     held = whole if whole <= RESIDENT else POOL + batch_size * width
     return 4 * (held + min(batch_size, n_points) * width + _BLOCK)
@@ -262,25 +263,18 @@ def _single(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 
 
 def _tensor(values: npt.NDArray[np.float32]) -> Tensor:
-    """A tensor of rows that may be read-only; it is only read from."""
+    """A tensor of rows that may be read-only; nothing writes to it."""
     import torch
 
     return torch.from_numpy(values if values.flags.writeable else values.copy())
 
 
-def _count_distinct(spaces: Sequence[Rows], enough: int) -> int:
-    """Number of distinct points, counted up to `enough`."""
-    seen: set[bytes] = set()
+def _point_bytes(spaces: Sequence[Rows]) -> Iterator[bytes]:
+    """For each point bytes that are equal exactly where its rows are in every space."""
     for block in row_blocks(spaces[0].shape[0], sum(rows.shape[1] for rows in spaces)):
-        parts = [rows.values(block.start, block.stop) for rows in spaces]
-        # Adding 0 makes -0.0 equal 0.0 in bytes too.
-        parts = [np.ascontiguousarray(part + part.dtype.type(0)) for part in parts]
-        for row in range(block.stop - block.start):
-            seen.add(b"".join(part[row].tobytes() for part in parts))
-            if len(seen) >= enough:
-                return len(seen)
-    return len(seen)
+        parts = [row_bytes(rows.values(block.start, block.stop)) for rows in spaces]
+        yield from map(b"".join, zip(*parts, strict=True))
 
 
-def _said(number: int, spaces: Sequence[Rows]) -> str:
+def _prefix(number: int, spaces: Sequence[Rows]) -> str:
     return f"Matrix {number} (counted from 0): " if len(spaces) > 1 else ""

@@ -1,11 +1,11 @@
-"""How well linear classifiers learn a labelling: their accuracy on points they were not shown.
+"""How well linear classifiers learn a labelling: their accuracy on held-out folds.
 
 In each space an L2-regularised multinomial logistic regression (C = 1, as scikit-learn's
-LogisticRegression has it) is fitted by L-BFGS to the labels of all folds but one and tried on that
-one.
+LogisticRegression has it) is fitted by L-BFGS to the labels of all folds but one and evaluated on
+that fold.
 
-Cost: at most `MOST_STEPS` times about 4.5 N D K for each fold; memory the points of the other folds
-once more.
+Cost: at most `MOST_STEPS` times about 4.5 N D K for each fold; memory another copy of the points of
+the other folds.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ def accuracy(
     rng: np.random.Generator,
     progress: Progress,
 ) -> float:
-    """Mean over spaces and points, with at most as many folds as there are points.
+    """Mean accuracy over spaces and points, with at most as many folds as there are points.
 
     spaces : (n_points, D_s) each. labels : (n_points,) integers.
     """
     import torch
 
-    classes, known = torch.unique(labels, return_inverse=True)
+    classes, label = torch.unique(labels, return_inverse=True)
     if len(classes) == 1:
         return 1.0
     n_folds = min(n_folds, len(labels))
-    drawn = torch.from_numpy(folds(known.cpu().numpy(), n_folds, rng)).to(labels.device)
-    right, done = 0, 0
+    drawn = torch.from_numpy(folds(label.cpu().numpy(), n_folds, rng)).to(labels.device)
+    n_right, done = 0, 0
     for rows in spaces:
         for fold in range(n_folds):
             progress(done / (len(spaces) * n_folds), "validating", f"fold {fold + 1} of {n_folds}")
-            shown = drawn != fold
-            params = fitted(rows[shown], known[shown], len(classes))
-            there = rows[~shown] @ params[:-1] + params[-1]
-            right += int((there.argmax(dim=1) == known[~shown]).sum())
+            train = drawn != fold
+            params = fitted(rows[train], label[train], len(classes))
+            scores = rows[~train] @ params[:-1] + params[-1]
+            n_right += int((scores.argmax(dim=1) == label[~train]).sum())
             done += 1
-    return right / (len(labels) * len(spaces))
+    return n_right / (len(labels) * len(spaces))
 
 
 def folds(labels: Int, n_folds: int, rng: np.random.Generator) -> Int:
@@ -85,7 +85,7 @@ def fitted(rows: Tensor, labels: Tensor, n_classes: int) -> Tensor:
         return float(value), gradient.double().cpu().numpy().ravel()
 
     start = np.zeros(shape[0] * shape[1])
-    found = minimize(
+    solution = minimize(
         loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS, "gtol": 1e-5}
     )
-    return torch.from_numpy(found.x.reshape(shape)).to(rows)
+    return torch.from_numpy(solution.x.reshape(shape)).to(rows)

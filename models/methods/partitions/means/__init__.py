@@ -1,0 +1,6 @@
+"""What methods around k-means share.
+
+- `by_criterion`: k-means for each candidate number of clusters, and the choice.
+- `batches`: random batches of rows that may lie in a file.
+- `affinity`: the affinity graph of spectral clustering, and coordinates through it.
+"""

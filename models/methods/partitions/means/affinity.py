@@ -1,14 +1,12 @@
-"""Affinities between points, and coordinates of any point from vectors over the fitted ones.
+"""The affinity graph of spectral clustering, and coordinates of points through it.
 
-A point's coordinates are the mean of the vectors' rows over the fitted points, weighted by its
-affinity to them: one step of the diffusion map (Coifman and Lafon, "Diffusion maps", 2006), which
-is Nyström's extension with each column times its eigenvalue. One rule for fitted and for new
-points, so prediction agrees with the fit.
+`of_features` and `of_similarity` make the graph. A point's coordinates are the mean of the vectors'
+rows over the fitted points, weighted by its affinity to them: one step of the diffusion map
+(Coifman and Lafon, "Diffusion maps", 2006), which is Nyström's extension with each column times its
+eigenvalue. The same rule serves fitted and new points, so prediction agrees with the fit.
 
-The affinity graph that a spectral method was asked for, and coordinates through it.
-
-What a model keeps: `vectors` (n_points, K); of a graph made from features `fitted`, the features;
-facts `affinity`, `n_neighbors` or `gamma`.
+What a model keeps: `vectors` (n_points, K); the features as `fitted`, where the graph was made from
+features; facts `affinity`, `n_neighbors` or `gamma`.
 """
 
 from __future__ import annotations
@@ -32,11 +30,14 @@ from models.numerics.softmax import log_softmax
 TILE = 1 << 21
 """Values of a block of affinities."""
 
+PLANAR = 2
+"""Number of features up to which a graph of neighbours is cheaply factored."""
 
-class Neighbours:
-    """The nearest of the fitted points, each with the same weight.
 
-    features : (n_points, n_features) dense. O(N^2 D), less in few dimensions.
+class NeighbourSearch:
+    """Finds the nearest fitted points of any row.
+
+    features : (n_points, n_features) dense, the fitted points. O(N^2 D), less in few dimensions.
     """
 
     def __init__(self, features: npt.NDArray[Any], n_neighbors: int) -> None:
@@ -56,7 +57,7 @@ class Neighbours:
 
 
 def symmetric(graph: sp.csr_array) -> sp.csr_array:
-    """Half for each direction of an edge."""
+    """The undirected graph: half an edge for each direction."""
     return sp.csr_array(0.5 * (graph + graph.T))
 
 
@@ -66,10 +67,10 @@ def gaussian(features: npt.NDArray[Any], gamma: float) -> Float:
     n_points = len(fitted)
     out = np.empty((n_points, n_points))
     for block in row_blocks(n_points, n_points, TILE):
-        made = squared_distances(features[block], fitted)
-        made *= -gamma
-        np.exp(made, out=out[block])
-    # The two halves are rounded differently.
+        exponent = squared_distances(features[block], fitted)
+        exponent *= -gamma
+        np.exp(exponent, out=out[block])
+    # Both halves become the lower one: they are rounded differently.
     for start in range(0, n_points, 1024):
         rows = slice(start, start + 1024)
         lower = np.tril(out[rows, rows], -1)
@@ -82,7 +83,7 @@ def gaussian(features: npt.NDArray[Any], gamma: float) -> Float:
 def through_gaussian(
     features: npt.NDArray[Any], fitted: npt.NDArray[Any], vectors: Float, gamma: float
 ) -> Float:
-    """Coordinates of rows by Gaussian affinity; far from all points, the nearest one's row."""
+    """(n_rows, K) coordinates by Gaussian affinity; far from all points those of the nearest."""
     out = np.empty((len(features), vectors.shape[1]))
     centers = fitted.astype(np.float64)
     for block in row_blocks(len(features), len(fitted), TILE):
@@ -92,9 +93,9 @@ def through_gaussian(
 
 
 def through(affinity: Matrix, vectors: Float) -> Float:
-    """Coordinates of rows by their affinities to the fitted points, none of them negative.
+    """(n_rows, K) coordinates by affinities to the fitted points, none of them negative.
 
-    UsageError naming a row without any.
+    UsageError naming a row without any affinity.
     """
     out = np.empty((affinity.shape[0], vectors.shape[1]))
     length = affinity.shape[1]
@@ -108,13 +109,126 @@ def through(affinity: Matrix, vectors: Float) -> Float:
             row = block.start + int(empty[0])
             raise UsageError(
                 f"Row {row} of input 'similarity' (counted from 0) is similar to no point; each "
-                "must be to one, if only to itself.",
+                "row must be similar to one, if only to itself.",
                 code="no-similarity",
                 role="similarity",
                 row=row,
             )
         out[block] = (rows @ vectors) / total[:, None]
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityGraph:
+    """Fitted points joined by their affinities.
+
+    affinity : (n_points, n_points) symmetric; a dense one may be overwritten.
+    rows : the fitted points as `coordinates` takes them.
+    kept, facts : what a model keeps besides the vectors.
+    planar : whether it lies in a plane or on a line.
+    """
+
+    affinity: Float | sp.csr_array
+    rows: Matrix
+    kept: Arrays
+    facts: Mapping[str, Any]
+    planar: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> str:
+        """The input that the graph was made from."""
+        return "features" if self.kept else "similarity"
+
+    def coordinates(self, vectors: Float) -> Float:
+        """(n_points, K) coordinates of the fitted points."""
+        if self.facts["affinity"] == "rbf":
+            fitted = self.kept["fitted"]
+            return through_gaussian(fitted, fitted, vectors, self.facts["gamma"])
+        return through(self.rows, vectors)
+
+
+def of_similarity(values: Matrix) -> AffinityGraph:
+    """The graph given as a matrix that `check_similarity` passed."""
+    return AffinityGraph(values.astype(np.float64), values, {}, {"affinity": "similarity"})
+
+
+def of_features(
+    features: npt.NDArray[Any],
+    affinity: Literal["knn", "rbf"],
+    n_neighbors: int,
+    gamma: float | None,
+) -> AffinityGraph:
+    """The graph of the points' neighbours, or of their Gaussian affinities.
+
+    UsageError where no width of the Gaussian can be taken from the points.
+    """
+    notes: tuple[str, ...] = ()
+    if n_neighbors > len(features) and (affinity == "knn" or gamma is None):
+        notes = (
+            f"Parameter 'n_neighbors' is {n_neighbors}, but there are {len(features)} points; all "
+            "points are neighbours of each other.",
+        )
+        n_neighbors = len(features)
+    kept = {"fitted": features}
+    if affinity == "knn":
+        rows = NeighbourSearch(features, n_neighbors).graph(features)
+        facts = {"affinity": "knn", "n_neighbors": n_neighbors}
+        return AffinityGraph(symmetric(rows), rows, kept, facts, features.shape[1] <= PLANAR, notes)
+    if gamma is None:
+        scale = NeighbourSearch(features, n_neighbors).scale(features)
+        if scale == 0.0:
+            raise UsageError(
+                "No width of the affinity can be taken from the distances to nearest neighbours, "
+                "which are all 0; give 'gamma'.",
+                code="no-distance",
+                parameter="gamma",
+            )
+        gamma = 0.5 / scale**2
+    facts = {"affinity": "rbf", "gamma": gamma}
+    return AffinityGraph(gaussian(features, gamma), features, kept, facts, warnings=notes)
+
+
+def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:
+    """(n_rows, K) coordinates of new rows by a model. UsageError for rows that do not fit it."""
+    vectors = arrays["vectors"]
+    if facts["affinity"] == "similarity":
+        values = _with_role(data, "similarity").matrix("similarity")
+        require_width(values, len(vectors), "similarity")
+        require_similarity(values)
+        return through(values, vectors)
+    fitted = arrays["fitted"]
+    features = as_floats(_with_role(data, "features").dense("features"))
+    require_width(features, fitted.shape[1])
+    require_usable(features, 0, features.shape[0])
+    if facts["affinity"] == "rbf":
+        return through_gaussian(features, fitted, vectors, facts["gamma"])
+    return through(NeighbourSearch(fitted, facts["n_neighbors"]).graph(features), vectors)
+
+
+def _with_role(data: Data, role: str) -> Data:
+    if role not in data:
+        raise UsageError(
+            f"The model was fitted on the input {role!r}; new points need it too.",
+            code="wrong-input",
+            role=role,
+        )
+    return data
+
+
+def check_similarity(values: Matrix, advice: str) -> None:
+    """UsageError unless square, symmetric, finite and not negative, and small enough if dense."""
+    require_similarity(values)
+    require_symmetric(values)
+    needed = 0 if isinstance(values, sp.csr_array) else 2 * 8 * values.shape[0] ** 2
+    room = memory.available()
+    if needed > memory.USABLE * room:
+        raise UsageError(
+            f"A dense similarity of {values.shape[0]:,} points needs about {needed / 2**30:.1f} "
+            f"GiB; a job has {room / 2**30:.1f} GiB. {advice}",
+            code="too-large",
+            role="similarity",
+        )
 
 
 def require_similarity(values: Matrix) -> None:
@@ -178,124 +292,4 @@ def _refuse_pair(values: Matrix, row: int, column: int, why: str) -> NoReturn:
         role="similarity",
         row=row,
         column=column,
-    )
-
-
-PLANAR = 2
-"""Features up to which a graph of neighbours is cheaply factored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """affinity : (n_points, n_points) symmetric; a dense one may be overwritten.
-
-    rows : the fitted points as `coordinates` takes them.
-    kept, facts : what a model keeps of it, but for the vectors.
-    planar : whether it lies in a plane or on a line.
-    """
-
-    affinity: Float | sp.csr_array
-    rows: Matrix
-    kept: Arrays
-    facts: Mapping[str, Any]
-    planar: bool = False
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def role(self) -> str:
-        """The input that it was made from."""
-        return "features" if self.kept else "similarity"
-
-    def coordinates(self, vectors: Float) -> Float:
-        """(n_points, K) of the fitted points."""
-        if self.facts["affinity"] == "rbf":
-            fitted = self.kept["fitted"]
-            return through_gaussian(fitted, fitted, vectors, self.facts["gamma"])
-        return through(self.rows, vectors)
-
-
-def of_similarity(values: Matrix) -> Graph:
-    """The graph given as a matrix that `check_similarity` passed."""
-    return Graph(values.astype(np.float64), values, {}, {"affinity": "similarity"})
-
-
-def of_features(
-    features: npt.NDArray[Any],
-    affinity: Literal["knn", "rbf"],
-    n_neighbors: int,
-    gamma: float | None,
-) -> Graph:
-    """The graph of the points' neighbours, or of their Gaussian affinities.
-
-    UsageError where no width of the Gaussian can be taken from the points.
-    """
-    notes: tuple[str, ...] = ()
-    if n_neighbors > len(features) and (affinity == "knn" or gamma is None):
-        notes = (
-            f"Parameter 'n_neighbors' is {n_neighbors}, but there are {len(features)} points; each "
-            "is a neighbour of all.",
-        )
-        n_neighbors = len(features)
-    kept = {"fitted": features}
-    if affinity == "knn":
-        rows = Neighbours(features, n_neighbors).graph(features)
-        facts = {"affinity": "knn", "n_neighbors": n_neighbors}
-        return Graph(symmetric(rows), rows, kept, facts, features.shape[1] <= PLANAR, notes)
-    if gamma is None:
-        scale = Neighbours(features, n_neighbors).scale(features)
-        if scale == 0.0:
-            raise UsageError(
-                "No width of the affinity can be taken from the distances to nearest neighbours, "
-                "which are all 0; give 'gamma'.",
-                code="no-distance",
-                parameter="gamma",
-            )
-        gamma = 0.5 / scale**2
-    facts = {"affinity": "rbf", "gamma": gamma}
-    return Graph(gaussian(features, gamma), features, kept, facts, warnings=notes)
-
-
-def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:
-    """Of new rows, by what a model keeps. UsageError for rows that do not fit it."""
-    vectors = arrays["vectors"]
-    if facts["affinity"] == "similarity":
-        values = _given(data, "similarity").matrix("similarity")
-        require_width(values, len(vectors), "similarity")
-        require_similarity(values)
-        return through(values, vectors)
-    fitted = arrays["fitted"]
-    features = as_floats(_given(data, "features").dense("features"))
-    require_width(features, fitted.shape[1])
-    require_usable(features, 0, features.shape[0])
-    if facts["affinity"] == "rbf":
-        return through_gaussian(features, fitted, vectors, facts["gamma"])
-    return through(Neighbours(fitted, facts["n_neighbors"]).graph(features), vectors)
-
-
-def check_similarity(values: Matrix, advice: str) -> None:
-    """UsageError unless square, symmetric, finite and not negative, and small enough if dense."""
-    require_similarity(values)
-    require_symmetric(values)
-    needed = 0 if isinstance(values, sp.csr_array) else 2 * 8 * values.shape[0] ** 2
-    room = memory.available()
-    if needed > 0.9 * room:
-        raise UsageError(
-            f"A dense similarity of {values.shape[0]:,} points needs about {needed / 2**30:.1f} "
-            f"GiB; a job has {room / 2**30:.1f} GiB. {advice}",
-            code="too-large",
-            role="similarity",
-        )
-
-
-def _given(data: Data, role: str) -> Data:
-    if role not in data:
-        _refuse_role(role)
-    return data
-
-
-def _refuse_role(role: str) -> NoReturn:
-    raise UsageError(
-        f"The model was fitted on the input {role!r}; new points need it too.",
-        code="wrong-input",
-        role=role,
     )

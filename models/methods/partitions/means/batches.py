@@ -1,8 +1,8 @@
 """Random batches of rows that may lie in a file larger than memory.
 
-A pool of many stretches from random places is read at a time, and its rows are shuffled: each row
-comes once in a pass, and a batch is mixed even where the file is sorted. A matrix that is no larger
-than a pool is shuffled whole.
+A pool is read at a time, made of many stretches from random places, and its rows are shuffled: each
+row comes once in a pass, and a batch is mixed even where the file is sorted. A matrix no larger
+than a pool is shuffled as a whole.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ POOL = 1 << 25
 """Values of a pool."""
 
 STRETCHES = 64
-"""Of which a pool is made."""
+"""Number of stretches that make a pool."""
 
 
 def sample(features: Points, n_rows: int, rng: np.random.Generator) -> Matrix:
-    """Random rows, each once, in their order; all of them where there are no more.
+    """`n_rows` random rows, each at most once, in their order; all rows where there are no more.
 
-    UsageError for values that cannot be used; sparse ones are known to be usable.
+    UsageError for dense values that cannot be used; sparse ones must have been checked.
     """
     n_points = features.shape[0]
     if n_rows >= n_points:
@@ -45,8 +45,8 @@ def shuffled(
 ) -> Iterator[tuple[float, Matrix]]:
     """All rows once, in batches, each with the share of the rows that came before.
 
-    checked : whether the values are known to be usable; else UsageError for those that are not.
-        Sparse ones must be.
+    checked : whether the values are known to be usable; else those that are not raise UsageError.
+        Sparse ones must have been checked.
     """
     n_points = features.shape[0]
     before = 0
@@ -61,7 +61,7 @@ def shuffled(
 
 
 def _pools(features: Points, rng: np.random.Generator) -> Iterator[Int | None]:
-    """The rows of each pool, ascending; None for all."""
+    """Ascending numbers of the rows of each pool; None for all rows."""
     n_points, n_features = features.shape
     n_rows = POOL // n_features
     if isinstance(features, sp.csr_array) or n_rows >= n_points:
@@ -79,7 +79,7 @@ def _whole(features: Points) -> Matrix:
 
 
 def _require_usable(rows: Matrix, numbers: Int | None, n_points: int) -> None:
-    """UsageError as `require_usable`, for rows of the given numbers; None for all."""
+    """As `require_usable`, for rows of the given ascending numbers; None for all rows."""
     try:
         require_usable(rows, 0, n_points)
     except UsageError as error:

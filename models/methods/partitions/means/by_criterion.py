@@ -1,4 +1,4 @@
-"""k-means for every candidate, and the number of clusters by a criterion."""
+"""k-means for every candidate number of clusters, and the choice among them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import scipy.sparse as sp
 
 from models.arrays import Matrix
 from models.checks import as_floats
-from models.clusters.choosing import Choice, Count, candidates, highest, lowest
-from models.clusters.criteria import choose_by_gap, silhouettes
-from models.clusters.kmeans import Centers, Effort, best_run, bic
+from models.clusters.choosing import Choice, Count, candidates, lowest
+from models.clusters.criteria import by_gap, by_silhouette
+from models.clusters.kmeans import KMeansEffort, KMeansRun, best_run, bic
 from models.data import Data
 from models.errors import UsageError
 from models.progress import Progress, progress_parts, silent, subprogress
 
 
 def require_dense_for_gap(data: Data, params: Count) -> None:
-    """UsageError where the gap statistic is asked of sparse features."""
+    """UsageError where the gap statistic is to choose on sparse features."""
     if params.choose == "gap" and isinstance(data.values["features"], sp.csr_array):
         raise UsageError(
             "Parameter 'choose' is 'gap', whose reference points are dense; input 'features' is "
@@ -32,11 +32,11 @@ def require_dense_for_gap(data: Data, params: Count) -> None:
 def choose_number(
     features: Matrix,
     params: Count,
-    effort: Effort,
+    effort: KMeansEffort,
     n_references: int,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Choice, Mapping[int, Centers]]:
+) -> tuple[Choice, Mapping[int, KMeansRun]]:
     """The choice by `params.choose` ('bic', 'silhouette' or 'gap') and the best run of each number.
 
     O(sum of the fits); for the gap as many again for each of `n_references` draws.
@@ -44,26 +44,25 @@ def choose_number(
     progress(0.0, "fitting")
     numbers, notes = candidates(features, params)
 
-    drawn = n_references if params.choose == "gap" else 0
-    fitted = 0.9 / (1 + drawn)
+    n_drawn = n_references if params.choose == "gap" else 0
+    fits_end = 0.9 / (1 + n_drawn)
     runs = {}
-    for part, number in progress_parts(progress, fitted, numbers):
+    for part, number in progress_parts(progress, fits_end, numbers):
         runs[number] = best_run(features, number, effort, rng, part)
-    rest = subprogress(progress, fitted, 1.0)
+    rest = subprogress(progress, fits_end, 1.0)
     if params.choose == "bic":
         values = [bic(run.inertia, run.size, features.shape[1]) for run in runs.values()]
         return lowest("bic", numbers, values, notes), runs
     if params.choose == "silhouette":
-        found = silhouettes(features, [run.cluster for run in runs.values()], rng, rest)
-        means, errors = [one.mean for one in found], [one.error for one in found]
-        return highest("silhouette", numbers, means, errors, notes), runs
+        partitions = [run.cluster for run in runs.values()]
+        return by_silhouette(features, numbers, partitions, rng, rest, notes), runs
 
     def dispersion(points: npt.NDArray[np.floating], n_clusters: int) -> float:
         return best_run(points, n_clusters, effort, rng, silent).inertia
 
     inertias = [run.inertia for run in runs.values()]
     assert not isinstance(features, sp.csr_array)
-    choice = choose_by_gap(
+    choice = by_gap(
         as_floats(features), numbers, inertias, dispersion, n_references, rng, rest, notes
     )
     return choice, runs

@@ -1,6 +1,7 @@
-"""A mixture of Gaussians: its densities in double precision, its size, its form as arrays.
+"""A mixture of Gaussians, its densities in double precision, and its fit by scikit-learn's EM.
 
-Gaussian mixtures by scikit-learn's EM: the best of several runs, and of several numbers.
+`Gaussians` is the mixture: what a model keeps, log densities of rows, BIC. `best_mixture` gives the
+best of several runs of EM, `choose_mixture` the best number of clusters.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from scipy.linalg import solve_triangular
 
 from models.arrays import Arrays, Float, Int
 from models.checks import blocks, require_usable
-from models.clusters.choosing import Choice, Count, candidates, highest, lowest
-from models.clusters.criteria import silhouettes
+from models.clusters.choosing import Choice, Count, candidates, lowest
+from models.clusters.criteria import by_silhouette
 from models.clusters.kmeans import squared_distances
 from models.clusters.placing import normalize
 from models.errors import UsageError
@@ -26,10 +27,16 @@ from models.progress import Progress, progress_parts, subprogress
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
 
+SMALLEST_LOG = -1e300
+"""Stands for the logarithm of a weight of zero, so that sums stay finite."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gaussians:
-    """weights (K,), means (K, D), covariances as `kind` says: (K, D, D), (D, D), (K, D) or (K,)."""
+    """A mixture of K Gaussians in D dimensions.
+
+    weights : (K,). means : (K, D). covariances : as `kind` says (K, D, D), (D, D), (K, D) or (K,).
+    """
 
     kind: Covariance
     weights: Float
@@ -38,18 +45,19 @@ class Gaussians:
 
     @classmethod
     def of(cls, kind: Covariance, arrays: Arrays) -> Gaussians:
-        """From arrays named like the fields."""
+        """The mixture of `Gaussians.arrays`."""
         fields = ("weights", "means", "covariances")
         return cls(kind, *(np.asarray(arrays[name], dtype=np.float64) for name in fields))
 
     @property
     def arrays(self) -> dict[str, Float]:
+        """Weights, means and covariances by name, as a model keeps them."""
         fields = ("weights", "means", "covariances")
         return {name: np.ascontiguousarray(getattr(self, name)) for name in fields}
 
     @property
     def n_parameters(self) -> int:
-        """Free ones."""
+        """Number of free parameters."""
         n_clusters, n_features = (int(n) for n in self.means.shape)
         square = n_features * (n_features + 1) // 2
         spread: dict[str, int] = {
@@ -61,11 +69,11 @@ class Gaussians:
         return spread[self.kind] + n_clusters * n_features + n_clusters - 1
 
     def bic(self, likelihood: float, n_points: int) -> float:
-        """Bayesian information criterion, by the log-likelihood of all points; lowest is best."""
+        """Bayesian information criterion by the points' log-likelihood; the lowest is best."""
         return self.n_parameters * math.log(n_points) - 2.0 * likelihood
 
     def reordered(self, order: Int) -> Gaussians:
-        """With component `order[c]` as component c."""
+        """The mixture with component `order[c]` as component c."""
         shared = self.kind == "tied"
         return replace(
             self,
@@ -78,7 +86,7 @@ class Gaussians:
         """(n_points, K) log of weight times density, by blocks of rows.
 
         O(N K D^2) for full and tied covariances, else O(N K D). Raises LinAlgError for a covariance
-        that is not positive definite; UsageError as `spherical.squared_distances`.
+        that is not positive definite; UsageError as `clusters.kmeans.squared_distances`.
         """
         n_features = self.means.shape[1]
         with np.errstate(divide="ignore"):
@@ -96,7 +104,7 @@ class Gaussians:
         return out
 
     def least_variance(self) -> Float:
-        """(K,) or, of a shared one, (1,): the least variance of a feature given those before it."""
+        """(K,), tied (1,): the least variance of a feature given those before it."""
         spread = self.covariances
         if self.kind in ("full", "tied"):
             spread = np.diagonal(self._roots(), axis1=1, axis2=2) ** 2
@@ -104,9 +112,9 @@ class Gaussians:
         return least
 
     def rounding(self, dtype: np.dtype[Any]) -> float:
-        """What rounding alone can make of a variance, for features of `dtype`.
+        """The variance that rounding alone may leave, for features of `dtype`.
 
-        Scikit-learn takes full covariances about the mean, others as differences of squares.
+        Scikit-learn computes full covariances about the mean, others as differences of squares.
         """
         if self.kind == "full":
             scale = float(np.diagonal(self.covariances, axis1=1, axis2=2).max())
@@ -116,7 +124,7 @@ class Gaussians:
         return 10.0 * float(np.finfo(dtype).eps) * scale
 
     def _roots(self) -> Float:
-        """(K, D, D), of a shared one (1, D, D): lower Cholesky factors."""
+        """(K, D, D) lower Cholesky factors; (1, D, D) for a tied covariance."""
         n_features = self.means.shape[1]
         square = self.covariances.reshape(-1, n_features, n_features)
         roots: Float = np.linalg.cholesky(square).astype(np.float64, copy=False)
@@ -131,10 +139,10 @@ class Gaussians:
         own = (moved**2 * precision).sum(axis=1) + np.log(self.covariances).sum(axis=1)
         for block, part in blocks(features, len(self.means)):
             rows = _finite(part, block.start, len(features)) - origin
-            made = out[block]
-            np.matmul(rows, -2.0 * (moved * precision).T, out=made)
-            made += own
-            made += rows**2 @ precision.T
+            squared = out[block]
+            np.matmul(rows, -2.0 * (moved * precision).T, out=squared)
+            squared += own
+            squared += rows**2 @ precision.T
         return out
 
     def _whitened(self, features: npt.NDArray[np.generic]) -> Float:
@@ -154,10 +162,6 @@ class Gaussians:
         return out
 
 
-SMALLEST_LOG = -1e300
-"""Stands for the logarithm of a weight of zero, so that sums stay finite."""
-
-
 def _finite(part: npt.NDArray[np.generic], first_row: int, n_points: int) -> Float:
     """Rows in double precision; UsageError for values that cannot be used."""
     rows: Float = part.astype(np.float64)
@@ -169,8 +173,8 @@ def _finite(part: npt.NDArray[np.generic], first_row: int, n_points: int) -> Flo
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
-    """What is fitted, and how hard EM tries; as the parameters of `gmm`."""
+class GaussianEffort:
+    """Which covariances are fitted, and how hard EM tries. The fields are parameters of `gmm`."""
 
     kind: Covariance
     reg_covar: float
@@ -180,8 +184,12 @@ class Gaussian:
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
-    """The best run, and how many others fell into a singular covariance."""
+class GaussianRun:
+    """The best run of EM.
+
+    bound : the mean log-likelihood of a point, which EM maximises. ended : whether it converged.
+    n_failed : runs that ended in a singular covariance.
+    """
 
     mixture: Gaussians
     bound: float
@@ -189,45 +197,50 @@ class Best:
     ended: bool
     n_failed: int
 
-    def warnings(self, effort: Gaussian) -> list[str]:
-        found = []
+    def warnings(self, effort: GaussianEffort) -> list[str]:
+        """What a user should know of it, one sentence each."""
+        sentences = []
         if not self.ended:
-            found.append(
+            sentences.append(
                 f"The best run was stopped after max_iter = {effort.max_iter} iterations, before "
                 "it converged."
             )
         if self.n_failed:
-            found.append(
+            sentences.append(
                 f"{self.n_failed} of {effort.n_init} runs ended in a singular covariance and were "
                 "left out."
             )
         flat = int((self.mixture.least_variance() < 10.0 * effort.reg_covar).sum())
         if flat:
-            found.append(
+            sentences.append(
                 f"{flat} covariance(s) have a direction where 'reg_covar' is a tenth of the "
                 "variance or more: their points lie on a plane, on few places, or the features "
-                "are on a small scale. The likelihood, and what is made of it, hangs on "
+                "are on a small scale. The likelihood, and what follows from it, depends on "
                 "'reg_covar'."
             )
-        return found
+        return sentences
 
 
 def best_mixture(
-    features: npt.NDArray[Any], n_clusters: int, effort: Gaussian, run: Run, progress: Progress
-) -> Best:
-    """The run with the highest likelihood. UsageError where every one fails."""
+    features: npt.NDArray[Any],
+    n_clusters: int,
+    effort: GaussianEffort,
+    run: Run,
+    progress: Progress,
+) -> GaussianRun:
+    """The run with the highest likelihood. UsageError where every run fails."""
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
     from threadpoolctl import threadpool_limits
 
-    best: Best | None = None
+    best: GaussianRun | None = None
     failed = 0
     with threadpool_limits({"blas": run.threads, "openmp": 1}), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for number in range(effort.n_init):
             progress(number / effort.n_init, "fitting", f"run {number + 1} of {effort.n_init}")
-            one = GaussianMixture(
+            estimator = GaussianMixture(
                 n_components=n_clusters,
                 covariance_type=effort.kind,
                 tol=effort.tol,
@@ -237,16 +250,16 @@ def best_mixture(
             )
             try:
                 with config_context(assume_finite=True):
-                    one.fit(features)
-                found = Gaussians.of(
+                    estimator.fit(features)
+                mixture = Gaussians.of(
                     effort.kind,
                     {
-                        "weights": one.weights_,
-                        "means": one.means_,
-                        "covariances": one.covariances_,
+                        "weights": estimator.weights_,
+                        "means": estimator.means_,
+                        "covariances": estimator.covariances_,
                     },
                 )
-                if (found.least_variance() <= found.rounding(features.dtype)).any():
+                if (mixture.least_variance() <= mixture.rounding(features.dtype)).any():
                     failed += 1
                     continue
             except (ValueError, np.linalg.LinAlgError) as error:
@@ -254,9 +267,10 @@ def best_mixture(
                     raise
                 failed += 1
                 continue
-            bound = float(one.lower_bound_)
+            bound = float(estimator.lower_bound_)
             if best is None or bound > best.bound:
-                best = Best(found, bound, int(one.n_iter_), bool(one.converged_), 0)
+                n_iter = int(estimator.n_iter_)
+                best = GaussianRun(mixture, bound, n_iter, bool(estimator.converged_), 0)
     if best is None:
         raise UsageError(
             f"A covariance became singular with {n_clusters} clusters, 'covariance' "
@@ -266,18 +280,18 @@ def best_mixture(
             code="singular-covariance",
             parameter="reg_covar",
         )
-    return Best(best.mixture, best.bound, best.n_iter, best.ended, failed)
+    return replace(best, n_failed=failed)
 
 
 def choose_mixture(
-    features: npt.NDArray[Any], params: Count, effort: Gaussian, run: Run, progress: Progress
-) -> tuple[Choice, Best]:
+    features: npt.NDArray[Any], params: Count, effort: GaussianEffort, run: Run, progress: Progress
+) -> tuple[Choice, GaussianRun]:
     """The choice by `params.choose` ('bic' or 'silhouette') and the mixture of that number.
 
     Numbers whose covariances are singular are left out; UsageError where all are.
     """
     numbers, notes = candidates(features, params)
-    fits: dict[int, Best] = {}
+    fits: dict[int, GaussianRun] = {}
     clusters: list[Int] = []
     values: list[float] = []
     refusal: UsageError | None = None
@@ -300,7 +314,6 @@ def choose_mixture(
     if params.choose == "bic":
         choice = lowest("bic", list(fits), values, notes)
     else:
-        found = silhouettes(features, clusters, run.rng, subprogress(progress, 0.9, 1.0))
-        means, errors = [one.mean for one in found], [one.error for one in found]
-        choice = highest("silhouette", list(fits), means, errors, notes)
+        rest = subprogress(progress, 0.9, 1.0)
+        choice = by_silhouette(features, list(fits), clusters, run.rng, rest, notes)
     return choice, fits[choice.n_clusters]

@@ -1,4 +1,4 @@
-"""A mixture of multinomials, and its EM.
+"""A mixture of multinomials, and EM to a mode of its posterior.
 
 p(x) = sum_k pi_k prod_v theta_kv^x_v: the likelihood of a row as a sequence of its terms, without
 the multinomial coefficient, which no parameter changes. Theta has a Dirichlet prior with parameters
@@ -29,13 +29,16 @@ SMALLEST = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Multinomials:
-    """log_weights (K,), log_terms (K, V): logarithms of pi and theta."""
+    """Logarithms of the parameters.
+
+    log_weights : (K,) of pi. log_terms : (K, V) of theta.
+    """
 
     log_weights: Float
     log_terms: Float
 
     def log_joint(self, features: Matrix, out: Float | None = None) -> Float:
-        """(n_points, K) log of weight times likelihood, into `out`. O(stored values times K)."""
+        """(n_points, K) log of weight times likelihood, in `out`. O(stored values times K)."""
         if out is None:
             out = np.empty((features.shape[0], len(self.log_weights)))
         for block, part in blocks(features, len(self.log_weights)):
@@ -44,13 +47,13 @@ class Multinomials:
         return out
 
     def n_parameters(self, n_terms: int) -> int:
-        """Free ones, where `n_terms` of the columns hold any count."""
+        """Number of free parameters where `n_terms` of the columns hold any count."""
         return len(self.log_weights) * n_terms - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """What is climbed and how hard, as the parameters of `multinomial`."""
+class MultinomialEffort:
+    """The prior, and how hard EM tries. The fields are parameters of `multinomial`."""
 
     smoothing: float
     n_init: int
@@ -59,11 +62,11 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Climb:
+class MultinomialRun:
     """A run of EM.
 
     logits : (n_points, K) log responsibilities; evidence : (n_points,) log p(x) of each row.
-    objective : after each iteration, never falling.
+    objective : after each iteration; it never falls.
     ended : whether it converged.
     """
 
@@ -74,30 +77,30 @@ class Climb:
     ended: bool
 
 
-def best_climb(
+def best_run(
     features: Matrix,
     n_clusters: int,
     counted: Float,
-    effort: Effort,
+    effort: MultinomialEffort,
     rng: np.random.Generator,
     progress: Progress,
-) -> Climb:
-    """The run that ends highest, of `effort.n_init`.
+) -> MultinomialRun:
+    """The run that ends with the highest objective, of `effort.n_init`.
 
     features : counts; sparse ones in double precision.
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
 
     O(stored values times K) for each iteration; two matrices (n_points, K).
     """
-    best: Climb | None = None
+    best: MultinomialRun | None = None
     starts = seeds(features, n_clusters, counted, rng)
     for run in range(effort.n_init):
-        said = f"run {run + 1} of {effort.n_init}"
-        within = subprogress(progress, run / effort.n_init, (run + 1) / effort.n_init, said)
+        prefix = f"run {run + 1} of {effort.n_init}"
+        within = subprogress(progress, run / effort.n_init, (run + 1) / effort.n_init, prefix)
         within(0.0, "drawing seeds")
-        one = climb(features, next(starts), n_clusters, counted, effort, within)
-        if best is None or one.objective[-1] > best.objective[-1]:
-            best = one
+        ended = climb(features, next(starts), n_clusters, counted, effort, within)
+        if best is None or ended.objective[-1] > best.objective[-1]:
+            best = ended
     assert best is not None
     return best
 
@@ -107,10 +110,10 @@ def climb(
     cluster: Int,
     n_clusters: int,
     counted: Float,
-    effort: Effort,
+    effort: MultinomialEffort,
     progress: Progress,
-) -> Climb:
-    """EM from a cluster of each row, until the objective rises by less than `tol` of itself."""
+) -> MultinomialRun:
+    """EM from a cluster for each row, until the objective rises by less than `tol` of itself."""
     logits = np.zeros((features.shape[0], n_clusters))
     logits[np.arange(len(cluster)), cluster] = 1.0
     objective: list[float] = []
@@ -123,12 +126,12 @@ def climb(
         objective.append(float(evidence @ counted) + prior)
         ended = turn > 0 and objective[-1] - objective[-2] <= effort.tol * abs(objective[-1])
         if ended or turn + 1 == effort.max_iter:
-            return Climb(mixture, logits, evidence, tuple(objective), ended)
+            return MultinomialRun(mixture, logits, evidence, tuple(objective), ended)
         np.exp(logits, out=logits)
 
 
 def _maximize(features: Matrix, part: Float, counted: Float, smoothing: float) -> Multinomials:
-    """The mode given responsibilities (n_points, K), which are overwritten."""
+    """The mode given the responsibilities (n_points, K), which are overwritten."""
     part *= counted[:, None]
     size = part.sum(axis=0)
     counts = _weighted(features, part)
@@ -139,7 +142,7 @@ def _maximize(features: Matrix, part: Float, counted: Float, smoothing: float) -
 
 
 def _weighted(features: Matrix, part: Float) -> Float:
-    """(K, V) counts of the terms, each row's in its parts."""
+    """(K, V) counts of the terms in the clusters, each row divided by its responsibilities."""
     if isinstance(features, sp.csr_array):
         return np.ascontiguousarray((features.T @ part).T)
     out = np.zeros((part.shape[1], features.shape[1]))
@@ -151,7 +154,7 @@ def _weighted(features: Matrix, part: Float) -> Float:
 def seeds(
     features: Matrix, n_clusters: int, counted: Float, rng: np.random.Generator
 ) -> Iterator[Int]:
-    """Clusters to start from, (n_points,) each: the nearest of k-means++ seeds.
+    """Clusters to start from, (n_points,) each, without end: the nearest of k-means++ seeds.
 
     Rows are compared by the Hellinger distance of their shares of terms. One copy of the features.
     """
@@ -175,7 +178,7 @@ def seeds(
 
 
 def _roots(features: Matrix) -> Matrix:
-    """Square roots of each row's shares, in the features' precision; zeros for a row of zeros."""
+    """Square roots of each row's shares, in the features' precision; 0 for rows of zeros."""
     kind = features.dtype if features.dtype in (np.float32, np.float64) else np.dtype(np.float32)
     total = totals(features)
     scale = 1.0 / np.where(total > 0, total, 1.0)

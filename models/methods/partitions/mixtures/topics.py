@@ -2,8 +2,8 @@
 
 What a model keeps: `components` (K, V), the topics' Dirichlet parameters in the order of the
 clusters; `order` (K,), which topic of the fit each is; facts `doc_topic_prior`,
-`topic_word_prior`. The topics of a row are found in the order of the fit, so that a row's are the
-same to the last bit whenever they are asked for.
+`topic_word_prior`. The topics of a row are computed in the order of the fit, so that they are the
+same to the last bit each time.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from models.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """What is fitted and how hard, as the parameters of `lda`."""
+class LDAEffort:
+    """The priors, and how hard the fit tries. The fields are parameters of `lda`."""
 
     doc_topic_prior: float | None
     topic_word_prior: float | None
@@ -34,7 +34,10 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """arrays, facts : what a model keeps. perplexity : of the rows fitted, an upper bound."""
+    """Fitted topics.
+
+    arrays, facts : what a model keeps. perplexity : an upper bound, of the rows that were fitted.
+    """
 
     arrays: Arrays
     facts: Mapping[str, Any]
@@ -49,13 +52,13 @@ class Topics:
 
     @property
     def share(self) -> Float:
-        """(K,) of the counts that each topic explains."""
+        """(K,) share of the counts that each topic explains."""
         mass = self.arrays["components"].sum(axis=1, dtype=np.float64)
         share: Float = mass / mass.sum()
         return share
 
     def reordered(self, order: Int) -> Topics:
-        """With topic `order[k]` as topic k."""
+        """The same with topic `order[k]` as topic k."""
         arrays = {name: np.ascontiguousarray(array[order]) for name, array in self.arrays.items()}
         return Topics(arrays, self.facts, self.perplexity)
 
@@ -63,13 +66,13 @@ class Topics:
 def best_topics(
     features: Matrix,
     n_clusters: int,
-    effort: Effort,
+    effort: LDAEffort,
     rng: np.random.Generator,
     progress: Progress,
 ) -> Topics:
     """The run with the lowest perplexity, of `effort.n_init`.
 
-    features : counts as `points.as_floats` gives them.
+    features : counts as `models.checks.as_floats` gives them.
     """
     from sklearn import config_context
     from sklearn.decomposition import LatentDirichletAllocation
@@ -77,7 +80,7 @@ def best_topics(
     best: Any = None
     for run in range(effort.n_init):
         progress(run / effort.n_init, "fitting", f"run {run + 1} of {effort.n_init}")
-        one = LatentDirichletAllocation(
+        estimator = LatentDirichletAllocation(
             n_components=n_clusters,
             doc_topic_prior=effort.doc_topic_prior,
             topic_word_prior=effort.topic_word_prior,
@@ -87,9 +90,9 @@ def best_topics(
             random_state=int(rng.integers(2**31)),
         )
         with config_context(assume_finite=True):
-            one.fit(features)
-        if best is None or one.bound_ < best.bound_:
-            best = one
+            estimator.fit(features)
+        if best is None or estimator.bound_ < best.bound_:
+            best = estimator
     return Topics(
         {"components": best.components_, "order": np.arange(n_clusters)},
         {
@@ -103,7 +106,7 @@ def best_topics(
 def mixtures(features: Matrix, arrays: Arrays, facts: Mapping[str, Any]) -> Float:
     """(n_points, K) Dirichlet parameters of each row's topics, in the order of the clusters.
 
-    A row's do not depend on the other rows.
+    Those of a row do not depend on the other rows.
     """
     from sklearn import config_context
     from sklearn.decomposition import LatentDirichletAllocation
@@ -111,19 +114,19 @@ def mixtures(features: Matrix, arrays: Arrays, facts: Mapping[str, Any]) -> Floa
     order = arrays["order"]
     components = np.empty_like(arrays["components"])
     components[order] = arrays["components"]
-    one = LatentDirichletAllocation(n_components=len(components))
-    one.components_ = components
-    one.exp_dirichlet_component_ = np.exp(_expected_log(components)).astype(components.dtype)
-    one.doc_topic_prior_ = facts["doc_topic_prior"]
-    one.topic_word_prior_ = facts["topic_word_prior"]
-    one.n_features_in_ = components.shape[1]
+    estimator = LatentDirichletAllocation(n_components=len(components))
+    estimator.components_ = components
+    estimator.exp_dirichlet_component_ = np.exp(_expected_log(components)).astype(components.dtype)
+    estimator.doc_topic_prior_ = facts["doc_topic_prior"]
+    estimator.topic_word_prior_ = facts["topic_word_prior"]
+    estimator.n_features_in_ = components.shape[1]
     with config_context(assume_finite=True):
-        found = one.transform(features, normalize=False)
-    return np.asarray(found[:, order], dtype=np.float64)
+        mixture = estimator.transform(features, normalize=False)
+    return np.asarray(mixture[:, order], dtype=np.float64)
 
 
 def log_proportions(mixture: Float) -> Float:
-    """Logarithms of the mean proportions, in the place of the parameters."""
+    """(n_points, K) logarithms of the mean proportions; overwrites the Dirichlet parameters."""
     mixture /= mixture.sum(axis=1, keepdims=True)
     return np.log(mixture, out=mixture)
 
@@ -131,9 +134,9 @@ def log_proportions(mixture: Float) -> Float:
 def bounds(features: Matrix, mixture: Float, arrays: Arrays, facts: Mapping[str, Any]) -> Float:
     """(n_points,) lower bound of each row's log-likelihood, in nats.
 
-    Hoffman, Blei and Bach, "Online Learning for Latent Dirichlet Allocation" (2010), equation 16's
-    terms: of a row as a sequence of its counts, without the multinomial coefficient. O(S K) for S
-    stored values.
+    The row counts as a sequence of its counts, without the multinomial coefficient. Source: the
+    terms of equation 16 of Hoffman, Blei and Bach, "Online Learning for Latent Dirichlet
+    Allocation" (2010). O(S K) for S stored values.
     """
     prior, n_topics = facts["doc_topic_prior"], mixture.shape[1]
     theta = _expected_log(mixture)
@@ -152,5 +155,5 @@ def bounds(features: Matrix, mixture: Float, arrays: Arrays, facts: Mapping[str,
 def _expected_log(parameters: Float) -> Float:
     """E[log p] of each row's Dirichlet distribution."""
     total = parameters.sum(axis=1, keepdims=True)
-    found: Float = digamma(parameters) - digamma(total)
-    return found
+    expected: Float = digamma(parameters) - digamma(total)
+    return expected

@@ -80,7 +80,7 @@ def partition_result(
         facts={**facts, **({} if top is None else {"top_terms": top})},
         metrics={**metrics, **choice.metrics},
         curves=choice.curves,
-        warnings=(*choice.warnings, *warnings, *said_of_empty(cluster, n_clusters)),
+        warnings=(*choice.warnings, *warnings, *empty_cluster_warnings(cluster, n_clusters)),
     )
 
 

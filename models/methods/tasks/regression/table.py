@@ -119,7 +119,7 @@ def check(data: Data, problem: Problem) -> None:
                 role=role,
             )
     require_finite(features, "features")
-    require_row_squares(features, n_rows)
+    require_squares(features)
     tasks = np.unique(_labels(data, "tasks"))
     if len(tasks) < 2:
         raise UsageError(

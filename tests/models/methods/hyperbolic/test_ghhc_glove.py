@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from models.data import Data
-from models.documents.counts import together
+from models.documents.counts import cooccurrences
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
 from models.method import Checkpoint, Fitted
@@ -50,7 +50,7 @@ def by_linkage(documents: list[str], seed: int) -> float:
     from models.progress import silent
 
     words = vocabulary(documents).words
-    counts = together(numbered(documents, words), len(words), 10)
+    counts = cooccurrences(numbered(documents, words), len(words), 10)
     pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
     vectors = learn_vectors(pairs, 50, 50, 0.05, seed, Checkpoint(), silent)
     both = vectors.words + vectors.contexts
@@ -123,7 +123,7 @@ def test_vectors_are_in_the_model_and_tell_the_counts(found: Fitted) -> None:
     arrays, words = found.model.arrays, found.model.facts["vocabulary"]
     documents = planted(0)
     assert words == vocabulary(documents).words == leaf_names(found.tree)
-    counts = together(numbered(documents, words), len(words), 10).toarray()
+    counts = cooccurrences(numbered(documents, words), len(words), 10).toarray()
     told = arrays["words"] @ arrays["contexts"].T + arrays["bias"][:, None] + arrays["context_bias"]
     some = counts > 0
     rest = (told - np.log(np.where(some, counts, 1)))[some]
@@ -145,7 +145,7 @@ def test_words_move_along_with_the_tree(found: Fitted) -> None:
 def test_counts_alone_give_the_same_as_their_documents(found: Fitted) -> None:
     documents = planted(0)
     words = vocabulary(documents).words
-    counts = together(numbered(documents, words), len(words), 10)
+    counts = cooccurrences(numbered(documents, words), len(words), 10)
     for graph in (counts, counts.toarray()):
         same = fit({"graph": graph, "names": words}, max_iter=0)
         assert leaf_names(same.tree) == words

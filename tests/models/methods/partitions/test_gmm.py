@@ -121,7 +121,7 @@ def test_one_long_cluster_is_one_by_bic() -> None:
     assert fit(features, choose="bic", min_clusters=1, max_clusters=4).tree.n_leaves == 1
 
 
-def test_a_singular_covariance_is_refused_or_said() -> None:
+def test_a_singular_covariance_is_refused_or_warned_of() -> None:
     features = np.random.default_rng(8).normal(size=(60, 3))
     features[:, 2] = features[:, 0] - features[:, 1]
     with pytest.raises(UsageError, match="singular with 2 clusters") as caught:
@@ -133,11 +133,11 @@ def test_a_singular_covariance_is_refused_or_said() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_duplicate_points_and_constant_columns_are_said(kind: Covariance) -> None:
+def test_duplicate_points_and_constant_columns_are_warned_of(kind: Covariance) -> None:
     features = np.repeat(np.array([[0.0, 1.0, 5.0], [3.0, 2.0, 5.0]]), 10, axis=0)
     fitted = fit(features, n_clusters=2, covariance=kind)
     assert fitted.tree.size.tolist() == [20, 10, 10]
-    assert any("hangs on 'reg_covar'" in warning for warning in fitted.warnings)
+    assert any("depends on 'reg_covar'" in warning for warning in fitted.warnings)
     with pytest.raises(UsageError) as caught:
         fit(features, n_clusters=2, covariance=kind, reg_covar=0.0)
     assert caught.value.code == "singular-covariance"

@@ -15,7 +15,7 @@ from models.errors import UsageError
 from models.method import Fitted
 from models.methods.partitions.lda import LDAParams
 from models.methods.partitions.mixtures.topics import bounds, mixtures
-from tests.models.methods.partitions.mixtures.test_multinomial import texts
+from tests.models.methods.partitions.texts_kit import texts
 
 METHOD = registry.method("lda")
 
@@ -133,7 +133,7 @@ def test_weights_that_are_no_whole_numbers_are_taken() -> None:
         (np.array([[0.0, 1], [-2, 1]]), {}, "not-counts", "-2 at row 1, column 0"),
         (np.zeros((3, 2)), {}, "not-counts", "every value is 0"),
         (np.ones((3, 0)), {}, "wrong-shape", "no columns"),
-        (np.eye(4), {"choose": "held-out"}, "wrong-parameter", "give 'held_out'"),
+        (np.eye(4), {"choose": "held-out"}, "wrong-parameter", "set 'held_out'"),
     ],
 )
 def test_unusable_input_is_named(

@@ -15,7 +15,7 @@ from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.partitions.multinomial import MultinomialParams
-from tests.models.methods.partitions.mixtures.test_multinomial import texts
+from tests.models.methods.partitions.texts_kit import texts
 
 METHOD = registry.method("multinomial")
 
@@ -135,8 +135,13 @@ def test_a_run_that_did_not_converge_is_warned_of() -> None:
         (np.array([[0.0, 1], [0.5, 1]]), {}, "not-counts", "0.5 at row 1, column 0"),
         (np.zeros((3, 2)), {}, "not-counts", "every value is 0"),
         (np.ones((3, 0)), {}, "wrong-shape", "no columns"),
-        (np.eye(4), {"n_clusters": 3, "held_out": 0.5}, "too-few-points", "2 are left to fit 3"),
-        (np.eye(4), {"choose": "held-out"}, "wrong-parameter", "give 'held_out'"),
+        (
+            np.eye(4),
+            {"n_clusters": 3, "held_out": 0.5},
+            "too-few-points",
+            "Only 2 of 4 rows",
+        ),
+        (np.eye(4), {"choose": "held-out"}, "wrong-parameter", "set 'held_out'"),
     ],
 )
 def test_unusable_input_is_named(

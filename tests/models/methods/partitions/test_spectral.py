@@ -102,7 +102,7 @@ def test_a_choice_begins_with_the_parts_of_the_graph() -> None:
 # Three pairs of points with nothing between the pairs.
 #
 #     0-1 . . . 2-3 . . . 4-5
-def test_a_graph_in_parts_is_said_or_refused() -> None:
+def test_a_graph_in_parts_is_warned_of_or_refused() -> None:
     values = sp.block_diag([np.ones((2, 2))] * 3).toarray()
     fitted = fit(similarity=values, n_clusters=3)
     assert adjusted_rand_score([0, 0, 1, 1, 2, 2], fitted.tree.leaf_of_point) == 1.0
@@ -115,7 +115,7 @@ def test_a_graph_in_parts_is_said_or_refused() -> None:
         fit(similarity=values, choose="eigengap", max_clusters=2)
 
 
-def test_more_clusters_than_there_is_structure_for_are_said() -> None:
+def test_more_clusters_than_structure_are_warned_of() -> None:
     fitted = fit(similarity=np.ones((9, 9)), n_clusters=3)
     assert any("Only 1 of 3 eigenvalues" in warning for warning in fitted.warnings)
 

@@ -18,7 +18,7 @@ from models.methods.partitions import temi
 from models.methods.partitions.heads import source
 from models.methods.partitions.temi import TemiParams
 from models.rows import ArrayRows
-from tests.models.methods.partitions.test_turtle import blobs, together
+from tests.models.methods.partitions.blobs_kit import blobs, together
 
 METHOD = registry.method("temi")
 QUICK = {
@@ -117,7 +117,7 @@ def test_neighbours_that_cannot_be_are_warned_of() -> None:
     features, _ = blobs(0, each=4)
     few = fit(features, n_clusters=5, k_neighbors=50, max_iter=3)
     assert few.warnings[0] == (
-        "Points were paired with all 19 others: there are not 'k_neighbors' = 50."
+        "Points were paired with all 19 others, fewer than 'k_neighbors' = 50."
     )
     mixed = fit(features, n_clusters=5, k_neighbors=6, max_iter=3)
     assert "more than the 4 points that a cluster has on average" in mixed.warnings[0]
@@ -128,7 +128,7 @@ def test_heads_that_learned_nothing_are_warned_of() -> None:
     uniform = -0.8 * np.log(5) / 5
     fitted = fit(0.01 * features, n_clusters=5, max_iter=1)
     assert fitted.metrics["loss"] == pytest.approx(uniform, rel=0.01)
-    assert f"of that one {uniform:.3g}" in fitted.warnings[0]
+    assert f"that of equal probabilities {uniform:.3g}" in fitted.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from models.methods.partitions import turtle
 from models.methods.partitions.heads import source
 from models.methods.partitions.turtle import TurtleParams
 from models.rows import ArrayRows
+from tests.models.methods.partitions.blobs_kit import blobs, together
 
 METHOD = registry.method("turtle")
 QUICK = {"max_iter": 100, "learning_rate": 0.03, "inner_learning_rate": 0.1, "inner_iter": 6}
@@ -28,20 +29,6 @@ def fit(features: Any, names: list[str] | None = None, **params: Any) -> Fitted:
     if names is not None:
         inputs["names"] = names
     return METHOD.fit(Data(inputs), TurtleParams(**{**QUICK, **params}))
-
-
-def blobs(
-    seed: int = 0, n_clusters: int = 5, each: int = 40, width: int = 8, apart: float = 6.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Round clusters around corners of a simplex, and each point's."""
-    rng = np.random.default_rng(seed)
-    own = rng.permutation(np.arange(n_clusters * each) % n_clusters)
-    rows = rng.normal(size=(len(own), width)) + apart * np.eye(n_clusters, width)[own]
-    return rows.astype(np.float32), own
-
-
-def together(fitted: Fitted, own: np.ndarray) -> float:
-    return adjusted_rand_score(own, fitted.tree.leaf_of_point)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -146,7 +133,7 @@ def test_a_mapped_file_read_in_pools_gives_the_same_clusters(
     assert together(fit(rows, n_clusters=5, batch_size=100), own) > 0.99
 
 
-def test_accuracy_of_a_sample_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_of_a_sample_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turtle, "VALIDATED", 50)
     features, _ = blobs(9)
     fitted = fit(features, n_clusters=5, batch_size=20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from models.clusters.kmeans import Effort
+from models.clusters.kmeans import KMeansEffort
 from models.errors import Cancelled
 from models.graphs import spectra
 from models.methods.features.growing.frontier import Split
@@ -18,7 +18,7 @@ from models.progress import silent
 
 def split(points: np.ndarray, k: int, n_neighbors: int = 5) -> tuple[Split | None, Spectral]:
     rng = np.random.default_rng(0)
-    made = Spectral(k, n_neighbors, Effort(20), rng, 1, silent)
+    made = Spectral(k, n_neighbors, KMeansEffort(20), rng, 1, silent)
     return made(np.asarray(points, dtype=float)), made
 
 
@@ -144,4 +144,4 @@ def test_cancel_is_obeyed() -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        Spectral(2, 5, Effort(1), np.random.default_rng(0), 1, cancel)(np.eye(9))
+        Spectral(2, 5, KMeansEffort(1), np.random.default_rng(0), 1, cancel)(np.eye(9))

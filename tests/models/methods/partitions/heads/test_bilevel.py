@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from models.methods.partitions.heads.bilevel import Effort, Heads, learn, measured, of_heads, train
+from models.methods.partitions.heads.bilevel import (
+    Heads,
+    TurtleEffort,
+    learn,
+    measured,
+    of_heads,
+    train,
+)
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
@@ -128,7 +135,7 @@ class Literal:
     Starting values are drawn as `train` draws them.
     """
 
-    def __init__(self, effort: Effort, seed: int) -> None:
+    def __init__(self, effort: TurtleEffort, seed: int) -> None:
         self.effort = effort
         self.generator = torch.Generator().manual_seed(seed)
         heads = Heads(WIDTHS, N_CLUSTERS, self.generator)
@@ -181,7 +188,7 @@ class Literal:
 
 @pytest.mark.parametrize("warm_start", [False, True])
 def test_training_is_that_of_the_literal_program(warm_start: bool) -> None:
-    effort = Effort(6, 3, 0.01, 0.02, 2.0, warm_start)
+    effort = TurtleEffort(6, 3, 0.01, 0.02, 2.0, warm_start)
     rows = features()
     source = Source([ArrayRows(one.numpy()) for one in rows], "cpu", 100, silent)
     with torch.no_grad():
@@ -209,7 +216,7 @@ def test_classifiers_come_to_the_labels_they_are_taught() -> None:
 
 def test_features_of_any_size_that_is_taken_give_finite_heads() -> None:
     rows = [ArrayRows(3e17 * one.numpy()) for one in features()]
-    effort = Effort(5, 20, 10.0, 10.0, 1e6, False)
+    effort = TurtleEffort(5, 20, 10.0, 10.0, 1e6, False)
     with torch.no_grad():
         found = train(Source(rows, "cpu", 9, silent), 4, effort, np.random.default_rng(0), silent)
     assert torch.isfinite(found.layer.params).all()

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.methods.partitions.heads.distillation import Effort, agreement, losses, train
+from models.methods.partitions.heads.distillation import TemiEffort, agreement, losses, train
 from models.methods.partitions.heads.source import Source
 from models.progress import silent
 from models.rows import ArrayRows
@@ -85,11 +85,13 @@ def test_saturated_heads_have_finite_losses() -> None:
     assert torch.isfinite(slope).all()
 
 
-EFFORT = Effort(n_heads=3, max_iter=4, learning_rate=0.01, beta=0.6, temperature=0.5, momentum=0.8)
+EFFORT = TemiEffort(
+    n_heads=3, max_iter=4, learning_rate=0.01, beta=0.6, temperature=0.5, momentum=0.8
+)
 
 
 def literal_training(
-    rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, effort: Effort, seed: int
+    rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, effort: TemiEffort, seed: int
 ) -> tuple[torch.Tensor, list[list[float]]]:
     """The teachers (H, D + 1, K) and the losses of each step, all rows in each.
 
@@ -155,7 +157,7 @@ def test_losses_are_means_over_the_last_pass() -> None:
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(40, 6)).astype(np.float32)
     near = torch.from_numpy(rng.integers(40, size=(40, 1)).astype(np.int32))
-    effort = Effort(3, 2, 1e-30, 0.6, 0.5, 0.8)
+    effort = TemiEffort(3, 2, 1e-30, 0.6, 0.5, 0.8)
     with torch.no_grad():
         whole, parts = (
             train(

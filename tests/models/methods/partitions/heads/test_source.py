@@ -157,10 +157,11 @@ def test_unusable_spaces_are_named() -> None:
     assert caught.value.where == {"role": "features", "row": 7, "column": 1, "matrix": 1}
     bad = good.astype(np.float64)
     bad[3, 2] = 1e60
-    with pytest.raises(UsageError, match="whose square would overflow") as caught:
+    with pytest.raises(UsageError, match="sums of squares would overflow") as caught:
         opened([good, bad])
     assert caught.value.code == "too-large"
-    with pytest.raises(UsageError, match=r"Matrix 1 .* one and the same row for all points"):
+    assert caught.value.where == {"role": "features", "row": 3, "matrix": 1}
+    with pytest.raises(UsageError, match=r"Matrix 1 .* has the same row for all points"):
         opened([good, np.ones((30, 2))])
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from models.errors import UsageError
 from models.methods.partitions.means import affinity
 from models.methods.partitions.means.affinity import (
-    Neighbours,
+    NeighbourSearch,
     gaussian,
     require_similarity,
     require_symmetric,
@@ -47,7 +47,7 @@ def test_coordinates_are_weighted_means() -> None:
     for form in (weight, sp.csr_array(weight)):
         assert through(form, vectors) == pytest.approx(literal)
     nearest = np.argsort(squared, axis=1)[:, :3]
-    found = through(Neighbours(fitted, 3).graph(new), vectors)
+    found = through(NeighbourSearch(fitted, 3).graph(new), vectors)
     assert found == pytest.approx(vectors[nearest].mean(axis=1))
 
 
@@ -60,7 +60,7 @@ def test_far_from_every_point_the_nearest_one_counts() -> None:
 
 def test_the_scale_is_the_mean_distance_to_neighbours() -> None:
     features = np.array([[0.0], [1.0], [3.0]])
-    assert Neighbours(features, 2).scale(features) == pytest.approx((1 + 1 + 2) / 3)
+    assert NeighbourSearch(features, 2).scale(features) == pytest.approx((1 + 1 + 2) / 3)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -9,18 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.clusters.counts import in_doubles
-from models.methods.partitions.mixtures.multinomial import Climb, Effort, Multinomials, climb, seeds
+from models.methods.partitions.mixtures.multinomial import (
+    MultinomialEffort,
+    MultinomialRun,
+    Multinomials,
+    climb,
+    seeds,
+)
 from models.progress import silent
-
-
-def texts(
-    seed: int = 0, n_points: int = 60, n_terms: int = 8, length: int = 12, n_clusters: int = 3
-) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of terms drawn from as many topics, and the topic of each row."""
-    rng = np.random.default_rng(seed)
-    topics = rng.dirichlet(np.full(n_terms, 0.3), size=n_clusters)
-    group = rng.integers(n_clusters, size=n_points)
-    return np.array([rng.multinomial(length, topics[k]) for k in group]).astype(float), group
+from tests.models.methods.partitions.texts_kit import texts
 
 
 def naive(
@@ -61,9 +58,9 @@ def run(
     max_iter: int = 12,
     tol: float = 0.0,
     counted: np.ndarray | None = None,
-) -> Climb:
+) -> MultinomialRun:
     every = np.ones(counts.shape[0]) if counted is None else counted
-    effort = Effort(smoothing, 1, max_iter, tol)
+    effort = MultinomialEffort(smoothing, 1, max_iter, tol)
     return climb(in_doubles(counts), cluster, n_clusters, every, effort, silent)
 
 

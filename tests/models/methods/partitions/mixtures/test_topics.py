@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 from sklearn.decomposition import LatentDirichletAllocation
 
 from models.methods.partitions.mixtures.topics import (
-    Effort,
+    LDAEffort,
     Topics,
     best_topics,
     bounds,
@@ -17,11 +17,11 @@ from models.methods.partitions.mixtures.topics import (
     mixtures,
 )
 from models.progress import silent
-from tests.models.methods.partitions.mixtures.test_multinomial import texts
+from tests.models.methods.partitions.texts_kit import texts
 
 
 def fitted(counts: np.ndarray | sp.csr_array, n_clusters: int = 3, n_init: int = 1) -> Topics:
-    effort = Effort(None, None, "batch", 128, n_init, 5)
+    effort = LDAEffort(None, None, "batch", 128, n_init, 5)
     return best_topics(counts, n_clusters, effort, np.random.default_rng(0), silent)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
+from math import log2
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
 from models.tree.tree import Tree, sizes
-from tests.models.tree.strategies import SMALL_TREES, random_tree
+from tests.models.tree.strategies_kit import SMALL_TREES, random_tree
 
 
 def tree_of(
@@ -60,3 +62,49 @@ def meet(tree: Tree, i: int, j: int) -> int:
 
 def points_under(tree: Tree, node: int) -> list[int]:
     return [p for p, leaf in enumerate(tree.leaf_of_point) if node in path(tree, int(leaf))]
+
+
+def symmetric(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    values = rng.random((n, n))
+    return values + values.T
+
+
+def from_linkage(merges: npt.NDArray[np.float64]) -> Tree:
+    """Rows in the reverse of SciPy's ids, so that parents come first."""
+    n_points = len(merges) + 1
+    last = 2 * n_points - 2
+    parent = np.full(last + 1, -1)
+    height = np.zeros(last + 1)
+    for step, (left, right, level, _) in enumerate(merges):
+        made = last - (n_points + step)
+        parent[last - int(left)] = parent[last - int(right)] = made
+        height[made] = level
+    return tree_of(parent, last - np.arange(n_points), height)
+
+
+def chain(n: int, rng: np.random.Generator) -> Tree:
+    """Spine 0, 2, 4, ..., one leaf at each step: n deep."""
+    parent = np.append(-1, 2 * ((np.arange(1, 2 * n - 1) - 1) // 2))
+    leaves = np.append(np.arange(1, 2 * n - 1, 2), 2 * n - 2)
+    return tree_of(parent, rng.permutation(leaves))
+
+
+def naive_lhd(tree: Tree, labels: list[int]) -> float:
+    n_leaves = len(tree.leaves)
+    if n_leaves <= 2:
+        return 0.0
+
+    def branches_up_to(node: int, top: int) -> int:
+        """Edges from a leaf up to `top` where nodes of one child are gone."""
+        over = path(tree, node)
+        over = over[1 : over.index(top) + 1]
+        return sum(int(tree.n_children[v]) > 1 for v in over)
+
+    terms = []
+    for i, j in combinations(range(tree.n_points), 2):
+        a, b = int(tree.leaf_of_point[i]), int(tree.leaf_of_point[j])
+        if labels[i] == labels[j] and a != b:
+            top = meet(tree, i, j)
+            td = branches_up_to(a, top) + branches_up_to(b, top)
+            terms.append((log2(td) - 1) / (log2(n_leaves) - 1))
+    return sum(terms) / len(terms) if terms else 0.0
