@@ -24,15 +24,15 @@ _ROWS = 4096
 
 
 def _rows(tree: Tree) -> Iterator[Piece]:
-    return pieces_of_rows(told(tree), piece_rows=_ROWS)
+    return pieces_of_rows(distinctive_features(tree), piece_rows=_ROWS)
 
 
 def _csv(tree: Tree) -> Chunks:
-    return csv_chunks(Told._fields, _rows(tree))
+    return csv_chunks(DistinctiveFeature._fields, _rows(tree))
 
 
 def _json(tree: Tree) -> Chunks:
-    return json_object({"items": json_rows(Told._fields, _rows(tree))})
+    return json_object({"items": json_rows(DistinctiveFeature._fields, _rows(tree))})
 
 
 FORMS: tuple[Form[Tree], ...] = (

@@ -285,7 +285,7 @@ def _documents(data: Data) -> list[str]:
 
 def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
     """(n_documents, V) how often each word of the model occurs in each document."""
-    from models.documents.counts import of_documents
+    from models.documents.counts import word_counts
     from models.documents.vocabulary import numbered
 
     words = model.facts["vocabulary"]

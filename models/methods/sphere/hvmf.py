@@ -303,7 +303,7 @@ def _fitted(
         },
         warnings=(
             *_warnings(posterior, best, params),
-            *said_of_empty(cluster, hierarchy.leaves.size, "leaf cluster"),
+            *empty_cluster_warnings(cluster, hierarchy.leaves.size, "leaf cluster"),
         ),
     )
 

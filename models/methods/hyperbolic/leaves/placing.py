@@ -46,7 +46,7 @@ def place(model: Model, tree: Tree, data: Data) -> Predictions:
     require_width(values, tree.n_points if is_matrix else model.arrays["points"].shape[1], role)
     require_finite(values, role)
     if not is_matrix:
-        require_row_squares(values, max(1, len(values)))
+        require_squares(values)
         values = rows_of(values, model.facts["affinity"], model.arrays["center"])
     order = LeafOrder.of(tree)
     # Points in order of their leaves, one each.

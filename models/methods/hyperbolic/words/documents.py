@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from models.documents.counts import together
+from models.documents.counts import cooccurrences
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
 from models.progress import Progress, subprogress
@@ -25,7 +25,7 @@ def count_words(
     """
     known = vocabulary(documents, min_count, max_words, subprogress(progress, 0.0, 1 / 3))
     tokens = numbered(documents, known.words, subprogress(progress, 1 / 3, 2 / 3))
-    counts = together(tokens, len(known.words), window, subprogress(progress, 2 / 3, 1.0))
+    counts = cooccurrences(tokens, len(known.words), window, subprogress(progress, 2 / 3, 1.0))
     near = np.diff(counts.indptr) > 0
     if not near.any():
         raise UsageError(

@@ -11,7 +11,7 @@ import numpy as np
 from models.arrays import Arrays, Float, Int, Mask, row_blocks
 from models.clusters.choosing import Choice
 from models.clusters.counts import cluster_names, term_names
-from models.clusters.placing import by_size, permute, reorder, said_of_empty
+from models.clusters.placing import by_size, empty_cluster_warnings, permute, reorder
 from models.data import Data
 from models.method import Fitted, Model, Predictions
 from models.methods.sphere.mixture.distinctive_features import top_features

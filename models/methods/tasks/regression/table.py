@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Array, Float, Int, Mask
-from models.checks import require_columns, require_row_squares
+from models.checks import require_columns, require_squares
 from models.data import Data, Value, require_finite
 from models.errors import UsageError
 
