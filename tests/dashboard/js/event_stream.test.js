@@ -28,8 +28,9 @@ test("a stream in whatever pieces it comes", async () => {
     ': hello\r\n\r\nevent: log\r\ndata: {"line": "a: b"}\r\n\r\nevent: done\ndata: {}\n\nevent: cut';
   for (const size of [1, 2, 7, 1000]) {
     const events = [];
-    for await (const event of parseEvents(piecesOf(text, size)))
-      {events.push([event.event, event.data]);}
+    for await (const event of parseEvents(piecesOf(text, size))) {
+      events.push([event.event, event.data]);
+    }
     assert.deepEqual(events, [["log", { line: "a: b" }], ["done", {}]], `pieces of ${size}`); // prettier-ignore
   }
 });

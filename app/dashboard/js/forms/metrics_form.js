@@ -16,7 +16,7 @@ const NEEDS = {
 
 /**
  * Boxes for the metrics that the inputs of `available()` allow; none ticked means all of them. `draw`
- * shows them anew, `read` gives the ids that are ticked, or undefined.
+ * shows them again, `read` gives the ids that are ticked, or undefined.
  *
  * @param {Metric[]} list
  * @param {{ chosen?: string[], available: () => string[], onchange?: () => unknown }} options

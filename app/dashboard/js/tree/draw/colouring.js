@@ -134,7 +134,7 @@ export function cutMarks({ look, cut, byNode }, { axis }) {
 }
 
 /**
- * What the colour of a row means; "" where it means nothing.
+ * The meaning of a row's colour; "" where it has none.
  *
  * @param {Coloured} view
  * @param {Drawn} scene

@@ -1,5 +1,5 @@
-// Branches of a circular or rectangular tree. What is too fine to be seen is drawn as one line, what
-// lies outside of the window is passed over, so the cost follows the pixels and not the tree.
+// Branches of a circular or rectangular tree. Subtrees too fine to be seen are drawn as one line, and those
+// outside of the window are skipped, so that the cost depends on the pixels and not on the tree.
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { seen } from "./place.js";
@@ -245,7 +245,7 @@ function guide(picture, place, colour, u, v) {
 }
 
 /**
- * What is folded: a wedge from its node to the ground, as wide as what lies in it.
+ * A folded node: a wedge from it to the ground, as wide as its subtree.
  *
  * @param {Picture} picture
  * @param {Drawn} scene

@@ -1,4 +1,4 @@
-// What is drawn over the picture: the node under the pointer with its way to the root and all below
+// The highlights over the picture: the node under the pointer with its way to the root and all below
 // it, the selected node, and nodes that are marked from outside.
 
 import { INNER } from "../model/scene.js";

@@ -73,7 +73,7 @@ export function cells(picture, store, scene, place, tint, { theme }) {
 }
 
 /**
- * What is folded goes on below its cell, paler.
+ * A folded subtree continues below its cell, paler.
  *
  * @param {Picture} picture
  * @param {FlatPlace} place

@@ -62,7 +62,7 @@ function ranked(scene) {
 }
 
 /**
- * How much room the tips' labels want beyond the ground, px: nine tenths of them whole.
+ * The room that the tips' labels need beyond the ground, px: nine tenths of them fit whole.
  *
  * @param {Named} store
  * @param {Drawn} scene

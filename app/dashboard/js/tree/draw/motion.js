@@ -1,5 +1,5 @@
 // From one picture to the next: nodes glide to their new places. Where the user's system asks for
-// less motion, they are there at once.
+// less motion, they appear at once.
 
 import { INNER, rows } from "../model/scene.js";
 import { Picture } from "./picture.js";

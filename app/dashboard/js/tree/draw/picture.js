@@ -157,7 +157,7 @@ export class Path {
   }
 
   /**
-   * The same path so many px further down.
+   * The same path moved down by `px`.
    *
    * @param {number} px
    */

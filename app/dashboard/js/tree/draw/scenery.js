@@ -1,4 +1,4 @@
-// What is drawn of a store: the scene, its colours and frame, the camera, and the ways between them.
+// The drawing of a store: the scene, its colours and frame, the camera, and the ways between them.
 
 import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
@@ -115,7 +115,7 @@ export class Scenery extends EventTarget {
     return { scene: this.scene, frame: this.frame, camera: this.stage.camera };
   }
 
-  /** The store or the look has changed: lay it out anew, not drawn yet. */
+  /** The store or the look has changed: lay it out again, without drawing it. */
   rebuild() {
     this.scene = build(this.store, this.look);
     this.tint = tinted(this, this.scene);

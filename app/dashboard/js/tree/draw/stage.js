@@ -1,5 +1,5 @@
 // The canvases: the picture, and the highlights over it. Draws crisp where the machine keeps up; where
-// it does not, the last crisp picture is moved while a gesture lasts and drawn anew at rest.
+// it does not, the last crisp picture is moved while a gesture lasts and redrawn at rest.
 
 import { home, relative } from "./camera.js";
 import { paint } from "./picture.js";
@@ -22,7 +22,7 @@ import { place as placed } from "./place.js";
 /** Frames slower than this while moving: from then on only the last picture is moved. */
 const SLOW_MS = 26;
 const REST_MS = 110;
-/** How often a picture that is moved is drawn anew at the most. */
+/** A picture that is moved is redrawn no more often than this. */
 const REFRESH_MS = 180;
 const MOST_PIXELS = 9e6;
 

@@ -416,7 +416,7 @@ function majorities(right, links, cluster) {
 }
 
 /**
- * Width of the link of so many points, px.
+ * Width of a link of this many points, px.
  *
  * @param {Facing} facing
  * @param {number} points

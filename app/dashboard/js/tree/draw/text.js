@@ -36,7 +36,7 @@ function context() {
 }
 
 /**
- * Width in px at `size` px; `weight` as in CSS. Kept, for a drawing asks again and again.
+ * Width in px at `size` px; `weight` as in CSS. Kept, since every drawing needs it again.
  *
  * @param {string} text
  * @param {number} size

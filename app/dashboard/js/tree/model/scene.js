@@ -1,4 +1,4 @@
-// What is shown of a store: the nodes below a root, down to what is folded, in preorder, each with
+// The shown part of a store: the nodes below a root, down to those that are folded, in preorder, each with
 // its place in the unit square. u runs across the leaves, v from the root (0) to the ground (1).
 // Pure arithmetic on typed arrays; nothing recurses, so a chain of any depth is laid out.
 
@@ -25,7 +25,7 @@ export const REST = 4;
  */
 
 /**
- * What is drawn of a tree: columns of `n` nodes, parents before children. `slot` is -1 for REST, whose
+ * The drawn part of a tree: columns of `n` nodes, parents before children. `slot` is -1 for REST, whose
  * `id` is -1 - its parent's; `parent` and `end` (one past the subtree) are rows; `left` to `right` is
  * the span of u; `deep` the greatest v in the subtree; `weight` how thick a branch is, 0 to 4; `tips`
  * how many rows have nothing below them; `monotone` whether no v is less than its parent's.
