@@ -11,8 +11,7 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `child`: the process that does it
 - `webhooks`: messages to receivers when jobs end
 - `main`, `worker`, `broker`: a worker process and its queues
-- `assembly`: the parts put together from the `settings`
-- `embedded`: a Valkey server of our own
-- `health`: a container's health check
+- `assembly`, `settings`: the parts put together
+- `embedded`, `health`: a Valkey server of our own; a container's health check
 - `errors`, `logs`, `processes`: what all of them use
 """

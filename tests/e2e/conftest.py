@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import psutil
 import pytest
 
 from tests.e2e.client import Api
+
+if TYPE_CHECKING:
+    from tests.e2e.topology_kit import Topology
 
 MARK = "UMBEL_TEST_MARK"
 SHORT = {
@@ -173,3 +176,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def api(service: Service) -> Api:
     """What the tests say to that service."""
     return Api(service.client, workers=2)
+
+
+@pytest.fixture(scope="module")
+def topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
+    """The service spread over processes."""
+    from tests.e2e.topology_kit import running_topology
+
+    with running_topology(tmp_path_factory) as topology:
+        yield topology

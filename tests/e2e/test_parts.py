@@ -19,7 +19,7 @@ from models.tree.newick import write
 from models.tree.tree import Tree
 from tests.e2e.client import npy
 from tests.e2e.conftest import Service, running, until
-from tests.e2e.test_topology import Topology, topology, upload  # noqa: F401
+from tests.e2e.topology_kit import Topology, upload
 from workers.artifacts import results
 
 KIB = 1 << 10
@@ -168,7 +168,7 @@ def _cut() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("_cut")
-def test_pieces_travel_over_s3(topology: Topology) -> None:  # noqa: F811
+def test_pieces_travel_over_s3(topology: Topology) -> None:
     values = logits(150)
     wanted = "".join(write(unsplit(values)))
     for number in range(3):
@@ -184,5 +184,5 @@ def test_pieces_travel_over_s3(topology: Topology) -> None:  # noqa: F811
         assert topology.client.get(f"/v1/trees/{tree}.nwk").text.strip() == wanted.strip()
 
 
-def pieces_of(topology: Topology, job: str) -> list[str]:  # noqa: F811
+def pieces_of(topology: Topology, job: str) -> list[str]:
     return [key for key in topology.stored() if key.startswith("pieces/") and job in key]

