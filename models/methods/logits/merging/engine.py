@@ -69,9 +69,9 @@ def piece(
     if piece["do"] == "scan":
         if device == "cpu":
             return scan(source, start, stop, threads, progress).arrays()
-        from models.methods.logits.merging import pass_gpu as torch_device
+        from models.methods.logits.merging import pass_gpu
 
-        return torch_device.scan(source, start, stop, device, progress, threads).arrays()
+        return pass_gpu.scan(source, start, stop, device, progress, threads).arrays()
     filled, wanted = (np.array(piece[name], dtype=np.int64) for name in ("filled", "wanted"))
     return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
-from models.methods.logits.merging.loops import merges as steps
-from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.loops import merges as merge_loops
+from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE, Aggregation, Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
@@ -131,7 +131,7 @@ class Merger:
             aggregation={"mean-sum": 0, "sum": 0, "mean": 1, "size": 2}[aggregation],
         )
         self._points = points
-        steps.score_all(self._groups.head, self._groups.following, self._scores)
+        merge_loops.score_all(self._groups.head, self._groups.following, self._scores)
 
     def run(self, hosts: Sequence[tuple[int, Int]] = ()) -> Merges:
         """All K - 1 merges. hosts : for the first ones, the class without points and the classes
@@ -146,12 +146,12 @@ class Merger:
         merges = np.empty(n_steps, dtype=np.int64), np.empty(n_steps, dtype=np.int64)
         for step, (c, tied) in enumerate(hosts):
             other = int(self._groups.slot[tied].min())
-            steps.join(step, c, other, self._groups, self._scores, merges)
+            merge_loops.join(step, c, other, self._groups, self._scores, merges)
         step = len(hosts)
         while step < n_steps:
             self._progress(step / n_steps, "merging", f"{step} of {n_steps}")
             begun = step
-            step, group, why = steps.advance(
+            step, group, why = merge_loops.advance(
                 step,
                 min(n_steps, step + _STEPS),
                 TIE,
@@ -164,30 +164,30 @@ class Merger:
                 (*self._lists,),
             )
             self.effort.by_lists += step - begun
-            if why == steps.SCORES:
+            if why == merge_loops.SCORES:
                 group = self._lowest()
             if why:
                 other = self._host(group)
-                steps.join(step, group, other, self._groups, self._scores, merges)
+                merge_loops.join(step, group, other, self._groups, self._scores, merges)
                 step += 1
         return Merges(*merges, len(hosts))
 
     def _members(self, slot: int) -> Int:
         """The classes of a group, ascending."""
         found = np.empty(self._groups.n_members[slot], dtype=np.int64)
-        steps.members(slot, self._groups.head, self._groups.following, found)
+        merge_loops.members(slot, self._groups.head, self._groups.following, found)
         found.sort()
         return found
 
     # The group with the lowest score.
 
     def _score(self, slot: int) -> None:
-        steps.score(slot, self._groups.head, self._groups.following, self._scores)
+        merge_loops.score(slot, self._groups.head, self._groups.following, self._scores)
 
     def _lowest(self) -> int:
         """G*: the group with the lowest score, of tied ones the one with the lowest class."""
         low, high, slack = self._scores.low, self._scores.high, self._scores.slack
-        while (found := steps.lowest(low, high, TIE)) < 0:
+        while (found := merge_loops.lowest(low, high, TIE)) < 0:
             near = np.flatnonzero(low <= high.min() * (1.0 + TIE)).tolist()
             classes = np.concatenate([self._members(slot) for slot in near])
             unsure = [c for c in classes[slack[classes] > 0].tolist() if self._readable(c)]
@@ -236,7 +236,7 @@ class Merger:
         for share in (None, *_SHARES):
             if share is not None:
                 chosen = np.empty(len(rows), dtype=bool)
-                steps.widest(width, share * room, chosen)
+                merge_loops.widest(width, share * room, chosen)
                 chosen &= may_be_read
                 if not chosen.any():
                     continue
@@ -288,7 +288,7 @@ class Merger:
     def _best(self, group: int, low: Float, high: Float, n_unknown: int) -> tuple[int, float]:
         slot, n_members = self._groups.slot, self._groups.n_members
         room = np.empty_like(slot)
-        found, apart = steps.host(
+        found, apart = merge_loops.host(
             group, low.copy(), high.copy(), slot, n_members, n_unknown, TIE, room
         )
         return int(found), float(apart)
@@ -305,7 +305,7 @@ class Merger:
 
         def walk(part: slice) -> tuple[Float, Float, int]:
             low, high = np.zeros((2, len(inside) - 1))
-            n_unknown = steps.walk(
+            n_unknown = merge_loops.walk(
                 rows[part],
                 inside,
                 len(classes),
@@ -339,7 +339,7 @@ class Merger:
 
         def read(x: npt.NDArray[Any], at: Int, part: slice) -> tuple[Float, Float]:
             own_low, own_high = np.zeros((2, len(shut)))
-            kernels.outside(x, at, source.scale, shut, own_low, own_high)
+            row_loops.outside(x, at, source.scale, shut, own_low, own_high)
             return own_low, own_high
 
         for own_low, own_high in self._reading(np.sort(self._number[rows]), read):
@@ -373,7 +373,7 @@ class Merger:
         self._lists = lists = lists._replace(n_since=np.concatenate([lists.n_since, now[None]]))
 
         def relist(x: npt.NDArray[Any], at: Int, part: slice) -> None:
-            kernels.relist(
+            row_loops.relist(
                 x,
                 at,
                 lowest,
@@ -402,7 +402,7 @@ class Merger:
 
         def read(x: npt.NDArray[Any], at: Int, part: slice) -> Float:
             own = np.zeros_like(taken)
-            kernels.exact(x, at, source.scale, shut, own)
+            row_loops.exact(x, at, source.scale, shut, own)
             return own
 
         for own in self._reading(np.sort(self._number[rows]), read):
@@ -504,14 +504,14 @@ def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
     start = np.concatenate(([0], np.cumsum(digest.size)))
     n = len(digest.label)
     order = np.empty(n, dtype=np.int32 if n < 1 << 31 else np.int64)
-    steps.by_class(digest.label, start, order)
+    merge_loops.by_class(digest.label, start, order)
     return order, start
 
 
 def _arranged(digest: Digest, order: npt.NDArray[Any]) -> _Lists:
     listed, weight = np.empty_like(digest.listed), np.empty_like(digest.weight)
     tail = np.empty_like(digest.tail)
-    steps.arranged(order, digest.listed, digest.weight, digest.tail, listed, weight, tail)
+    merge_loops.arranged(order, digest.listed, digest.weight, digest.tail, listed, weight, tail)
     none = np.empty(0, dtype=np.int32)
     at_first = np.ones((1, len(digest.size)), dtype=np.int32)
     return _Lists(listed, weight, weight, tail, none, none, at_first)

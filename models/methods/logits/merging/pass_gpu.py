@@ -5,15 +5,8 @@ device fetches one block and lists its rows, the host reads the next. Numbers tr
 stored and are widened there. Only probabilities become logarithms on the host, by the function that
 all other readers of them use: one that differs in a last digit could order two classes differently.
 
-`listed` reads a block in several passes; `merging.triton_gpu` does the same in one pass, for a GPU
-with Triton.
-
-Lists have exactly the order of `digest.scan`: each sort is stable and is given its classes in
-ascending order. Bounds: a weight is computed in float64 and rounded to float32, `WEIGHT_ERROR`. A
-tail's term exp(d), d in [-87, 0], is off by at most 3 |d| half ulp for the roundings of d
-(difference, factor, product) and 2 ulp for the exponential, a sum of `_SUMMED` terms in any order
-by less than 128 half ulp, and all else is float64 but for the last rounding, 1 half ulp:
-(261 + 4 + 128 + 1) 2^-24 = 2.35e-5, within `TAIL_ERROR`. In float64 all of it is less.
+`block_lists.listed` reads a block in several passes; `merging.triton_gpu` does the same in one
+pass, for a GPU with Triton.
 """
 
 from __future__ import annotations
@@ -25,13 +18,14 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from models.errors import UsageError
-from models.methods.logits.merging import row_digest as digests
-from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
+from models.methods.logits.merging import row_digest
+from models.methods.logits.merging.block_lists import Listed, listed
+from models.methods.logits.merging.loops.rows import TAIL_ERROR
 from models.methods.logits.merging.row_digest import Digest, joined, segment_rows
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
@@ -50,25 +44,6 @@ takes about six."""
 
 _LIST_BYTES = 512
 """About what a row's list takes while it is made."""
-
-_SUMMED = 128
-
-
-class Listed(NamedTuple):
-    """What is kept of the n rows of a block; see `merging.loops.rows`.
-
-    classes : (n, 1 + M) integers, each row's class and its list.
-    weight : (n, M) float32. tail : (n,) float32.
-    sure : (n,) float64 the winning probability. slack : (n,) float64 a bound on its error.
-    odd : (n,) whether a row holds what is no value of its kind; all else of it is void then.
-    """
-
-    classes: Tensor
-    weight: Tensor
-    tail: Tensor
-    sure: Tensor
-    slack: Tensor
-    odd: Tensor
 
 
 def scan(
@@ -153,7 +128,7 @@ class _Slot:
             with torch.cuda.stream(self._copying):
                 there.copy_(self._host[:n], non_blocking=True)
             torch.cuda.current_stream().wait_stream(self._copying)
-        n_listed = min(digests.LISTED, source.shape[1] - 1)
+        n_listed = min(row_digest.LISTED, source.shape[1] - 1)
         found = quickest(there)(there, n_listed, source.scale, *bounds(source))
         self._start = start
         self._found = Listed(*(values.to("cpu", non_blocking=True) for values in found))
@@ -241,62 +216,3 @@ def _agrees(lister: Lister, x: Tensor) -> bool:
 @cache
 def _builds() -> bool:
     return find_spec("triton") is not None and any(map(shutil.which, ("gcc", "clang")))
-
-
-def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: float) -> Listed:
-    """List the rows of a block, (n, K) of any float type.
-
-    scale : 1 / temperature. lowest, tolerance : see `bounds`.
-
-    Reads a float32 block 5 times and writes 2 of its size, at a temperature one each more; of
-    2-byte types one more is written. The sorts see about a fifth of it. Holds 5 times its size.
-    """
-    import torch
-
-    wide = x if x.dtype == torch.float64 else x.float()
-    values, classes = _best(wide, 1 + n_listed)
-    own, base = values[:, :1].double(), values[:, 1:2].double()
-    weight = ((values[:, 1:].double() - base) * scale).exp().nan_to_num(0.0).float()
-    tail = _tail(wide, classes, values[:, 1:2], scale)
-    others = weight.double().sum(dim=1)
-    ratio = ((base - own) * scale).exp().squeeze(1)
-    sure = 1.0 / (1.0 + ratio * (others + tail))
-    slack = sure * sure * ratio * (others * WEIGHT_ERROR + tail * TAIL_ERROR)
-    # Of NaN all comparisons are false.
-    fine = (wide.amin(dim=1) >= lowest) & (values[:, 0] < math.inf)
-    if tolerance < math.inf:
-        fine &= (own.squeeze(1).exp() / sure - 1.0).abs() <= tolerance
-    return Listed(classes.int(), weight, tail.float(), sure, slack, ~fine)
-
-
-def _best(x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """(rows, n) values and classes of each row's best, best first, the lowest class of equal ones.
-
-    The classes are cut into ranges. The ranges of the n largest peaks hold the n best classes; of
-    ranges with equal peaks the first, whose classes are lower.
-    """
-    import torch
-
-    n_classes = x.shape[1]
-    width = max(1, math.isqrt(n_classes // n))
-    # Adding +0 turns -0 into +0.
-    peaks = torch.nn.functional.max_pool1d(x, width, ceil_mode=True) + 0.0
-    ranges = peaks.sort(dim=1, descending=True, stable=True).indices[:, :n].sort(dim=1).values
-    near = (ranges.unsqueeze(2) * width + torch.arange(width, device=x.device)).flatten(1)
-    found = x.gather(1, near.clamp(max=n_classes - 1)) + 0.0
-    # What is past the last class is the last of equals.
-    found.masked_fill_(near >= n_classes, -math.inf)
-    values, order = found.sort(dim=1, descending=True, stable=True)
-    return values[:, :n], near.gather(1, order[:, :n])
-
-
-def _tail(x: Tensor, classes: Tensor, base: Tensor, scale: float) -> Tensor:
-    """(rows,) float64 sum of exp((x - base) scale) over all classes but those given."""
-    e = x - base.masked_fill(base == -math.inf, 0.0)
-    if scale != 1.0:
-        e *= scale
-    e.exp_().scatter_(1, classes, 0.0)
-    n_whole = e.shape[1] // _SUMMED * _SUMMED
-    parts = e[:, :n_whole].view(len(e), -1, _SUMMED).sum(dim=2)
-    tail: Tensor = parts.double().sum(dim=1) + e[:, n_whole:].sum(dim=1)
-    return tail

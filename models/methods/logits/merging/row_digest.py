@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Float, Int
-from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
 
@@ -97,7 +97,7 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
         here = slice(at - start, end - start)
         sums = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros(n_classes)
         block = source.block(at, end)
-        bad = kernels.scan(
+        bad = row_loops.scan(
             block,
             *checks,
             digest.label[here],

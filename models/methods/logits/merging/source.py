@@ -123,11 +123,11 @@ class Source:
 
 
 def _widened_halves(values: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
-    from models.methods.logits.merging.loops import rows as kernels
+    from models.methods.logits.merging.loops import rows as row_loops
 
     wide = np.empty(values.shape, dtype=np.float32)
     bits = np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
-    kernels.widen_halves(bits.reshape(-1), wide.reshape(-1))
+    row_loops.widen_halves(bits.reshape(-1), wide.reshape(-1))
     return wide
 
 

@@ -1,10 +1,10 @@
-"""`merging.pass_gpu.listed` as one Triton kernel: a block is read once, a row stays in registers.
+"""`block_lists.listed` as one Triton kernel: a block is read once, a row stays in registers.
 
-One program lists one row, in the way of `merging.pass_gpu`: the best ranges of classes, the best
+One program lists one row, in the way of `merging.block_lists`: the best ranges of classes, the best
 classes of these, which are read again from the cache, and the sum over what comes after the last.
 Comparisons are made on keys, as in `merging.loops.rows`. A term of the tail is the hardware's exp2,
 good to 2 ulp, of one product, and a thread sums 32 of them before threads sum theirs, so the bound
-derived in `merging.pass_gpu` holds.
+derived in `merging.block_lists` holds.
 """
 
 # Triton types its kernels itself.
@@ -17,8 +17,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from models.methods.logits.merging.block_lists import Listed
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
-from models.methods.logits.merging.pass_gpu import Listed
 
 MOST = 1 << 14
 """Most classes of a row."""
@@ -37,7 +37,7 @@ def takes(x: Tensor) -> bool:
 
 
 def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: float) -> Listed:
-    """As `merging.pass_gpu.listed`, for a contiguous block that `takes` says yes to.
+    """As `merging.block_lists.listed`, for a contiguous block that `takes` says yes to.
 
     Compiled anew for another number of classes, type or temperature.
     """

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from models.arrays import Arrays, Float
 from models.method import Alone, Piece
-from models.methods.logits.merging import engine, merging, reference
-from models.methods.logits.merging import row_digest as digests
+from models.methods.logits.merging import engine, merging, reference, row_digest
 from models.methods.logits.merging.engine import Seen
 from models.methods.logits.merging.merging import Effort, Merger
 from models.methods.logits.merging.reference import Merges
@@ -241,8 +240,8 @@ def cut(case: Case, source: Source) -> Iterator[None]:
     """Lists as short and blocks as small as the case says."""
     row_bytes = source.shape[1] * source.dtype.itemsize
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digests, "LISTED", case.listed)
-        patch.setattr(digests, "SEGMENT_BYTES", row_bytes * case.rows_at_once)
+        patch.setattr(row_digest, "LISTED", case.listed)
+        patch.setattr(row_digest, "SEGMENT_BYTES", row_bytes * case.rows_at_once)
         patch.setattr(merging, "_BLOCK_BYTES", row_bytes * case.rows_at_once)
         yield
 

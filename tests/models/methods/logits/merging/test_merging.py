@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.methods.logits.merging import reference
-from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.merging import Effort, Merger
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
@@ -267,5 +267,5 @@ def rp(source: Source, digest: Digest, group: npt.NDArray[np.int64]) -> Float:
     shut[group] = -np.inf
     taken = np.zeros(source.shape[1])
     rows = np.flatnonzero(np.isin(digest.label, group))
-    kernels.exact(*source.gather(rows), source.scale, shut, taken)
+    row_loops.exact(*source.gather(rows), source.scale, shut, taken)
     return taken

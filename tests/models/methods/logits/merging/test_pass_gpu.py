@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from models import registry
 from models.data import Data
 from models.errors import Cancelled, UsageError
-from models.methods.logits.merging import engine, pass_gpu, row_digest
+from models.methods.logits.merging import block_lists, engine, pass_gpu, row_digest
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.row_digest import Digest
@@ -327,7 +327,7 @@ def assert_same_lists(fused: ModuleType, source: Source, m: int = row_digest.LIS
     x = torch.from_numpy(np.ascontiguousarray(source.rows.read(0, n)))
     x = x.view(torch.bfloat16) if source.rows.bfloat16 else x
     asked = min(m, k - 1), source.scale, *pass_gpu.bounds(source)
-    expected = pass_gpu.listed(x, *asked)
+    expected = block_lists.listed(x, *asked)
     on = "cuda" if torch.cuda.is_available() else "cpu"
     assert fused.takes(x)
     with np.errstate(all="ignore"):
@@ -380,11 +380,11 @@ def test_the_kernel_leaves_the_rest_to_the_passes(fused: ModuleType) -> None:
 def test_a_kernel_that_lists_otherwise_is_not_used() -> None:
     x = torch.randn(100, 30, generator=torch.Generator().manual_seed(0))
 
-    def same(*given: Any) -> pass_gpu.Listed:
-        return pass_gpu.listed(*given)
+    def same(*given: Any) -> block_lists.Listed:
+        return block_lists.listed(*given)
 
-    def wrong(*given: Any) -> pass_gpu.Listed:
-        found = pass_gpu.listed(*given)
+    def wrong(*given: Any) -> block_lists.Listed:
+        found = block_lists.listed(*given)
         return found._replace(tail=found.tail * 1.001)
 
     assert pass_gpu._agrees(same, x)
