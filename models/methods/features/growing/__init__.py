@@ -1,4 +1,4 @@
-"""Trees grown from the root: all leaves are split on trial and one of them for good.
+"""Trees grown from the root: leaves are split on trial and the best of them for good.
 
 - `frontier`: the leaves and their trial splits; start here.
 - `means`: a split by k-means.

@@ -58,15 +58,15 @@ def clades(tree: Tree) -> set[frozenset[int]]:
 def naive_average(distances: np.ndarray) -> set[frozenset[int]]:
     """Average linkage as it is defined, over all pairs of groups anew at each merge."""
     groups = [frozenset([i]) for i in range(len(distances))]
-    found = set(groups)
+    clades = set(groups)
     while len(groups) > 1:
         a, b = min(
             ((a, b) for i, a in enumerate(groups) for b in groups[i + 1 :]),
             key=lambda pair: np.mean([distances[i, j] for i in pair[0] for j in pair[1]]),
         )
         groups = [g for g in groups if g not in (a, b)] + [a | b]
-        found.add(a | b)
-    return found
+        clades.add(a | b)
+    return clades
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -410,8 +410,8 @@ print((peak() - before) * 1024, hac._memory({"features": points.shape}, params))
             text=True,
             check=True,
         )
-        taken, estimate = (int(value) for value in answer.stdout.split())
-        assert taken == pytest.approx(estimate, rel=0.25)
+        measured, estimate = (int(value) for value in answer.stdout.split())
+        assert measured == pytest.approx(estimate, rel=0.25)
 
 
 def test_doubled_names_are_warned_of() -> None:
