@@ -298,7 +298,7 @@ def test_the_place_of_a_bad_distance_past_one_tile() -> None:
             {"features": np.ones((2, 2))},
             {"linkage": "ward", "metric": "cosine"},
             "wrong-parameter",
-            "'ward' is defined for the metric 'euclidean' only",
+            "'ward' is only defined for the metric 'euclidean'",
         ),
         ({"distances": np.zeros((2, 2))}, {"metric": "cosine"}, "wrong-parameter", "'metric'"),
         (
