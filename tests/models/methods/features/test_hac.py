@@ -16,7 +16,7 @@ from scipy.cluster.hierarchy import cophenet
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist, squareform
 
-from models import method, registry
+from models import memory, registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
@@ -361,7 +361,7 @@ def test_what_would_not_fit_the_memory_is_refused_with_its_estimate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = np.zeros((30_000, 2), dtype=np.float32)
-    monkeypatch.setattr(method, "left", lambda: 2**30)
+    monkeypatch.setattr(memory, "available", lambda: 2**30)
     with pytest.raises(UsageError) as caught:
         fit("features", points)
     assert caught.value.code == "too-large"

@@ -390,14 +390,14 @@ def test_rows_read_again_give_their_winners(case: Case) -> None:
         return
     shut = np.zeros(n_classes, dtype=at.source.dtype)
     shut[at.group] = -np.inf
-    taken, low, high, expected = np.zeros((4, n_classes))
+    total, low, high, expected = np.zeros((4, n_classes))
     read = *at.source.gather(at.rows), at.source.scale, shut
-    row_loops.exact(*read, taken)
+    row_loops.exact(*read, total)
     row_loops.outside(*read, low, high)
     for row in at.rows.tolist():
         best, sure = winner(at, row)
         expected[best] += sure
-    assert taken == pytest.approx(expected, rel=1e-13)
+    assert total == pytest.approx(expected, rel=1e-13)
     assert (low <= expected * (1 + 1e-13)).all()
     assert (expected <= high * (1 + 1e-13)).all()
     assert (high - low <= 3 * row_loops.TAIL_ERROR * expected).all()
@@ -409,16 +409,16 @@ def test_masses_are_sums_of_probabilities(case: Case) -> None:
     source = case.source
     x, n_classes = widened(source), source.shape[1]
     rng = np.random.default_rng(case.seed)
-    wanted = np.flatnonzero(rng.random(n_classes) < 0.5)
+    chosen = np.flatnonzero(rng.random(n_classes) < 0.5)
     column = rng.permutation(n_classes)
-    total, expected = np.zeros((2, n_classes, len(wanted)))
-    row_loops.masses(source.block(0, source.shape[0]), source.scale, column, wanted, total)
+    total, expected = np.zeros((2, n_classes, len(chosen)))
+    row_loops.masses(source.block(0, source.shape[0]), source.scale, column, chosen, total)
     for row in x:
         best = int(row.argmax())
         with np.errstate(over="ignore"):
             d = (row - row[best]) * source.scale
         e = np.where(d < LEAST_64, 0.0, np.exp(d))
-        expected[column[best]] += e[wanted] / math.fsum(e)
+        expected[column[best]] += e[chosen] / math.fsum(e)
     assert total == pytest.approx(expected, rel=1e-12, abs=1e-320)
 
 
@@ -440,19 +440,19 @@ def corners(bounds: list[list[float]], rng: np.random.Generator) -> list[Float]:
 
 @settings(max_examples=500)
 @given(intervals(1), st.lists(st.booleans(), min_size=5, max_size=5), st.integers(0, 99))
-def test_the_lowest_score_is_told_only_where_it_is_sure(
+def test_the_lowest_score_is_only_named_where_it_is_certain(
     bounds: list[list[float]], gone: list[bool], seed: int
 ) -> None:
     low, high = np.array(bounds).T.copy()
     absent = np.array(gone[: len(low)])
     absent[seed % len(low)] = False
     low[absent] = high[absent] = np.inf
-    found = merges.lowest(low, high, TIE)
+    lowest = merges.lowest(low, high, TIE)
     truths = corners(np.column_stack([low, high])[~absent].tolist(), np.random.default_rng(seed))
-    there = np.flatnonzero(~absent)
-    firsts = {int(there[np.argmax(t <= t.min() * (1.0 + TIE))]) for t in truths}
-    if found >= 0:
-        assert firsts == {found}
+    present = np.flatnonzero(~absent)
+    firsts = {int(present[np.argmax(t <= t.min() * (1.0 + TIE))]) for t in truths}
+    if lowest >= 0:
+        assert firsts == {lowest}
     elif (low[~absent] == high[~absent]).all():
         # Even exact values are left open where some tie with the lowest but not with each other.
         value = low[~absent]
@@ -481,7 +481,7 @@ def test_the_host_is_told_only_where_it_is_sure(
     # rp of the group's own classes is 0.
     low[slot == group] = high[slot == group] = 0.0
     n_members = np.bincount(slot, minlength=n)
-    found, _ = merges.host(
+    host, _ = merges.host(
         group,
         low.copy(),
         high.copy(),
@@ -499,8 +499,8 @@ def test_the_host_is_told_only_where_it_is_sure(
             more = np.bincount(to, rng.random(n_unknown).round(), minlength=n)
             mean = np.bincount(slot, truth + more, minlength=n)[others] / n_members[others]
             hosts.add(int(others[np.argmax(mean >= mean.max() * (1.0 - TIE))]))
-    if found >= 0:
-        assert hosts == {found}
+    if host >= 0:
+        assert hosts == {host}
     else:
         # One group that is better than every other whatever the values is told.
         least = np.bincount(slot, low, n)[others] / n_members[others]
