@@ -20,7 +20,7 @@ import torch
 from bench import OUT, Size, synthetic
 from bench.l2h import Case
 from bench.report import Report
-from models.methods.logits.merging import pass_gpu, row_digest
+from models.methods.logits.merging import block_lists, pass_gpu, row_digest
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
 from models.progress import silent
@@ -80,17 +80,17 @@ def _on_device(report: Report, case: Case, source: Source) -> float:
     n_rows = pass_gpu.block_rows(source, "cuda")
     asked = min(row_digest.LISTED, case.n_classes - 1), source.scale, *pass_gpu.bounds(source)
 
-    def all_of_it(listed: Callable[..., pass_gpu.Listed]) -> None:
+    def all_of_it(listed: Callable[..., pass_gpu.BlockLists]) -> None:
         for block in x.split(n_rows):
             listed(block, *asked)
 
     read_ms = _device_ms(lambda: x.view(-1).view(torch.int32).amax())
     ways = {
         "one read": read_ms,
-        "listing, in passes": _device_ms(lambda: all_of_it(pass_gpu.listed)),
+        "listing, in passes": _device_ms(lambda: all_of_it(block_lists.listed)),
     }
     quickest = pass_gpu.quickest(x)
-    if quickest is not pass_gpu.listed:
+    if quickest is not block_lists.listed:
         ways["listing, fused"] = _device_ms(lambda: all_of_it(quickest))
     for what, took in ways.items():
         report.row(

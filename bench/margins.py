@@ -87,40 +87,40 @@ class Contender:
 
 def table(report: Report, size: Size) -> None:
     for name in _SETS[size]:
-        found = loaded(name)
-        if found is None:
+        data = loaded(name)
+        if data is None:
             report.note("margins", f"Left out: {name} is not in the folder that "
                         "UMBEL_TEST_DATA names.")  # fmt: skip
             continue
-        _quality(report, name, found, size)
+        _quality(report, name, data, size)
     _speed(report, size)
 
 
-def _quality(report: Report, name: str, given: TrueSet, size: Size) -> None:
-    k, seeds = given.n_classes, range(_SEEDS[size])
-    none = from_partition(np.zeros(len(given.points), dtype=np.int64), 1)
-    alike = f"{100.0 * parts(none, given).alike:.2f}"
-    _line(report, f"{name}: (all alike)", given, {}, SP=alike, shuffled=alike, r="0.000")
+def _quality(report: Report, name: str, truth: TrueSet, size: Size) -> None:
+    k, seeds = truth.n_classes, range(_SEEDS[size])
+    none = from_partition(np.zeros(len(truth.points), dtype=np.int64), 1)
+    alike = f"{100.0 * parts(none, truth).alike:.2f}"
+    _line(report, f"{name}: (all alike)", truth, {}, SP=alike, shuffled=alike, r="0.000")
     chosen = {}
-    for one in _baselines(k, 2):
-        _row(report, name, one, given, seeds)
+    for contender in _baselines(k, 2):
+        _row(report, name, contender, truth, seeds)
     for called in VARIANTS:
         tried = list(_settings(called, k, _RANGE[size]))
-        scores = [_measured(one, given, 0)["SP"] for one in tried]
+        scores = [_measured(contender, truth, 0)["SP"] for contender in tried]
         best = tried[int(np.argmax(scores))]
         chosen[called] = best
-        _row(report, name, best, given, seeds)
+        _row(report, name, best, truth, seeds)
     hmmc = dict(chosen["HMMC"].params)
     loose = {**hmmc, "min_balance": 0.5, "max_balance": 1.5}
-    _row(report, name, Contender("HMMC", "hmmc", loose), given, seeds, "0.5 to 1.5")
+    _row(report, name, Contender("HMMC", "hmmc", loose), truth, seeds, "0.5 to 1.5")
     if size == "quick":
         return
     for leaves, branching in [(1.5, 2), (2, 2), (1, 3), (1, 4), (1, 5)]:
         n_leaves = round(leaves * k)
         extra = Contender("HMMC", "hmmc", {**hmmc, "max_leaves": n_leaves, "branching": branching})
-        for one in (*_baselines(n_leaves, branching), extra):
-            if branching == 2 or "branching" in one.params:
-                _row(report, name, one, given, seeds, f"F = {n_leaves}, K = {branching}")
+        for contender in (*_baselines(n_leaves, branching), extra):
+            if branching == 2 or "branching" in contender.params:
+                _row(report, name, contender, truth, seeds, f"F = {n_leaves}, K = {branching}")
 
 
 def _baselines(n_leaves: int, branching: int) -> Iterator[Contender]:
@@ -130,10 +130,10 @@ def _baselines(n_leaves: int, branching: int) -> Iterator[Contender]:
     yield Contender("MMC", "mmc", {"n_clusters": n_leaves, "n_init": 1})
     for called, linkage in (("SL", "single"), ("AL", "average"), ("CL", "complete")):
         yield Contender(called, "hac", {"linkage": linkage}, cut=True)
-    for called, one in (("HKM", "hkm"), ("HSC", "hsc")):
+    for called, id in (("HKM", "hkm"), ("HSC", "hsc")):
         shape = {"max_leaves": n_leaves, "branching": branching}
-        yield Contender(called, one, {**shape, "grow": "compact"})
-        yield Contender(f"{called}-D", one, {**shape, "grow": "scattered"})
+        yield Contender(called, id, {**shape, "grow": "compact"})
+        yield Contender(f"{called}-D", id, {**shape, "grow": "scattered"})
 
 
 def _settings(called: str, n_leaves: int, values: tuple[float, ...]) -> Iterator[Contender]:
@@ -150,40 +150,42 @@ def _settings(called: str, n_leaves: int, values: tuple[float, ...]) -> Iterator
         )
 
 
-def _measured(one: Contender, given: TrueSet, seed: int) -> dict[str, float]:
-    used = method(one.method)
-    seeded = {"seed": seed} if "seed" in used.Params.model_fields else {}
+def _measured(contender: Contender, truth: TrueSet, seed: int) -> dict[str, float]:
+    runner = method(contender.method)
+    seeded = {"seed": seed} if "seed" in runner.Params.model_fields else {}
     began = time.process_time()
-    fitted = used.fit(Data({"features": given.points}), used.Params(**one.params, **seeded))
+    fitted = runner.fit(
+        Data({"features": truth.points}), runner.Params(**contender.params, **seeded)
+    )
     cpu_s = time.process_time() - began
     tree = fitted.tree
-    if one.cut:
-        whole = cut(tree, k=given.n_classes)
+    if contender.cut:
+        whole = cut(tree, k=truth.n_classes)
         tree = upper_part(tree, whole.nodes, whole.cluster_of_point)
-    found = evaluate(
-        tree, labels=given.label, hierarchy=given.hierarchy, metrics=list(METRICS.values())
+    scores = evaluate(
+        tree, labels=truth.label, hierarchy=truth.hierarchy, metrics=list(METRICS.values())
     ).metrics
-    values = {short: 100.0 * (found[id] or 0.0) for short, id in METRICS.items()}
-    of_form = parts(tree, given)
+    values = {short: 100.0 * (scores[id] or 0.0) for short, id in METRICS.items()}
+    of_form = parts(tree, truth)
     values |= {"shuffled": 100.0 * of_form.shuffled, "r": of_form.correlation}
     own = {name: fitted.metrics.get(name, np.nan) for name in _OWN}
     return {**values, **own, "cpu_s": cpu_s}
 
 
 def _row(
-    report: Report, name: str, one: Contender, given: TrueSet, seeds: range, what: str = ""
+    report: Report, name: str, contender: Contender, truth: TrueSet, seeds: range, what: str = ""
 ) -> None:
-    if "seed" not in method(one.method).Params.model_fields:
+    if "seed" not in method(contender.method).Params.model_fields:
         seeds = range(1)
-    runs = [_measured(one, given, seed) for seed in seeds]
+    runs = [_measured(contender, truth, seed) for seed in seeds]
     mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
     spread = float(np.std([run["SP"] for run in runs]))
     own = {key: None if np.isnan(mean[key]) else mean[key] for key in _OWN}
     _line(
         report,
-        f"{name}: {one.called} {what}".rstrip(),
-        given,
-        one.params,
+        f"{name}: {contender.called} {what}".rstrip(),
+        truth,
+        contender.params,
         SP=f"{mean['SP']:.2f}" + (f" +-{spread:.2f}" if spread else ""),
         shuffled=f"{mean['shuffled']:.2f}",
         r=f"{mean['r']:.3f}",
@@ -196,14 +198,14 @@ def _row(
 
 
 def _line(
-    report: Report, what: str, given: TrueSet, params: Mapping[str, Any], **values: Any
+    report: Report, what: str, truth: TrueSet, params: Mapping[str, Any], **values: Any
 ) -> None:
     names = ("SP", "shuffled", "r", "PS", "RI", "sparsity", "overlap", "cpu_s")
     report.row(
         "margins",
         what=what,
-        n=len(given.points),
-        classes=given.n_classes,
+        n=len(truth.points),
+        classes=truth.n_classes,
         **{name: values.get(name) for name in names},
         alpha=params.get("alpha"),
         beta=params.get("beta"),
@@ -211,26 +213,26 @@ def _line(
 
 
 def _speed(report: Report, size: Size) -> None:
-    used = method("hmmc")
+    hmmc = method("hmmc")
     small = _mixture(400)
     for n_points in _POINTS[size]:
         points = _mixture(n_points)
-        taken = measured(
+        cost = measured(
             lambda points=points: (
-                used.fit(  # type: ignore[misc]
-                    Data({"features": points}), used.Params(max_leaves=50), threads=2
+                hmmc.fit(  # type: ignore[misc]
+                    Data({"features": points}), hmmc.Params(max_leaves=50), threads=2
                 ).tree.n_leaves
             ),
             runs=1,
-            prepare=lambda: used.fit(Data({"features": small}), used.Params(max_leaves=4)),
+            prepare=lambda: hmmc.fit(Data({"features": small}), hmmc.Params(max_leaves=4)),
         )
         report.row(
             "margins: seconds",
-            what=f"hmmc, {n_points:,} x 100, {taken.result} leaves",
-            cpu_s=taken.cpu_s,
-            wall_s=taken.wall_s,
-            per_n_log_n_ns=1e9 * taken.cpu_s / (n_points * np.log2(n_points)),
-            peak_bytes=taken.peak_bytes,
+            what=f"hmmc, {n_points:,} x 100, {cost.result} leaves",
+            cpu_s=cost.cpu_s,
+            wall_s=cost.wall_s,
+            per_n_log_n_ns=1e9 * cost.cpu_s / (n_points * np.log2(n_points)),
+            peak_bytes=cost.peak_bytes,
         )
 
 

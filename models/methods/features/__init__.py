@@ -1,0 +1,11 @@
+"""Hierarchies from features, distances or similarities. Files here are methods.
+
+Bottom-up: `hac` (all linkages), `scc` (components of nearest neighbours), `hdbscan` (density),
+`birch` and `perch` (point by point). Top-down: `bisecting_kmeans`, `hkm`, `hsc`.
+
+What they are made of:
+
+- `linkage`: agglomeration of matrices and of graphs, for `hac`.
+- `growing`: which leaf is split next, and how, for `hkm`, `hsc` and `bisecting_kmeans`.
+- `boxes`: the tree of bounding boxes that `perch` grows.
+"""

@@ -1,31 +1,31 @@
-"""BIRCH: points summed up one after the other in subclusters, which form a height-balanced tree.
+"""BIRCH: points summarized one by one in subclusters, which form a height-balanced tree.
 
-Each point goes down the tree by the nearest centre and joins the subcluster it meets, where that
-keeps the subcluster's radius (root mean squared distance to its centre) within the threshold; else
-it starts one. A node with more than `branching` subclusters is split in two. Then every point is
-put under the nearest subcluster of all. Leaves are the subclusters; heights count the levels below;
-`radius` is that of each node's sums. Inner nodes with a single child are left out.
+Each point descends the tree by the nearest centre and joins the subcluster that it reaches, if the
+subcluster's radius (root mean squared distance to its centre) stays within the threshold; otherwise
+it starts a new subcluster. A node with more than `branching` subclusters is split in two. Finally
+every point is assigned to the nearest of all subclusters. Leaves are the subclusters; heights count
+the levels below; `radius` is the radius of each node's summary. Inner nodes with a single child are
+left out.
 
-With `n_clusters`, subclusters are grouped by ward linkage of their centres, as scikit-learn does
-it, and the tree is: root, clusters, subclusters.
+With `n_clusters`, subclusters are grouped by ward linkage of their centres, as in scikit-learn, and
+the tree has the levels root, clusters, subclusters.
 
-Points come in the order given, on which the tree hangs. They are taken about their mean, which
-keeps radii of data far from the origin from drowning in rounding.
+The tree depends on the order of the points, which is the order of the rows. Points are centred
+first, which keeps the radii of data far from the origin from being lost to rounding.
 
-The threshold may be left open. It starts at `FIRST_THRESHOLD` of the points' root mean squared
-distance from their mean; as long as there are more than `max_leaves` subclusters, it is raised by
-half and all starts anew; then three thresholds below the one that will do are tried. So memory is
-bounded whatever the threshold given, and the tree is that of a run with the last threshold.
+By default the threshold starts at `FIRST_THRESHOLD` of the points' root mean squared distance from
+their mean. While there are more than `max_leaves` subclusters, it is raised by half and the run
+starts again; then three lower thresholds are tried. Memory is therefore bounded whatever the
+threshold, and the tree is that of a run with the final threshold.
 
 Source: Zhang, Ramakrishnan and Livny, "BIRCH: An Efficient Data Clustering Method for Very Large
 Databases" (1996); scikit-learn's Birch. Cost: O(N D branching depth) for the tree, O(N L D) for
-placing points, L leaves; memory O(L D branching) besides the points.
+assigning points to L leaves; memory O(L D branching) besides the points.
 
-Leaves that have a centre each: points at the nearest one, and how sure that is.
-
-The leaves are read as a mixture of Gaussians with equal weights and one shared spherical variance,
-the mean squared distance of the points to their nearest centres over D; the probability of a node
-is the mass of the leaves under it.
+A new point goes to the leaf of the nearest centre. For probabilities, the leaves are a mixture of
+Gaussians with equal weights and one shared spherical variance, the mean squared distance of the
+points to their nearest centres divided by D; the probability of a node is the mass of the leaves
+under it.
 """
 
 from __future__ import annotations
@@ -53,28 +53,28 @@ from models.tree.tree import Tree
 from models.tree.walk import contract_unary, paths
 
 SMALLEST_VARIANCE = 1e-12
-"""Of the shared variance, relative to the centres' own, where all points lie on their centres."""
+"""Smallest shared variance, relative to that of the centres: for points that lie on centres."""
 
 
 def nearest_centre(points: Array, centres: Float) -> tuple[Int, float]:
-    """(n_points,) the nearest centre of each point, and the sum of squared distances to them.
+    """(n_points,) the nearest centre of each point, and the sum of the squared distances.
 
-    O(N L D) time, no (N, L) matrix.
+    O(N L D) time, without an (N, L) matrix.
     """
-    found = np.empty(len(points), dtype=np.int64)
+    nearest = np.empty(len(points), dtype=np.int64)
     total = 0.0
     for block in row_blocks(len(points), max(len(centres), points.shape[1]), 1 << 20):
         squared = squared_distances(points[block], centres)
-        found[block] = squared.argmin(axis=1)
-        total += float(squared[np.arange(len(squared)), found[block]].sum())
-    return found, total
+        nearest[block] = squared.argmin(axis=1)
+        total += float(squared[np.arange(len(squared)), nearest[block]].sum())
+    return nearest, total
 
 
 def model_of(centres: Float, total: float, shape: tuple[int, ...]) -> Model:
-    """What `place` needs.
+    """The model for `place`.
 
     centres : (n_leaves, D) in the order of the tree's leaves. total : sum of the points' squared
-    distances to their centres. shape : of the points.
+    distances to their nearest centres. shape : the shape of the points.
     """
     spread = float(centres.var(axis=0).mean()) or 1.0
     variance = max(total / (shape[0] * shape[1]), SMALLEST_VARIANCE * spread)
@@ -82,7 +82,7 @@ def model_of(centres: Float, total: float, shape: tuple[int, ...]) -> Model:
 
 
 def place(model: Model, tree: Tree, data: Data) -> Predictions:
-    """New rows of the input 'features' at the leaf of the nearest centre."""
+    """New rows of the input 'features', each placed at the leaf of the nearest centre."""
     features = data.dense("features")
     centres = model.arrays["centers"]
     require_width(features, centres.shape[1])
@@ -90,7 +90,7 @@ def place(model: Model, tree: Tree, data: Data) -> Predictions:
     if features.size:
         require_squares(features)
     first, width = places(tree.parent, (tree.n_children == 0).astype(np.int64))
-    # Leaves from left to right: those under a node are neighbours.
+    # Leaves from left to right, so that the leaves under a node are contiguous.
     order = np.argsort(first[tree.leaves])
     near = np.empty(len(features), dtype=np.int64)
     masses = []
@@ -112,20 +112,20 @@ def place(model: Model, tree: Tree, data: Data) -> Predictions:
 
 
 def _falling(mass: Float, start: Int) -> Float:
-    """Masses along paths, root first, made to fall where rounding of the sums says otherwise."""
+    """Masses along paths, root first, made to decrease where rounding broke that."""
     length = np.diff(start)
     for step in range(int(length.max(initial=1)) - 2, 0, -1):
         at = start[:-1][length > step + 1] + step
         mass[at] = np.clip(mass[at], mass[at + 1], 1.0)
-    # A root that is a leaf as well stays 1.
+    # A root that is also a leaf stays 1.
     mass[start[:-1]] = 1.0
     return mass
 
 
 FIRST_THRESHOLD = 0.1
 BATCH = 1000
-MORE = 1.5
-FINER = 3
+RAISE_FACTOR = 1.5
+N_REFINEMENTS = 3
 
 
 class BirchParams(Params):
@@ -135,24 +135,26 @@ class BirchParams(Params):
         le=1e15,
         description=(
             "Largest radius of a subcluster, in the units of the features. Default: a tenth of the "
-            "points' root mean squared distance from their mean, raised by half as long as there "
-            "are more than 'max_leaves' subclusters."
+            "points' root mean squared distance from their mean, raised by half while there are "
+            "more than 'max_leaves' subclusters."
         ),
     )
-    branching: int = Field(10, ge=2, le=1000, description="Most subclusters of a node of the tree.")
+    branching: int = Field(
+        10, ge=2, le=1000, description="Largest number of subclusters of a node of the tree."
+    )
     max_leaves: int = Field(
         5000,
         ge=1,
         le=1_000_000,
-        description="Most subclusters: where there are more, the threshold is raised.",
+        description="Largest number of subclusters; with more, the threshold is raised.",
     )
     n_clusters: int | None = Field(
         None,
         ge=1,
         le=100_000,
         description=(
-            "Group the subclusters to so many clusters by ward linkage; the tree then is the "
-            "clusters with their subclusters. Default: the tree of subclusters."
+            "Number of clusters into which the subclusters are grouped by ward linkage; the tree "
+            "is then the clusters with their subclusters. Default: the tree of subclusters."
         ),
     )
 
@@ -174,7 +176,7 @@ class Birch(Method[BirchParams]):
             return 0
         n_points, n_features = shapes["features"]
         n_leaves = min(n_points, params.max_leaves + BATCH)
-        # A node holds room for all its centres, half of them used; a subcluster two vectors.
+        # A node has room for all its centres, about half of it used; a subcluster has two vectors.
         tree = n_leaves * (8 * n_features * (2 * 2 + 2) + 2000)
         pairs = 8 * n_leaves * n_leaves // 2 if params.n_clusters else 0
         return tree + pairs + 16 * n_points
@@ -226,8 +228,8 @@ class Birch(Method[BirchParams]):
         empty = int((tree.size[tree.leaves] == 0).sum())
         if empty:
             notes += (
-                f"{empty} subcluster(s) have no point: all that they summed up lie nearer to "
-                "others.",
+                f"{empty} subcluster(s) have no point: all points that they summarized lie nearer "
+                "to other subclusters.",
             )
         return Fitted(
             tree=tree,
@@ -237,32 +239,32 @@ class Birch(Method[BirchParams]):
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the nearest subcluster; of a node the mass of the subclusters under it."""
+        """Leaf of the nearest subcluster; a node's probability is the mass of those under it."""
         return place(model, tree, data)
 
 
 def _grow(
     features: Array, mean: Float, params: BirchParams, progress: Progress
 ) -> tuple[Any, float, tuple[str, ...]]:
-    """The tree by scikit-learn within `max_leaves`, its threshold, and what to say of it."""
+    """scikit-learn's tree within `max_leaves`, its threshold, and warnings."""
     first = low = high = params.threshold or _first_threshold(features, mean)
     grown = _grown(features, mean, first, params, progress)
     while grown is None:
-        low, high = high, high * MORE
+        low, high = high, high * RAISE_FACTOR
         grown = _grown(features, mean, high, params, progress)
     if high == first:
         return grown, first, ()
-    # What a threshold gives can fall steeply: the least of a few that are low enough.
-    for _ in range(FINER):
+    # The number of subclusters can fall steeply: of a few thresholds, the lowest that suffices.
+    for _ in range(N_REFINEMENTS):
         middle = float(np.sqrt(low * high))
-        found = _grown(features, mean, middle, params, progress)
-        if found is None:
+        finer = _grown(features, mean, middle, params, progress)
+        if finer is None:
             low = middle
         else:
-            grown, high = found, middle
+            grown, high = finer, middle
     notes = (
         f"With threshold = {first:g} there were more than max_leaves = {params.max_leaves} "
-        f"subclusters; it was raised to {high:.4g}.",
+        f"subclusters; the threshold was raised to {high:.4g}.",
     )
     return grown, high, notes if params.threshold is not None else ()
 
@@ -270,7 +272,7 @@ def _grow(
 def _grown(
     features: Array, mean: Float, threshold: float, params: BirchParams, progress: Progress
 ) -> Any:
-    """scikit-learn's estimator, or None as soon as there are more than `max_leaves`."""
+    """scikit-learn's estimator; None as soon as it has more than `max_leaves` subclusters."""
     from sklearn import config_context
     from sklearn.cluster import Birch as ScikitBirch
 
@@ -282,8 +284,8 @@ def _grown(
     )
     n_points = len(features)
     for start in range(0, n_points, BATCH):
-        done = f"{start:,} of {n_points:,} points, threshold {threshold:.4g}"
-        progress(0.05, "summing up", done)
+        detail = f"{start:,} of {n_points:,} points, threshold {threshold:.4g}"
+        progress(0.05, "summing up", detail)
         with config_context(assume_finite=True):
             grown.partial_fit(features[start : start + BATCH] - mean)
         if len(grown.subcluster_centers_) > params.max_leaves:
@@ -295,13 +297,13 @@ def _first_threshold(features: Array, mean: Float) -> float:
     total = 0.0
     for block in row_blocks(len(features), features.shape[1], 1 << 20):
         total += float(((features[block] - mean) ** 2).sum())
-    # Where all points are equal any threshold will do.
+    # Where all points are equal, any threshold will do.
     return FIRST_THRESHOLD * float(np.sqrt(total / len(features))) or 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What nodes sum up: number of points, centre, root mean squared distance to it."""
+    """What nodes summarize: number of points, centre, root mean squared distance to the centre."""
 
     count: Float
     centre: Float
@@ -312,7 +314,7 @@ class _Sums:
 
 
 def _nodes(grown: Any) -> tuple[Int, Int, _Sums]:
-    """Parent of each node of the tree, root first; node of each leaf; sums of all but the root."""
+    """Parent of each node, root first; node of each leaf; summaries of all nodes but the root."""
     parent, leaf = [-1], []
     parts = []
     waiting = [(grown.root_, 0)]
@@ -335,7 +337,7 @@ def _nodes(grown: Any) -> tuple[Int, Int, _Sums]:
 
 
 def _grouped(sums: _Sums, group: Int | None) -> Float:
-    """Radius of each group of nodes taken together; None for all of them."""
+    """(n_groups,) radius of each group of nodes. group : of each node; None for a single group."""
     if group is None:
         group = np.zeros(sums.count.size, dtype=np.int64)
     count = np.bincount(group, sums.count)
@@ -347,18 +349,18 @@ def _grouped(sums: _Sums, group: Int | None) -> Float:
 
 
 def _ward_groups(centres: Float, n_clusters: int) -> Int:
-    """(L,) the group of each centre, of `n_clusters` by ward linkage, in order of occurrence."""
+    """(L,) group of each centre by ward linkage, `n_clusters` groups in order of occurrence."""
     import fastcluster
 
     n_leaves = len(centres)
     group = np.zeros(n_leaves, dtype=np.int64)
     if n_leaves > 1:
         merges = fastcluster.linkage_vector(centres, method="ward")[: n_leaves - n_clusters, :2]
-        made = np.arange(n_leaves, n_leaves + len(merges))
-        ends = np.concatenate([merges.ravel().astype(np.int64), np.repeat(made, 2)])
+        merged = np.arange(n_leaves, n_leaves + len(merges))
+        ends = np.concatenate([merges.ravel().astype(np.int64), np.repeat(merged, 2)])
         pairs = coo_array(
-            (np.ones(made.size * 2), (ends[: made.size * 2], ends[made.size * 2 :])),
-            shape=(n_leaves + made.size, n_leaves + made.size),
+            (np.ones(merged.size * 2), (ends[: merged.size * 2], ends[merged.size * 2 :])),
+            shape=(n_leaves + merged.size, n_leaves + merged.size),
         )
         group = connected_components(pairs, directed=False)[1][:n_leaves].astype(np.int64)
     _, first, group = np.unique(group, return_index=True, return_inverse=True)

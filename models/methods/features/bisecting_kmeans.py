@@ -1,13 +1,15 @@
 """Bisecting k-means: the cluster with the largest inertia, or the largest one, is split in two.
 
-Each split is a k-means with two clusters; the tree of the splits is the result, its leaves the
-clusters, ordered by size, the largest first. Cut to k leaves it is what a run with that many
-clusters gives.
+Each split is a k-means with two clusters. The result is the tree of the splits; its leaves are the
+clusters, ordered from the largest to the smallest. Cut to k leaves, the tree is that of a run with
+k clusters.
 
 Source: Steinbach, Karypis and Kumar, "A Comparison of Document Clustering Techniques" (2000);
-scikit-learn's BisectingKMeans, with its k-means at each node, which keeps the tree to itself.
+scikit-learn's BisectingKMeans, which does not expose its tree, with scikit-learn's k-means at each
+node.
 
-Cost: O(N D) time for each iteration of k-means at the root, less below; memory: the features twice.
+Cost: O(N D) time for each iteration of k-means at the root, less below. Memory: two copies of the
+features.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
-from models.parameters import Params, Seed
+from models.parameters import MaxIter, Params, Seed
 from models.progress import subprogress
 from models.tree.tree import Tree
 
@@ -32,21 +34,22 @@ class BisectingKMeansParams(Params):
     bisecting_strategy: Literal["biggest_inertia", "largest_cluster"] = Field(
         "biggest_inertia",
         description=(
-            "Which cluster is split next: 'biggest_inertia' the one with the largest sum of "
-            "squared distances to its centre, 'largest_cluster' the one with the most points."
+            "Which cluster is split next: 'biggest_inertia' the cluster with the largest sum "
+            "of squared distances to its centre, 'largest_cluster' the cluster with the most "
+            "points."
         ),
     )
     n_init: int = Field(
-        10, ge=1, le=1000, description="Runs of k-means at each node; the best one serves."
+        10, ge=1, le=1000, description="Number of k-means runs at each node; the best run is kept."
     )
-    max_iter: int = Field(300, ge=1, le=100_000, description="Most iterations of a run.")
+    max_iter: MaxIter = 300
     tol: float = Field(
         1e-4,
         ge=0,
         le=1,
         description=(
-            "A run ends when the centres' squared moves sum to less than this times the mean "
-            "variance of the features."
+            "A run ends when the sum of the centres' squared displacements is below this times "
+            "the mean variance of the features."
         ),
     )
     seed: Seed = 0
@@ -66,9 +69,9 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs = ("tree", "model")
-    advice = "The methods 'birch' and 'minibatch-kmeans' need less."
-    example = {"n_clusters": 3, "n_init": 2}
+    outputs: ClassVar = ("tree", "model")
+    advice: ClassVar = "The methods 'birch' and 'minibatch-kmeans' need less memory."
+    example: ClassVar = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: BisectingKMeansParams) -> int:
         return bytes_to_grow(shapes, params.n_clusters)
@@ -102,5 +105,5 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Down the tree by the nearest centre."""
+        """The leaf reached by following the nearest centre at each split."""
         return descend(model, tree, data)

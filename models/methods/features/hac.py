@@ -2,23 +2,24 @@
 
 Leaves are the points, one each; the height of a node is the distance at which its two parts were
 merged (for ward the increase of the error sum of squares as SciPy scales it). Centroid and median
-linkage can merge at a smaller distance than a part was made at; the tree then is not monotone.
+linkage can merge at a smaller distance than one of the parts was merged at; the tree then is not
+monotone.
 
 All pairs are compared, or with `connectivity: "knn"` groups merge only along the graph of nearest
-neighbours, which takes neither time nor memory for all pairs. There 'ward', 'centroid' and 'median'
-are what they are by definition, but for the pairs that may merge; 'average' is the mean over all
-pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the root of the mean squared
-distance for 'euclidean', the mean over the graph's edges for the other metrics; 'single',
-'complete' and 'weighted' go by the edges. A merge can lie lower than one below it.
+neighbours, which avoids the time and memory of all pairs. There 'ward', 'centroid' and 'median'
+keep their definitions, except that only groups joined by an edge may merge; 'average' is the mean
+over all pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the root of the mean
+squared distance for 'euclidean', and the mean over the graph's edges for the other metrics;
+'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
 Source: fastcluster (Müllner, "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines
 for R and Python", 2013), with SciPy's definitions of the linkages and metrics; along a graph
 `linkage.graph_linkage`.
 
 Cost: O(N^2 D) time; memory O(N D) for single linkage of features and for ward, centroid and median,
-else 4 N^2 bytes for the distances. Along the graph of k neighbours O(N k log^2 N) besides finding
-it (`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory.
-A run that would not fit is refused before it starts.
+otherwise 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k log^2 N) after the
+neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
+O(N (D + k)) memory. A run that would not fit is refused before it starts.
 """
 
 from __future__ import annotations
@@ -42,14 +43,19 @@ from models.methods.features.linkage.all_pairs import (
     keeps_no_distances,
     merges_among_all,
 )
-from models.methods.features.linkage.graph_linkage import BY_CENTRE, EDGE_BYTES, Rule, agglomerate
-from models.numerics.distances import FLAT, Metric, as_metric, flat
+from models.methods.features.linkage.graph_linkage import (
+    BY_CENTRE,
+    EDGE_BYTES,
+    GraphRule,
+    agglomerate,
+)
+from models.numerics.distances import Metric
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges
 
 MOST_POINTS = 200_000
-"""Where even the linkages that need little memory take the better part of an hour."""
+"""The limit at which even the linkages that need little memory take the better part of an hour."""
 
 
 class HACParams(Params):
@@ -65,19 +71,23 @@ class HACParams(Params):
         "euclidean",
         description=(
             "Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and 'median' "
-            "linkage take 'euclidean' only. It applies to the input 'features' and must stay "
-            "'euclidean' with the others."
+            "linkage accept only 'euclidean'. It applies to the input 'features' and must stay "
+            "'euclidean' with the other inputs."
         ),
     )
     connectivity: Literal["none", "knn"] = Field(
         "none",
         description=(
-            "Which groups may merge: 'none' any two, in quadratic time; 'knn' those that an edge "
-            "of the graph of nearest neighbours joins, for many points, from the input 'features'."
+            "Which groups may merge: 'none' any two, in quadratic time; 'knn' only groups joined "
+            "by an edge of the nearest-neighbour graph, for many points, from the input "
+            "'features'."
         ),
     )
     n_neighbors: int = Field(
-        15, ge=1, le=1000, description="With 'knn': how many neighbours of each point have edges."
+        15,
+        ge=1,
+        le=1000,
+        description="With 'knn': number of nearest neighbours that each point is joined to.",
     )
 
 
@@ -101,14 +111,14 @@ class HAC(Method[HACParams]):
             required=False,
             description=(
                 "Square symmetric matrix of similarities between points; a distance is the "
-                "largest value of the matrix less the similarity."
+                "largest value of the matrix minus the similarity."
             ),
         ),
         "names": Input(required=False, description="One name per point."),
     }
-    one_of = ("features", "distances", "similarity")
-    advice = (
-        "Where points have features, connectivity 'knn' or the method 'scc' takes millions of "
+    one_of: ClassVar = ("features", "distances", "similarity")
+    advice: ClassVar = (
+        "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
     )
 
@@ -118,12 +128,12 @@ class HAC(Method[HACParams]):
             return 0
         n_points, n_columns = shapes[role]
         if params.connectivity == "knn":
-            # Rows in float32 and the index over them; neighbours, edges and what merging keeps.
+            # Rows in float32 and their index; neighbours, edges and the state of merging.
             for_rows = 20 if params.linkage not in ("single", "complete", "weighted") else 12
             return n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
         if n_points > MOST_POINTS:
             raise UsageError(
-                f"Method 'hac' compares all pairs of {n_points:,} points; it takes at most "
+                f"Method 'hac' compares all pairs of {n_points:,} points; it accepts at most "
                 f"{MOST_POINTS:,}. {self.advice}",
                 code="too-large",
                 role=role,
@@ -140,7 +150,7 @@ class HAC(Method[HACParams]):
         n_points, n_columns = values.shape
         if params.metric != "euclidean" and params.linkage in EUCLIDEAN_ONLY:
             raise UsageError(
-                f"Linkage {params.linkage!r} is defined for the metric 'euclidean' only, not for "
+                f"Linkage {params.linkage!r} is only defined for the metric 'euclidean', not for "
                 f"{params.metric!r}.",
                 code="wrong-parameter",
                 parameter="metric",
@@ -178,27 +188,31 @@ class HAC(Method[HACParams]):
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)
-        falls = _n_inversions(merges, height)
-        tree = from_merges(merges[:, 0], merges[:, 1], height, names=names, monotone=falls == 0)
-        if falls:
-            allows = (
+        n_inversions = _n_inversions(merges, height)
+        tree = from_merges(
+            merges[:, 0], merges[:, 1], height, names=names, monotone=n_inversions == 0
+        )
+        if n_inversions:
+            cause = (
                 f"{params.linkage} linkage"
                 if params.connectivity == "none"
                 else "merging along a graph"
             )
             notes += (
-                f"{falls} merge(s) lie lower than a merge below them, as {allows} allows: the tree "
-                "is not monotone.",
+                f"{n_inversions} merge(s) lie lower than a merge below them, as {cause} allows: "
+                "the tree is not monotone.",
             )
         if role != "features" and params.linkage in EUCLIDEAN_ONLY:
             notes += (
-                f"Linkage {params.linkage!r} takes the given {role} as Euclidean; nothing checks "
-                "that they are."
+                f"Linkage {params.linkage!r} treats the given {role} as Euclidean; this is not "
+                "checked."
                 if role == "distances"
-                else f"Linkage {params.linkage!r} takes the distances made of the given similarity "
-                "as Euclidean; nothing checks that they are.",
+                else f"Linkage {params.linkage!r} treats the distances derived from the given "
+                "similarity as Euclidean; this is not checked.",
             )
-        return Fitted(tree=tree, metrics={"n_inversions": float(falls), **metrics}, warnings=notes)
+        return Fitted(
+            tree=tree, metrics={"n_inversions": float(n_inversions), **metrics}, warnings=notes
+        )
 
 
 def _role(data: Data) -> str:
@@ -206,9 +220,9 @@ def _role(data: Data) -> str:
 
 
 def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -> None:
-    """Refuse what only features take, and a matrix that is not square."""
-    for parameter, usual in (("metric", "euclidean"), ("connectivity", "none")):
-        if getattr(params, parameter) != usual:
+    """UsageError for parameters that only features take, and for a matrix that is not square."""
+    for parameter, default in (("metric", "euclidean"), ("connectivity", "none")):
+        if getattr(params, parameter) != default:
             raise UsageError(
                 f"Parameter {parameter!r} applies to the input 'features'; leave it out when "
                 f"{role!r} is given.",
@@ -226,7 +240,7 @@ def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -
 def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple[Int, Float, Graph]:
     """Merges along the graph of nearest neighbours, and the graph."""
 
-    rule: Rule = params.linkage
+    rule: GraphRule = params.linkage
     metric: Metric = params.metric
     points = values
     if params.linkage == "average" and metric in FLAT:
@@ -246,15 +260,15 @@ def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple
 def _approximations(params: HACParams) -> tuple[str, ...]:
     if params.linkage == "average" and params.metric == "euclidean":
         return (
-            "Along the graph, average linkage takes the root of the mean squared distance between "
+            "Along the graph, average linkage is the root of the mean squared distance between "
             "the points of two groups.",
         )
     if params.linkage in EUCLIDEAN_ONLY or (params.linkage == "average" and params.metric in FLAT):
         return ()
-    what = {"single": "shortest", "complete": "longest"}.get(params.linkage, "mean")
+    statistic = {"single": "shortest", "complete": "longest"}.get(params.linkage, "mean")
     return (
-        f"Along the graph, {params.linkage} linkage knows of the distances between two groups "
-        f"those of the graph's edges: it takes the {what} of them.",
+        f"Along the graph, {params.linkage} linkage uses only the distances on the graph's edges "
+        f"between two groups: it takes the {statistic} of them.",
     )
 
 
@@ -268,6 +282,6 @@ def _refuse_overflow(role: str) -> NoReturn:
 
 
 def _n_inversions(merges: Int, height: Float) -> int:
-    """Number of merges that lie lower than one of the two parts they join."""
+    """Number of merges that lie lower than one of the two groups they join."""
     below = np.concatenate([np.zeros(len(height) + 1), height])
     return int((height < below[merges].max(axis=1, initial=0.0)).sum())

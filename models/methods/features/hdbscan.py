@@ -1,26 +1,24 @@
-"""HDBSCAN: clusters of any shape and density, what lies in none of them is noise.
+"""HDBSCAN: clusters of any shape and density; points outside all clusters are noise.
 
-The distance between two points counts as at least that from either to its `min_samples`-th
-neighbour. Single linkage by these distances gives a tree; splits with a side of fewer than
-`min_cluster_size` points are points falling out of a cluster, which leaves the condensed tree. From
-it the clusters are chosen: those that are stable over the widest range of densities ('eom'), or the
-last ones ('leaf').
+The mutual reachability distance of two points is their distance, but at least that of either to its
+`min_samples`-th neighbour. Single linkage by these distances gives a tree. Where one side of a
+split has fewer than `min_cluster_size` points, these fall out of the cluster instead; the remaining
+splits form the condensed tree. The clusters are chosen from it: those that are stable over the
+widest range of densities ('eom'), or its leaves ('leaf').
 
-The tree served is the condensed tree from the root to the chosen clusters, which are its leaves,
-named by their numbers from the largest to the smallest; noise lies under the leaf `noise` below the
-root. With 'leaf' that is the whole condensed tree. Heights are the distances at which nodes split.
-Extra columns of a node: `cluster`, its number or -1; `birth`, the density (1 / distance) at which
-it split off; `stability`; `probability`, the mean strength with which its points belong to their
+The result is the condensed tree from the root to the chosen clusters, which are its leaves, named
+by their numbers from the largest to the smallest; noise lies in the leaf `noise` below the root.
+With 'leaf' this is the whole condensed tree. Heights are the distances at which nodes split. Extra
+columns of a node: `cluster`, its number or -1; `birth`, the density (1 / distance) at which it
+split off; `stability`; `probability`, the mean strength with which its points belong to their
 clusters; `outlier_score`, the mean of their outlier scores (GLOSH).
 
 Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
 Visualization, and Outlier Detection" (2015); the library hdbscan, with exact spanning trees.
 
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time for up to `FEW_FEATURES` features. For
-given distances and for 'cosine', 'correlation' and 'braycurtis', which have no search tree, 26 N^2
-bytes.
-
-HDBSCAN's condensed tree as a `Tree`: the clusters that were chosen and the splits above them.
+given distances and for 'cosine', 'correlation' and 'braycurtis', which no search tree supports,
+26 N^2 bytes.
 """
 
 from __future__ import annotations
@@ -50,12 +48,12 @@ from models.tree.walk import contract_unary
 
 @dataclass(frozen=True, slots=True)
 class Condensed:
-    """The condensed tree of n_points; its clusters are numbered from the root, 0, parents first.
+    """The condensed tree of n_points; clusters are numbered from the root, 0, parents first.
 
     above : (n_clusters,) parent of each cluster, -1 for the root.
     birth : (n_clusters,) density (1 / distance) at which it splits off; 0 for the root.
-    cluster, fall : (n_points,) the last cluster that each point lies in and the density at which
-        it falls out of it; infinite for a point at no distance.
+    cluster, fall : (n_points,) the last cluster that contains each point and the density at which
+        the point falls out of it; infinite for a point at distance 0.
     """
 
     above: Int
@@ -83,9 +81,9 @@ class Condensed:
         return int(self.above.size)
 
     def stability(self) -> Float:
-        """(n_clusters,) sum over its points of the density they last to, less that of its birth.
+        """(n_clusters,) sum over the points of the density to which they stay, minus its birth.
 
-        Points last until they fall out or the cluster splits. Infinite densities count as the
+        Points stay until they fall out or the cluster splits. Infinite densities count as the
         largest finite one, so that sums stay finite.
         """
         most = max(_largest_finite(self.fall), _largest_finite(self.birth))
@@ -98,7 +96,7 @@ class Condensed:
         return total - birth * size
 
     def split_distance(self) -> Float:
-        """(n_clusters,) distance at which it splits into clusters; 0 where it does not."""
+        """(n_clusters,) distance at which a cluster splits into clusters; 0 where it does not."""
         height = np.zeros(self.n_clusters)
         child = np.arange(1, self.n_clusters)
         height[self.above[child]] = 1.0 / self.birth[child]
@@ -110,50 +108,50 @@ class Condensed:
         depth = np.zeros(self.n_clusters, dtype=np.int64)
         for cluster in range(1, self.n_clusters):
             depth[cluster] = depth[self.above[cluster]] + 1
-        found = np.full(n_labels, -1, dtype=np.int64)
+        lowest = np.full(n_labels, -1, dtype=np.int64)
         pairs = np.unique(np.stack([label, self.cluster])[:, label >= 0], axis=1)
-        for one, cluster in pairs.T.tolist():
-            other = int(found[one])
-            if other < 0:
-                other = cluster
-            while other != cluster:
-                if depth[other] >= depth[cluster]:
-                    other = int(self.above[other])
+        for number, cluster in pairs.T.tolist():
+            ancestor = int(lowest[number])
+            if ancestor < 0:
+                ancestor = cluster
+            while ancestor != cluster:
+                if depth[ancestor] >= depth[cluster]:
+                    ancestor = int(self.above[ancestor])
                 else:
                     cluster = int(self.above[cluster])
-            found[one] = cluster
-        return found
+            lowest[number] = cluster
+        return lowest
 
 
 def tree_of(condensed: Condensed, label: Int) -> Tree:
-    """The chosen clusters as leaves named by their labels, what they split from above them.
+    """The tree with the chosen clusters as leaves, named by their labels, below their ancestors.
 
     label : (n_points,) chosen cluster of each point, -1 for noise, which lies in the leaf 'noise'
-        under the root. Clusters that hold only noise and splits with one side left are left out.
+        under the root. Clusters of noise only, and splits with one remaining side, are left out.
 
     Heights are the distances at which a node splits; leaves have 0. Extra columns: `cluster`, the
     label of a chosen cluster, else -1; `birth`, the density (1 / distance) at which it splits off;
     `stability`.
     """
     node = condensed.chosen(label)
-    kept = np.zeros(condensed.n_clusters, dtype=bool)
-    kept[0] = True
+    retained = np.zeros(condensed.n_clusters, dtype=bool)
+    retained[0] = True
     for cluster in node.tolist():
-        while not kept[cluster]:
-            kept[cluster] = True
+        while not retained[cluster]:
+            retained[cluster] = True
             cluster = int(condensed.above[cluster])
-    row = np.cumsum(kept) - 1
-    rows = np.flatnonzero(kept)
-    parent = np.where(rows == 0, -1, row[condensed.above[rows]])
+    row_of = np.cumsum(retained) - 1
+    rows = np.flatnonzero(retained)
+    parent = np.where(rows == 0, -1, row_of[condensed.above[rows]])
     height = condensed.split_distance()[rows]
     height[np.bincount(parent[1:], minlength=rows.size) == 0] = 0.0
     most = _largest_finite(condensed.birth)
     birth, stability = np.minimum(condensed.birth, most)[rows], condensed.stability()[rows]
-    place = row[node]
+    place = row_of[node]
     leaf = place[label] if node.size else np.zeros_like(label)
     columns = [parent, height, birth, stability]
     if node.size and node[0] == 0:
-        # The whole is one cluster: a leaf of its own, beside the noise.
+        # The root is the only cluster: it becomes a leaf beside the noise.
         columns = [np.append(column, column[0]) for column in columns]
         columns[0][-1], columns[1][-1] = 0, 0.0
         place = np.array([rows.size])
@@ -168,7 +166,7 @@ def tree_of(condensed: Condensed, label: Int) -> Tree:
         cluster, name = np.append(cluster, -1), np.append(name, "noise")
     parent, height, birth, stability = columns
     if not height[0] and parent.size > 1:
-        # One cluster or none: the root splits nowhere, all hangs together at the least density.
+        # With one cluster or none the root does not split: its height is the least density's.
         least = condensed.fall.min()
         height[0] = 1.0 / least if least > 0 else 0.0
     extra = {"cluster": cluster, "birth": birth, "stability": stability}
@@ -185,20 +183,20 @@ HdbscanMetric = Literal[
 
 BY_TREE = ("euclidean", "cityblock", "chebyshev", "canberra")
 FEW_FEATURES = 10
-"""Up to which search trees find spanning trees faster than comparing all pairs."""
+"""Up to this many features, search trees find spanning trees faster than comparing all pairs."""
 MOST_POINTS = 200_000
 MOST_POINTS_FEW = 2_000_000
 
 
 class HdbscanParams(Params):
-    min_cluster_size: int = Field(5, ge=2, le=1_000_000, description="Fewest points of a cluster.")
+    min_cluster_size: int = Field(5, ge=2, le=1_000_000, description="Smallest size of a cluster.")
     min_samples: int | None = Field(
         None,
         ge=1,
         le=1_000_000,
         description=(
-            "Which neighbour's distance is the density at a point; larger leaves more noise. "
-            "Default: 'min_cluster_size'."
+            "Which nearest neighbour's distance measures the density at a point; larger values "
+            "give more noise. Default: 'min_cluster_size'."
         ),
     )
     metric: HdbscanMetric = Field(
@@ -211,24 +209,24 @@ class HdbscanParams(Params):
     cluster_selection_method: Literal["eom", "leaf"] = Field(
         "eom",
         description=(
-            "Which clusters of the condensed tree are chosen: 'eom' the most stable ones, 'leaf' "
-            "the last ones, which are smaller and more alike in size."
+            "Which clusters of the condensed tree are chosen: 'eom' the most stable "
+            "clusters, 'leaf' the leaves of the tree, which are smaller and more even in size."
         ),
     )
     cluster_selection_epsilon: float = Field(
         0.0,
         ge=0,
         le=1e15,
-        description="Clusters that split at a smaller distance than this are not split.",
+        description="Clusters are not split at distances smaller than this.",
     )
     max_cluster_size: int | None = Field(
         None,
         ge=2,
         le=1_000_000_000,
-        description="With 'eom': most points of a cluster. Default: any number.",
+        description="With 'eom': largest size of a cluster. Default: no limit.",
     )
     allow_single_cluster: bool = Field(
-        False, description="Whether the whole may be chosen as the only cluster."
+        False, description="Whether the root may be chosen as the only cluster."
     )
 
 
@@ -249,8 +247,10 @@ class Hdbscan(Method[HdbscanParams]):
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
     }
-    one_of = ("features", "distances")
-    advice = "The method 'scc', or 'hac' with connectivity 'knn', takes millions of points."
+    one_of: ClassVar = ("features", "distances")
+    advice: ClassVar = (
+        "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
+    )
 
     def _memory(self, shapes: Shapes, params: HdbscanParams) -> int:
         role = next((role for role in self.one_of if len(shapes.get(role, ())) == 2), None)
@@ -262,7 +262,7 @@ class Hdbscan(Method[HdbscanParams]):
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
-                f"Method 'hdbscan' takes at most {most:,} points of {n_columns} features; there "
+                f"Method 'hdbscan' accepts at most {most:,} points of {n_columns} features; there "
                 f"are {n_points:,}. {self.advice}",
                 code="too-large",
                 role=role,
@@ -302,7 +302,7 @@ class Hdbscan(Method[HdbscanParams]):
 
         role = _role(data)
         run.progress(0.05, "measuring distances")
-        values, metric = _as_taken(data.dense(role), role, params)
+        values, metric = _as_expected(data.dense(role), role, params)
         n_points, n_columns = values.shape
         algorithm = "prims_balltree" if metric == "canberra" else "prims_kdtree"
         if metric not in BY_TREE:
@@ -311,11 +311,11 @@ class Hdbscan(Method[HdbscanParams]):
             algorithm = "boruvka_kdtree"
         run.progress(0.1, "clustering")
         with warnings.catch_warnings():
-            # Of scikit-learn's ways to call it, and of densities that are infinite.
+            # About deprecated calls of scikit-learn and about infinite densities.
             warnings.simplefilter("ignore")
-            found = hdbscan.HDBSCAN(
+            clusterer = hdbscan.HDBSCAN(
                 min_cluster_size=params.min_cluster_size,
-                # The library would take one neighbour fewer than there are points by itself.
+                # The library would lower it to this number by itself.
                 min_samples=min(params.min_samples or params.min_cluster_size, n_points - 1),
                 metric=metric,
                 algorithm=algorithm,
@@ -327,11 +327,11 @@ class Hdbscan(Method[HdbscanParams]):
                 allow_single_cluster=params.allow_single_cluster,
             ).fit(values)
             run.progress(0.9, "scoring outliers")
-            outlier = np.nan_to_num(found.outlier_scores_)
-        label = _by_size(found.labels_.astype(np.int64))
-        rows = found.condensed_tree_.to_numpy()
+            outlier = np.nan_to_num(clusterer.outlier_scores_)
+        label = _by_size(clusterer.labels_.astype(np.int64))
+        rows = clusterer.condensed_tree_.to_numpy()
         tree = _with_points(
-            tree_of(Condensed.of(rows, n_points), label), found.probabilities_, outlier
+            tree_of(Condensed.of(rows, n_points), label), clusterer.probabilities_, outlier
         )
         noise = int((label < 0).sum())
         n_clusters = int(label.max(initial=-1)) + 1
@@ -344,7 +344,7 @@ class Hdbscan(Method[HdbscanParams]):
         return Fitted(
             tree=tree,
             metrics={"n_clusters": float(n_clusters), "n_noise": float(noise)},
-            points={"probability": found.probabilities_, "outlier_score": outlier},
+            points={"probability": clusterer.probabilities_, "outlier_score": outlier},
             warnings=notes,
         )
 
@@ -353,33 +353,33 @@ def _role(data: Data) -> str:
     return "features" if "features" in data else "distances"
 
 
-def _as_taken(values: Array, role: str, params: HdbscanParams) -> tuple[Array, str]:
-    """Points or a square matrix of distances as the library takes them, and its metric."""
+def _as_expected(values: Array, role: str, params: HdbscanParams) -> tuple[Array, str]:
+    """Points or a square matrix of distances for the library, and the name of its metric."""
     from scipy.spatial.distance import squareform
 
     if role == "distances":
         return squareform(condensed_distances(values), checks=False), "precomputed"
     if params.metric in ("cosine", "correlation"):
-        flat(values, params.metric)  # Names a row without a direction; the library would not.
+        flat(values, params.metric)  # Refuses rows without a direction; the library would not.
     if params.metric == "braycurtis":
         return squareform(pairwise(values, params.metric), checks=False), "precomputed"
-    # A copy: the library needs to be able to write.
+    # A copy: the library needs a writable array.
     return np.array(values, dtype=np.float64, order="C"), params.metric
 
 
 def _by_size(label: Int) -> Int:
-    """Labels counted from the largest cluster on, those of one size by their first point."""
-    found, first, size = np.unique(label[label >= 0], return_index=True, return_counts=True)
-    if not found.size:
+    """Labels renumbered from the largest cluster on, ties ordered by their first points."""
+    used, first, size = np.unique(label[label >= 0], return_index=True, return_counts=True)
+    if not used.size:
         return label
     order = by_size(size, first[:, None].astype(np.float64))
-    out = label.copy()
-    out[label >= 0] = reorder(label[label >= 0], order)
-    return out
+    renumbered = label.copy()
+    renumbered[label >= 0] = reorder(label[label >= 0], order)
+    return renumbered
 
 
 def _with_points(tree: Tree, probability: Float, outlier: Float) -> Tree:
-    """The tree with the mean over each node's points of two values of points."""
+    """The tree with columns for the mean probability and outlier score of each node's points."""
     columns = {"probability": probability, "outlier_score": outlier}
     means = {
         name: under(tree.parent, np.bincount(tree.leaf_of_point, value, tree.n_nodes)) / tree.size

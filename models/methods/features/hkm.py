@@ -1,16 +1,16 @@
 """Hierarchical k-means (HKM): a tree grown from the root, each node split by k-means.
 
 All leaves are split on trial and the one whose points then lie nearest to their centres on average
-is split for good ('compact', HKM), or the leaf whose points lie farthest from its centre in sum
-('scattered', HKM-D); `growing.frontier` has the rules. The tree has at most `max_leaves`
+is split for good ('compact', HKM), or the leaf with the largest sum of distances of its points to
+its centre ('scattered', HKM-D); `growing.frontier` has the rules. The tree has at most `max_leaves`
 leaves; with as many as there are points it goes down to single points.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5, baselines HKM and
-HKM-D; k-means by scikit-learn. Deviation: 'max_leaves' is never passed, where the paper stops once
-the limit is.
+HKM-D; k-means by scikit-learn. Deviation: 'max_leaves' is never exceeded, whereas the
+paper stops once it is.
 
 Cost: O(N K D) time for each iteration of k-means at the root, less below: a balanced tree takes log
-L times that, with 'compact' twice. Memory: the features of a node twice.
+L times as long, and twice that with 'compact'. Memory: two copies of a node's features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
-from models.parameters import Params, Seed
+from models.parameters import MaxIter, Params, Seed
 from models.progress import subprogress
 from models.tree.tree import Tree
 
@@ -33,23 +33,27 @@ class HKMParams(Params):
     grow: Literal["compact", "scattered"] = Field(
         "scattered",
         description=(
-            "Which leaf is split next: 'compact' the one whose clusters would be the most compact "
-            "(HKM), 'scattered' the one whose points are the most scattered (HKM-D)."
+            "Which leaf is split next: 'compact' the leaf whose clusters would be the most "
+            "compact (HKM), 'scattered' the leaf whose points are the most scattered (HKM-D)."
         ),
     )
-    branching: int = Field(2, ge=2, le=1000, description="Clusters that a node is split into.")
-    max_leaves: int = Field(64, ge=2, le=1_000_000, description="Most leaves of the tree.")
-    n_init: int = Field(
-        10, ge=1, le=1000, description="Runs of k-means at each node; the best one serves."
+    branching: int = Field(
+        2, ge=2, le=1000, description="Number of clusters that a node is split into."
     )
-    max_iter: int = Field(300, ge=1, le=100_000, description="Most iterations of a run.")
+    max_leaves: int = Field(
+        64, ge=2, le=1_000_000, description="Largest number of leaves of the tree."
+    )
+    n_init: int = Field(
+        10, ge=1, le=1000, description="Number of k-means runs at each node; the best run is kept."
+    )
+    max_iter: MaxIter = 300
     tol: float = Field(
         1e-4,
         ge=0,
         le=1,
         description=(
-            "A run ends when the centres' squared moves sum to less than this times the mean "
-            "variance of the features."
+            "A run ends when the sum of the centres' squared displacements is below this times "
+            "the mean variance of the features."
         ),
     )
     seed: Seed = 0
@@ -58,13 +62,15 @@ class HKMParams(Params):
 class HKM(Method[HKMParams]):
     """See the module's docstring."""
 
-    title = "Hierarchical k-means"
-    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
-    Params = HKMParams
-    inputs = {"features": Input(description="One row per point.")}
-    outputs = ("tree", "model")
-    advice = "The methods 'birch' and 'minibatch-kmeans' need less."
-    example = {"max_leaves": 3, "n_init": 2}
+    id: ClassVar = "hkm"
+    title: ClassVar = "Hierarchical k-means"
+    family: ClassVar = "features"
+    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
+    Params: ClassVar = HKMParams
+    inputs: ClassVar = {"features": Input(description="One row per point.")}
+    outputs: ClassVar = ("tree", "model")
+    advice: ClassVar = "The methods 'birch' and 'minibatch-kmeans' need less memory."
+    example: ClassVar = {"max_leaves": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HKMParams) -> int:
         return bytes_to_grow(shapes, params.max_leaves)
@@ -91,9 +97,9 @@ class HKM(Method[HKMParams]):
             tree=tree,
             model=model_of(grown, features.shape[1]),
             metrics={"inertia": float(grown.inertia[tree.leaves].sum())},
-            warnings=(*notes, *grown.said_of_end(params.max_leaves)),
+            warnings=(*notes, *grown.end_warnings(params.max_leaves)),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Down the tree by the nearest centre."""
+        """The leaf reached by following the nearest centre at each split."""
         return descend(model, tree, data)

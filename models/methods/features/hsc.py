@@ -2,19 +2,19 @@
 clustering on its own graph of nearest neighbours (`growing.spectral`).
 
 All leaves are split on trial and the one whose points then lie nearest to the means of their
-clusters on average is split for good ('compact', HSC), or the leaf whose points lie farthest from
-their mean in sum ('scattered', HSC-D); `growing.frontier` has the rules. The tree has at
-most `max_leaves` leaves.
+clusters on average is split for good ('compact', HSC), or the leaf with the largest sum of
+distances of its points to their mean ('scattered', HSC-D); `growing.frontier` has the rules. The
+tree has at most `max_leaves` leaves.
 
-A new point goes where the nearest of the fitted points lies; the model keeps them.
+A new point goes to the leaf of the nearest fitted point; the model keeps the fitted points.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5, baselines HSC and
 HSC-D; Ng, Jordan and Weiss, "On Spectral Clustering" (2001). Deviations: 'max_leaves' is never
-passed, where the paper stops once the limit is; a graph in more parts than a split makes is split
-by its parts.
+exceeded, whereas the paper stops once it is; a graph with more connected components than a split
+has clusters is split by components.
 
-Cost: of the root that of finding its neighbours (`models.graphs.neighbours`: O(N^2 D), less past
-10,000 points) and a few eigenvectors of a sparse matrix; less below. Memory O(N (D + k)).
+Cost: at the root, finding the neighbours (`models.graphs.neighbours`: O(N^2 D), less beyond 10,000
+points) and a few eigenvectors of a sparse matrix; less below. Memory: O(N (D + k)).
 """
 
 from __future__ import annotations
@@ -38,26 +38,30 @@ class HSCParams(Params):
     grow: Literal["compact", "scattered"] = Field(
         "scattered",
         description=(
-            "Which leaf is split next: 'compact' the one whose clusters would be the most compact "
-            "(HSC), 'scattered' the one whose points are the most scattered (HSC-D)."
+            "Which leaf is split next: 'compact' the leaf whose clusters would be the most "
+            "compact (HSC), 'scattered' the leaf whose points are the most scattered (HSC-D)."
         ),
     )
-    branching: int = Field(2, ge=2, le=100, description="Clusters that a node is split into.")
-    max_leaves: int = Field(64, ge=2, le=1_000_000, description="Most leaves of the tree.")
+    branching: int = Field(
+        2, ge=2, le=100, description="Number of clusters that a node is split into."
+    )
+    max_leaves: int = Field(
+        64, ge=2, le=1_000_000, description="Largest number of leaves of the tree."
+    )
     n_neighbors: int = Field(
         5,
         ge=1,
         le=1000,
         description=(
-            "Neighbours that a point is joined to; the mean distance to them is the width of the "
-            "Gaussian that edges are weighted by."
+            "Number of nearest neighbours that each point is joined to; the mean distance to "
+            "them is the width of the Gaussian that weights the edges."
         ),
     )
     n_init: int = Field(
         10,
         ge=1,
         le=1000,
-        description="Runs of k-means on the eigenvectors at each node; the best one serves.",
+        description="Number of k-means runs at each node, on the eigenvectors; the best is kept.",
     )
     seed: Seed = 0
 
@@ -65,13 +69,15 @@ class HSCParams(Params):
 class HSC(Method[HSCParams]):
     """See the module's docstring."""
 
-    title = "Hierarchical spectral clustering"
-    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
-    Params = HSCParams
-    inputs = {"features": Input(description="One row per point.")}
-    outputs = ("tree", "model")
-    advice = "The methods 'hkm' and 'scc' need less."
-    example = {"max_leaves": 3, "n_init": 2}
+    id: ClassVar = "hsc"
+    title: ClassVar = "Hierarchical spectral clustering"
+    family: ClassVar = "features"
+    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
+    Params: ClassVar = HSCParams
+    inputs: ClassVar = {"features": Input(description="One row per point.")}
+    outputs: ClassVar = ("tree", "model")
+    advice: ClassVar = "The methods 'hkm' and 'scc' need less memory."
+    example: ClassVar = {"max_leaves": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HSCParams) -> int:
         if len(shapes.get("features", ())) != 2:
@@ -102,9 +108,10 @@ class HSC(Method[HSCParams]):
         return Fitted(
             tree=grown.tree(),
             model=Model(arrays={"fitted": features}, facts={"n_neighbors": params.n_neighbors}),
-            warnings=(*split.warnings(), *grown.said_of_end(params.max_leaves)),
+            warnings=(*split.warnings(), *grown.end_warnings(params.max_leaves)),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the nearest fitted point; of a node the share of the nearest under it."""
+        """Leaf of the nearest fitted point; a node's probability is the share of the nearest fitted
+        points that lie under it."""
         return place_nearby(model, tree, data, model.facts["n_neighbors"])

@@ -1,37 +1,36 @@
 """PERCH: a binary tree grown point by point, with rotations that keep it pure.
 
 A new point becomes the sibling of its nearest leaf. Then, from that leaf up, a subtree whose points
-are all nearer to all of its aunt than to any of its sibling is *masked*: sibling and aunt change
-places. If all points of a cluster are nearer to each other than to any other point, each cluster is
-a subtree, in whatever order points come. With `balance`, sibling and aunt also change places where
-that evens out the tree and a point of the subtree is nearer to one of the aunt than to one of the
-sibling, which tears no such cluster; trees are shallower and, on most real data, a little less
-pure.
+are all nearer to all of its aunt than to any of its sibling is *masked*: sibling and aunt are
+exchanged. If all points of a cluster are nearer to each other than to any other point, each cluster
+is a subtree, whatever the order of the points. With `balance`, sibling and aunt are also exchanged
+where that makes the tree more balanced and a point of the subtree is nearer to a point of the aunt
+than to one of the sibling, which splits no such cluster; trees are shallower and, on most real
+data, slightly less pure.
 
-Points come in an order drawn by the seed, or as their rows do (`order`). Rows of equal points are
-siblings at height 0. With `max_leaves`, as soon as there are more leaves, the node with the
-smallest bounding box, of those whose two children are leaves, becomes a leaf with all their points.
+Points are inserted in an order drawn from the seed, or in the order of their rows (`order`). Rows
+of equal points are siblings at height 0. With `max_leaves`, whenever there are more leaves, the
+node with the smallest bounding box among those whose two children are leaves becomes a leaf with
+all their points.
 
-`diameter` is the diagonal of a node's bounding box. Heights are that times the number of points, so
-cutting the tree into k clusters is PERCH's own choice of k: collapse the node of the lowest cost
-until k are left. With `heights: diameter` that order is the one of `max_leaves`.
+`diameter` is the diagonal of a node's bounding box. Heights are the diameter times the number of
+points, so that cutting the tree into k clusters follows PERCH's own rule: collapse the node of
+lowest cost until k are left. With `heights: diameter` nodes are collapsed as by `max_leaves`.
 
-An earlier job that was `growable` may be given as `base`: its tree goes on growing.
+An earlier job that was `growable` may be given as `base`: its tree is grown further.
 
 Source: Kobren, Monath, Krishnamurthy and McCallum, "A Hierarchical Algorithm for Extreme
-Clustering" (2017), sections 3 to 5. The definition of masking there asks for one point of the
-subtree that is nearer to one of the aunt than to one of the sibling, which on data without such
-clusters makes chains; the authors' program asks for all, by bounds, and so does this, but exactly.
-Its bounds, from the corners of boxes, do not hold beyond one column; `boxes.loops.distances` has
-ones that do.
+Clustering" (2017), sections 3 to 5. The paper defines masking by one point of the subtree
+that is nearer to a point of the aunt than to one of the sibling, which makes chains of data without
+such clusters; the authors' program requires it of all points, by bounds, and so does this one, but
+exactly. The program's bounds, from the corners of boxes, do not hold beyond one column; those of
+`boxes.loops.distances` do.
 
-Cost: the nearest of the points so far for each one. Bounding boxes rule out most of them where
-clusters lie apart or columns are few; where they do not, all are looked at: N^2 D / 2
+Cost: a search for the nearest earlier point of each point. Bounding boxes rule out most points
+where clusters are well separated or columns are few; elsewhere all are compared: N^2 D / 2
 multiplications, about 0.5 s for 10,000 points of 64 columns, 35 s for 100,000, 7 s for 10,000 of
-1,280, on one core; more threads share it. Memory: 3 N D values in single or double precision (N D
-and 4 L D with `max_leaves` L) and about 200 bytes a point; the model keeps N D.
-
-In which order points come, whatever order their rows are in.
+1,280, on one core; threads share them. Memory: 3 N D values in single or double precision (N D and
+4 L D with `max_leaves` L) and about 200 bytes a point; the model keeps N D values.
 """
 
 from __future__ import annotations
@@ -55,40 +54,40 @@ from models.tree.walk import paths
 
 
 def canonical(points: npt.NDArray[Any]) -> Int:
-    """(n_points,) rows sorted by a 64-bit sum of their bits: by what they hold, not where they are.
+    """(n_points,) row numbers sorted by a 64-bit hash of the rows: by content, not by position.
 
-    Equal rows, and different ones of one sum (about one pair in 2^64), keep the order they have.
-    Reads blocks of rows. O(N (D + log N)).
+    Equal rows, and different rows of equal hash (about one pair in 2^64), keep their order. Reads
+    the points by blocks. O(N (D + log N)).
     """
     n_points, n_columns = points.shape
-    sums = np.empty(n_points, dtype=np.uint64)
-    odd = np.random.default_rng(0).integers(2**63, size=n_columns, dtype=np.uint64) * 2 + 1
+    hashes = np.empty(n_points, dtype=np.uint64)
+    multipliers = np.random.default_rng(0).integers(2**63, size=n_columns, dtype=np.uint64) * 2 + 1
     for block in row_blocks(n_points, n_columns, 1 << 20):
-        # Adding 0 makes -0.0 equal 0.0 in bits too.
+        # Adding 0 turns -0.0 into 0.0.
         bits = (points[block].astype(np.float64) + 0.0).view(np.uint64)
         bits ^= bits >> np.uint64(32)
-        sums[block] = (bits * odd).sum(axis=1)
-    return np.argsort(sums, kind="stable")
+        hashes[block] = (bits * multipliers).sum(axis=1)
+    return np.argsort(hashes, kind="stable")
 
 
 def precision(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
-    """float32 where that holds all values of the type, else float64."""
+    """float32 where it represents all values of the type, otherwise float64."""
     small = dtype.itemsize <= 2 and dtype.kind in "iuf"
     return np.float32 if small or dtype.kind == "b" or dtype == np.float32 else np.float64
 
 
 def gathered(points: npt.NDArray[Any], order: Int) -> npt.NDArray[Any]:
     """`points[order]` in its `precision`, read once, by blocks."""
-    found = np.empty(points.shape, dtype=precision(points.dtype))
+    ordered = np.empty(points.shape, dtype=precision(points.dtype))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     for block in row_blocks(len(points), points.shape[1], 1 << 20):
-        found[place[block]] = points[block]
-    return found
+        ordered[place[block]] = points[block]
+    return ordered
 
 
 TRIES, LOOKS, BOUNDS, AGAIN = 64, 32, 64, 1.1
-"""How hard rotations are looked for, see `boxes.loops.rotation.Rule`."""
+"""Effort of the search for rotations; see `boxes.loops.rotation.Rule`."""
 
 
 class PerchParams(Params):
@@ -97,19 +96,19 @@ class PerchParams(Params):
         ge=2,
         le=10_000_000,
         description=(
-            "Most leaves; where there would be more, the node with the smallest bounding box of "
+            "Largest number of leaves; with more, the node with the smallest bounding box among "
             "those whose children are leaves becomes a leaf. Default: a leaf for each point."
         ),
     )
     balance: bool = Field(
         False,
-        description="Whether to rotate for balance as well: shallower trees, often less pure.",
+        description="Whether to also rotate for balance: trees are shallower, often less pure.",
     )
     order: Literal["shuffled", "given"] = Field(
         "shuffled",
         description=(
-            "In which order points come: 'shuffled' by the seed, whatever the order of the rows, "
-            "or as 'given'."
+            "Order in which points are inserted: 'shuffled' by the seed, whatever the order of "
+            "the rows, or as 'given'."
         ),
     )
     heights: Literal["cost", "diameter"] = Field(
@@ -122,8 +121,8 @@ class PerchParams(Params):
     growable: bool = Field(
         False,
         description=(
-            "Keep what a later job needs to go on from this one with more points (`base`): the "
-            "points and about 120 bytes each."
+            "Keep what a later job needs to continue this one with more points (`base`): the "
+            "points and about 120 bytes for each."
         ),
     )
     seed: Seed = 0
@@ -141,13 +140,13 @@ class Perch(Method[PerchParams]):
         "base": Input(
             required=False,
             description=(
-                "An earlier job, run with `growable`, whose points come before these: the tree of "
-                "all of them, theirs first."
+                "An earlier job, run with `growable`, whose points come before these: the tree "
+                "holds all points, those of the earlier job first."
             ),
         ),
     }
-    outputs = ("tree", "model")
-    advice = "Set 'max_leaves', or give the features in single precision."
+    outputs: ClassVar = ("tree", "model")
+    advice: ClassVar = "Set 'max_leaves' or send the features in single precision."
 
     def _memory(self, shapes: Shapes, params: PerchParams) -> int:
         if len(shapes.get("features", ())) != 2:
@@ -156,7 +155,7 @@ class Perch(Method[PerchParams]):
         n_boxes = n_points
         if params.max_leaves is not None:
             n_boxes = min(n_points, 2 * params.max_leaves + 2)
-        # In single precision at least; the model keeps the points.
+        # At least single precision; the model keeps the points.
         return (n_points + 2 * n_boxes) * n_columns * 4 + 120 * n_points + 170 * n_boxes
 
     def _check(self, data: Data, params: PerchParams) -> None:
@@ -169,7 +168,7 @@ class Perch(Method[PerchParams]):
         require_squares(features)
 
     def _fit(self, data: Data, params: PerchParams, run: Run) -> Fitted:
-        # Compiled code: loaded by what computes, not by what reads the catalogue.
+        # Compiled code, which the catalogue must not load.
         from models.methods.features.boxes import state
         from models.methods.features.boxes.loops.layout import (
             N_BALANCED,
@@ -185,45 +184,44 @@ class Perch(Method[PerchParams]):
         order = np.arange(len(features))
         if params.order == "shuffled":
             order = canonical(features)[run.rng.permutation(len(features))]
-        points, kept, order = _started(data.earlier(), gathered(features, order), order)
+        points, earlier_state, order = _started(data.earlier(), gathered(features, order), order)
         saved = run.checkpoint.load()
         if saved is not None:
-            kept = saved
+            earlier_state = saved
         most_leaves = params.max_leaves or len(points) + 1
-        start = 0 if kept is None else int(kept["n_inserted"][0])
-        if kept is None:
-            grown = state.empty(points, most_leaves)
+        start = 0 if earlier_state is None else int(earlier_state["n_inserted"][0])
+        if earlier_state is None:
+            boxes = state.empty(points, most_leaves)
         else:
-            grown = state.unpacked(points, kept, most_leaves)
+            boxes = state.unpacked(points, earlier_state, most_leaves)
         rule = Rule(most_leaves, BOUNDS, 0, TRIES if params.balance else 0, LOOKS, AGAIN)
 
         def keep(n_inserted: int) -> None:
-            run.checkpoint.save(state.packed(grown, n_inserted))
+            run.checkpoint.save(state.packed(boxes, n_inserted))
 
         progress = subprogress(run.progress, 0.05, 0.95)
-        by_tree = state.grow(grown, start, rule, run.threads, progress, keep)
+        by_tree = state.grow(boxes, start, rule, run.threads, progress, keep)
         run.progress(0.95, "building the tree")
-        tree = tree_of(grown, order, _names(data, params, len(features)), params.heights)
-        model = {**state.packed(grown, len(points)), "points": points, "row": order}
-        told = grown.told
+        tree = tree_of(boxes, order, _names(data, params, len(features)), params.heights)
+        model = {**state.packed(boxes, len(points)), "points": points, "row": order}
+        counts = boxes.told
         return Fitted(
             tree=tree,
             model=Model(arrays=model),
             metrics={
-                "n_masking_rotations": float(told[N_MASKED]),
-                "n_balance_rotations": float(told[N_BALANCED]),
+                "n_masking_rotations": float(counts[N_MASKED]),
+                "n_balance_rotations": float(counts[N_BALANCED]),
                 "found_by_boxes": by_tree,
             },
             state=model if params.growable else None,
             warnings=(
-                *_said_of_open(int(told[N_OPEN])),
-                *_said_of_few(int(told[N_LEAVES]), params),
+                *_open_warnings(int(counts[N_OPEN])),
+                *_leaf_warnings(int(counts[N_LEAVES]), params),
             ),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the nearest point, of equally near ones the one that came first. That decides it:
-        every probability is 1."""
+        """Leaf of the nearest point, ties to the earliest; every probability is 1."""
         from models.methods.features.boxes import state
 
         features = data.dense("features")
@@ -243,7 +241,7 @@ class Perch(Method[PerchParams]):
 def _started(
     earlier: Earlier | None, points: npt.NDArray[Any], order: Int
 ) -> tuple[npt.NDArray[Any], Mapping[str, npt.NDArray[Any]] | None, Int]:
-    """The points of an earlier job and these after them; its tree; the row of each point."""
+    """The points of an earlier job followed by these; its state; the row of each point."""
     if earlier is None:
         return points, None, order
     old = earlier.state
@@ -252,12 +250,12 @@ def _started(
 
 
 def _names(data: Data, params: PerchParams, n_points: int) -> list[str] | None:
-    """Names of all points, those of an earlier job first; None where leaves hold several."""
+    """Names of all points, those of an earlier job first; None where leaves hold several points."""
     if params.max_leaves is not None:
         if "names" in data:
             raise UsageError(
-                "Input 'names' has one name for each point; with 'max_leaves' leaves hold several. "
-                "Leave one of the two out.",
+                "Input 'names' has one name for each point, but with 'max_leaves' a leaf holds "
+                "several points. Leave one of the two out.",
                 code="wrong-input",
                 role="names",
             )
@@ -265,10 +263,10 @@ def _names(data: Data, params: PerchParams, n_points: int) -> list[str] | None:
     earlier = data.earlier()
     if earlier is None:
         return data.leaf_names(n_points, "point")
-    before = [str(name) for name in earlier.tree.name[earlier.tree.leaf_of_point]]
+    earlier_names = [str(name) for name in earlier.tree.name[earlier.tree.leaf_of_point]]
     if "names" in data:
-        return before + data.leaf_names(n_points, "point")
-    return before + [str(len(before) + row) for row in range(n_points)]
+        return earlier_names + data.leaf_names(n_points, "point")
+    return earlier_names + [str(len(earlier_names) + row) for row in range(n_points)]
 
 
 def _check_base(earlier: Earlier, n_columns: int, params: PerchParams) -> None:
@@ -285,27 +283,27 @@ def _check_base(earlier: Earlier, n_columns: int, params: PerchParams) -> None:
             code="wrong-shape",
             role="features",
         )
-    before = PerchParams.model_validate(earlier.params)
+    earlier_params = PerchParams.model_validate(earlier.params)
     for name in ("max_leaves", "balance"):
-        if getattr(before, name) != getattr(params, name):
+        if getattr(earlier_params, name) != getattr(params, name):
             raise UsageError(
                 f"Parameter {name!r} is {getattr(params, name)!r}; the job in 'base' had "
-                f"{getattr(before, name)!r}, and it must be the same.",
+                f"{getattr(earlier_params, name)!r}, and it must be the same.",
                 code="wrong-parameter",
                 parameter=name,
             )
 
 
-def _said_of_open(n_open: int) -> tuple[str, ...]:
+def _open_warnings(n_open: int) -> tuple[str, ...]:
     if not n_open:
         return ()
     return (
-        f"{n_open} time(s) it was left open whether a subtree is masked, and it was not rotated: "
-        "deciding it would have taken longer than all else.",
+        f"In {n_open} case(s) it was not decided whether a subtree is masked, and the subtree was "
+        "not rotated: the decision would have taken longer than the rest of the run.",
     )
 
 
-def _said_of_few(n_leaves: int, params: PerchParams) -> tuple[str, ...]:
+def _leaf_warnings(n_leaves: int, params: PerchParams) -> tuple[str, ...]:
     if params.max_leaves is None or n_leaves >= params.max_leaves:
         return ()
     return (

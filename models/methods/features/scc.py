@@ -2,15 +2,15 @@
 
 Points are joined to their nearest neighbours; an edge of length d has the similarity s / (s + d), s
 the mean length of the edges from points to their neighbours, and pairs without an edge have 0. In
-each round every cluster looks for its most similar one, by average linkage: the mean similarity
-over all pairs of their points. What is at least as similar as the round's threshold is joined, and
-each component of clusters joined so becomes one cluster. The threshold falls, in `n_rounds` steps
-of one ratio, once nothing more is joined; the last one is 0, so all ends in one tree.
+each round every cluster selects the most similar cluster by average linkage: the mean similarity
+over all pairs of their points. Selected pairs at least as similar as the round's threshold are
+joined, and each connected component becomes one cluster. The threshold falls geometrically, in
+`n_rounds` steps, once nothing more is joined; the last threshold is 0, so the result is one tree.
 
-Nodes may have many children. Leaves are the points, one each; heights count the rounds in which
-anything was joined. `similarity` is the threshold at which a node was made; 1 for leaves and for
-points that coincide, which are joined before the first round. Clusters that are equally similar to
-one are all joined to it, so that the order of rows does not matter.
+Nodes may have many children. Each leaf is one point; heights count the rounds in which anything was
+joined. `similarity` is the threshold at which a node was formed; 1 for leaves and for points that
+coincide, which are joined before the first round. A cluster is joined to all clusters that tie as
+its most similar, so that the order of rows does not matter.
 
 Source: Monath et al., "Scalable Hierarchical Agglomerative Clustering" (2021), definition 3 and
 algorithm 1, on the graph of neighbours as in section 5. With `n_rounds: 1` it is affinity
@@ -48,14 +48,14 @@ class SCCParams(Params):
         "euclidean", description="Distance between points, as SciPy's pdist defines it."
     )
     n_neighbors: int = Field(
-        10, ge=1, le=1000, description="How many neighbours of each point have edges."
+        10, ge=1, le=1000, description="Number of nearest neighbours that each point is joined to."
     )
     n_rounds: int = Field(
         100,
         ge=1,
         le=10_000,
         description=(
-            "Number of thresholds of similarity; the more, the finer the tree, and the nearer to "
+            "Number of similarity thresholds; with more of them the tree is finer and closer to "
             "merging two clusters at a time."
         ),
     )
@@ -71,7 +71,7 @@ class SCC(Method[SCCParams]):
         "features": Input(description="One row per point."),
         "names": Input(required=False, description="One name per point."),
     }
-    advice = "Lower 'n_neighbors', or use a sample of the points."
+    advice: ClassVar = "Lower 'n_neighbors' or use a sample of the points."
 
     def _memory(self, shapes: Shapes, params: SCCParams) -> int:
         if len(shapes.get("features", ())) != 2:
@@ -133,10 +133,11 @@ class _Joined:
 
 
 class _Clusters:
-    """The clusters there are in a round, and the tree above the points as far as it is known.
+    """The clusters of a round, and the tree above the points so far.
 
-    size, node : (n,) points and node of each. ends, total : pairs of clusters that edges join, and
-    the sums of the similarities between their points.
+    size, node : (n,) number of points and tree node of each cluster.
+    ends, total : (n_pairs, 2) clusters joined by edges, and (n_pairs,) sums of the similarities
+        between their points.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -157,23 +158,23 @@ class _Clusters:
         return mean
 
     def join(self, which: npt.NDArray[np.bool_], height: int, similarity: float) -> None:
-        """Make one cluster of each component that the given pairs form."""
+        """Merge each connected component of the given pairs into one cluster."""
         n = self.size.size
         pairs = self.ends[which]
         ones = np.ones(len(pairs), dtype=np.int8)
-        _, found = connected_components(
+        _, component = connected_components(
             coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
         )
-        label = found.astype(np.int64)
+        label = component.astype(np.int64)
         self.size = np.bincount(label, self.size).astype(np.float64)
         self._unite(label, height, similarity)
         low, high = np.sort(label[self.ends], axis=1).T
         apart = low != high
         n = self.size.size
         sums = coo_array((self.total[apart], (low[apart], high[apart])), shape=(n, n)).tocsr()
-        left = sums.tocoo()
-        self.ends = np.stack([left.row, left.col], axis=1).astype(np.int64)
-        self.total = left.data
+        pair_sums = sums.tocoo()
+        self.ends = np.stack([pair_sums.row, pair_sums.col], axis=1).astype(np.int64)
+        self.total = pair_sums.data
 
     def joined(self) -> _Joined:
         return _Joined(
@@ -183,7 +184,7 @@ class _Clusters:
         )
 
     def _unite(self, label: Int, height: int, similarity: float) -> None:
-        """A new node over the nodes of each label that has several."""
+        """Add a node above the nodes of each label that has several."""
         several = np.bincount(label) > 1
         new = np.full(several.size, -1, dtype=np.int64)
         new[several] = self._n_nodes + np.arange(several.sum())
@@ -213,7 +214,7 @@ def _join(graph: Graph, n_rounds: int, progress: Progress) -> _Joined:
         similarity = clusters.similarities()
         top = float(similarity.max())
         first = first or top
-        # From the similarity of the nearest points to that of halves that one edge joins.
+        # From the similarity of the nearest points down to that of two halves joined by one edge.
         while threshold > top:
             step += 1
             threshold = first * float(n_nodes) ** (-2 * step / n_rounds) if step <= n_rounds else 0

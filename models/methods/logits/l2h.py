@@ -1,16 +1,16 @@
 """Logits to hierarchy (L2H): a binary tree over the classes of a classifier or flat clusterer.
 
-Each class starts as a group. K - 1 times, the group G* with the lowest score is taken, its points
-are given to their best class outside G*, and G* is merged with the group that they choose most
+Each class starts as a group. K - 1 times, the points of the group G* with the lowest score are
+reassigned to their best class outside G*, and G* is merged with the group that they choose most
 confidently.
 
 Source: Palumbo et al., "From Logits to Hierarchies: Hierarchical Clustering made Simple" (2025),
 section 3, algorithm 1, the code of appendix A, the score of appendix B.2. `merging.reference` is
-the definition in float64, with the rules for what the paper leaves open; `merging.engine` comes
-to the same merges faster.
+the definition in float64, with rules for what the paper leaves open; `merging.engine` computes the
+same merges faster.
 
-Cost: one pass over the (N, K) logits, O(N K), then a row is read about once more; O(K^2) besides.
-Memory: about 100 bytes a row and blocks of 4 MB; the logits are never copied whole.
+Cost: one pass over the (N, K) logits, O(N K), then each row is read about once more; O(K^2) for the
+merges. Memory: about 120 bytes a row and blocks of 4 MB; the logits are never copied whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pydantic import Field
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.data import Data, Earlier, listed
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Piece, Predictions, Run
+from models.method import Fitted, Input, Method, Model, Paper, Piece, Predictions, Run, Shapes
 from models.methods.logits.merging.reference import Merges, exponentials
 from models.methods.logits.merging.source import Source
 from models.parameters import Params
@@ -34,11 +34,17 @@ from models.tree.tree import Tree
 from models.tree.walk import paths
 
 if TYPE_CHECKING:
-    from models.methods.logits.merging.engine import Seen
+    from models.methods.logits.merging.engine import LogitsRead
 
 
 MOST_CLASSES = 1_000_000
-"""Where only the best few of each row are known: memory and names are for all classes."""
+"""Limit where only the best classes of each row are known: memory and names cover all classes."""
+
+MOST_LISTED = 8
+"""`row_digest.LISTED`, which cannot be imported here without loading compiled code."""
+
+CLASS_BYTES = 1000
+"""Memory for a class: its name, its two nodes of the tree, and the state of merging."""
 
 
 class L2HParams(Params):
@@ -47,7 +53,7 @@ class L2HParams(Params):
         description=(
             "Score of a group; the lowest is merged next. 'mean-sum': sum over its classes of the "
             "mean confidence of the points assigned to the class; 'sum': sum of the confidences "
-            "of all its points; 'mean': their mean; 'size': the number of its points."
+            "of all its points; 'mean': mean of these confidences; 'size': number of its points."
         ),
     )
     input: Literal["logits", "log_probs", "probs"] = Field(
@@ -58,19 +64,19 @@ class L2HParams(Params):
         ),
     )
     temperature: float = Field(
-        1.0, ge=1e-3, le=1e3, description="What logits are divided by before softmax."
+        1.0, ge=1e-3, le=1e3, description="Divisor of the logits before softmax."
     )
     device: Literal["cpu", "cuda"] = Field(
         "cpu",
         description=(
             "Where logits are read: on the processor, or on a GPU by workers that have one. The "
-            "hierarchy is the same."
+            "resulting hierarchy is the same."
         ),
     )
     growable: bool = Field(
         False,
         description=(
-            "Keep what a later job needs to go on from this one with more rows (`base`): about 100 "
+            "Keep what a later job needs to continue this one with more rows (`base`): about 100 "
             "bytes a row."
         ),
     )
@@ -79,8 +85,8 @@ class L2HParams(Params):
         ge=2,
         le=MOST_CLASSES,
         description=(
-            "Number of classes where 'top_classes' are given; default: as many as there are "
-            "names, else the highest class given and all below."
+            "Number of classes where 'top_classes' is given. Default: the number of names, or, "
+            "without names, one more than the highest class given."
         ),
     )
 
@@ -99,28 +105,52 @@ class L2H(Method[L2HParams]):
         "logits": Input(
             by_rows=True,
             description=(
-                "One row per point, one column per class; with 'top_classes' the values of the "
-                "row's best classes only."
+                "One row per point, one column per class; with 'top_classes', only the values of "
+                "each row's best classes."
             ),
         ),
         "top_classes": Input(
             required=False,
             description=(
-                "Where only the best few classes of each row are known: the class (from 0) of each "
-                "value of 'logits'. What is missing is bounded, and the job says whether the "
+                "For rows of which only the best classes are known: the class (from 0) of each "
+                "value of 'logits'. Missing values are bounded, and the job reports whether the "
                 "bounds decide the hierarchy."
             ),
         ),
-        "names": Input(required=False, description="One name per class, in order of columns."),
+        "names": Input(required=False, description="One name per class, in column order."),
         "base": Input(
             required=False,
             description=(
-                "An earlier job, run with `growable`, whose rows come before these: the hierarchy "
-                "of all rows, without reading the old ones again where what was kept decides it."
+                "An earlier job, run with `growable`, whose rows come before these. The hierarchy "
+                "is that of all rows; old rows are only read again where the kept state does "
+                "not decide it."
             ),
         ),
     }
-    outputs = ("tree", "model")
+    outputs: ClassVar = ("tree", "model")
+    advice: ClassVar = "Fit a sample of the rows; the others can be placed by prediction."
+
+    def _memory(self, shapes: Shapes, params: L2HParams) -> int:
+        """The digest, twice: as it is read, and in order of classes for merging.
+
+        No K x K matrix is held. The table of classes without points against the others, which
+        only the data decide, is left out.
+        """
+        if len(shapes.get("logits", ())) != 2:
+            return 0
+        n_rows, n_columns = shapes["logits"]
+        if "top_classes" in shapes:
+            n_classes = params.n_classes or n_columns
+            n_listed = max(1, n_columns - 1)
+            # The values and classes in order, their exponentials, and bounds on them.
+            reading = 64 * n_columns
+        else:
+            n_classes = n_columns
+            n_listed, reading = min(MOST_LISTED, n_classes - 1), 0
+        wide = "top_classes" in shapes or n_classes >= 1 << 16
+        digest = 8 + n_listed * (8 if wide else 6)
+        state = 100 if params.growable else 0
+        return n_rows * (digest + max(digest + 8, reading) + state) + CLASS_BYTES * n_classes
 
     def _check(self, data: Data, params: L2HParams) -> None:
         n_points, n_columns = data.rows("logits").shape
@@ -139,7 +169,7 @@ class L2H(Method[L2HParams]):
             )
         if params.n_classes is not None and "top_classes" not in data:
             raise UsageError(
-                "Parameter 'n_classes' goes with the input 'top_classes'; without it, every column "
+                "Parameter 'n_classes' requires the input 'top_classes'; without it, every column "
                 "of 'logits' is a class.",
                 code="wrong-parameter",
                 parameter="n_classes",
@@ -149,14 +179,14 @@ class L2H(Method[L2HParams]):
             _check_base(earlier, data, params)
         if params.growable and "top_classes" in data:
             raise UsageError(
-                "Parameter 'growable' goes with the logits of all classes, not with 'top_classes'.",
+                "Parameter 'growable' requires the logits of all classes, not 'top_classes'.",
                 code="wrong-parameter",
                 parameter="growable",
             )
         _names(data, params)
 
     def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
-        # Compiled code: loaded by what computes, not by what reads the catalogue.
+        # Compiled code, which the catalogue must not load.
         from models.methods.logits.merging import modularity, resume
         from models.methods.logits.merging.merging import Merger
 
@@ -185,7 +215,7 @@ class L2H(Method[L2HParams]):
         )
         evidence = modularity.curve(merges, seen.digest, MOST_CLUSTERS)
         effort = merger.effort
-        guessed = effort.guessed + seen.n_open
+        n_guessed = effort.guessed + seen.n_open
         return Fitted(
             tree=tree,
             model=Model(
@@ -200,13 +230,13 @@ class L2H(Method[L2HParams]):
                 "n_empty_classes": float(merges.without_points),
                 "mean_confidence": float(confidence.sum() / size.sum()),
                 "n_rows_read_again": float(effort.n_read),
-                "n_undecided_merges": float(guessed),
+                "n_undecided_merges": float(n_guessed),
             },
             curves={"modularity": evidence} if evidence else {},
             state=resume.packed(seen, merger.learned) if params.growable else None,
             warnings=(
                 *_empty_warnings(names, size, merges.without_points),
-                *_guess_warnings(guessed, seen, data),
+                *_guess_warnings(n_guessed, seen, data),
                 *_old_warnings(effort.n_read_old),
             ),
         )
@@ -258,8 +288,8 @@ class L2H(Method[L2HParams]):
 def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
     """(n_nodes, n_rows) softmax mass of the classes under each node; the root's is exactly 1.
 
-    Sums of what lies below, never differences, so no mass is lost to rounding and none is larger
-    than its parent's.
+    Masses are sums over children, never differences, so that none is lost to rounding and none
+    exceeds its parent's.
     """
     mass = np.zeros((tree.n_nodes, weights.shape[0]))
     mass[leaf_of_class] = weights.T
@@ -278,7 +308,7 @@ def _source(data: Data, params: L2HParams) -> Source:
     return Source(rows, params.input, params.temperature)
 
 
-def _seen(data: Data, params: L2HParams, run: Run) -> Seen:
+def _seen(data: Data, params: L2HParams, run: Run) -> LogitsRead:
     from models.methods.logits.merging import engine, resume, topk
 
     source, earlier = _source(data, params), data.earlier()
@@ -306,7 +336,8 @@ def _n_classes(data: Data, params: L2HParams) -> int:
 
 
 def _highest(data: Data) -> int:
-    """The highest class in 'top_classes', at least 1. UsageError where that cannot be."""
+    """The highest class in 'top_classes', at least 1. UsageError for classes that are no integers
+    or too large."""
     classes = data.dense("top_classes")
     if classes.dtype.kind not in "iu":
         raise UsageError(
@@ -337,7 +368,7 @@ def _check_base(earlier: Earlier, data: Data, params: L2HParams) -> None:
         )
     if "top_classes" in data:
         raise UsageError(
-            "Input 'base' goes with the logits of all classes, not with 'top_classes'.",
+            "Input 'base' requires the logits of all classes, not 'top_classes'.",
             code="wrong-input",
             role="base",
         )
@@ -349,12 +380,12 @@ def _check_base(earlier: Earlier, data: Data, params: L2HParams) -> None:
             code="wrong-shape",
             role="logits",
         )
-    before = L2HParams.model_validate(earlier.params)
+    earlier_params = L2HParams.model_validate(earlier.params)
     for name in _AS_BEFORE:
-        if getattr(before, name) != getattr(params, name):
+        if getattr(earlier_params, name) != getattr(params, name):
             raise UsageError(
                 f"Parameter {name!r} is {getattr(params, name)!r}; the job in 'base' had "
-                f"{getattr(before, name)!r}, and it must be the same.",
+                f"{getattr(earlier_params, name)!r}, and it must be the same.",
                 code="wrong-parameter",
                 parameter=name,
             )
@@ -381,18 +412,18 @@ def _empty_warnings(names: list[str], size: Int, without_points: int) -> tuple[s
     )
 
 
-def _guess_warnings(guessed: int, seen: Seen, data: Data) -> tuple[str, ...]:
-    if not guessed:
+def _guess_warnings(n_guessed: int, seen: LogitsRead, data: Data) -> tuple[str, ...]:
+    if not n_guessed:
         return ()
     if "top_classes" in data:
-        why = (
+        reason = (
             f"only {seen.source.shape[1]} of {len(seen.digest.size)} classes are given of each row"
         )
     else:
-        why = "rows of the job in 'base' would have to be read again and are gone"
+        reason = "rows of the job in 'base' would have to be read again and are gone"
     return (
-        f"{guessed} decision(s) of the hierarchy are open, since {why}: the bounds do not tell the "
-        "best, and the middles of the bounds were taken.",
+        f"{n_guessed} decision(s) of the hierarchy are open, since {reason}: the bounds do not "
+        "decide them, so the midpoints of the bounds were used.",
     )
 
 

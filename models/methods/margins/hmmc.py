@@ -1,26 +1,27 @@
-"""Hierarchical maximum-margin clustering (HMMC): a tree grown from the root, each node split by
-large margins, with features that the split's clusters share and its ancestors do not use.
+"""Hierarchical maximum-margin clustering (HMMC): a tree grown from the root, each node split with
+large margins, by features that the split's clusters share and its ancestors do not use.
 
-A split minimises alpha G + beta E + the mean squared hinge over weights and clusters in turn
-(`splitting.objective`, `.alternating`): G, the group sparsity, selects features for all
-clusters of a split; E, the exclusive sparsity, keeps it off those of its ancestors. All leaves are
-split on trial and the one with the highest splitting score is split for good
-(`splitting.growth`). `regularizer` has the paper's variants too: 'group' (HMMC-G),
-'exclusive' (HMMC-E), 'l1' (HMMC-1), 'l2' (HMMC-2).
+A split minimises alpha G + beta E + the mean squared hinge, alternating between weights and
+clusters (`splitting.objective`, `.alternating`): G, the group sparsity, selects features for all
+clusters of a split; E, the exclusive sparsity, penalises features that its ancestors use. All
+leaves are split on trial and the one with the highest splitting score is split for good
+(`splitting.growth`). `regularizer` also offers the paper's variants: 'group' (HMMC-G), 'exclusive'
+(HMMC-E), 'l1' (HMMC-1), 'l2' (HMMC-2).
 
-Each node says why: the features that tell its clusters apart, the share of weights that are 0, the
-overlap with its ancestors (`splitting.explanation`). New points go down by the rule that placed
-the fitted ones (`splitting.placing`). Of each point `margin` is the smallest on its path, and
-below 0 where the bounds on sizes kept it from the cluster that it scores highest in.
+Every node is explained by the features that separate its clusters, the share of weights that are 0
+and the overlap with its ancestors (`splitting.explanation`). New points descend by the rule that
+placed the fitted ones (`splitting.placing`). The `margin` of a point is the smallest on its path;
+it is below 0 where the bounds on sizes kept the point from the cluster with its highest score.
 
 Source: Zhou, Hwang, Schmidt, Sigal and Mori, "Hierarchical Maximum-Margin Clustering" (2015),
 sections 3 and 4. Deviations: scores may have an intercept; sizes are bounded by floor(0.9 n / K)
-and ceil(1.1 n / K), at least 1, since the print's bounds cannot be met by few points; `max_leaves`
-is never passed; a score whose denominator is 0 is the best; a leaf that would be split by weights
-of 0 is not; starts of a large node are compared on a sample of it.
+and ceil(1.1 n / K), at least 1, since few points cannot meet the printed bounds; `max_leaves` is
+never exceeded; a score whose denominator is 0 is the best; a leaf that would be split by zero
+weights is not split; the starts of a large node are compared on a sample of it.
 
-Cost: O(N K P) for each of the tens to hundreds of steps of a split, O(N log N) for a flow; a level
-of a balanced tree costs what its root does. Memory: the features twice, in double precision.
+Cost: O(N K P) for each of the tens to hundreds of steps of a split, O(N log N) for a flow; every
+level of a balanced tree costs as much as its root. Memory: two copies of the features in double
+precision.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from models.methods.margins.splitting.explanation import columns, metrics
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.inputs import (
     MarginParams,
-    alone_and_quiet,
     bytes_to_split,
     check_points,
+    parted_warnings,
     require_moderate,
-    said_of_parted,
-    said_of_rounds,
+    round_warnings,
+    single_threaded_and_quiet,
 )
 from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
-from models.methods.margins.splitting.result import Grown, Limits
+from models.methods.margins.splitting.result import Limits, MarginTree
 from models.methods.margins.splitting.split import stacked
 from models.progress import subprogress
 from models.tree.build import from_parents
@@ -64,15 +65,25 @@ class HMMCParams(MarginParams):
         ),
     )
     beta: float = Field(
-        1.0, ge=0, le=1e6, description="Weight of the exclusive sparsity, where there is one."
+        1.0,
+        ge=0,
+        le=1e6,
+        description="Weight of the exclusive sparsity, if the regularizer has one.",
     )
-    branching: int = Field(2, ge=2, le=5, description="Clusters that a node is split into.")
-    max_leaves: int = Field(64, ge=2, le=1_000_000, description="Most leaves of the tree.")
+    branching: int = Field(
+        2, ge=2, le=5, description="Number of clusters that a node is split into."
+    )
+    max_leaves: int = Field(
+        64, ge=2, le=1_000_000, description="Largest number of leaves of the tree."
+    )
     min_size: int = Field(
-        2, ge=2, le=1_000_000_000, description="A leaf with fewer points is not split."
+        2, ge=2, le=1_000_000_000, description="Leaves with fewer points are not split."
     )
     max_depth: int | None = Field(
-        None, ge=1, le=1_000_000, description="A leaf so many splits below the root is not split."
+        None,
+        ge=1,
+        le=1_000_000,
+        description="Leaves this many splits below the root are not split.",
     )
 
 
@@ -88,10 +99,10 @@ class HMMC(Method[HMMCParams]):
             required=False, description="One name per column; splits are explained by them."
         ),
     }
-    outputs = ("tree", "model")
-    resumes = True
-    advice = "The method 'hkm' needs less."
-    example = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
+    outputs: ClassVar = ("tree", "model")
+    resumes: ClassVar = True
+    advice: ClassVar = "The method 'hkm' needs less memory."
+    example: ClassVar = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
 
     def _memory(self, shapes: Shapes, params: HMMCParams) -> int:
         needed = bytes_to_split(shapes, params.branching)
@@ -108,7 +119,7 @@ class HMMC(Method[HMMCParams]):
     def _fit(self, data: Data, params: HMMCParams, run: Run) -> Fitted:
         features = data.dense("features")
         limits = Limits(params.max_leaves, params.min_size, params.max_depth)
-        with alone_and_quiet():
+        with single_threaded_and_quiet():
             grown = grow(
                 features,
                 params.terms(params.branching, regularizer_of(params)),
@@ -121,22 +132,22 @@ class HMMC(Method[HMMCParams]):
             )
         run.progress(0.95, "building the tree")
         names = term_names(data, grown.n_features)
-        cut = sum(not one.ended for one in grown.splits)
+        n_unfinished = sum(not split.ended for split in grown.splits)
         return Fitted(
             tree=_tree(grown, columns(grown, regularizer_of(params), names)),
             model=_model(grown, params.branching),
             metrics=metrics(grown.splits),
             points={"margin": grown.margin},
             warnings=(
-                *said_of_parted(features, grown.leaf_of_point),
-                *grown.said_of_end(limits, params.branching),
-                *_said_of_scores(grown),
-                *said_of_rounds(cut, params.max_iter),
+                *parted_warnings(features, grown.leaf_of_point),
+                *grown.end_warnings(limits, params.branching),
+                *_score_warnings(grown),
+                *round_warnings(n_unfinished, params.max_iter),
             ),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Down the tree by the splits' own rule; `margin` is each row's smallest on its path."""
+        """The leaf reached by the rules of the splits; `margin` is the smallest on a row's path."""
         features = data.dense("features")
         require_width(features, model.arrays["weights"].shape[2])
         require_finite(features, "features")
@@ -151,8 +162,8 @@ def regularizer_of(params: HMMCParams) -> Regularizer:
     return Regularizer(params.regularizer, params.alpha, params.beta)
 
 
-def _tree(grown: Grown, extra: dict[str, npt.NDArray[Any]]) -> Tree:
-    """Leaves are numbered from the largest on, those of one size as they were made."""
+def _tree(grown: MarginTree, extra: dict[str, npt.NDArray[Any]]) -> Tree:
+    """The tree; leaves are numbered from the largest to the smallest, ties by age."""
     size = grown.size
     leaf = np.flatnonzero(grown.step < 0)
     order = leaf[np.argsort(-size[leaf], kind="stable")]
@@ -161,17 +172,17 @@ def _tree(grown: Grown, extra: dict[str, npt.NDArray[Any]]) -> Tree:
     return from_parents(grown.parent, grown.height, name, grown.leaf_of_point, extra=extra)
 
 
-def _model(grown: Grown, branching: int) -> Model:
-    kept = stacked(grown.splits, branching, grown.n_features)
-    arrays = {name: kept[name] for name in ("weights", "intercept", "price")}
+def _model(grown: MarginTree, branching: int) -> Model:
+    splits = stacked(grown.splits, branching, grown.n_features)
+    arrays = {name: splits[name] for name in ("weights", "intercept", "price")}
     return Model(arrays={**arrays, "split_of_node": grown.step})
 
 
-def _said_of_scores(grown: Grown) -> tuple[str, ...]:
-    free = sum(np.isinf(one.score) for one in grown.splits)
-    if not free:
+def _score_warnings(grown: MarginTree) -> tuple[str, ...]:
+    n_free = sum(np.isinf(split.score) for split in grown.splits)
+    if not n_free:
         return ()
     return (
-        f"{free} split(s) cost nothing by this regularizer, which makes their splitting score "
-        "infinite; they were made before all others.",
+        f"{n_free} split(s) cost nothing by this regularizer, which makes their splitting score "
+        "infinite; they took precedence over all others.",
     )

@@ -1,21 +1,22 @@
-"""Maximum-margin clustering (MMC): a partition into clusters of bounded size by large margins.
+"""Maximum-margin clustering (MMC): a partition into clusters of bounded size with large margins.
 
-One split of all points into `n_clusters`, as a node of `hmmc` is split: weights and clusters in
-turn lower alpha times the regularizer plus the mean squared hinge (`splitting.objective`,
-`.alternating`), from several starts. Clusters are ordered by size, largest first, those of one size
-by their weights. Of each point `margin` is by how much its score in its cluster exceeds the best
-other one, below 0 where the bounds on sizes kept it from that one.
+All points are split into `n_clusters` as a node of `hmmc` is split: weights and clusters
+alternately lower alpha times the regularizer plus the mean squared hinge (`splitting.objective`,
+`.alternating`), from several starts. Clusters are ordered by size, largest first, ties by their
+weights. The `margin` of a point is its score in its own cluster minus the best score in another; it
+is below 0 where the bounds on sizes kept the point from that other cluster.
 
 The logits are log softmax(-(cost + price) / K), see `splitting.placing`; new points go to the
-largest.
+cluster with the largest logit.
 
 Source: Xu, Neufeld, Larson and Schuurmans, "Maximum Margin Clustering" (2004), for several clusters
 and with bounds on their sizes as in Zhou, Lan, Vahdat and Mori, "Latent Maximum Margin Clustering"
 (2013), squared hinge as in Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), eq. 5,
-without its exclusive term, since nothing is above the root.
+without the exclusive term, since the root has no ancestors.
 
 Cost: O(N K (P + K)) for each of the tens to hundreds of steps, O(N K log N) and more for a flow
-(`models.numerics.transport`). Memory: the features twice, in double precision, and 24 N K bytes.
+(`models.numerics.transport`). Memory: two copies of the features in double precision and 24 N K
+bytes.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.margins.splitting.explanation import metrics, node_features
 from models.methods.margins.splitting.inputs import (
     MarginParams,
-    alone_and_quiet,
     bytes_to_split,
     check_points,
+    parted_warnings,
     refuse_weightless,
     require_moderate,
-    said_of_parted,
-    said_of_rounds,
+    round_warnings,
+    single_threaded_and_quiet,
 )
-from models.methods.margins.splitting.objective import Above, Regularizer
-from models.methods.margins.splitting.placing import Rule
-from models.methods.margins.splitting.split import Node, Split, split_all
+from models.methods.margins.splitting.objective import Ancestors, Regularizer
+from models.methods.margins.splitting.placing import PlacementRule
+from models.methods.margins.splitting.split import MarginSplit, NodeToSplit, split_all
 from models.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -56,8 +57,8 @@ class MMCParams(MarginParams):
     regularizer: Literal["l2", "l1", "group"] = Field(
         "l2",
         description=(
-            "What alpha weighs: the squared 'l2' or the 'l1' norm of the weights, or their 'group' "
-            "sparsity, which selects features for all clusters."
+            "The term weighted by alpha: the squared 'l2' or the 'l1' norm of the weights, or "
+            "their 'group' sparsity, which selects features for all clusters."
         ),
     )
 
@@ -77,9 +78,9 @@ class MMC(Method[MMCParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs = ("tree", "model", "logits")
-    advice = "Ask for fewer clusters; the methods 'hmmc' and 'kmeans' need less."
-    example = {"n_clusters": 3, "alpha": 0.1}
+    outputs: ClassVar = ("tree", "model", "logits")
+    advice: ClassVar = "Use fewer clusters; the methods 'hmmc' and 'kmeans' need less memory."
+    example: ClassVar = {"n_clusters": 3, "alpha": 0.1}
 
     def _memory(self, shapes: Shapes, params: MMCParams) -> int:
         return bytes_to_split(shapes, params.n_clusters)
@@ -93,9 +94,9 @@ class MMC(Method[MMCParams]):
         features = data.dense("features")
         within = subprogress(run.progress, 0.05, 0.9)
         within(0.0, "splitting")
-        root = Above.root(features.shape[1])
-        node = Node(features, root, (int(run.rng.integers(2**63)),))
-        with alone_and_quiet():
+        root = Ancestors.root(features.shape[1])
+        node = NodeToSplit(features, root, (int(run.rng.integers(2**63)),))
+        with single_threaded_and_quiet():
             (split,) = split_all(
                 [node],
                 params.terms(params.n_clusters, regularizer_of(params)),
@@ -104,7 +105,7 @@ class MMC(Method[MMCParams]):
                 lambda: within(0.0, "splitting"),
             )
         run.progress(0.9, "assigning points")
-        if not isinstance(split, Split):
+        if not isinstance(split, MarginSplit):
             refuse_weightless(params.alpha)
         order = by_size(np.bincount(split.cluster, minlength=params.n_clusters), split.weights)
         cluster = reorder(split.cluster, order)
@@ -114,7 +115,7 @@ class MMC(Method[MMCParams]):
             intercept=split.intercept[order],
             price=split.price[order],
         )
-        rule = Rule(split.weights, split.intercept, split.price)
+        rule = PlacementRule(split.weights, split.intercept, split.price)
         names = data.leaf_names(params.n_clusters, "cluster")
         terms = term_names(data, features.shape[1])
         extra = node_features(split, regularizer_of(params), root, terms)
@@ -127,13 +128,13 @@ class MMC(Method[MMCParams]):
             metrics=metrics([split]),
             points={"margin": split.margin},
             warnings=(
-                *said_of_parted(features, cluster),
-                *said_of_rounds(int(not split.ended), params.max_iter),
+                *parted_warnings(features, cluster),
+                *round_warnings(int(not split.ended), params.max_iter),
             ),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest logit, with its probability and each row's `margin`."""
+        """Leaf of the largest logit, its probability, and the `margin` of each row."""
         cluster, logits, margin = self._placed(model, data)
         return replace(placed(tree, cluster, logits), columns={"margin": margin})
 
@@ -145,7 +146,7 @@ class MMC(Method[MMCParams]):
         require_width(features, model.arrays["weights"].shape[1])
         require_finite(features, "features")
         require_moderate(features)
-        rule = Rule(*(model.arrays[name] for name in ("weights", "intercept", "price")))
+        rule = PlacementRule(*(model.arrays[name] for name in ("weights", "intercept", "price")))
         return rule.place(features)
 
 

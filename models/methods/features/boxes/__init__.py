@@ -1,0 +1,6 @@
+"""The tree of bounding boxes that `perch` grows, one point after the other.
+
+- `state`: the tree and its points in arrays that grow; start here.
+- `tree`: the result as a `Tree`.
+- `loops`: insertion, search, rotation and collapse, compiled.
+"""

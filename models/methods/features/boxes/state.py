@@ -1,4 +1,4 @@
-"""A PERCH tree from its first point to its last: made, grown, kept and taken up again."""
+"""The state of a PERCH tree: created, grown, saved and restored."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ from models.methods.features.boxes.loops.search import scan, search
 from models.progress import Progress
 
 BLOCK = 256
-"""Points that are inserted at a time."""
+"""Number of points inserted at a time."""
 
 OPENED = 32
-"""A search by the tree opens one node for so many points; then it is faster to look at all."""
+"""A tree search may open one node per this many points; beyond that a full scan is faster."""
 
 PROBES = 4
-"""Searches of a block by the tree, to see whether that has become faster."""
+"""Number of trial tree searches of a block, to see whether they have become faster."""
 
 PAIRS, MORE_PAIRS = 1_000_000, 2
-"""Pairs of points that may decide masking in all, and how many more for each pair inserted: so it
-takes a few times as long as looking for the nearest points does, whatever the data."""
+"""Most pairs of points compared to decide masking: a base, and a number for each pair of inserted
+points. Whatever the data, masking then takes at most a few times as long as the searches."""
 
 
 def empty(points: npt.NDArray[Any], most_leaves: int) -> Grown:
-    """A tree without a point yet.
+    """A tree without points.
 
-    points : (n_points, D) float32 or float64, those to be inserted, in order.
+    points : (n_points, D) float32 or float64, the points to be inserted, in order.
     """
     n_points, n_columns = points.shape
     bounded = most_leaves < n_points
-    # Inner nodes; and collapsed ones, of which one more while a point is inserted.
+    # Inner and collapsed nodes, with one more of these while a point is inserted.
     n_boxes = max(1, min(2 * most_leaves + 2, n_points - 1))
     t = Grown(
         points=points,
@@ -73,7 +73,7 @@ def empty(points: npt.NDArray[Any], most_leaves: int) -> Grown:
 
 
 def packed(t: Grown, n_inserted: int) -> dict[str, npt.NDArray[Any]]:
-    """The tree without its points, for `unpacked`: boxes and the heap follow from it."""
+    """The tree without its points, for `unpacked`; boxes and the heap can be recomputed."""
     return {
         "link": t.link[: t.told[N_BOXES]],
         "above": t.above,
@@ -84,24 +84,24 @@ def packed(t: Grown, n_inserted: int) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def unpacked(points: npt.NDArray[Any], kept: Arrays, most_leaves: int) -> Grown:
-    """The tree as it was when it was `packed`.
+def unpacked(points: npt.NDArray[Any], saved: Arrays, most_leaves: int) -> Grown:
+    """The tree restored from `packed`.
 
-    points : those it had and maybe more, as in `empty`. O(n_points D).
+    points : its points and possibly more, as in `empty`. O(n_points D).
     """
     t = empty(points, most_leaves)
-    chain, above = kept["chain"], kept["above"]
+    chain, above = saved["chain"], saved["above"]
     old_boxes, n_boxes = len(above) - len(chain), len(t.link)
-    # The numbers of leaves follow those of boxes.
-    used = int(kept["told"][N_BOXES])
-    t.link[:used] = kept["link"]
+    # Leaves are numbered after the boxes.
+    used = int(saved["told"][N_BOXES])
+    t.link[:used] = saved["link"]
     t.above[:used] = above[:used]
     t.above[n_boxes : n_boxes + len(chain)] = above[old_boxes:]
     t.chain[: len(chain)] = chain
     bounded = t.told[BOUNDED]
-    t.told[:] = kept["told"]
+    t.told[:] = saved["told"]
     t.told[BOUNDED], t.told[N_HEAP] = bounded, 0
-    t.lists[FREE, : kept["free"].size] = kept["free"]
+    t.lists[FREE, : saved["free"].size] = saved["free"]
     for ids in (
         t.link[:used, LEFT],
         t.link[:used, RIGHT],
@@ -116,7 +116,7 @@ def unpacked(points: npt.NDArray[Any], kept: Arrays, most_leaves: int) -> Grown:
 
 
 def boxes_in_use(t: Grown) -> Int:
-    """The boxes of inner and collapsed nodes, children before parents: these have more points."""
+    """The boxes of inner and collapsed nodes, children before their parents, which are larger."""
     used = np.zeros(len(t.link), dtype=bool)
     used[: t.told[N_BOXES]] = True
     used[t.lists[FREE, : t.told[N_FREE]]] = False
@@ -132,19 +132,18 @@ def grow(
     progress: Progress,
     keep: Callable[[int], None],
 ) -> float:
-    """Insert the points from number `start` on.
+    """Insert the points from number `start` on; returns the share found by tree searches.
 
-    keep : called now and then with the number of points inserted. Returns the share of points whose
-    nearest one the tree found.
+    keep : called now and then with the number of points inserted.
 
-    A point's nearest one hangs on no tree, so where the boxes rule out too little all points are
-    looked at instead, a block of new ones at a time, on `threads` threads. Both are exact and give
-    the same.
+    The nearest neighbour of a point does not depend on the tree, so where the boxes rule out too
+    few points, blocks of new points are compared with all earlier ones on `threads` threads
+    instead. Both searches are exact and agree.
     """
     n_points = len(t.points)
     near = np.empty(BLOCK, dtype=np.int64)
     away = np.empty(BLOCK)
-    by_tree, found = True, 0
+    by_tree, n_by_tree = True, 0
     with ThreadPoolExecutor(threads) as pool:
         for begin in range(start, n_points, BLOCK):
             progress(begin / n_points, "inserting points", f"{begin:,} of {n_points:,}")
@@ -162,9 +161,9 @@ def grow(
             _scan_in_shares(pool, threads, rows, t.points, seen, near, away)
             given_up = advance(t, begin, end, seen, near, away, looks, now)
             if by_tree:
-                found += end - begin - given_up
+                n_by_tree += end - begin - given_up
                 by_tree = 2 * given_up < end - begin
-    return found / max(1, n_points - start)
+    return n_by_tree / max(1, n_points - start)
 
 
 def _scan_in_shares(
@@ -178,18 +177,18 @@ def _scan_in_shares(
 ) -> None:
     cuts = np.linspace(0, len(rows), threads + 1).astype(int)
     shares = [slice(a, b) for a, b in pairwise(cuts.tolist()) if b > a]
-    done = [
+    scans = [
         pool.submit(scan, rows[share], points, 0, n_points, near[share], away[share])
         for share in shares
     ]
-    for one in done:
-        one.result()
+    for future in scans:
+        future.result()
 
 
 def find(t: Grown, rows: npt.NDArray[Any]) -> Int:
-    """(n_rows,) the nearest point of each row, of equal ones the one that came first.
+    """(n_rows,) the nearest point of each row, ties to the earliest.
 
-    By the tree where that suffices; else all points are looked at.
+    Found by the tree where that suffices, otherwise by a full scan.
     """
     n_points = len(t.points)
     near = np.full(len(rows), NONE, dtype=np.int64)
@@ -201,9 +200,9 @@ def find(t: Grown, rows: npt.NDArray[Any]) -> Int:
         search(t, rows[probes], looks, near[probes], away[probes])
         if (near[probes] >= 0).all():
             search(t, rows[block], looks, near[block], away[block])
-        left = np.flatnonzero(near[block] < 0) + begin
-        if left.size:
-            found, far = near[left], np.full(left.size, np.inf)
-            scan(rows[left], t.points, 0, n_points, found, far)
-            near[left] = found
+        open_rows = np.flatnonzero(near[block] < 0) + begin
+        if open_rows.size:
+            scanned, far = near[open_rows], np.full(open_rows.size, np.inf)
+            scan(rows[open_rows], t.points, 0, n_points, scanned, far)
+            near[open_rows] = scanned
     return near

@@ -16,20 +16,20 @@ from models.tree.tree import Tree
 def tree_of(
     t: Grown, row: Int, names: list[str] | None, heights: Literal["cost", "diameter"]
 ) -> Tree:
-    """The tree over the rows: `row[i]` is that of point i.
+    """The tree over the rows; `row[i]` is the row of point i.
 
-    names : one for each row, which then has a leaf of its own; rows of equal points are siblings at
+    names : one for each row, which then has its own leaf; rows of equal points are siblings at
         height 0. None: a leaf holds all of its points, and leaves are numbered from the largest on,
-        those of one size by their first row.
+        ties ordered by their first rows.
 
-    Column `diameter` is the diagonal of a node's bounding box, which no two of its points are
-    farther apart than. O(n_points D).
+    Column `diameter` is the diagonal of a node's bounding box, an upper bound on the distance of
+    any two of its points. O(n_points D).
     """
     inner = boxes_in_use(t)
     inner = inner[t.link[inner, LEFT] >= 0]
     n_inner = inner.size
     home = t.chain[t.chain[:, OWNER], HOME]
-    # Then what has no children: collapsed nodes and leaves.
+    # Then the nodes without children: collapsed nodes and leaves.
     nodes = np.concatenate([inner, np.unique(home)])
     number = np.full(len(t.above) + 1, NONE, dtype=np.int64)
     number[nodes] = np.arange(nodes.size)
@@ -46,24 +46,24 @@ def tree_of(
         name[order] = [str(rank) for rank in range(order.size)]
     else:
         alone = size[leaf] == 1
-        name[leaf[alone]] = [names[one] for one in np.flatnonzero(alone)]
-        # The others get a leaf each under the node of their place.
+        name[leaf[alone]] = [names[i] for i in np.flatnonzero(alone)]
+        # Each of the others gets a leaf under the node of their place.
         several = np.flatnonzero(~alone)
         parent = np.concatenate([parent, leaf[several]])
         diameter = np.concatenate([diameter, np.zeros(several.size)])
         size = np.concatenate([size, np.ones(several.size, dtype=np.int64)])
-        name = np.concatenate([name, np.array([names[one] for one in several], dtype=object)])
+        name = np.concatenate([name, np.array([names[i] for i in several], dtype=object)])
         leaf[several] = nodes.size + np.arange(several.size)
     height = diameter * size if heights == "cost" else diameter
     return from_parents(parent, height, name, leaf, extra={"diameter": diameter})
 
 
 def _diameters(t: Grown, nodes: Int) -> Float:
-    found = np.zeros(nodes.size)
+    diameter = np.zeros(nodes.size)
     boxed = np.flatnonzero(nodes < len(t.link))
     for block in row_blocks(boxed.size, t.box.shape[2], 1 << 20):
         at = boxed[block]
         low, high = t.box[nodes[at], 0], t.box[nodes[at], 1]
         sides = high.astype(np.float64) - low
-        found[at] = np.sqrt(np.einsum("nd,nd->n", sides, sides))
-    return found
+        diameter[at] = np.sqrt(np.einsum("nd,nd->n", sides, sides))
+    return diameter

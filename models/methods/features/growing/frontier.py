@@ -1,16 +1,16 @@
-"""Trees grown from the root: the best leaf is split, until there are as many leaves as wanted.
+"""Trees grown from the root: the best leaf is split until the tree has `max_leaves` leaves.
 
-Which leaf is best (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, section 5, and
+The best leaf (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, section 5, and
 scikit-learn's BisectingKMeans):
 
-- 'compact': each leaf is split on trial; the one whose points then lie nearest to their centres on
-  average.
-- 'scattered': the largest sum of distances of its points to its centre.
-- 'inertia': the largest sum of squared distances; 'size': the most points.
+- 'compact': each leaf is split on trial; the best is the leaf whose points then lie nearest to
+  their centres on average.
+- 'scattered': the leaf with the largest sum of distances of its points to its centre.
+- 'inertia': the leaf with the largest sum of squared distances; 'size': with the most points.
 
-Of equals the one made first. A trial is kept until its leaf is split, so that each leaf is tried
-once. Heights count the splits: the last one has height 1, the root's is the highest. So cutting the
-tree to k leaves gives the tree that was there when it had k.
+Ties go to the oldest leaf. A trial is kept until its leaf is split, so each leaf is tried only
+once. Heights count the splits: the last split has height 1 and the root the largest height. Cutting
+the tree to k leaves therefore gives the tree as it was when it had k leaves.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Split:
 
 
 Splitter: TypeAlias = Callable[[Array], Split | None]
-"""Splits points, given as rows; None where they cannot be split."""
+"""Splits points, given as rows; returns None where they cannot be split."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrownTree:
     """A tree with the centre of each node.
 
     parent : (n_nodes,) parents first. step : (n_nodes,) number of the split, -1 for a leaf.
@@ -71,10 +71,10 @@ class Grown:
         return under(self.parent.astype(np.int32), inside)
 
     def tree(self, names: list[str] | None = None) -> Tree:
-        """With columns `inertia` and `spread`, the mean distance of a node's points to its centre.
+        """The tree, with columns `inertia` and `spread`, the mean distance of points to the centre.
 
-        names : of the leaves from the largest on, those of one size by their centres; numbers if
-            None. Rows keep their numbers.
+        names : of the leaves from the largest to the smallest, ties ordered by their centres;
+            None for numbers. Rows keep their numbers.
         """
         size = self.size
         leaf = np.flatnonzero(self.step < 0)
@@ -85,24 +85,26 @@ class Grown:
         extra = {"inertia": self.inertia, "spread": self.distance / size}
         return from_parents(self.parent, height, name, self.leaf_of_point, extra=extra)
 
-    def said_of_end(self, max_leaves: int) -> tuple[str, ...]:
-        """A warning where there are fewer leaves than wanted, else nothing."""
+    def end_warnings(self, max_leaves: int) -> tuple[str, ...]:
+        """A warning where there are fewer than `max_leaves` leaves."""
         n_leaves = int((self.step < 0).sum())
         if n_leaves >= max_leaves:
             return ()
-        why = (
+        reason = (
             "no leaf could be split further"
             if self.n_stuck == n_leaves
-            else "a split of the next leaf would have made more"
+            else "splitting the next leaf would have exceeded it"
         )
-        return (f"The tree has {n_leaves} leaves, not max_leaves = {max_leaves}: {why}.",)
+        return (f"The tree has {n_leaves} leaves, not max_leaves = {max_leaves}: {reason}.",)
 
 
 def grow(
     points: Array, split: Splitter, choice: Choice, max_leaves: int, progress: Progress
-) -> Grown:
-    """The tree of at most `max_leaves` leaves; fewer where no leaf can be split, or a split in
-    more than two would pass it."""
+) -> GrownTree:
+    """The tree with at most `max_leaves` leaves.
+
+    It has fewer where no leaf can be split or the next split would exceed the limit.
+    """
     growing = _Growing(points, split, choice)
     while growing.n_leaves < max_leaves:
         progress(
@@ -114,7 +116,7 @@ def grow(
 
 
 class _Growing:
-    """A tree as it grows; a leaf's `rows` are the points in it, None for all."""
+    """A tree while it grows; a leaf's `rows` are the points in it, None for all points."""
 
     def __init__(self, points: Array, split: Splitter, choice: Choice) -> None:
         self._points, self._split, self._choice = points, split, choice
@@ -132,35 +134,35 @@ class _Growing:
         self._add(-1, None, mean, _sums(points, mean))
 
     def split_best(self, max_leaves: int) -> bool:
-        """Split the best leaf there is; False where none can be, within `max_leaves`."""
+        """Split the best leaf; False where none can be split within `max_leaves`."""
         while self._waiting:
             _, node = heapq.heappop(self._waiting)
-            found = self._tried(node)
-            if found is None:
+            division = self._tried(node)
+            if division is None:
                 self._n_stuck += 1
                 continue
-            if self.n_leaves + len(found.centre) - 1 > max_leaves:
+            if self.n_leaves + len(division.centre) - 1 > max_leaves:
                 return False
             self._step[node] = self._n_steps
             self._n_steps += 1
-            self.n_leaves += len(found.centre) - 1
+            self.n_leaves += len(division.centre) - 1
             rows = self._rows.pop(node)
-            order = np.argsort(found.cluster, kind="stable")
-            ends = np.cumsum(np.bincount(found.cluster, minlength=len(found.centre)))
+            order = np.argsort(division.cluster, kind="stable")
+            ends = np.cumsum(np.bincount(division.cluster, minlength=len(division.centre)))
             for child, part in enumerate(np.split(order, ends[:-1])):
                 inside = part if rows is None else rows[part]
-                centre = found.centre[child]
+                centre = division.centre[child]
                 self._add(node, inside, centre, _sums(self._points[inside], centre))
             return True
         return False
 
-    def grown(self) -> Grown:
+    def grown(self) -> GrownTree:
         leaf = np.zeros(len(self._points), dtype=np.int64)
         for node, rows in self._rows.items():
             if rows is not None:
                 leaf[rows] = node
         distance, inertia = np.array(self._sums).T
-        return Grown(
+        return GrownTree(
             np.array(self._parent),
             np.array(self._step),
             np.array(self._centre),
@@ -201,7 +203,7 @@ class _Growing:
 
 
 def _sums(points: Array, centre: Float) -> tuple[float, float]:
-    """Sum of the points' distances to a centre, and of their squares."""
+    """Sums of the points' distances to a centre and of the squared distances."""
     total = squares = 0.0
     for block in row_blocks(len(points), points.shape[1], 1 << 20):
         apart = points[block] - centre

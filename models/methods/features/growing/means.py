@@ -1,8 +1,8 @@
-"""Trees that k-means grows: how a node is split, and how new points go down.
+"""Trees grown by k-means: how a node is split, and how new points descend.
 
-At each split a point goes to the nearest centre. The probability of that is the posterior of a
+At each split a point goes to the nearest centre. The probability of that step is the posterior of a
 mixture of Gaussians around the split's centres, with equal weights and one spherical variance, the
-mean squared distance to them over D; that of a path is the product.
+mean squared distance to the centres divided by D; the probability of a path is the product.
 """
 
 from __future__ import annotations
@@ -16,31 +16,34 @@ from models.checks import as_floats, count_distinct, distinct, require_squares, 
 from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
 from models.data import Data, require_finite
 from models.method import Model, Predictions, Shapes
-from models.methods.features.growing.frontier import Choice, Grown, Split, grow
+from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
 from models.numerics.softmax import log_softmax
 from models.progress import Progress, held_progress
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 SMALLEST_VARIANCE = 1e-12
-"""Of a split's variance, relative to its centres' own, where all points lie on them."""
+"""Smallest variance of a split, relative to that of its centres: for points that lie on them."""
 
 LARGE = 1 << 20
-"""Values of a node whose runs of k-means are followed one by one."""
+"""Number of values from which a node's runs of k-means report progress one by one."""
 
 
 def bytes_to_grow(shapes: Shapes, max_leaves: int) -> int:
-    """What growing takes beyond the input 'features', where its shape is known."""
+    """Bytes that growing takes beyond the input 'features'; 0 where its shape is not known."""
     if len(shapes.get("features", ())) != 2:
         return 0
     n_points, n_features = shapes["features"]
     n_nodes = 2 * min(max_leaves, n_points)
-    # A node's points and k-means's own copy of them; a node's centre and what keeps it.
+    # A node's points and the copy that k-means makes; each node's centre and bookkeeping.
     return 16 * n_points * n_features + n_nodes * (16 * n_features + 1000) + 40 * n_points
 
 
 class _Means:
-    """Splits points by k-means in `branching` clusters, or fewer where fewer are distinct."""
+    """Splits points by k-means into `branching` clusters, or fewer where fewer points are distinct.
+
+    n_cut : nodes at which k-means reached `max_iter`.
+    """
 
     def __init__(
         self, branching: int, effort: KMeansEffort, rng: np.random.Generator, progress: Progress
@@ -66,7 +69,7 @@ class _Means:
         return Split(cluster, centres[used]) if used.size > 1 else None
 
     def _centres(self, points: Array) -> Float:
-        """As `best_run`, all runs in one call: of thousands of small nodes calls are what costs."""
+        """As `best_run`, all runs in one call: with thousands of small nodes, calls dominate."""
         from sklearn.cluster import KMeans
 
         run = KMeans(
@@ -88,15 +91,15 @@ def grow_by_means(
     effort: KMeansEffort,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Grown, tuple[str, ...]]:
-    """The tree of at most `max_leaves` leaves by k-means at each node, and what to say of it."""
+) -> tuple[GrownTree, tuple[str, ...]]:
+    """The tree with at most `max_leaves` leaves, split by k-means at each node, and warnings."""
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     whole, within = held_progress(progress)
     split = _Means(branching, effort, rng, within)
-    # With more threads the order of the sums, so the last digits, would vary from run to run.
+    # With more threads the order of summation, hence the last digits, would vary between runs.
     with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         grown = grow(points, split, choice, max_leaves, whole)
@@ -108,8 +111,8 @@ def grow_by_means(
     )
 
 
-def model_of(grown: Grown, n_features: int) -> Model:
-    """What `descend` needs: the centre of each node, and the variance of each split."""
+def model_of(grown: GrownTree, n_features: int) -> Model:
+    """The model for `descend`: the centre of each node and the variance of each split."""
     below = np.bincount(grown.parent[1:], grown.inertia[1:], grown.parent.size)
     # The mean squared distance between a split's centres and the node's own, for the floor.
     apart = ((grown.centre[1:] - grown.centre[grown.parent[1:]]) ** 2).sum(axis=1)
@@ -119,7 +122,7 @@ def model_of(grown: Grown, n_features: int) -> Model:
 
 
 def descend(model: Model, tree: Tree, data: Data) -> Predictions:
-    """New rows of the input 'features' at the leaves that they come to."""
+    """New rows of the input 'features', placed at the leaves that they reach."""
     features = data.dense("features")
     centre, variance = model.arrays["centers"], model.arrays["variance"]
     require_width(features, centre.shape[1])
@@ -128,7 +131,7 @@ def descend(model: Model, tree: Tree, data: Data) -> Predictions:
         require_squares(features)
     first, child = tree.children
     leaf = np.zeros(len(features), dtype=np.int64)
-    taken: dict[int, tuple[Int, Float]] = {}
+    step_into: dict[int, tuple[Int, Float]] = {}
     at: dict[int, Int] = {0: np.arange(len(features))}
     for node in range(tree.n_nodes):
         rows = at.pop(node, None)
@@ -141,14 +144,14 @@ def descend(model: Model, tree: Tree, data: Data) -> Predictions:
         squared = squared_distances(features[rows], centre[below])
         near = squared.argmin(axis=1)
         log = log_softmax(squared / (-2.0 * variance[node]))[np.arange(rows.size), near]
-        for number, one in enumerate(below.tolist()):
-            at[one] = rows[near == number]
-            taken[one] = at[one], log[near == number]
+        for number, below_node in enumerate(below.tolist()):
+            at[below_node] = rows[near == number]
+            step_into[below_node] = at[below_node], log[near == number]
     start, node_on_path = paths(tree, leaf)
-    # Logarithms of each step, in the place of the node that it leads to.
+    # The logarithm of each step, at the position of the node that it leads to.
     step = np.zeros(node_on_path.size)
     depth = tree.depth
-    for node, (rows, log) in taken.items():
+    for node, (rows, log) in step_into.items():
         step[start[rows] + depth[node]] = log
     total = np.cumsum(step)
     total -= np.repeat(total[start[:-1]] - step[start[:-1]], np.diff(start))

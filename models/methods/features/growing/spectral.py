@@ -4,18 +4,16 @@ Affinities are exp(-d^2 / 2 s^2) along the edges of the graph of 5 nearest neigh
 distance over all nearest neighbours. The rows of the k leading eigenvectors of the normalized
 affinity, scaled to length 1, are clustered by k-means (Ng, Jordan and Weiss 2001).
 
-Where the graph falls into more than k parts, the parts are what is clustered, in the same way: by
-the edges between them, s the mean of their lengths; and if need be again. Edges so long that their
-affinity is below 1e-4 hold nothing together. So no cluster cuts a part, and parts that lie next to
-each other stay together; the eigenvectors of the graph itself would tell the parts apart but not
-which are near.
+Where the graph has more than k connected components, the components are clustered in the same way:
+by the edges between them, with s the mean of the lengths of these; if necessary, repeatedly. Edges
+so long that their affinity is below 1e-4 connect nothing. Hence no cluster cuts a component, and
+neighbouring components stay together; the eigenvectors of the graph itself would tell the
+components apart, but not which of them are near.
 
-Points that coincide are one; they stay together whatever their number.
+Points that coincide count as one point and stay together, however many they are.
 
-New points in a tree of points: at the leaf of the nearest fitted one.
-
-The probability of a node is the share of the nearest fitted points that lie under it, the nearest
-itself among them.
+A new point goes to the leaf of the nearest fitted point. The probability of a node is the share of
+the nearest fitted points, including the nearest itself, that lie under it.
 """
 
 from __future__ import annotations
@@ -38,9 +36,10 @@ from models.tree.walk import paths
 
 
 def place_nearby(model: Model, tree: Tree, data: Data, n_neighbors: int) -> Predictions:
-    """New rows of the input 'features'; the model holds the points, `fitted`, in the tree's order.
+    """New rows of the input 'features', each placed at the leaf of the nearest fitted point.
 
-    O(n_rows N D), less in few dimensions.
+    The model holds the points, `fitted`, in the tree's order. O(n_rows N D), less in few
+    dimensions.
     """
     features = data.dense("features")
     fitted = model.arrays["fitted"]
@@ -62,34 +61,37 @@ def place_nearby(model: Model, tree: Tree, data: Data, n_neighbors: int) -> Pred
 
 
 def _nearest(fitted: Array, rows: Array, k: int) -> Int:
-    """(n_rows, k) nearest fitted points, nearest first, by differences: no point but itself, or
-    one that coincides, comes before a fitted point."""
+    """(n_rows, k) the fitted points nearest to each row, nearest first.
+
+    Distances are computed from differences, so a fitted point's own nearest is exactly itself or
+    one that coincides with it.
+    """
     from sklearn.neighbors import NearestNeighbors
 
-    found = np.empty((len(rows), k), dtype=np.int64)
+    nearest = np.empty((len(rows), k), dtype=np.int64)
     if not len(rows):
-        return found
+        return nearest
     origin = fitted.mean(axis=0, dtype=np.float64)
     search = NearestNeighbors(n_neighbors=k).fit(fitted - origin)
     for block in row_blocks(len(rows), max(k, 1) * rows.shape[1], 1 << 20):
         near = np.sort(search.kneighbors(rows[block] - origin, return_distance=False), axis=1)
         apart = fitted[near] - rows[block][:, None, :].astype(np.float64)
         order = np.argsort(np.einsum("nkd,nkd->nk", apart, apart), axis=1, kind="stable")
-        found[block] = np.take_along_axis(near, order, axis=1)
-    return found
+        nearest[block] = np.take_along_axis(near, order, axis=1)
+    return nearest
 
 
 TINY = 1e-300
 WEAK = (1e-4, 1e-3, 1e-2, 1e-1)
-"""Affinities that count as none; the next where the eigenvectors are not found with the one."""
+"""Affinities below this are dropped; the next is tried where eigenvectors do not converge."""
 
 
 class Spectral:
-    """Splits points in `branching` clusters, or fewer where fewer are distinct.
+    """Splits points into `branching` clusters, or fewer where fewer points are distinct.
 
-    n_apart : how many of the nodes split had a graph in more than one part. n_lost : how many were
-        not split since no eigenvectors were found.
-    recall : the least that an approximate index found of the neighbours of a node, or None.
+    n_apart : nodes whose graph had more than one connected component. n_lost : nodes that were not
+        split because no eigenvectors were found.
+    recall : the lowest recall of an approximate index over the nodes; None where none was used.
     """
 
     def __init__(
@@ -107,23 +109,23 @@ class Spectral:
         self.recall: float | None = None
 
     def warnings(self) -> tuple[str, ...]:
-        """What was approximated."""
-        found = []
+        """One warning for each kind of approximation."""
+        messages = []
         if self.n_apart:
-            found.append(
+            messages.append(
                 f"At {self.n_apart} node(s) the graph of nearest neighbours fell into parts; where "
-                "there were more than clusters, the parts were joined and clustered whole."
+                "there were more parts than clusters, the parts themselves were clustered."
             )
         if self.n_lost:
-            found.append(
+            messages.append(
                 f"{self.n_lost} node(s) could not be split: their eigenvectors were not found."
             )
         if self.recall is not None:
-            found.append(
-                "Neighbours among many points were sought by an approximate index, which found "
-                f"{self.recall:.1%} of those of a sample of points."
+            messages.append(
+                "Neighbours among many points come from an approximate index, which found "
+                f"{self.recall:.1%} of the neighbours of a sample of points."
             )
-        return tuple(found)
+        return tuple(messages)
 
     def __call__(self, points: Array) -> Split | None:
         graph = neighbour_graph(
@@ -144,26 +146,25 @@ class Spectral:
         return Split(cluster, centre)
 
     def _clustered(self, graph: Graph, k: int) -> Int | None:
-        """(n_nodes,) cluster of each node of a graph, or None where all would be in one."""
-
+        """(n_nodes,) cluster of each node of a graph; None where all would be in one."""
         self._progress(0.0, "finding eigenvectors")
         for least in WEAK:
             try:
                 return self._without_weak(graph, k, least)
             except Unresolved:
-                # What hangs together by a thread has eigenvalues that are all but equal.
+                # A barely connected graph has eigenvalues that are nearly equal.
                 continue
         self.n_lost += 1
         return None
 
     def _without_weak(self, graph: Graph, k: int, least: float) -> Int | None:
-        """As `_clustered`, where affinities below `least` are none."""
+        """As `_clustered`, with affinities below `least` dropped."""
         part = graph.part[graph.ends]
         own = part[:, 0] == part[:, 1]
         affinity = _affinity(graph.ends[own], graph.length[own], graph.scale, least, graph.n_nodes)
         degree, spectrum = _degrees(affinity), Spectrum(affinity)
         self.n_apart += spectrum.n_parts > 1
-        # Of each node of the graph, the node of the graph that is clustered.
+        # For each node of the whole graph, its node in the graph that is clustered.
         label = np.arange(graph.n_nodes)
         ends, length = graph.ends.astype(np.int64), graph.length
         while spectrum.n_parts > k:
@@ -175,7 +176,7 @@ class Spectral:
         if degree.size <= k:
             return label
         _, vectors = spectrum.leading(k, self._rng)
-        # Those of the symmetric matrix, from those of the random walk.
+        # From the eigenvectors of the random walk to those of the symmetric matrix.
         vectors *= np.sqrt(np.where(degree > 0, degree, 1.0))[:, None]
         vectors /= np.linalg.norm(vectors, axis=0)
         rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
@@ -188,12 +189,12 @@ class Spectral:
 
 
 def _affinity(ends: Array, length: Float, width: float, least: float, n_nodes: int) -> sp.csr_array:
-    """Gaussian affinities along edges, both ways; those of edges between the same two are added."""
+    """Symmetric Gaussian affinities along edges; those of parallel edges are added."""
     weight = np.exp(-0.5 * (length / width) ** 2)
-    kept = weight >= least
-    ends, weight = ends[kept], weight[kept]
-    one, other = ends.T.astype(np.int32)
-    pairs = (np.concatenate([one, other]), np.concatenate([other, one]))
+    strong = weight >= least
+    ends, weight = ends[strong], weight[strong]
+    first, second = ends.T.astype(np.int32)
+    pairs = (np.concatenate([first, second]), np.concatenate([second, first]))
     return sp.coo_array((np.tile(weight, 2), pairs), shape=(n_nodes, n_nodes)).tocsr()
 
 

@@ -1,9 +1,8 @@
 """Agglomerative clustering that compares all pairs, by fastcluster.
 
-A square matrix of similarities as distances: the largest value of the matrix less each one.
-
-So the most similar pairs are the nearest, whatever the scale: 1 - s where the diagonal is 1. A
-constant moves no merge of single, complete, average or weighted linkage.
+Similarities become distances: the largest value of the matrix minus each similarity. The most
+similar pairs are then the nearest, whatever the scale: 1 - s where the diagonal is 1. Adding a
+constant changes no merge of single, complete, average or weighted linkage.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from models.progress import Progress
 
 
 def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
-    """(n (n - 1) / 2,) distances in SciPy's order, by tiles; of both halves the mean.
+    """(n (n - 1) / 2,) distances in SciPy's order: the mean of both halves of the matrix.
 
-    UsageError where the halves differ by more than rounding (the square root of the type's
-    precision times the largest magnitude).
+    The matrix is read by tiles. UsageError where the halves differ by more than rounding (the
+    square root of the type's precision times the largest magnitude).
     """
     n_points = len(similarity)
-    tops = [similarity[r : r + TILE] for r in range(0, n_points, TILE)]
-    largest = max(float(part.max()) for part in tops)
-    smallest = min(float(part.min()) for part in tops)
+    strips = [similarity[r : r + TILE] for r in range(0, n_points, TILE)]
+    largest = max(float(strip.max()) for strip in strips)
+    smallest = min(float(strip.min()) for strip in strips)
     kind = similarity.dtype if similarity.dtype.kind == "f" else np.dtype(np.float64)
     slack = float(np.sqrt(np.finfo(kind).eps)) * max(abs(largest), abs(smallest))
     out = np.empty(n_points * (n_points - 1) // 2)
@@ -42,7 +41,7 @@ def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
                 row = top + i
                 begin, end = max(west, row + 1), west + distance.shape[1]
                 if begin < end:
-                    # Rows above hold n - 1, n - 2, ... distances.
+                    # The rows above hold n - 1, n - 2, ... distances.
                     at = row * n_points - row * (row + 1) // 2 - row - 1
                     out[at + begin : at + end] = distance[i, begin - west :]
     return np.maximum(out, 0.0, out=out)
@@ -71,10 +70,12 @@ EUCLIDEAN_ONLY: tuple[Linkage, ...] = ("ward", "centroid", "median")
 def merges_among_all(
     values: npt.NDArray[Any], role: str, linkage: Linkage, metric: Metric, progress: Progress
 ) -> tuple[Int, Float]:
-    """Merges of any two groups in SciPy's numbering, (n_points - 1, 2), and their heights.
+    """(n_points - 1, 2) merges in SciPy's numbering, where any two groups may merge; their heights.
 
-    role : what `values` are: 'features', 'distances' or 'similarity'. UsageError for distances that
-    are not defined; FloatingPointError where a merge overflows.
+    role : what `values` are: 'features', 'distances' or 'similarity'.
+
+    Raises UsageError for distances that are not defined and FloatingPointError where a merge
+    overflows.
     """
     import fastcluster
 
@@ -85,7 +86,7 @@ def merges_among_all(
         points = np.ascontiguousarray(values, dtype=np.float64)
         name = {"chebyshev": "chebychev"}.get(metric, metric)
         try:
-            found = fastcluster.linkage_vector(points, method=linkage, metric=name)
+            merges = fastcluster.linkage_vector(points, method=linkage, metric=name)
         except FloatingPointError:
             _name_undefined(points, metric)
             raise
@@ -98,12 +99,12 @@ def merges_among_all(
         else:
             distances = condensed_distances(values)
         progress(0.4, "merging")
-        found = fastcluster.linkage(_HandedOver(distances), method=linkage, preserve_input=False)
-    return found[:, :2].astype(np.int64), found[:, 2]
+        merges = fastcluster.linkage(_HandedOver(distances), method=linkage, preserve_input=False)
+    return merges[:, :2].astype(np.int64), merges[:, 2]
 
 
 def keeps_no_distances(linkage: Linkage, role: str) -> bool:
-    """Whether fastcluster measures distances as it goes: single linkage's minimum spanning tree."""
+    """Whether fastcluster computes distances as needed, without storing those of all pairs."""
     return role == "features" and linkage in ("single", *EUCLIDEAN_ONLY)
 
 
@@ -114,7 +115,7 @@ def _name_undefined(points: Float, metric: Metric) -> None:
     for block in row_blocks(len(points), len(points), 1 << 22):
         with np.errstate(all="ignore"):
             distances = cdist(points[block], points, metric)
-        # To itself, a row is at no distance, whatever the metric makes of it.
+        # The distance of a row to itself is 0, even where the metric is not defined for it.
         distances[np.arange(len(distances)), np.arange(block.start, block.stop)] = 0.0
         odd = np.argwhere(~np.isfinite(distances))
         if odd.size:
@@ -123,9 +124,9 @@ def _name_undefined(points: Float, metric: Metric) -> None:
 
 
 class _HandedOver:
-    """An array that NumPy takes as it is where it is asked to copy: fastcluster then keeps none.
+    """An array that NumPy does not copy even on request, so that fastcluster makes no copy of it.
 
-    Distances between all pairs are half of what the fit takes; they may be overwritten.
+    Distances between all pairs are half of the memory of a fit; they may be overwritten.
     """
 
     def __init__(self, array: Float) -> None:

@@ -6,7 +6,7 @@ needed. Distances between clusters follow from the edges between them ('single',
 'centroid', 'median', the root of the mean squared distance), which are those of all points.
 
 Source: scikit-learn's AgglomerativeClustering with connectivity; Dhulipala et al., "Hierarchical
-Agglomerative Graph Clustering in Nearly-Linear Time" (2021), for edges that fall together.
+Agglomerative Graph Clustering in Nearly-Linear Time" (2021), for edges that become parallel.
 """
 
 from __future__ import annotations
@@ -19,58 +19,61 @@ from models.arrays import Array, Float, Int
 from models.graphs.graph import Graph
 from models.progress import Progress
 
-Rule = Literal["single", "complete", "average", "weighted", "ward", "centroid", "median", "spread"]
-RULES: tuple[Rule, ...] = (
+GraphRule = Literal[
+    "single", "complete", "average", "weighted", "ward", "centroid", "median", "spread"
+]
+GRAPH_RULES: tuple[GraphRule, ...] = (
     "single", "complete", "average", "weighted", "ward", "centroid", "median", "spread",
 )  # fmt: skip
-"""In the numbering of `linkage.loops`. 'average': mean over edges; 'spread': root of the
-mean squared distance over all pairs."""
-BY_CENTRE: tuple[Rule, ...] = ("ward", "centroid", "median", "spread")
+"""Numbered as in `linkage.loops`. 'average': mean over edges; 'spread': root of the mean squared
+distance over all pairs."""
+BY_CENTRE: tuple[GraphRule, ...] = ("ward", "centroid", "median", "spread")
 
 EDGE_BYTES = 64
-"""Of memory for each edge while clusters merge."""
+"""Memory for each edge while clusters merge."""
 STEP = 20_000
+"""Merges between two reports of progress."""
 
 
 def agglomerate(
-    graph: Graph, rule: Rule, points: Array | None, progress: Progress
+    graph: Graph, rule: GraphRule, points: Array | None, progress: Progress
 ) -> tuple[Int, Float]:
-    """Merges of all points in SciPy's numbering, (N - 1, 2), and their heights.
+    """(N - 1, 2) merges of all points in SciPy's numbering, and their heights.
 
     points : (n_points, D), for the rules of `BY_CENTRE`.
 
-    Points that coincide merge first, at height 0. Merges come in the order in which they were made;
-    heights need not rise.
+    Points that coincide merge first, at height 0. The other merges follow in the order in which
+    they happen; heights need not increase.
     """
     early, node, size = _equal_points(graph)
     late, height = _join(graph, rule, points, size, progress)
-    # Nodes that hold one place, then merges, in the numbering of all points.
-    known = np.concatenate([node, len(graph.place) + len(early) + np.arange(len(late))])
-    merges = np.concatenate([early, known[late]])
+    # The node of each place, then of each merge, in the numbering of all points.
+    node_of = np.concatenate([node, len(graph.place) + len(early) + np.arange(len(late))])
+    merges = np.concatenate([early, node_of[late]])
     return merges, np.concatenate([np.zeros(len(early)), height])
 
 
 def _equal_points(graph: Graph) -> tuple[Int, Int, Int]:
-    """Merges of points that coincide, and of each place its last node and number of points."""
+    """Merges of points that coincide; the last node of each place; its number of points."""
     n_points = graph.place.size
     size = np.bincount(graph.place, minlength=graph.n_nodes)
     node = graph.first.copy()
-    again = np.ones(n_points, dtype=bool)
-    again[graph.first] = False
-    point = np.flatnonzero(again)
+    repeated = np.ones(n_points, dtype=bool)
+    repeated[graph.first] = False
+    point = np.flatnonzero(repeated)
     point = point[np.argsort(graph.place[point], kind="stable")]
     place = graph.place[point]
-    made = n_points + np.arange(point.size)
-    merges = np.stack([made - 1, point], axis=1)
+    merged = n_points + np.arange(point.size)
+    merges = np.stack([merged - 1, point], axis=1)
     begins = np.ones(point.size, dtype=bool)
     begins[1:] = place[1:] != place[:-1]
     merges[begins, 0] = graph.first[place[begins]]
-    node[place] = made
+    node[place] = merged
     return merges, node, size
 
 
 def _join(
-    graph: Graph, rule: Rule, points: Array | None, size: Int, progress: Progress
+    graph: Graph, rule: GraphRule, points: Array | None, size: Int, progress: Progress
 ) -> tuple[Int, Float]:
     from models.methods.features.linkage import loops
 
@@ -83,8 +86,8 @@ def _join(
         centre = points[graph.first].astype(np.float64)
     spread = np.zeros(n_nodes if rule in BY_CENTRE else 0)
     if rule == "ward":
-        one, other = weight[ends[:, 0]], weight[ends[:, 1]]
-        length *= np.sqrt(2.0 * one * other / (one + other))
+        first_weight, second_weight = weight[ends[:, 0]], weight[ends[:, 1]]
+        length *= np.sqrt(2.0 * first_weight * second_weight / (first_weight + second_weight))
     table = np.empty(1 << max(2, int(2 * n_edges).bit_length()), dtype=np.int32)
     heap, place = np.empty(n_edges, dtype=np.int32), np.empty(n_edges, dtype=np.int32)
     head, follow = np.empty(n_nodes, dtype=np.int32), np.empty(2 * n_edges, dtype=np.int32)
@@ -92,12 +95,12 @@ def _join(
     node = np.arange(n_nodes)
     merges, height = np.empty((n_nodes - 1, 2), dtype=np.int64), np.empty(n_nodes - 1)
     loops.prepare(ends, length, table, heap, place, head, follow, degree)
-    left = n_edges
+    n_left = n_edges
     for first in range(0, n_nodes - 1, STEP):
         last = min(first + STEP, n_nodes - 1)
         progress(first / n_nodes, "merging", f"{first:,} of {n_nodes - 1:,} merges")
-        left = loops.advance(
-            RULES.index(rule), first, last, left, ends, length, count, table, heap, place, head,
-            follow, degree, weight, node, centre, spread, merges, height,
+        n_left = loops.advance(
+            GRAPH_RULES.index(rule), first, last, n_left, ends, length, count, table, heap, place,
+            head, follow, degree, weight, node, centre, spread, merges, height,
         )  # fmt: skip
     return merges, height

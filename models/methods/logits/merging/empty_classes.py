@@ -15,29 +15,35 @@ from models.methods.logits.merging.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """(len(filled), len(wanted)) `total`: sums of the probabilities of classes without points, over
-    the rows of each class with points."""
+    """Sums of the probabilities of classes without points, over the rows of each other class.
+
+    filled, wanted : numbers of the classes with points and of those without, ascending.
+    total : (len(filled), len(wanted)).
+    """
 
     filled: Int
     wanted: Int
     total: Float
 
     def at(self, filled: Int, wanted: Int) -> Float:
-        """The part for some of the classes; zeros for classes `filled` that had no points."""
+        """The rows and columns of some classes; zeros for classes `filled` that had no points."""
         total = np.zeros((len(filled), len(wanted)))
         row = np.full(max(filled.max(), self.filled.max(initial=-1)) + 1, -1)
         row[self.filled] = np.arange(len(self.filled))
-        there = row[filled] >= 0
+        known = row[filled] >= 0
         column = np.searchsorted(self.wanted, wanted)
-        total[there] = self.total[np.ix_(row[filled[there]], column)]
+        total[known] = self.total[np.ix_(row[filled[known]], column)]
         return total
 
 
 def class_masses(
     source: Source, start: int, stop: int, filled: Int, wanted: Int, threads: int
 ) -> Float:
-    """(len(filled), len(wanted)) sums of probabilities: of the classes `wanted`, over the rows
-    [start, stop) of each of the classes `filled`, in float64. One read of the rows."""
+    """(len(filled), len(wanted)) sums of the probabilities of the classes `wanted`.
+
+    They are taken over the rows in [start, stop) of each class of `filled`, in float64. One read
+    of the rows.
+    """
     n_classes = source.shape[1]
     column = np.zeros(n_classes, dtype=np.int64)
     column[filled] = np.arange(len(filled))

@@ -1,9 +1,9 @@
-"""L2H from logits to merges: shares of the rows are read, here or elsewhere, then merges decided.
+"""Reading the logits for L2H: rows are read in pieces, in this process or by other workers.
 
-A share of the work (`piece`) is `{"do": "scan", "start", "stop"}`, answered by the arrays of a
-`Digest`, or `{"do": "masses", "start", "stop", "filled", "wanted"}`, answered by `class_masses`.
-Digests of shares add up, and every decision is made by bounds or exactly, so the merges are the
-same however the rows are shared out.
+A piece is `{"do": "scan", "start", "stop"}`, whose result is the arrays of a `Digest`, or
+`{"do": "masses", "start", "stop", "filled", "wanted"}`, whose result is `class_masses`. Digests of
+pieces add up, and every decision is exact or made by bounds, so the merges do not depend on how the
+rows are divided.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy as np
 from models.arrays import Arrays, Float, Int
 from models.method import Crew, Piece
 from models.methods.logits.merging.empty_classes import Masses, class_masses, hosts
-from models.methods.logits.merging.merging import Known
+from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
 
 _MASS_BYTES = 64 << 20
-"""Most memory for the table of classes without points against the others; more take more passes."""
+"""Largest table of classes without points against the others; more of them take more passes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What reading has told, from which merges are decided.
+class LogitsRead:
+    """The result of reading the logits, from which merges are decided.
 
     hosts : for each class without points, in order, the class and the classes tied as its best
-        host; `n_open` of the choices are guesses.
+        host; `n_open` of these choices are guesses.
     parts : number of rows of each dataset, in order.
     readable_from, n_old, known : as for `Merger`.
     """
@@ -45,16 +45,15 @@ class Seen:
     n_open: int = 0
     readable_from: int = 0
     n_old: int = 0
-    known: Mapping[bytes, Known] = field(default_factory=dict)
+    known: Mapping[bytes, KnownBounds] = field(default_factory=dict)
 
 
-def read(source: Source, crew: Crew) -> Seen:
-    """All rows, shared out to `crew`. One read of them, and one more where classes have no
-    points."""
+def read(source: Source, crew: Crew) -> LogitsRead:
+    """The result of reading all rows, divided among `crew`: once, and again for empty classes."""
     digest = digested(source, 0, crew)
-    found = masses(source, digest.size, crew)
+    class_mass = masses(source, digest.size, crew)
     parts = np.array([source.shape[0]])
-    return Seen(source, digest, hosts(found, digest.size), found, parts)
+    return LogitsRead(source, digest, hosts(class_mass, digest.size), class_mass, parts)
 
 
 def piece(
@@ -64,20 +63,20 @@ def piece(
     progress: Progress,
     device: Literal["cpu", "cuda"] = "cpu",
 ) -> Arrays:
-    """One share of the work. UsageError where there is no such device."""
+    """The arrays of one piece. UsageError where there is no such device."""
     start, stop = int(piece["start"]), int(piece["stop"])
     if piece["do"] == "scan":
         if device == "cpu":
             return scan(source, start, stop, threads, progress).arrays()
-        from models.methods.logits.merging import pass_gpu as torch_device
+        from models.methods.logits.merging import pass_gpu
 
-        return torch_device.scan(source, start, stop, device, progress, threads).arrays()
+        return pass_gpu.scan(source, start, stop, device, progress, threads).arrays()
     filled, wanted = (np.array(piece[name], dtype=np.int64) for name in ("filled", "wanted"))
     return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
 
 
 def digested(source: Source, start: int, crew: Crew) -> Digest:
-    """The digest of the rows from `start` on, its shares computed by `crew`."""
+    """The digest of the rows from `start` on, computed in pieces by `crew`."""
     pieces = _pieces(source, start, crew, {"do": "scan"})
     parts: list[Arrays] = [{}] * len(pieces)
     for number, arrays in crew.compute(pieces):
@@ -86,7 +85,7 @@ def digested(source: Source, start: int, crew: Crew) -> Digest:
 
 
 def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
-    """The masses over the rows from `start` on. One read of them for every 64 MiB of the table."""
+    """The masses over the rows from `start` on. One read of the rows per 64 MiB of the table."""
     empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
     total = np.zeros((len(filled), len(empty)))
     at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
@@ -102,7 +101,7 @@ def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
 
 
 def _pieces(source: Source, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:
-    """`task` for consecutive shares of the rows, which begin at whole segments."""
+    """`task` for consecutive ranges of the rows, which begin at multiples of a segment."""
     n, step = source.shape[0], segment_rows(source)
     n_segments = -(-(n - start) // step)
     n_pieces = max(1, min(crew.n_pieces, n_segments))

@@ -1,8 +1,8 @@
-"""The merges of L2H decided from a digest: by bounds where they separate, else by reading again.
+"""The merges of L2H decided from a digest: by bounds where they suffice, else by reading again.
 
-Every decision is that of the definition in float64 (`merging.reference`): values within a
-relative `TIE` of the best are tied and the lowest class wins. Only where rows cannot be read again
-a decision may be a guess, by the middles of the bounds; `Effort.guessed` counts these.
+Every decision is that of the definition in float64 (`merging.reference`): values within a relative
+`TIE` of the best are tied and the lowest class wins. Only where rows cannot be read again may a
+decision be a guess, by the midpoints of the bounds; `MergeEffort.guessed` counts these.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
-from models.methods.logits.merging.loops import merges as steps
-from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.loops import merges as merge_loops
+from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE, Aggregation, Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
@@ -26,30 +26,30 @@ from models.progress import Progress
 T = TypeVar("T")
 
 _BLOCK_BYTES, _LEAST_BYTES = 4 << 20, 1 << 20
-"""Rows are read by blocks of so many bytes at most, and for another thread of so many at least."""
+"""Largest block in which rows are read, and smallest one that is worth another thread."""
 
 _WALKED = 8192
-"""Rows whose lists are sooner walked down than given to another thread."""
+"""Number of rows whose lists are walked faster than they are handed to another thread."""
 
 _STEPS = 256
-"""Merges between two looks at progress and cancel."""
+"""Merges between two reports of progress and checks for cancellation."""
 
 _SHARES = (0.8, 0.4, 0.1, 0.0)
-"""An undecided group's rows are read until what the intervals of the others hide is less than such
-a share of what tells the two best hosts apart: first the widest ones."""
+"""Rows of an undecided group are read, widest intervals first, until the remaining intervals add up
+to less than this fraction of the gap between the two best hosts."""
 
 _NO_CLASSES = np.empty(0, dtype=np.int64)
 
 
 @dataclass
-class Effort:
-    """What deciding took.
+class MergeEffort:
+    """How the merges were decided.
 
-    by_lists, by_known, by_bounds, by_reading : merges whose host was decided by the rows' lists,
-        by what was known of the group, by listing rows anew, by reading the group's rows in
-        float64.
-    guessed : decisions that the bounds leave open and whose rows cannot be read.
-    n_read, n_read_old : rows read again, counted each time; how many were an earlier job's.
+    by_lists, by_known, by_bounds, by_reading : number of merges whose host was decided by the
+        rows' lists, by bounds from an earlier job, by listing rows again, by reading the group's
+        rows in float64.
+    guessed : number of decisions that the bounds leave open and whose rows cannot be read.
+    n_read, n_read_old : rows read again, counted each time; those of an earlier job among them.
     """
 
     by_lists: int = 0
@@ -62,9 +62,12 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Bounds on rp of one group G* over the rows before `n`: `low[i]`, `high[i]` for class `at[i]`,
-    and `n_unknown` rows that may add up to 1 each to any class."""
+class KnownBounds:
+    """Bounds on rp of one group G* over the rows before `n`.
+
+    low, high : (m,) bounds for the classes `at`.
+    n_unknown : rows that may add up to 1 each to any class.
+    """
 
     at: Int
     low: Float
@@ -76,17 +79,17 @@ class Known:
 class Merger:
     """Decides the merges one by one.
 
-    A group lives in the slot of its lowest class, so the first of several tied slots is the one
-    that the rule for ties asks for. Small groups are merged by compiled code as long as the lists
-    decide; what they leave open, and large groups, are decided here.
+    A group is stored in the slot of its lowest class, so the first of several tied slots is the one
+    that the rule for ties selects. Small groups are merged by compiled code as long as the lists
+    decide; open decisions and large groups are handled here.
 
-    Rows go by their place among the rows in order of classes, so that those of a group lie
-    together.
+    Rows are numbered by their place in the order of classes, so that the rows of a class are
+    contiguous.
 
-    source : what rows are read again from.
+    source : the logits, for reading rows again.
     readable_from : rows before this number cannot be read again.
     n_old : rows before this number are an earlier job's.
-    known : what is known of groups, by the bytes of their classes, int64 ascending.
+    known : bounds for groups, by the bytes of their classes, int64 ascending.
     learned : after `run`, bounds on rp of the groups that the lists alone did not decide.
     """
 
@@ -100,11 +103,11 @@ class Merger:
         threads: int = 1,
         readable_from: int = 0,
         n_old: int = 0,
-        known: Mapping[bytes, Known] | None = None,
+        known: Mapping[bytes, KnownBounds] | None = None,
     ) -> None:
         n_classes = len(digest.size)
-        self.effort = Effort()
-        self.learned: dict[bytes, Known] = {}
+        self.effort = MergeEffort()
+        self.learned: dict[bytes, KnownBounds] = {}
         self._source, self._digest, self._progress = source, digest, progress
         self._threads, self._readable_from = threads, readable_from
         self._pool: ThreadPoolExecutor | None = None
@@ -131,7 +134,7 @@ class Merger:
             aggregation={"mean-sum": 0, "sum": 0, "mean": 1, "size": 2}[aggregation],
         )
         self._points = points
-        steps.score_all(self._groups.head, self._groups.following, self._scores)
+        merge_loops.score_all(self._groups.head, self._groups.following, self._scores)
 
     def run(self, hosts: Sequence[tuple[int, Int]] = ()) -> Merges:
         """All K - 1 merges. hosts : for the first ones, the class without points and the classes
@@ -146,12 +149,12 @@ class Merger:
         merges = np.empty(n_steps, dtype=np.int64), np.empty(n_steps, dtype=np.int64)
         for step, (c, tied) in enumerate(hosts):
             other = int(self._groups.slot[tied].min())
-            steps.join(step, c, other, self._groups, self._scores, merges)
+            merge_loops.join(step, c, other, self._groups, self._scores, merges)
         step = len(hosts)
         while step < n_steps:
             self._progress(step / n_steps, "merging", f"{step} of {n_steps}")
             begun = step
-            step, group, why = steps.advance(
+            step, group, why = merge_loops.advance(
                 step,
                 min(n_steps, step + _STEPS),
                 TIE,
@@ -164,30 +167,30 @@ class Merger:
                 (*self._lists,),
             )
             self.effort.by_lists += step - begun
-            if why == steps.SCORES:
+            if why == merge_loops.SCORES:
                 group = self._lowest()
             if why:
                 other = self._host(group)
-                steps.join(step, group, other, self._groups, self._scores, merges)
+                merge_loops.join(step, group, other, self._groups, self._scores, merges)
                 step += 1
         return Merges(*merges, len(hosts))
 
     def _members(self, slot: int) -> Int:
         """The classes of a group, ascending."""
-        found = np.empty(self._groups.n_members[slot], dtype=np.int64)
-        steps.members(slot, self._groups.head, self._groups.following, found)
-        found.sort()
-        return found
+        classes = np.empty(self._groups.n_members[slot], dtype=np.int64)
+        merge_loops.members(slot, self._groups.head, self._groups.following, classes)
+        classes.sort()
+        return classes
 
     # The group with the lowest score.
 
     def _score(self, slot: int) -> None:
-        steps.score(slot, self._groups.head, self._groups.following, self._scores)
+        merge_loops.score(slot, self._groups.head, self._groups.following, self._scores)
 
     def _lowest(self) -> int:
-        """G*: the group with the lowest score, of tied ones the one with the lowest class."""
+        """G*: the group with the lowest score, ties to the group with the lowest class."""
         low, high, slack = self._scores.low, self._scores.high, self._scores.slack
-        while (found := steps.lowest(low, high, TIE)) < 0:
+        while (slot_of_lowest := merge_loops.lowest(low, high, TIE)) < 0:
             near = np.flatnonzero(low <= high.min() * (1.0 + TIE)).tolist()
             classes = np.concatenate([self._members(slot) for slot in near])
             unsure = [c for c in classes[slack[classes] > 0].tolist() if self._readable(c)]
@@ -199,7 +202,7 @@ class Merger:
                 self._make_exact(c)
             for slot in near:
                 self._score(slot)
-        return int(found)
+        return int(slot_of_lowest)
 
     def _readable(self, c: int) -> bool:
         return bool(self._since(self._rows([c]), self._readable_from).all())
@@ -223,7 +226,9 @@ class Merger:
             decided = self._by_lists(group, classes, rows, None)
         return self._by_reading(group, classes, rows) if decided is None else decided
 
-    def _by_lists(self, group: int, classes: Int, rows: Int, known: Known | None) -> int | None:
+    def _by_lists(
+        self, group: int, classes: Int, rows: Int, known: KnownBounds | None
+    ) -> int | None:
         n_classes = len(self._groups.slot)
         read_low, read_high = np.zeros((2, n_classes))
         n_unread = 0
@@ -236,7 +241,7 @@ class Merger:
         for share in (None, *_SHARES):
             if share is not None:
                 chosen = np.empty(len(rows), dtype=bool)
-                steps.widest(width, share * room, chosen)
+                merge_loops.widest(width, share * room, chosen)
                 chosen &= may_be_read
                 if not chosen.any():
                     continue
@@ -251,8 +256,8 @@ class Merger:
             low += read_low
             high += read_high
             n_unknown += n_unread
-            found, room = self._best(group, low, high, n_unknown)
-            if found >= 0:
+            host, room = self._best(group, low, high, n_unknown)
+            if host >= 0:
                 if known is not None:
                     self.effort.by_known += 1
                 elif share is None:
@@ -261,24 +266,24 @@ class Merger:
                     self.effort.by_bounds += 1
                 if known is not None or share is not None:
                     self._learn(classes, low, high, n_unknown)
-                return found
+                return host
         return None
 
     def _by_reading(self, group: int, classes: Int, rows: Int) -> int:
-        """The host by float64, ties by the rule; by bounds for the rows that cannot be read."""
+        """The host in float64, with the rule for ties; by bounds for rows that cannot be read."""
         readable = self._since(rows, self._readable_from)
         width = np.empty(np.count_nonzero(~readable), dtype=np.float32)
         low, high, n_unknown = self._walk(classes, rows[~readable], width)
-        taken = self._read(rows[readable], classes)
-        low, high = low + taken, high + taken
+        reassigned = self._read(rows[readable], classes)
+        low, high = low + reassigned, high + reassigned
         self._learn(classes, low, high, n_unknown)
-        found, _ = self._best(group, low, high, n_unknown)
-        if found >= 0 or readable.all():
+        host, _ = self._best(group, low, high, n_unknown)
+        if host >= 0 or readable.all():
             self.effort.by_reading += 1
         else:
             self.effort.guessed += 1
-        if found >= 0:
-            return found
+        if host >= 0:
+            return host
         slot, n_members = self._groups.slot, self._groups.n_members
         mean = np.bincount(slot, low + high, len(slot)) / np.maximum(n_members, 1)
         mean[n_members == 0] = -1.0
@@ -288,15 +293,15 @@ class Merger:
     def _best(self, group: int, low: Float, high: Float, n_unknown: int) -> tuple[int, float]:
         slot, n_members = self._groups.slot, self._groups.n_members
         room = np.empty_like(slot)
-        found, apart = steps.host(
+        host, apart = merge_loops.host(
             group, low.copy(), high.copy(), slot, n_members, n_unknown, TIE, room
         )
-        return int(found), float(apart)
+        return int(host), float(apart)
 
     def _learn(self, classes: Int, low: Float, high: Float, n_unknown: int) -> None:
         at = np.flatnonzero(high)
         n = len(self._digest.label)
-        self.learned[classes.tobytes()] = Known(at, low[at], high[at], n_unknown, n)
+        self.learned[classes.tobytes()] = KnownBounds(at, low[at], high[at], n_unknown, n)
 
     def _walk(
         self, classes: Int, rows: Int, width: npt.NDArray[np.float32]
@@ -305,7 +310,7 @@ class Merger:
 
         def walk(part: slice) -> tuple[Float, Float, int]:
             low, high = np.zeros((2, len(inside) - 1))
-            n_unknown = steps.walk(
+            n_unknown = merge_loops.walk(
                 rows[part],
                 inside,
                 len(classes),
@@ -334,12 +339,12 @@ class Merger:
     # Reading again.
 
     def _outside(self, classes: Int, rows: Int, low: Float, high: Float) -> None:
-        """Add the bounds that reading rows of G* gives."""
+        """Add the bounds obtained by reading rows of G*."""
         source, shut = self._source, self._shut(classes)
 
         def read(x: npt.NDArray[Any], at: Int, part: slice) -> tuple[Float, Float]:
             own_low, own_high = np.zeros((2, len(shut)))
-            kernels.outside(x, at, source.scale, shut, own_low, own_high)
+            row_loops.outside(x, at, source.scale, shut, own_low, own_high)
             return own_low, own_high
 
         for own_low, own_high in self._reading(np.sort(self._number[rows]), read):
@@ -347,14 +352,16 @@ class Merger:
             high += own_high
 
     def _shut(self, classes: Int) -> npt.NDArray[Any]:
-        """(K,) what is added to a row's values to take those of `classes` out."""
+        """(K,) summand that excludes `classes` from a row's values."""
         shut = np.zeros(len(self._groups.slot), dtype=self._source.dtype)
         shut[classes] = -np.inf
         return shut
 
     def _relist(self) -> None:
-        """List all rows by the groups that there are now, in the order in which they lie: where
-        reading is slow, what spares reading a few of them again and again."""
+        """List all rows by the present groups, in storage order.
+
+        Where reading is slow, this avoids reading a few rows again and again.
+        """
         source, slot = self._source, self._groups.slot.astype(np.int32)
         lowest = np.finfo(source.dtype).min
         order = np.argsort(slot, kind="stable")
@@ -373,7 +380,7 @@ class Merger:
         self._lists = lists = lists._replace(n_since=np.concatenate([lists.n_since, now[None]]))
 
         def relist(x: npt.NDArray[Any], at: Int, part: slice) -> None:
-            kernels.relist(
+            row_loops.relist(
                 x,
                 at,
                 lowest,
@@ -395,25 +402,27 @@ class Merger:
             pass
 
     def _read(self, rows: Int, classes: Int) -> Float:
-        """(K,) by class outside the winning probability of the rows that it takes, in float64."""
+        """(K,) winning probability of the rows that each class outside wins, in float64."""
         source = self._source
         shut = self._shut(classes)
-        taken = np.zeros(len(self._groups.slot))
+        total = np.zeros(len(self._groups.slot))
 
         def read(x: npt.NDArray[Any], at: Int, part: slice) -> Float:
-            own = np.zeros_like(taken)
-            kernels.exact(x, at, source.scale, shut, own)
+            own = np.zeros_like(total)
+            row_loops.exact(x, at, source.scale, shut, own)
             return own
 
         for own in self._reading(np.sort(self._number[rows]), read):
-            taken += own
-        return taken
+            total += own
+        return total
 
     def _reading(
         self, number: Int, work: Callable[[npt.NDArray[Any], Int, slice], Any]
     ) -> Iterator[Any]:
-        """What `work(x, at, part)` gives for the rows `number[part]`, ascending, block by block;
-        row number[part][i] is x[at[i]]."""
+        """Yield `work(x, at, part)` for the rows `number[part]`, ascending, block by block.
+
+        Row number[part][i] is x[at[i]].
+        """
         number = number.astype(np.int64)
         self.effort.n_read += len(number)
         self.effort.n_read_old += int(np.searchsorted(number, self._n_old))
@@ -424,17 +433,17 @@ class Merger:
         step = -(-share // blocks)
         parts = [slice(i, i + step) for i in range(0, len(number), step)]
 
-        def one(part: slice) -> Any:
+        def work_on(part: slice) -> Any:
             return work(*self._source.gather(number[part]), part)
 
         if self._pool is not None and self._source.rows.far:
-            yield from self._pool.map(one, parts)
+            yield from self._pool.map(work_on, parts)
         else:
-            yield from self._shared(one, parts)
+            yield from self._shared(work_on, parts)
 
     def _shared(self, work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-        """What `work` gives for each part, in order. This thread takes a share of them as well:
-        waking others takes as long as a few hundred rows."""
+        """Yield `work(part)` in order. This thread takes some of the parts as well: waking others
+        takes as long as a few hundred rows."""
         if self._pool is None or len(parts) == 1:
             yield from map(work, parts)
             return
@@ -450,7 +459,7 @@ class Merger:
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def _since(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[np.bool_]:
-        """Which of the rows are number `first` or a later one."""
+        """(n,) whether each of the rows has the number `first` or a later one."""
         later: npt.NDArray[np.bool_] = self._number[rows] >= first
         return later
 
@@ -460,7 +469,7 @@ def _each(work: Callable[[slice], T], parts: list[slice]) -> list[T]:
 
 
 class _Lists(NamedTuple):
-    """The rows' lists in order of classes, see `steps.walk`."""
+    """The rows' lists in order of classes; see `loops.merges.walk`."""
 
     listed: npt.NDArray[Any]
     weight: npt.NDArray[np.float32]
@@ -472,7 +481,7 @@ class _Lists(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Who is with whom: `steps.join` keeps it.
+    """The groups, updated by `loops.merges.join`.
 
     slot : (K,) the slot of each class's group.
     head, last, following : (K,) the classes of the group in a slot as a chain.
@@ -489,7 +498,7 @@ class _Groups(NamedTuple):
 
 
 class _Scores(NamedTuple):
-    """What the score of a group is made of, see `steps.join`."""
+    """The parts of the scores of groups; see `loops.merges.join`."""
 
     value: Float
     slack: Float
@@ -504,14 +513,14 @@ def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
     start = np.concatenate(([0], np.cumsum(digest.size)))
     n = len(digest.label)
     order = np.empty(n, dtype=np.int32 if n < 1 << 31 else np.int64)
-    steps.by_class(digest.label, start, order)
+    merge_loops.by_class(digest.label, start, order)
     return order, start
 
 
 def _arranged(digest: Digest, order: npt.NDArray[Any]) -> _Lists:
     listed, weight = np.empty_like(digest.listed), np.empty_like(digest.weight)
     tail = np.empty_like(digest.tail)
-    steps.arranged(order, digest.listed, digest.weight, digest.tail, listed, weight, tail)
+    merge_loops.arranged(order, digest.listed, digest.weight, digest.tail, listed, weight, tail)
     none = np.empty(0, dtype=np.int32)
     at_first = np.ones((1, len(digest.size)), dtype=np.int32)
     return _Lists(listed, weight, weight, tail, none, none, at_first)

@@ -1,4 +1,4 @@
-"""How much better the cuts of a hierarchy of classes keep confusions within than chance would."""
+"""How much better the cuts of a hierarchy keep confused classes together than chance would."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _ROWS = 10_000
 def curve(merges: Merges, digest: Digest, most: int) -> list[tuple[int, float]]:
     """(k, Q) of the cuts into k = 2 .. `most` groups, by Newman and Girvan's modularity Q (2004).
 
-    The weight between two classes is how often points of the one would choose the other were it not
-    for their own, both ways: a share of each point's mass outside its class, of what its list
-    holds. Of many rows, about 10,000 at equal distances are looked at. O(K log K + rows M).
+    The weight between two classes is how often points of one would choose the other if their own
+    class did not exist, in both directions: the fraction of each point's mass outside its class,
+    for the classes of its list. Of many rows, about 10,000 evenly spaced ones are used.
+    O(K log K + rows M).
     """
     n_classes = len(digest.size)
     rows = slice(None, None, max(1, len(digest.label) // _ROWS))
@@ -31,18 +32,20 @@ def curve(merges: Merges, digest: Digest, most: int) -> list[tuple[int, float]]:
     share /= share.sum()
     degree = (np.bincount(a, share, n_classes) + np.bincount(b, share, n_classes)) / 2
     together = np.bincount(_joined(merges, a, b), share, n_classes - 1)
-    q, found = -float(degree @ degree), []
+    q, values = -float(degree @ degree), []
     group = [*degree.tolist(), *[0.0] * (n_classes - 1)]
     for step, (i, j) in enumerate(zip(merges.left.tolist(), merges.right.tolist(), strict=True)):
         q += float(together[step]) - 2.0 * group[i] * group[j]
         group[n_classes + step] = group[i] + group[j]
-        found.append((n_classes - 1 - step, q))
-    return [(k, value) for k, value in reversed(found) if 2 <= k <= most]
+        values.append((n_classes - 1 - step, q))
+    return [(k, value) for k, value in reversed(values) if 2 <= k <= most]
 
 
 def _joined(merges: Merges, a: Int, b: Int) -> Int:
-    """The number of the merge that joins classes a[i] and b[i], which differ: the last one that
-    lies between them when the classes of every group lie side by side."""
+    """The number of the merge that joins classes a[i] and b[i], which differ.
+
+    With the classes of every group side by side, it is the last merge that lies between them.
+    """
     n = len(merges.left) + 1
     first, last = list(range(n)), list(range(n))
     after, joined_by = [-1] * n, [-1] * n
@@ -55,15 +58,15 @@ def _joined(merges: Merges, a: Int, b: Int) -> Int:
         place[c] = number
         between.append(joined_by[c])
         c = after[c]
-    # The largest of any 2^i neighbours, for a largest of any range in one look.
+    # The maximum of every 2^i neighbours, which gives the maximum of any range in O(1).
     largest = [np.array(between[:-1], dtype=np.int64)]
     while 2 << (len(largest) - 1) <= n - 1:
         half = 1 << (len(largest) - 1)
         largest.append(np.maximum(largest[-1][:-half], largest[-1][half:]))
     low, high = np.minimum(place[a], place[b]), np.maximum(place[a], place[b])
     power = np.frexp(high - low)[1] - 1
-    found = np.empty(len(a), dtype=np.int64)
+    merge_of_pair = np.empty(len(a), dtype=np.int64)
     for i, table in enumerate(largest):
         at = np.flatnonzero(power == i)
-        found[at] = np.maximum(table[low[at]], table[high[at] - (1 << i)])
-    return found
+        merge_of_pair[at] = np.maximum(table[low[at]], table[high[at] - (1 << i)])
+    return merge_of_pair

@@ -1,19 +1,12 @@
-"""What `merging.row_digest.scan` gives, computed by torch on a GPU.
+"""The digest of `merging.row_digest.scan`, computed by torch on a GPU.
 
-Blocks of rows go through two slots, each with memory on the host and on the device: while the
-device fetches one block and lists its rows, the host reads the next. Numbers travel as they are
-stored and are widened there. Only probabilities become logarithms on the host, by the function that
-all other readers of them use: one that differs in a last digit could order two classes differently.
+Blocks of rows pass through two slots, each with memory on the host and on the device: while the
+device fetches one block and lists its rows, the host reads the next. Numbers are transferred as
+stored and widened on the device. Only probabilities become logarithms on the host, by the same
+function as for all other readers: a difference in the last digit could change the order of classes.
 
-`listed` reads a block in several passes; `merging.triton_gpu` does the same in one pass, for a GPU
-with Triton.
-
-Lists have exactly the order of `digest.scan`: each sort is stable and is given its classes in
-ascending order. Bounds: a weight is computed in float64 and rounded to float32, `WEIGHT_ERROR`. A
-tail's term exp(d), d in [-87, 0], is off by at most 3 |d| half ulp for the roundings of d
-(difference, factor, product) and 2 ulp for the exponential, a sum of `_SUMMED` terms in any order
-by less than 128 half ulp, and all else is float64 but for the last rounding, 1 half ulp:
-(261 + 4 + 128 + 1) 2^-24 = 2.35e-5, within `TAIL_ERROR`. In float64 all of it is less.
+`block_lists.listed` reads a block in several passes; `merging.triton_gpu` does the same in one
+pass, for a GPU with Triton.
 """
 
 from __future__ import annotations
@@ -25,13 +18,14 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from models.errors import UsageError
-from models.methods.logits.merging import row_digest as digests
-from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
+from models.methods.logits.merging import row_digest
+from models.methods.logits.merging.block_lists import BlockLists, listed
+from models.methods.logits.merging.loops.rows import TAIL_ERROR
 from models.methods.logits.merging.row_digest import Digest, joined, segment_rows
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
@@ -42,33 +36,14 @@ if TYPE_CHECKING:
 Device = Literal["cpu", "cuda"]
 
 BLOCK_BYTES = 128 << 20
-"""Most of a block, widened, with its lists. In smaller ones a GPU waits for its next kernel."""
+"""Largest block, widened, with its lists. With smaller blocks a GPU waits for its next kernel."""
 
 _SHARE = 16
-"""A block takes at most one in so many of the device's free bytes; all that is there at a time
-takes about six."""
+"""A block takes at most one in this many of the device's free bytes; all blocks and temporaries
+together take about six times as much."""
 
 _LIST_BYTES = 512
-"""About what a row's list takes while it is made."""
-
-_SUMMED = 128
-
-
-class Listed(NamedTuple):
-    """What is kept of the n rows of a block; see `merging.loops.rows`.
-
-    classes : (n, 1 + M) integers, each row's class and its list.
-    weight : (n, M) float32. tail : (n,) float32.
-    sure : (n,) float64 the winning probability. slack : (n,) float64 a bound on its error.
-    odd : (n,) whether a row holds what is no value of its kind; all else of it is void then.
-    """
-
-    classes: Tensor
-    weight: Tensor
-    tail: Tensor
-    sure: Tensor
-    slack: Tensor
-    odd: Tensor
+"""Approximate memory for the list of a row while it is computed."""
 
 
 def scan(
@@ -76,9 +51,9 @@ def scan(
 ) -> Digest:
     """The digest of rows [start, stop), at least one. One read of them.
 
-    threads : how many read rows and lay them where the device fetches them.
+    threads : number of threads that read rows into the memory from which the device fetches them.
 
-    Raises UsageError as `digest.scan` does, and where there is no such device.
+    Raises UsageError as `row_digest.scan` does, and where there is no such device.
     """
     require(device)
     n_rows = min(stop - start, block_rows(source, device))
@@ -114,7 +89,7 @@ def require(device: Device) -> None:
 
 
 def block_rows(source: Source, device: Device) -> int:
-    """Rows of a block. Nothing hangs on it but the rounding of sums of confidences."""
+    """Number of rows of a block. Only the rounding of sums of confidences depends on it."""
     import torch
 
     most = BLOCK_BYTES
@@ -124,7 +99,7 @@ def block_rows(source: Source, device: Device) -> int:
 
 
 class _Slot:
-    """Room for a block on the host and on the device, and what is under way in it."""
+    """Memory for a block on the host and on the device, and the work in progress on it."""
 
     def __init__(self, source: Source, n_rows: int, device: Device) -> None:
         import torch
@@ -138,25 +113,25 @@ class _Slot:
         self._read = rows.read if as_stored else source.block
         self._array = host.numpy()
         self._host = host.view(torch.bfloat16) if as_stored and rows.bfloat16 else host
-        self._there = torch.empty_like(self._host, device=device) if on_gpu else self._host
+        self._on_device = torch.empty_like(self._host, device=device) if on_gpu else self._host
         self._copying = torch.cuda.Stream() if on_gpu else None  # type: ignore[no-untyped-call]
         self._done = torch.cuda.Event() if on_gpu else None  # type: ignore[no-untyped-call]
 
     def send(self, start: int, stop: int, pool: Executor) -> None:
-        """Read rows [start, stop) and have them fetched and listed; what was here is gone."""
+        """Read rows [start, stop) and start to list them; the previous block is overwritten."""
         import torch
 
         self._fill(start, stop, pool)
         source, n = self._source, stop - start
-        there = self._there[:n]
+        on_device = self._on_device[:n]
         if self._copying is not None:
             with torch.cuda.stream(self._copying):
-                there.copy_(self._host[:n], non_blocking=True)
+                on_device.copy_(self._host[:n], non_blocking=True)
             torch.cuda.current_stream().wait_stream(self._copying)
-        n_listed = min(digests.LISTED, source.shape[1] - 1)
-        found = quickest(there)(there, n_listed, source.scale, *bounds(source))
+        n_listed = min(row_digest.LISTED, source.shape[1] - 1)
+        lists = quickest(on_device)(on_device, n_listed, source.scale, *bounds(source))
         self._start = start
-        self._found = Listed(*(values.to("cpu", non_blocking=True) for values in found))
+        self._lists = BlockLists(*(values.to("cpu", non_blocking=True) for values in lists))
         if self._done is not None:
             self._done.record()
 
@@ -173,10 +148,10 @@ class _Slot:
             pass
 
     def collect(self) -> Digest:
-        """The digest of what was sent. Raises UsageError for the first odd row."""
+        """The digest of the rows sent. Raises UsageError for the first row with invalid values."""
         self.wait()
         source, n_classes = self._source, self._source.shape[1]
-        classes, weight, tail, sure, slack, odd = (values.numpy() for values in self._found)
+        classes, weight, tail, sure, slack, odd = (values.numpy() for values in self._lists)
         for row in np.flatnonzero(odd).tolist():
             source.require_values(self._start + row, self._start + row + 1)
         label = classes[:, 0].astype(np.int32)
@@ -191,23 +166,26 @@ class _Slot:
         )
 
     def wait(self) -> None:
-        """Return when nothing is under way."""
+        """Wait until no work is in progress."""
         if self._done is not None:
             self._done.synchronize()
 
 
 def bounds(source: Source) -> tuple[float, float]:
-    """The lowest value allowed, and the most that the sum of a row's probabilities may be off."""
+    """The lowest value allowed, and the tolerance of the sum of a row's probabilities."""
     lowest = float(np.finfo(source.dtype).min) if source.kind == "logits" else -math.inf
     return lowest, source.tolerance
 
 
-Lister = Callable[["Tensor", int, float, float, float], Listed]
+Lister = Callable[["Tensor", int, float, float, float], BlockLists]
 
 
 def quickest(x: Tensor) -> Lister:
-    """What lists a block like x: the fused kernel where x is on a GPU and the kernel can be built,
-    which takes Triton and a C compiler; else `listed`."""
+    """The fastest lister for blocks like x.
+
+    The fused kernel where x is on a GPU and Triton and a C compiler are there to build it;
+    otherwise `listed`.
+    """
     if x.is_cuda and _builds():
         from models.methods.logits.merging import triton_gpu
 
@@ -221,8 +199,11 @@ _agreed: dict[tuple[Lister, object, int], bool] = {}
 
 
 def _agrees(lister: Lister, x: Tensor) -> bool:
-    """Whether `lister` lists the first rows of x as `listed` does; asked once for each type and
-    number of classes, for what was compiled here and never ran before. Warns where it does not."""
+    """Whether `lister` lists the first rows of x as `listed` does; warns where it does not.
+
+    Checked once for each type and number of classes, since the kernel was compiled on this machine
+    and never ran before.
+    """
     import torch
 
     case = lister, x.dtype, x.shape[1]
@@ -241,62 +222,3 @@ def _agrees(lister: Lister, x: Tensor) -> bool:
 @cache
 def _builds() -> bool:
     return find_spec("triton") is not None and any(map(shutil.which, ("gcc", "clang")))
-
-
-def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: float) -> Listed:
-    """List the rows of a block, (n, K) of any float type.
-
-    scale : 1 / temperature. lowest, tolerance : see `bounds`.
-
-    Reads a float32 block 5 times and writes 2 of its size, at a temperature one each more; of
-    2-byte types one more is written. The sorts see about a fifth of it. Holds 5 times its size.
-    """
-    import torch
-
-    wide = x if x.dtype == torch.float64 else x.float()
-    values, classes = _best(wide, 1 + n_listed)
-    own, base = values[:, :1].double(), values[:, 1:2].double()
-    weight = ((values[:, 1:].double() - base) * scale).exp().nan_to_num(0.0).float()
-    tail = _tail(wide, classes, values[:, 1:2], scale)
-    others = weight.double().sum(dim=1)
-    ratio = ((base - own) * scale).exp().squeeze(1)
-    sure = 1.0 / (1.0 + ratio * (others + tail))
-    slack = sure * sure * ratio * (others * WEIGHT_ERROR + tail * TAIL_ERROR)
-    # Of NaN all comparisons are false.
-    fine = (wide.amin(dim=1) >= lowest) & (values[:, 0] < math.inf)
-    if tolerance < math.inf:
-        fine &= (own.squeeze(1).exp() / sure - 1.0).abs() <= tolerance
-    return Listed(classes.int(), weight, tail.float(), sure, slack, ~fine)
-
-
-def _best(x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """(rows, n) values and classes of each row's best, best first, the lowest class of equal ones.
-
-    The classes are cut into ranges. The ranges of the n largest peaks hold the n best classes; of
-    ranges with equal peaks the first, whose classes are lower.
-    """
-    import torch
-
-    n_classes = x.shape[1]
-    width = max(1, math.isqrt(n_classes // n))
-    # Adding +0 turns -0 into +0.
-    peaks = torch.nn.functional.max_pool1d(x, width, ceil_mode=True) + 0.0
-    ranges = peaks.sort(dim=1, descending=True, stable=True).indices[:, :n].sort(dim=1).values
-    near = (ranges.unsqueeze(2) * width + torch.arange(width, device=x.device)).flatten(1)
-    found = x.gather(1, near.clamp(max=n_classes - 1)) + 0.0
-    # What is past the last class is the last of equals.
-    found.masked_fill_(near >= n_classes, -math.inf)
-    values, order = found.sort(dim=1, descending=True, stable=True)
-    return values[:, :n], near.gather(1, order[:, :n])
-
-
-def _tail(x: Tensor, classes: Tensor, base: Tensor, scale: float) -> Tensor:
-    """(rows,) float64 sum of exp((x - base) scale) over all classes but those given."""
-    e = x - base.masked_fill(base == -math.inf, 0.0)
-    if scale != 1.0:
-        e *= scale
-    e.exp_().scatter_(1, classes, 0.0)
-    n_whole = e.shape[1] // _SUMMED * _SUMMED
-    parts = e[:, :n_whole].view(len(e), -1, _SUMMED).sum(dim=2)
-    tail: Tensor = parts.double().sum(dim=1) + e[:, n_whole:].sum(dim=1)
-    return tail

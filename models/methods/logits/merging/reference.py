@@ -1,12 +1,12 @@
-"""L2H as it is defined, in float64 and plain NumPy: what every faster path is held to.
+"""L2H by its definition, in float64 and plain NumPy: the reference for every faster path.
 
 Source: Palumbo et al., "From Logits to Hierarchies: Hierarchical Clustering made Simple" (2025),
-section 3, algorithm 1, the code of appendix A, the score of appendix B.2. Beyond the paper, which
-leaves them open: classes without points, ties (`TIE`), and rows that give every class outside a
-group the probability 0 (they choose none).
+section 3, algorithm 1, the code of appendix A, the score of appendix B.2. Rules for what the paper
+leaves open: classes without points, ties (`TIE`), and rows that give every class outside a group
+the probability 0 (they choose none).
 
-Cost: one pass over the (N, K) logits to find the assignments, then each merge reads the rows of G*
-only; a row is read about log2(K) times. Memory: 12 bytes a row, K numbers per class and one block
+Cost: one pass over the (N, K) logits for the assignments, then each merge reads only the rows of
+G*; a row is read about log2(K) times. Memory: 12 bytes a row, K numbers per class and one block
 of rows in float64.
 """
 
@@ -29,12 +29,12 @@ TIE = 1e-10
 class wins. Far above what the order of a summation changes, so no result depends on it."""
 
 UNDERFLOW = -708.0
-"""Exponentials of less are 0: floats near their smallest have too few digits to tell ties."""
+"""Exponentials of lower numbers are 0: the smallest floats have too few digits to detect ties."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Where the points of a classifier fall.
+    """The assignment of points to the classes of a classifier.
 
     label : (n_points,) int32 class of each row.
     size : (n_classes,) number of points of each class.
@@ -68,7 +68,7 @@ class Merges:
 
     @property
     def steps(self) -> list[tuple[list[int], list[int]]]:
-        """Per merge the classes of G* and of the group it joined, each ascending. Up to O(K^2)."""
+        """For each merge the classes of G* and of the group it joined, ascending. Up to O(K^2)."""
         groups = [[c] for c in range(len(self.left) + 1)]
         for a, b in zip(self.left, self.right, strict=True):
             groups.append(sorted(groups[a] + groups[b]))
@@ -114,11 +114,11 @@ def merge(source: Source, at: Assignment, aggregation: Aggregation) -> Merges:
             other = int(slot[candidates].min())
         else:
             lowest = _first_lowest(_scores(aggregation, size, confidence, mean_sum), alive)
-            taken = _reassigned(source, at.rows(members[lowest]), members[lowest])
-            mean_taken = np.bincount(slot, weights=taken, minlength=n_classes) / n_members
-            mean_taken[~alive] = -1.0
-            mean_taken[lowest] = -1.0
-            other = _first_highest(mean_taken)
+            reassigned = _reassigned(source, at.rows(members[lowest]), members[lowest])
+            mean_reassigned = np.bincount(slot, weights=reassigned, minlength=n_classes) / n_members
+            mean_reassigned[~alive] = -1.0
+            mean_reassigned[lowest] = -1.0
+            other = _first_highest(mean_reassigned)
         left[step], right[step] = node[lowest], node[other]
         home, gone = min(lowest, other), max(lowest, other)
         slot[members[gone]] = home
@@ -153,16 +153,16 @@ def _first_highest(values: Float) -> int:
 
 
 def _reassigned(source: Source, rows: Int, group: list[int]) -> Float:
-    """rp (equation 1): per class outside `group` the winning probability of the rows it takes."""
+    """rp (equation 1): for each class outside `group`, the winning probability of its new rows."""
     n_classes = source.shape[1]
-    taken = np.zeros(n_classes)
+    total = np.zeros(n_classes)
     for block in row_blocks(len(rows), n_classes):
         x, at = source.gather(rows[block])
         values = x[at].astype(np.float64)
         values[:, group] = -np.inf
         best, probability = _winners(values, source.scale)
-        taken += np.bincount(best, weights=probability, minlength=n_classes)
-    return taken
+        total += np.bincount(best, weights=probability, minlength=n_classes)
+    return total
 
 
 def _winners(values: Float, scale: float) -> tuple[Int, Float]:
@@ -175,8 +175,10 @@ def _winners(values: Float, scale: float) -> tuple[Int, Float]:
 
 
 def exponentials(values: Float, scale: float) -> None:
-    """Make of each row x of `values` exp((x - max x) scale); zeros where all are -inf, and below
-    exp(UNDERFLOW)."""
+    """Replace each row x of `values` by exp((x - max x) scale).
+
+    Zeros where all of a row is -inf, and for exponents below UNDERFLOW.
+    """
     highest = values.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
         values -= np.where(np.isfinite(highest), highest, 0.0)

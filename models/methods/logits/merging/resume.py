@@ -1,7 +1,7 @@
-"""What a job keeps so that a later one can go on from it with more rows (`base`), and how it does.
+"""The state that a job keeps, and how a later job continues from it with more rows (`base`).
 
-The old rows' digest decides as it did, and so do the bounds on rp of the groups for which it did
-not suffice, as long as the larger job comes to the same groups. Where it comes to others, old rows
+The digest of the old rows is used again, and so are the bounds on rp of groups for which the digest
+did not suffice, as long as the larger job forms the same groups. Where it forms others, old rows
 are read again.
 """
 
@@ -18,36 +18,36 @@ from models.arrays import Arrays, Int
 from models.data import Earlier
 from models.method import Crew
 from models.methods.logits.merging.empty_classes import Masses, hosts
-from models.methods.logits.merging.engine import Seen, digested, masses
-from models.methods.logits.merging.merging import Known
+from models.methods.logits.merging.engine import LogitsRead, digested, masses
+from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
 from models.methods.logits.merging.source import Source
 from models.rows import Rows, widened
 
 
-def packed(seen: Seen, learned: Mapping[bytes, Known]) -> Arrays:
-    """Everything as named arrays."""
-    told = seen.masses
+def packed(seen: LogitsRead, learned: Mapping[bytes, KnownBounds]) -> Arrays:
+    """The state as named arrays."""
+    class_mass = seen.masses
     groups = [np.frombuffer(key, dtype=np.int64) for key in learned]
     known = list(learned.values())
     return {
         **{f"digest.{name}": array for name, array in seen.digest.arrays().items()},
         "parts": seen.parts,
-        "masses.filled": told.filled,
-        "masses.wanted": told.wanted,
-        "masses.total": told.total,
+        "masses.filled": class_mass.filled,
+        "masses.wanted": class_mass.wanted,
+        "masses.total": class_mass.total,
         "known.group": _joined(groups),
         "known.group_end": _ends(groups),
-        "known.at": _joined([one.at for one in known]),
-        "known.end": _ends([one.at for one in known]),
-        "known.low": _joined([one.low for one in known]).astype(np.float64),
-        "known.high": _joined([one.high for one in known]).astype(np.float64),
-        "known.n_unknown": np.array([one.n_unknown for one in known], dtype=np.int64),
+        "known.at": _joined([bounds.at for bounds in known]),
+        "known.end": _ends([bounds.at for bounds in known]),
+        "known.low": _joined([bounds.low for bounds in known]).astype(np.float64),
+        "known.high": _joined([bounds.high for bounds in known]).astype(np.float64),
+        "known.n_unknown": np.array([bounds.n_unknown for bounds in known], dtype=np.int64),
     }
 
 
-def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, dict[bytes, Known]]:
-    """What `packed` was given."""
+def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, dict[bytes, KnownBounds]]:
+    """The digest, number of rows of each dataset, masses and known bounds from `packed`."""
     digest = from_arrays(
         {
             name.removeprefix("digest."): array
@@ -58,7 +58,9 @@ def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, dict[bytes, Known]]:
     ends = arrays["known.end"][:-1]
     columns = [np.split(arrays[f"known.{name}"], ends) for name in ("at", "low", "high")]
     known = {
-        group.astype(np.int64).tobytes(): Known(at, low, high, int(n_unknown), len(digest.label))
+        group.astype(np.int64).tobytes(): KnownBounds(
+            at, low, high, int(n_unknown), len(digest.label)
+        )
         for group, at, low, high, n_unknown in zip(
             np.split(arrays["known.group"], arrays["known.group_end"][:-1]),
             *columns,
@@ -66,8 +68,8 @@ def unpacked(arrays: Arrays) -> tuple[Digest, Int, Masses, dict[bytes, Known]]:
             strict=False,
         )
     }
-    told = Masses(*(arrays[f"masses.{name}"] for name in ("filled", "wanted", "total")))
-    return digest, arrays["parts"], told, known
+    class_mass = Masses(*(arrays[f"masses.{name}"] for name in ("filled", "wanted", "total")))
+    return digest, arrays["parts"], class_mass, known
 
 
 def _joined(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -79,8 +81,9 @@ def _ends(arrays: list[npt.NDArray[Any]]) -> Int:
 
 
 class Stacked(Rows):
-    """Several matrices one under the other; None stands for one that is gone, of so many rows.
+    """Several matrices stacked vertically; None stands for a matrix that is gone.
 
+    n_rows : number of rows of each, also of those that are gone.
     readable_from : rows before this number may be gone.
     """
 
@@ -104,46 +107,48 @@ class Stacked(Rows):
             self._of(i).read if self._plain else self._of(i).values
             for i in range(int(first), int(last) + 1)
         ]
-        found = [
+        blocks = [
             read(max(start - int(self._edges[i]), 0), stop - int(self._edges[i]))
             for i, read in enumerate(pieces, int(first))
         ]
-        return found[0] if len(found) == 1 else np.concatenate([self._as(one) for one in found])
+        return (
+            blocks[0] if len(blocks) == 1 else np.concatenate([self._as(block) for block in blocks])
+        )
 
     def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         cuts = np.searchsorted(rows, self._edges)
-        found = [
+        blocks = [
             self._as(self._taken(i, rows[a:b] - self._edges[i]))
             for i, (a, b) in enumerate(pairwise(cuts.tolist()))
             if b > a
         ]
-        return np.concatenate(found) if found else np.empty((0, self.shape[1]), self.dtype)
+        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
 
     def _taken(self, part: int, rows: Int) -> npt.NDArray[Any]:
-        found = self._of(part).take(rows)
+        values = self._of(part).take(rows)
         if self._plain or not self._of(part).bfloat16:
-            return found
-        return widened(found)
+            return values
+        return widened(values)
 
     def _as(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values if self._plain else values.astype(self.dtype)
 
     def _of(self, part: int) -> Rows:
-        found = self._parts[part]
-        assert found is not None, "rows that are gone are not read"
-        return found
+        rows = self._parts[part]
+        assert rows is not None, "rows that are gone are not read"
+        return rows
 
 
 def stacked(earlier: Earlier, rows: Rows) -> Stacked:
-    """The rows of an earlier job's logits, and new ones under them."""
+    """The rows of an earlier job's logits followed by new ones."""
     n_rows = np.append(earlier.state["parts"], rows.shape[0])
     known = list(earlier.rows.get("logits", ()))
     gone: list[Rows | None] = [None] * (len(n_rows) - 1 - len(known))
     return Stacked([*gone, *known, rows], n_rows)
 
 
-def read(earlier: Earlier, source: Source, crew: Crew) -> Seen:
-    """The rows of `source`, `stacked` on those of `earlier`, of which only the new ones are read.
+def read(earlier: Earlier, source: Source, crew: Crew) -> LogitsRead:
+    """The result of reading `source`, `stacked` on the rows of `earlier`; only new rows are read.
 
     Raises UsageError where the number of classes differs.
     """
@@ -153,12 +158,12 @@ def read(earlier: Earlier, source: Source, crew: Crew) -> Seen:
     digest = joined([old, digested(source, n_old, crew)])
     new = masses(source, digest.size, crew, start=n_old)
     total = new.total + old_masses.at(new.filled, new.wanted)
-    found = Masses(new.filled, new.wanted, total)
-    return Seen(
+    class_mass = Masses(new.filled, new.wanted, total)
+    return LogitsRead(
         source,
         digest,
-        hosts(found, digest.size),
-        found,
+        hosts(class_mass, digest.size),
+        class_mass,
         np.append(parts, source.shape[0] - n_old),
         readable_from=rows.readable_from,
         n_old=n_old,

@@ -1,4 +1,4 @@
-"""What one pass over the logits keeps of them: enough to decide nearly all merges."""
+"""The digest of one pass over the logits, which suffices to decide nearly all merges."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Float, Int
-from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
 
 LISTED = 8
-"""Classes kept of each row. More cost more time than the reading again that they save."""
+"""Classes kept for each row. More would cost more time than the repeated reads they save."""
 
 SEGMENT_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A row's list and tail are explained in `merging.loops.rows`.
+    """The class of each row, its list of next best classes, and the tail of all others.
+
+    Lists and tails are explained in `merging.loops.rows`.
 
     label : (n,) int32 class of each row.
     listed : (n, M) uint16 or int32 its best classes after its own.
     weight, tail : (n, M), (n,) float32.
-    open_tail : whether tails are only the most that they may be.
+    open_tail : whether tails are only upper bounds.
     size : (K,) number of rows of each class.
     confidence, slack : (K,) sum of the winning probabilities of a class's rows, and a bound on
         its error.
@@ -52,30 +54,30 @@ _PER_CLASS = ("size", "confidence", "slack")
 
 
 def from_arrays(arrays: Arrays, open_tail: bool = False) -> Digest:
-    """The digest of which `arrays` gave these."""
+    """The digest restored from `Digest.arrays`."""
     return Digest(**{name: arrays[name] for name in (*_PER_ROW, *_PER_CLASS)}, open_tail=open_tail)
 
 
 def joined(parts: Sequence[Digest]) -> Digest:
-    """The digest of all rows, given those of consecutive shares of them."""
+    """The digest of all rows, from those of consecutive ranges of rows."""
     if len(parts) == 1:
         return parts[0]
     arrays = [part.arrays() for part in parts]
-    rows = {name: np.concatenate([one[name] for one in arrays]) for name in _PER_ROW}
-    sums = {name: np.add.reduce([one[name] for one in arrays]) for name in _PER_CLASS}
+    rows = {name: np.concatenate([part[name] for part in arrays]) for name in _PER_ROW}
+    sums = {name: np.add.reduce([part[name] for part in arrays]) for name in _PER_CLASS}
     return from_arrays({**rows, **sums}, parts[0].open_tail)
 
 
 def segment_rows(source: Source) -> int:
-    """Rows read at a time. Shares of the rows begin at multiples of it, so that a sum over rows is
-    the same however they are shared out."""
+    """Number of rows read at a time. Pieces begin at multiples of it, so that sums over rows do
+    not depend on how the rows are divided."""
     return max(1, SEGMENT_BYTES // (source.shape[1] * source.dtype.itemsize))
 
 
 def scan(source: Source, start: int, stop: int, threads: int, progress: Progress) -> Digest:
     """The digest of rows [start, stop). One read of them; O(n K) time.
 
-    Raises UsageError for the first row that holds what is no value of the source's kind.
+    Raises UsageError for the first row with a value that is invalid for the source's kind.
     """
     n, n_classes = stop - start, source.shape[1]
     n_listed = min(LISTED, n_classes - 1)
@@ -97,7 +99,7 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
         here = slice(at - start, end - start)
         sums = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros(n_classes)
         block = source.block(at, end)
-        bad = kernels.scan(
+        bad = row_loops.scan(
             block,
             *checks,
             digest.label[here],
@@ -118,7 +120,7 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
 
 
 def each(work: Any, items: range, threads: int) -> Iterator[tuple[int, Any]]:
-    """(item, work(item)) in order, computed by several threads."""
+    """Yield (item, work(item)) in order, computed by several threads."""
     if threads == 1 or len(items) < 2:
         for item in items:
             yield item, work(item)

@@ -1,4 +1,4 @@
-"""The logits as the passes over them see them: blocks of contiguous float32 or float64."""
+"""The logits as blocks of contiguous float32 or float64, for the passes over them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from models.rows import ArrayRows, Rows, widened
 Kind = Literal["logits", "log_probs", "probs"]
 
 TOTAL = 0.02
-"""Most that the probabilities of a row may differ from 1 in sum: float16 and printed ones do."""
+"""Largest deviation of a row's sum of probabilities from 1; float16 and printed values deviate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A (n_points, n_classes) matrix of one kind, at one temperature.
 
-    Probabilities are read as their logarithms in float64. Blocks are as stored where that is
-    float32 or float64, else converted exactly; they are not to be written to.
+    Probabilities are read as their logarithms in float64. Blocks are as stored for float32 and
+    float64, otherwise converted exactly; they must not be written to.
     """
 
     rows: Rows
@@ -37,7 +37,7 @@ class Source:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64: what blocks are of."""
+        """The type of blocks, float32 or float64."""
         if self.kind == "probs":
             return np.dtype(np.float64)
         if self.rows.bfloat16 or self.rows.dtype in (np.float16, np.float32):
@@ -46,26 +46,25 @@ class Source:
 
     @property
     def scale(self) -> float:
-        """What logits are multiplied by."""
+        """The factor of the logits."""
         return 1.0 / self.temperature
 
     @property
     def limits(self) -> npt.NDArray[Any]:
-        """The lowest value allowed and the largest."""
+        """(2,) the lowest and the highest value allowed."""
         finfo = np.finfo(self.dtype)
         lowest = finfo.min if self.kind == "logits" else -np.inf
         return np.array([lowest, finfo.max], dtype=self.dtype)
 
     @property
     def tolerance(self) -> float:
-        """Most that a quick sum of a row's probabilities may differ from 1; inf where that cannot
-        be told from what is read. A little over `TOTAL`: what a quick sum refuses, an exact one
-        does too."""
+        """Largest deviation of a quick sum of a row's probabilities from 1; inf where the values
+        read do not determine it. Slightly above `TOTAL`, so that a row refused by the quick sum
+        is also refused by the exact one."""
         return TOTAL + 1e-4 if self.kind != "logits" and self.temperature == 1.0 else np.inf
 
     def require_values(self, start: int, stop: int) -> None:
-        """Raise UsageError for the first of the rows [start, stop) that holds what is no value of
-        its kind."""
+        """UsageError for the first of the rows [start, stop) with a value invalid for the kind."""
         values = self.rows.values(start, stop)
         if self.kind == "logits":
             require_finite(values, "logits", first_row=start)
@@ -123,11 +122,11 @@ class Source:
 
 
 def _widened_halves(values: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
-    from models.methods.logits.merging.loops import rows as kernels
+    from models.methods.logits.merging.loops import rows as row_loops
 
     wide = np.empty(values.shape, dtype=np.float32)
     bits = np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
-    kernels.widen_halves(bits.reshape(-1), wide.reshape(-1))
+    row_loops.widen_halves(bits.reshape(-1), wide.reshape(-1))
     return wide
 
 

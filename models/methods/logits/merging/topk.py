@@ -1,8 +1,8 @@
-"""A digest from the best few classes of each row, as services of closed models return them.
+"""A digest from only the best classes of each row, as services of closed models return them.
 
-What is missing of a row is bounded: no missing class is more probable than the least one given, and
-where probabilities are given, all missing ones together have what is left of 1. All else is as for
-whole rows, but no row can be read again.
+The missing classes of a row are bounded: none is more probable than the least probable class given,
+and where probabilities are given, all missing classes together have the remainder to 1. Everything
+else is as for whole rows, except that no row can be read again.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy.typing as npt
 from models.arrays import Float, Int
 from models.errors import UsageError
 from models.methods.logits.merging.empty_classes import Masses
-from models.methods.logits.merging.engine import Seen
+from models.methods.logits.merging.engine import LogitsRead
 from models.methods.logits.merging.reference import TIE, UNDERFLOW
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import TOTAL, Kind, Source
 
 _ROUNDING = 1e-5
-"""Most that probabilities in float32 or float64 sum to more than 1, rounded as they are."""
+"""Most by which rounded probabilities in float32 or float64 sum to more than 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Probabilities of the n rows.
+class ProbabilityBounds:
+    """Bounds on the probabilities of the n rows.
 
-    least, most : (n, k) bounds on that of each class given, best first.
-    missing : (n,) the most that one missing class can have.
+    least, most : (n, k) bounds for each class given, best first.
+    missing : (n,) upper bound for a missing class.
     """
 
     least: Float
@@ -38,15 +38,20 @@ class Given:
     missing: Float
 
 
-def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> Seen:
-    """`source` holds the values of the `classes`, both (n, k). UsageError as `digest`."""
+def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> LogitsRead:
+    """The result of reading `source`, the values of the `classes`, both (n, k).
+
+    Raises UsageError as `digest` does.
+    """
     n = source.shape[0]
     values, rounding = source.rows.values(0, n), _rounding(source, n_classes)
-    made, given = digest(values, classes, n_classes, source.kind, source.scale, rounding)
-    found, n_open = hosts(made, given)
-    nothing = np.empty(0, dtype=np.int64)
-    masses = Masses(nothing, nothing, np.empty((0, 0)))
-    return Seen(source, made, found, masses, np.array([n]), n_open=n_open, readable_from=n)
+    row_digest, bounds = digest(values, classes, n_classes, source.kind, source.scale, rounding)
+    best_hosts, n_open = hosts(row_digest, bounds)
+    no_classes = np.empty(0, dtype=np.int64)
+    masses = Masses(no_classes, no_classes, np.empty((0, 0)))
+    return LogitsRead(
+        source, row_digest, best_hosts, masses, np.array([n]), n_open=n_open, readable_from=n
+    )
 
 
 def digest(
@@ -56,13 +61,13 @@ def digest(
     kind: Kind,
     scale: float,
     rounding: float = _ROUNDING,
-) -> tuple[Digest, Given]:
-    """The digest, and what is known of probabilities.
+) -> tuple[Digest, ProbabilityBounds]:
+    """The digest, and bounds on the probabilities.
 
     values, classes : (n, k) numbers, and the class in [0, n_classes) of each; in any order.
-    rounding : most that the probabilities of a whole row sum to more than 1.
+    rounding : most by which the probabilities of a whole row sum to more than 1.
 
-    Raises UsageError as `_require_values` says. O(n k log k); holds 8 numbers a value.
+    Raises UsageError as `_require_values` does. O(n k log k); holds 8 numbers for each value.
     """
     _require_values(values, classes, n_classes, kind)
     n, k = values.shape
@@ -72,7 +77,7 @@ def digest(
             wide = np.log(wide)
     order = np.lexsort((classes, -wide), axis=1)
     wide = np.take_along_axis(wide, order, axis=1)
-    named = np.take_along_axis(classes, order, axis=1).astype(np.int32)
+    sorted_classes = np.take_along_axis(classes, order, axis=1).astype(np.int32)
 
     n_missing = n_classes - k
     relative = _exponentials(wide, wide[:, :1], scale)
@@ -80,20 +85,20 @@ def digest(
     listed = np.full((n, n_listed), n_classes, dtype=np.int32)
     weight = np.zeros((n, n_listed))
     if k > 1:
-        listed[:] = named[:, 1:]
+        listed[:] = sorted_classes[:, 1:]
         weight[:] = _exponentials(wide[:, 1:], wide[:, 1:2], scale)
     missing, tail = n_missing * relative[:, -1], n_missing * weight[:, -1]
     if kind != "logits" and scale == 1.0:
-        left = np.maximum(0.0, 1.0 + rounding - np.exp(wide).sum(axis=1))
-        missing = np.minimum(missing, left / np.exp(wide[:, 0]))
+        rest = np.maximum(0.0, 1.0 + rounding - np.exp(wide).sum(axis=1))
+        missing = np.minimum(missing, rest / np.exp(wide[:, 0]))
         if k > 1:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                tail = np.fmin(tail, left / np.exp(wide[:, 1]))
+                tail = np.fmin(tail, rest / np.exp(wide[:, 1]))
     total = relative.sum(axis=1)
     surest, least_sure = 1.0 / total, 1.0 / (total + missing)
-    label = named[:, 0]
+    label = sorted_classes[:, 0]
     points = np.bincount(label, minlength=n_classes)
-    made = Digest(
+    row_digest = Digest(
         label=label,
         listed=listed,
         weight=weight.astype(np.float32),
@@ -103,19 +108,19 @@ def digest(
         slack=_sums(label, (surest - least_sure) / 2, n_classes),
         open_tail=True,
     )
-    given = Given(
+    bounds = ProbabilityBounds(
         least=relative * least_sure[:, None],
         most=relative * surest[:, None],
         missing=np.minimum(missing, relative[:, -1]),
     )
-    return made, given
+    return row_digest, bounds
 
 
 def _rounding(source: Source, n_classes: int) -> float:
-    """Most that the probabilities of a whole row sum to more than 1, given how they are stored.
+    """Most by which the probabilities of a whole row sum to more than 1, for their stored type.
 
-    A probability is off by a share of itself, its logarithm by a share of the logarithm, whose mean
-    over a row is its entropy.
+    The error of a probability is relative to it, the error of a logarithm to the logarithm, whose
+    mean over a row is the entropy.
     """
     if source.rows.dtype.kind != "f" and not source.rows.bfloat16:
         return _ROUNDING
@@ -123,8 +128,8 @@ def _rounding(source: Source, n_classes: int) -> float:
     return min(TOTAL, max(_ROUNDING, share * max(1.0, float(np.log(n_classes)))))
 
 
-def hosts(digest: Digest, given: Given) -> tuple[list[tuple[int, Int]], int]:
-    """As `merging.engine.hosts`, and how many of the choices the bounds leave open."""
+def hosts(digest: Digest, bounds: ProbabilityBounds) -> tuple[list[tuple[int, Int]], int]:
+    """As `merging.empty_classes.hosts`, and how many of the choices the bounds leave open."""
     n_classes = len(digest.size)
     empty, filled = np.flatnonzero(digest.size == 0), np.flatnonzero(digest.size)
     column = np.full(n_classes + 1, -1)
@@ -134,22 +139,22 @@ def hosts(digest: Digest, given: Given) -> tuple[list[tuple[int, Int]], int]:
     own = column_of_filled[digest.label]
     shape = (len(filled), len(empty))
     low, high = np.zeros(shape), np.zeros(shape)
-    high += np.bincount(own, given.missing, minlength=len(filled))[:, None]
-    for i in range(1, given.least.shape[1]):
+    high += np.bincount(own, bounds.missing, minlength=len(filled))[:, None]
+    for i in range(1, bounds.least.shape[1]):
         to = column[digest.listed[:, i - 1]]
-        there = to >= 0
-        at = own[there], to[there]
-        np.add.at(low, at, given.least[there, i])
-        np.add.at(high, at, given.most[there, i] - given.missing[there])
+        is_empty = to >= 0
+        at = own[is_empty], to[is_empty]
+        np.add.at(low, at, bounds.least[is_empty, i])
+        np.add.at(high, at, bounds.most[is_empty, i] - bounds.missing[is_empty])
     size = digest.size[filled][:, None]
     low /= size
     high /= size
-    found, n_open = [], 0
+    best_hosts, n_open = [], 0
     for c, least, upper in zip(empty.tolist(), low.T, high.T, strict=True):
         near = upper >= least.max() * (1.0 - TIE)
         n_open += int(np.count_nonzero(near) > 1 and (upper > least)[near].any())
-        found.append((c, filled[least >= least.max() * (1.0 - TIE)]))
-    return found, n_open
+        best_hosts.append((c, filled[least >= least.max() * (1.0 - TIE)]))
+    return best_hosts, n_open
 
 
 def _sums(label: npt.NDArray[Any], values: Float, n_classes: int) -> Float:
@@ -165,8 +170,8 @@ def _exponentials(values: Float, base: Float, scale: float) -> Float:
 def _require_values(
     values: npt.NDArray[Any], classes: npt.NDArray[Any], n_classes: int, kind: Kind
 ) -> None:
-    """Raise UsageError for shapes that differ, a class out of range or given twice in a row, a
-    value that is NaN, or infinite, or no probability."""
+    """UsageError for differing shapes, classes out of range or repeated in a row, and values that
+    are NaN, infinite or no probabilities."""
     if values.shape != classes.shape:
         raise UsageError(
             f"Input 'top_classes' has the shape {classes.shape}, input 'logits' {values.shape}; "

@@ -1,10 +1,10 @@
-"""`merging.pass_gpu.listed` as one Triton kernel: a block is read once, a row stays in registers.
+"""`block_lists.listed` as one Triton kernel: a block is read once, a row stays in registers.
 
-One program lists one row, in the way of `merging.pass_gpu`: the best ranges of classes, the best
+One program lists one row, in the way of `merging.block_lists`: the best ranges of classes, the best
 classes of these, which are read again from the cache, and the sum over what comes after the last.
 Comparisons are made on keys, as in `merging.loops.rows`. A term of the tail is the hardware's exp2,
 good to 2 ulp, of one product, and a thread sums 32 of them before threads sum theirs, so the bound
-derived in `merging.pass_gpu` holds.
+derived in `merging.block_lists` holds.
 """
 
 # Triton types its kernels itself.
@@ -17,8 +17,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from models.methods.logits.merging.block_lists import BlockLists
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
-from models.methods.logits.merging.pass_gpu import Listed
 
 MOST = 1 << 14
 """Most classes of a row."""
@@ -36,13 +36,13 @@ def takes(x: Tensor) -> bool:
     return x.dtype in (torch.float32, torch.float16, torch.bfloat16) and x.shape[1] <= MOST
 
 
-def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: float) -> Listed:
-    """As `merging.pass_gpu.listed`, for a contiguous block that `takes` says yes to.
+def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: float) -> BlockLists:
+    """As `merging.block_lists.listed`, for a contiguous block that `takes` accepts.
 
-    Compiled anew for another number of classes, type or temperature.
+    Compiled again for each number of classes, type and temperature.
     """
     n, n_classes = x.shape
-    found = Listed(
+    lists = BlockLists(
         classes=x.new_empty((n, 1 + n_listed), dtype=torch.int32),
         weight=x.new_empty((n, n_listed), dtype=torch.float32),
         tail=x.new_empty(n, dtype=torch.float32),
@@ -54,7 +54,7 @@ def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: flo
     width = 1 << max(0, (padded.bit_length() - 5) // 2)
     _list[(n,)](
         x,
-        *found,
+        *lists,
         N_CLASSES=n_classes,
         N=1 + n_listed,
         SLOTS=triton.next_power_of_2(1 + n_listed),
@@ -65,7 +65,7 @@ def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: flo
         TOLERANCE=tolerance,
         num_warps=max(1, padded // _PER_WARP),
     )
-    return found
+    return lists
 
 
 @triton.jit

@@ -1,14 +1,15 @@
-"""Clusters and weights in turn, until neither lowers the objective: one split from one start.
+"""Clusters and weights in alternation, until neither lowers the objective: one start of a split.
 
-With the clusters held the weights have a convex problem, solved by `splitting.loops.descent`; with
-the weights held the clusters are a minimum-cost flow (`models.numerics.transport`). The objective
-of `splitting.objective` falls at each half-step, and there are finitely many clusterings, so this
-ends where neither step can lower it (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015,
-section 4.2). A half-step that raised it would be a mistake of the code: it is asserted.
+For fixed clusters the weights solve a convex problem (`splitting.loops.descent`); for fixed weights
+the clusters are a minimum-cost flow (`models.numerics.transport`). The objective of
+`splitting.objective` falls at each half-step, and the number of clusterings is finite, so the
+alternation ends where neither half-step can lower it (Zhou et al., "Hierarchical Maximum-Margin
+Clustering", 2015, section 4.2). A half-step that raises the objective is a bug and fails an
+assertion.
 
-The weights begin with one step at a time: against the best weights for what they are, clusters
-hardly change any more, so an alternation of exact half-steps ends near its start, at twice the
-objective and more where alpha is small. Once the clusters stay, Newton steps end it exactly.
+At first the weights take only one step at a time: clusters hardly change once the weights are
+optimal for them, so an alternation of exact half-steps ends near its start, at twice the objective
+or more where alpha is small. Once the clusters are stable, Newton steps solve the problem exactly.
 
 Cost: O(N K P) for each step on the weights and, for their curvature, O(m P^2 K) of up to m = 20 P
 points; O(N log N) to O(N K log N) for each flow.
@@ -22,41 +23,41 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.methods.margins.splitting import objective
-from models.methods.margins.splitting.objective import Above, Regularizer
+from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.tasks import Tick
 from models.numerics.proximal import Penalty
 from models.numerics.transport import Shares, share_out
 
 ROOM = 1 << 23
-"""Most values of matrices of curvature: one for each pair of clusters, else one, else none."""
+"""Most values in curvature matrices: one matrix for each pair of clusters, else one or none."""
 
 LOOSE = 1e-2
-"""Residual, as a share of that at zero weights, down to which the weights go step by step."""
+"""Residual, relative to that at zero weights, down to which the weights take single steps."""
 
 ROWS = 20
-"""Points for each column that the curvature is taken from."""
+"""Number of points per column from which the curvature is computed."""
 
 TINY = 1e-300
 
 STILL = 20
-"""Such steps without a change of the clusters, after which the weights are made exact as well."""
+"""Single steps without a change of the clusters after which Newton steps begin."""
 
 NOTHING = 1e-3
-"""Fall of the objective by Newton steps, as a share of `tol`, that is none: it begins below 1."""
+"""Decrease of the objective, relative to `tol`, that counts as none; it starts below 1."""
 
 STEPS = 20
-"""Newton steps on the weights before the clusters are looked at again."""
+"""Newton steps on the weights between two updates of the clusters."""
 
 SLACK = 1e-9
-"""Change of the objective that is rounding: it begins at (K - 1) / K."""
+"""Change of the objective that is due to rounding; the objective starts at (K - 1) / K."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is asked of every split.
+    """The requirements on every split.
 
-    least, most : bounds of a cluster's size, in shares of an even one.
-    intercept : whether scores have one. max_iter, tol : when an alternation ends.
+    least, most : bounds on the size of a cluster, relative to equal sizes.
+    intercept : whether scores have an intercept. max_iter, tol : when an alternation ends.
     """
 
     n_clusters: int
@@ -70,10 +71,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The points of a node as the loops take them.
+    """The points of a node in the form that the loops take.
 
-    points : (n, Q) rows, moved by `-origin` and with a last column of ones where there is an
-    intercept. penalty : of Q columns.
+    points : (n, Q) rows minus `origin`, with a last column of ones where there is an intercept.
+    penalty : of the Q columns.
     """
 
     points: Float
@@ -84,14 +85,14 @@ class Problem:
     terms: Terms
 
     @classmethod
-    def of(cls, rows: Array, terms: Terms, above: Above) -> Problem:
+    def of(cls, rows: Array, terms: Terms, above: Ancestors) -> Problem:
         n_points, n_features = rows.shape
         penalty = terms.regularizer.penalty(terms.n_clusters, above)
         origin = np.zeros(n_features)
         points = np.empty((n_points, n_features + terms.intercept))
         points[:, :n_features] = rows
         if terms.intercept:
-            # About their mean, features and intercept do not compete for the same direction.
+            # For centred features, features and intercept do not compete for one direction.
             origin = points[:, :n_features].mean(axis=0)
             points[:, :n_features] -= origin
             points[:, -1] = 1.0
@@ -102,13 +103,13 @@ class Problem:
         return cls(points, origin, penalty, low, high, terms)
 
     def of_rows(self, rows: Int) -> Problem:
-        """The same for some of the points."""
+        """The same problem for some of the points."""
         terms = self.terms
         low, high = objective.bounds(rows.size, terms.n_clusters, terms.least, terms.most)
         return Problem(self.points[rows], self.origin, self.penalty, low, high, terms)
 
     def plain(self, weights: Float) -> tuple[Float, Float]:
-        """Weights (K, P) and intercepts (K,) for the rows as they were."""
+        """Weights (K, P) and intercepts (K,) for the original rows."""
         if not self.terms.intercept:
             return weights.copy(), np.zeros(len(weights))
         own = weights[:, :-1].copy()
@@ -116,15 +117,15 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Where an alternation ended.
+class Alternation:
+    """The result of an alternation.
 
-    cluster : (n,). weights : (K, Q). price : (K,) of the flow. scores : (K, n).
+    cluster : (n,). weights : (K, Q). price : (K,) prices of the flow. scores : (K, n).
     trace : the objective at the start and after each half-step.
-    residual : length of the objective's least subgradient in the weights, as a share of the
-        gradient's length at zero weights.
-    ended : whether no point changes its cluster and the residual is at most `tol`, or the weights
-        lower the objective by no more than `NOTHING`.
+    residual : length of the least subgradient of the objective in the weights, relative to the
+        length of the gradient at zero weights.
+    ended : whether no point changes its cluster and the residual is at most `tol`, or new weights
+        lower the objective by at most `NOTHING`.
     """
 
     cluster: Int
@@ -141,7 +142,7 @@ class Found:
 
 
 class Weights:
-    """Weights of a problem and what the loops keep of them."""
+    """The weights of a problem and the state that the loops keep for them."""
 
     def __init__(self, problem: Problem, value: Float | None = None) -> None:
         n_points, n_columns = problem.points.shape
@@ -160,7 +161,7 @@ class Weights:
         self._plain_t = 1.0
 
     def hinge(self, cluster: Int) -> float:
-        """The mean squared hinge; fills scores and gradient."""
+        """The mean squared hinge; updates scores and gradient."""
         from models.methods.margins.splitting.loops import objective as kernels
 
         return float(
@@ -168,17 +169,17 @@ class Weights:
         )
 
     def slope(self) -> float:
-        """Length of the gradient."""
+        """The length of the gradient."""
         return float(np.linalg.norm(self._gradient))
 
     def step(self, cluster: Int) -> tuple[float, float]:
-        """One plain proximal step; the objective and the residual."""
+        """The objective and the residual after one plain proximal step."""
         none = np.empty((0, 0, 0))
         value, residual, self._plain_t, _ = self._descend(cluster, 0.0, 1, none, self._plain_t, 0)
         return value, residual
 
     def descend(self, cluster: Int, goal: float, most: int) -> tuple[float, float]:
-        """Up to `most` Newton steps down to the residual `goal`; the objective and the residual."""
+        """The objective and the residual after up to `most` Newton steps, until `goal`."""
         value, residual, self._t, self._fresh = self._descend(
             cluster, goal, most, self._metric, self._t, self._fresh
         )
@@ -199,21 +200,23 @@ class Weights:
         return loss + regular, residual, t, fresh
 
     def shares(self, price: Float | None) -> Shares:
-        """The cheapest clusters by the scores. price : of an earlier flow, to start from."""
+        """The cheapest clusters for the scores. price : of an earlier flow, as a warm start."""
         from models.methods.margins.splitting.loops import objective as kernels
 
         kernels.costs(self.scores, self._cost)
         return share_out(self._cost, self._problem.low, self._problem.high, price)
 
     def cost_of(self, cluster: Int) -> float:
-        """What clusters cost, after `shares`."""
+        """The cost of clusters, once `shares` has been called."""
         return float(self._cost[cluster, np.arange(cluster.size)].sum())
 
 
-def alternate(problem: Problem, cluster: Int, tick: Tick, begin: Float | None = None) -> Found:
-    """From clusters to the end, both steps in turn.
+def alternate(
+    problem: Problem, cluster: Int, tick: Tick, begin: Float | None = None
+) -> Alternation:
+    """The result of alternating from given clusters.
 
-    cluster : (n,) as many points in each as the bounds say. begin : (K, Q) weights, 0 if None.
+    cluster : (n,) clusters within the bounds on sizes. begin : (K, Q) weights, 0 if None.
     tick : called between steps.
     """
     terms = problem.terms
@@ -223,14 +226,14 @@ def alternate(problem: Problem, cluster: Int, tick: Tick, begin: Float | None = 
     if begin is not None:
         weights.value[:] = begin
         trace = [weights.hinge(cluster) + problem.penalty.of(begin)]
-    price, left, ended, by_step, n_still = None, np.inf, False, True, 0
+    price, residual, ended, by_step, n_still = None, np.inf, False, True, 0
     for _ in range(terms.max_iter):
         tick()
         before = trace[-1]
         if by_step:
-            value, left = weights.step(cluster)
+            value, residual = weights.step(cluster)
         else:
-            value, left = weights.descend(cluster, terms.tol * scale, STEPS)
+            value, residual = weights.descend(cluster, terms.tol * scale, STEPS)
         _append(trace, value)
         shares = weights.shares(price)
         price = shares.price
@@ -240,25 +243,27 @@ def alternate(problem: Problem, cluster: Int, tick: Tick, begin: Float | None = 
             _append(trace, value - gain)
             continue
         n_still += 1
-        if left <= terms.tol * scale or not (by_step or before - value > NOTHING * terms.tol):
-            # Clusters of all but equal cost: those that the prices say.
+        if residual <= terms.tol * scale or not (by_step or before - value > NOTHING * terms.tol):
+            # Clusters of nearly equal cost: take those that the prices select.
             cluster, ended = shares.cluster, True
             _append(trace, value - gain)
             break
-        if left <= LOOSE * scale or n_still == STILL:
+        if residual <= LOOSE * scale or n_still == STILL:
             by_step = False
     assert price is not None
-    return Found(cluster, weights.value, price, weights.scores, tuple(trace), left / scale, ended)
+    return Alternation(
+        cluster, weights.value, price, weights.scores, tuple(trace), residual / scale, ended
+    )
 
 
-def shared_out(problem: Problem, value: Float) -> Found:
-    """All points in the clusters that are best for given weights (K, Q)."""
+def shared_out(problem: Problem, value: Float) -> Alternation:
+    """All points assigned to the best clusters for given weights (K, Q)."""
     weights = Weights(problem, value)
     weights.scores[:] = value @ problem.points.T
     shares = weights.shares(None)
     loss = shares.cost / (shares.cluster.size * problem.terms.n_clusters)
     trace = (loss + problem.penalty.of(value),)
-    return Found(shares.cluster, value, shares.price, weights.scores, trace, np.inf, False)
+    return Alternation(shares.cluster, value, shares.price, weights.scores, trace, np.inf, False)
 
 
 def _append(trace: list[float], value: float) -> None:

@@ -1,7 +1,7 @@
-"""Why points lie where they do: each split's features, and how sparse and exclusive it is.
+"""Why points lie where they do: the features of each split, and its sparsity and exclusivity.
 
-A split's features are ranked by the regularization that they cost it (Zhou et al., "Hierarchical
-Maximum-Margin Clustering", 2015, figure 3), where nothing is penalised by the length of their
+The features of a split are ranked by their share of the penalty (Zhou et al., "Hierarchical
+Maximum-Margin Clustering", 2015, figure 3); where nothing is penalised, by the length of their
 weights. Figure 4's sparsity is the share of weights that are 0.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float
-from models.methods.margins.splitting.objective import Above, Regularizer
-from models.methods.margins.splitting.result import Grown
-from models.methods.margins.splitting.split import Split
+from models.methods.margins.splitting.objective import Ancestors, Regularizer
+from models.methods.margins.splitting.result import MarginTree
+from models.methods.margins.splitting.split import MarginSplit
 
 TOP = 10
-"""Most features of a node that are told."""
+"""Largest number of features listed for a node."""
 
 FACTS = {
     "score": "split_score",
@@ -29,108 +29,109 @@ FACTS = {
     "residual": "residual",
     "mean_margin": "mean_margin",
 }
-"""What is told of a split, and the column it is told in."""
+"""The numbers of a split and their columns."""
 
 
 def columns(
-    grown: Grown, regularizer: Regularizer, names: Sequence[str] | None
+    grown: MarginTree, regularizer: Regularizer, names: Sequence[str] | None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Columns of a tree's nodes.
+    """Columns of the tree's nodes.
 
-    names : of the features; their numbers are told if None.
+    names : of the features; None for their numbers.
 
-    Of each split the numbers of `FACTS` (NaN at leaves) and `split_features`: the features that
-    tell its clusters apart, each with its weights for them in the order of the children. Of each
-    node but the root `own_features`: those with the largest weights of its own, which draw points
-    into it, or keep them out if below 0.
+    Inner nodes have the numbers of `FACTS` (NaN at leaves) and `split_features`: the features that
+    separate the clusters, each with its weights in the order of the children. Nodes other than the
+    root have `own_features`: the features with the largest weights of their own, positive where
+    they draw points into the node and negative where they keep them out.
     """
-    found = _empty(grown.parent.size)
+    table = _empty(grown.parent.size)
     inner = sorted((step, node) for node, step in enumerate(grown.step.tolist()) if step >= 0)
-    above = {0: Above.root(grown.n_features)}
+    above = {0: Ancestors.root(grown.n_features)}
     for step, node in inner:
         split, over = grown.splits[step], above.pop(node)
         children = grown.children(node)
-        _tell(found, node, children, split, told(split, regularizer, over, names), names)
+        features = split_features(split, regularizer, over, names)
+        _fill(table, node, children, split, features, names)
         for child, own in zip(children, split.weights, strict=True):
             if grown.step[child] >= 0:
-                above[child] = over.and_of(own)
-    return found
+                above[child] = over.extended_by(own)
+    return table
 
 
 def node_features(
-    split: Split, regularizer: Regularizer, above: Above, names: Sequence[str] | None
+    split: MarginSplit, regularizer: Regularizer, above: Ancestors, names: Sequence[str] | None
 ) -> dict[str, npt.NDArray[Any]]:
-    """The columns of a tree of one split, in a partition's numbering."""
+    """The columns of a tree with a single split, numbered as a partition."""
     n_clusters = len(split.price)
-    found = _empty(n_clusters + 1)
-    features = told(split, regularizer, above, names)
-    _tell(found, 0, range(1, n_clusters + 1), split, features, names)
-    return found
+    table = _empty(n_clusters + 1)
+    features = split_features(split, regularizer, above, names)
+    _fill(table, 0, range(1, n_clusters + 1), split, features, names)
+    return table
 
 
 def _empty(n_nodes: int) -> dict[str, npt.NDArray[Any]]:
-    found: dict[str, npt.NDArray[Any]] = {name: np.full(n_nodes, np.nan) for name in FACTS.values()}
+    table: dict[str, npt.NDArray[Any]] = {name: np.full(n_nodes, np.nan) for name in FACTS.values()}
     for name in ("split_features", "own_features"):
-        found[name] = np.full(n_nodes, None, dtype=object)
-    return found
+        table[name] = np.full(n_nodes, None, dtype=object)
+    return table
 
 
-def _tell(
-    found: dict[str, npt.NDArray[Any]],
+def _fill(
+    table: dict[str, npt.NDArray[Any]],
     node: int,
     children: range,
-    split: Split,
+    split: MarginSplit,
     features: list[dict[str, Any]],
     names: Sequence[str] | None,
 ) -> None:
     for name, column in FACTS.items():
-        found[column][node] = getattr(split, name)
-    found["split_features"][node] = features
+        table[column][node] = getattr(split, name)
+    table["split_features"][node] = features
     for child, own in zip(children, split.weights, strict=True):
-        found["own_features"][child] = [
-            {"feature": _called(p, names), "weight": float(own[p])} for p in _largest(np.abs(own))
+        table["own_features"][child] = [
+            {"feature": _label(p, names), "weight": float(own[p])} for p in _largest(np.abs(own))
         ]
 
 
-def told(
-    split: Split, regularizer: Regularizer, above: Above, names: Sequence[str] | None
+def split_features(
+    split: MarginSplit, regularizer: Regularizer, above: Ancestors, names: Sequence[str] | None
 ) -> list[dict[str, Any]]:
-    """The features of one split, the most telling first."""
+    """The features of one split, the most distinctive first."""
     cost = regularizer.penalty(len(split.weights), above).by_feature(split.weights)
     length = np.linalg.norm(split.weights, axis=0)
     rank = cost if cost.any() else length
     return [
         {
-            "feature": _called(p, names),
-            "weights": [float(one) for one in split.weights[:, p]],
+            "feature": _label(p, names),
+            "weights": split.weights[:, p].astype(float).tolist(),
             "penalty": float(cost[p]),
         }
         for p in _largest(np.where(length > 0, rank, 0.0))
     ]
 
 
-def metrics(splits: Sequence[Split]) -> Mapping[str, float]:
-    """Of a whole tree: eq. 1, the worst residual, means over the splits of what they have."""
+def metrics(splits: Sequence[MarginSplit]) -> Mapping[str, float]:
+    """Metrics of the whole tree: eq. 1, the worst residual, and means over the splits."""
     if not splits:
         return {"objective": 0.0, "n_splits": 0.0}
-    found = {
-        "objective": float(sum(one.objective for one in splits)),
+    values = {
+        "objective": float(sum(split.objective for split in splits)),
         "n_splits": float(len(splits)),
-        "sparsity": float(np.mean([one.sparsity for one in splits])),
-        "mean_margin": float(np.mean([one.mean_margin for one in splits])),
-        "residual": float(max(one.residual for one in splits)),
+        "sparsity": float(np.mean([split.sparsity for split in splits])),
+        "mean_margin": float(np.mean([split.mean_margin for split in splits])),
+        "residual": float(max(split.residual for split in splits)),
     }
-    overlaps = [one.overlap for one in splits if np.isfinite(one.overlap)]
+    overlaps = [split.overlap for split in splits if np.isfinite(split.overlap)]
     if overlaps:
-        found["exclusive_overlap"] = float(np.mean(overlaps))
-    return found
+        values["exclusive_overlap"] = float(np.mean(overlaps))
+    return values
 
 
-def _called(feature: int, names: Sequence[str] | None) -> str | int:
+def _label(feature: int, names: Sequence[str] | None) -> str | int:
     return feature if names is None else names[feature]
 
 
 def _largest(values: Float) -> list[int]:
     """The columns of the largest values above 0."""
-    few = np.argsort(-values, kind="stable")[:TOP]
-    return [int(p) for p in few if values[p] > 0]
+    top = np.argsort(-values, kind="stable")[:TOP]
+    return [int(p) for p in top if values[p] > 0]

@@ -1,12 +1,12 @@
-"""Trees grown from the root by large margins: all leaves are split on trial, the best for good.
+"""Trees grown from the root with large margins: leaves are split on trial, the best for good.
 
-The best is the one with the highest splitting score S (`splitting.objective`), of equals the
-one made first; a trial is kept until its leaf is split, so each leaf is tried once. Growth ends
-with `max_leaves` leaves, or when every leaf is smaller than `min_size`, lies at `max_depth` or
-cannot be split. Heights count the splits: the last one has height 1, the root's is the highest.
+The best leaf has the highest splitting score S (`splitting.objective`); ties go to the oldest leaf.
+A trial is kept until its leaf is split, so each leaf is tried only once. Growth ends with
+`max_leaves` leaves, or when every leaf is smaller than `min_size`, lies at `max_depth` or cannot be
+split. Heights count the splits: the last split has height 1 and the root the largest height.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 4.1, algorithm 1.
-Deviations: `max_leaves` is never passed; the leaves that the last split makes are not tried.
+Deviations: `max_leaves` is never exceeded; the leaves created by the last split are not tried.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from models.arrays import Array, Arrays, Int
 from models.method import Checkpoint
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.inputs import refuse_weightless
-from models.methods.margins.splitting.objective import Above
-from models.methods.margins.splitting.result import Grown, Limits
+from models.methods.margins.splitting.objective import Ancestors
+from models.methods.margins.splitting.result import Limits, MarginTree
 from models.methods.margins.splitting.split import (
     OBSTACLES,
-    Node,
+    MarginSplit,
+    NodeToSplit,
     Obstacle,
-    Split,
     split_all,
     stacked,
     unstacked,
@@ -38,7 +38,7 @@ from models.methods.margins.splitting.tasks import Tick
 from models.progress import Progress, held_progress
 
 NOT_TRIED = -1
-"""In a checkpoint: a leaf yet to be tried; below it why one cannot be split, above it a split."""
+"""In a checkpoint: a leaf not tried yet; lower numbers are obstacles, higher ones splits."""
 
 
 def grow(
@@ -50,20 +50,20 @@ def grow(
     threads: int,
     progress: Progress,
     checkpoint: Checkpoint,
-) -> Grown:
-    """The tree of at most `limits.max_leaves` leaves.
+) -> MarginTree:
+    """The tree with at most `limits.max_leaves` leaves.
 
-    The result is the same for any number of threads, and after a checkpoint.
+    The result does not depend on the number of threads or on interruptions.
     """
     whole, within = held_progress(progress)
     growing = _Growing(points, terms, limits, checkpoint.load())
-    said = f"of {limits.max_leaves:,} leaves"
+    limit = f"of {limits.max_leaves:,} leaves"
     while growing.room:
         n_leaves = growing.n_leaves
-        whole(n_leaves / limits.max_leaves, "splitting", f"{n_leaves:,} {said}")
+        whole(n_leaves / limits.max_leaves, "splitting", f"{n_leaves:,} {limit}")
 
         def tick(at: int = n_leaves) -> None:
-            within(0.0, "splitting", f"{at:,} {said}")
+            within(0.0, "splitting", f"{at:,} {limit}")
 
         growing.try_leaves(seed, starts, threads, tick)
         if not growing.split_best():
@@ -73,17 +73,17 @@ def grow(
 
 
 class _Growing:
-    """A tree as it grows. A leaf's `rows` are the points in it, None for all."""
+    """A tree while it grows. A leaf's `rows` are the points in it, None for all points."""
 
     def __init__(self, points: Array, terms: Terms, limits: Limits, state: Arrays | None) -> None:
         self._points, self._terms, self._limits = points, terms, limits
         self._parent, self._depth, self._step = [-1], [0], [-1]
-        self._above: dict[int, Above] = {0: Above.root(points.shape[1])}
+        self._above: dict[int, Ancestors] = {0: Ancestors.root(points.shape[1])}
         self._rows: dict[int, Int | None] = {0: None}
-        self._trial: dict[int, Split | Obstacle] = {}
+        self._trial: dict[int, MarginSplit | Obstacle] = {}
         self._untried = [0]
         self._waiting: list[tuple[float, int]] = []
-        self._splits: list[Split] = []
+        self._splits: list[MarginSplit] = []
         self._margin = np.full(len(points), np.inf)
         self.n_leaves = 1
         if state is not None:
@@ -91,12 +91,12 @@ class _Growing:
 
     @property
     def room(self) -> bool:
-        """Whether another split would not pass the number of leaves."""
+        """Whether another split would stay within the number of leaves."""
         return self.n_leaves + self._terms.n_clusters - 1 <= self._limits.max_leaves
 
     def try_leaves(self, seed: int, starts: Sequence[Start], threads: int, tick: Tick) -> None:
         """Split on trial every leaf that has not been tried."""
-        tried: dict[int, Split | Obstacle] = {}
+        tried: dict[int, MarginSplit | Obstacle] = {}
         nodes = []
         for node in self._untried:
             obstacle = self._obstacle(node)
@@ -104,9 +104,11 @@ class _Growing:
                 nodes.append(node)
             else:
                 tried[node] = obstacle
-        tasks = [Node(self._points_of(node), self._above[node], (seed, node)) for node in nodes]
-        found = split_all(tasks, self._terms, starts, threads, tick)
-        tried.update(zip(nodes, found, strict=True))
+        tasks = [
+            NodeToSplit(self._points_of(node), self._above[node], (seed, node)) for node in nodes
+        ]
+        trials = split_all(tasks, self._terms, starts, threads, tick)
+        tried.update(zip(nodes, trials, strict=True))
         self._untried = []
         if tried.get(0) == "weightless":
             refuse_weightless(self._terms.regularizer.alpha)
@@ -119,13 +121,13 @@ class _Growing:
             return False
         _, node = heapq.heappop(self._waiting)
         split = self._trial.pop(node)
-        assert isinstance(split, Split)
+        assert isinstance(split, MarginSplit)
         self._divide(node, split)
         return True
 
-    def grown(self) -> Grown:
-        obstacles = [one for one in self._trial.values() if not isinstance(one, Split)]
-        return Grown(
+    def grown(self) -> MarginTree:
+        obstacles = [trial for trial in self._trial.values() if not isinstance(trial, MarginSplit)]
+        return MarginTree(
             np.array(self._parent),
             np.array(self._step),
             self._splits,
@@ -137,15 +139,15 @@ class _Growing:
         )
 
     def state(self) -> Arrays:
-        """All of it as arrays; a trial's clusters and margins lie with its points."""
+        """The state as arrays; the clusters and margins of trials are stored by point."""
         leaf = self._leaf_of_point()
         cluster, margin = np.zeros(leaf.size, dtype=np.int16), np.zeros(leaf.size)
         tried = np.full(len(self._parent), NOT_TRIED)
-        kept = list(self._splits)
+        splits = list(self._splits)
         for node, trial in self._trial.items():
-            if isinstance(trial, Split):
-                tried[node] = len(kept)
-                kept.append(trial)
+            if isinstance(trial, MarginSplit):
+                tried[node] = len(splits)
+                splits.append(trial)
                 here = self._here(node)
                 cluster[here], margin[here] = trial.cluster, trial.margin
             else:
@@ -158,17 +160,17 @@ class _Growing:
             "margin_so_far": self._margin,
             "cluster": cluster,
             "margin": margin,
-            **stacked(kept, self._terms.n_clusters, self._points.shape[1]),
+            **stacked(splits, self._terms.n_clusters, self._points.shape[1]),
         }
 
     def _restore(self, state: Arrays) -> None:
-        kept = unstacked(state)
+        splits = unstacked(state)
         step, tried = state["step"].tolist(), state["tried"].tolist()
         leaf = state["leaf_of_point"]
         order = np.argsort(leaf, kind="stable")
         first = np.searchsorted(leaf[order], np.arange(len(step) + 1))
-        inner = sorted((one, node) for node, one in enumerate(step) if one >= 0)
-        self._splits = kept[: len(inner)]
+        inner = sorted((number, node) for node, number in enumerate(step) if number >= 0)
+        self._splits = splits[: len(inner)]
         self._parent, self._step = state["parent"].tolist(), step
         self._margin = state["margin_so_far"].copy()
         self._depth, self._rows, self._untried = [], {}, []
@@ -182,8 +184,8 @@ class _Growing:
         for number, node in inner:
             above = self._above.pop(node)
             first_child = 1 + number * self._terms.n_clusters
-            for child, weights in enumerate(kept[number].weights, first_child):
-                self._above[child] = above.and_of(weights)
+            for child, weights in enumerate(splits[number].weights, first_child):
+                self._above[child] = above.extended_by(weights)
         for node in self._rows:
             if tried[node] == NOT_TRIED:
                 self._untried.append(node)
@@ -192,15 +194,15 @@ class _Growing:
             else:
                 here = self._here(node)
                 split = replace(
-                    kept[tried[node]],
+                    splits[tried[node]],
                     cluster=state["cluster"][here].astype(np.int64),
                     margin=state["margin"][here],
                 )
                 self._keep(node, split)
 
-    def _keep(self, node: int, trial: Split | Obstacle) -> None:
+    def _keep(self, node: int, trial: MarginSplit | Obstacle) -> None:
         self._trial[node] = trial
-        if isinstance(trial, Split):
+        if isinstance(trial, MarginSplit):
             heapq.heappush(self._waiting, (-trial.score, node))
 
     def _obstacle(self, node: int) -> Obstacle | None:
@@ -225,7 +227,7 @@ class _Growing:
             leaf[self._here(node)] = node
         return leaf
 
-    def _divide(self, node: int, split: Split) -> None:
+    def _divide(self, node: int, split: MarginSplit) -> None:
         here, above = self._here(node), self._above.pop(node)
         rows = self._rows.pop(node)
         self._step[node] = len(self._splits)
@@ -238,6 +240,6 @@ class _Growing:
             self._parent.append(node)
             self._depth.append(self._depth[node] + 1)
             self._step.append(-1)
-            self._above[child] = above.and_of(weights)
+            self._above[child] = above.extended_by(weights)
             self._rows[child] = inside if rows is None else rows[inside]
             self._untried.append(child)

@@ -1,4 +1,4 @@
-"""Parameters and checks that the methods of large margins share."""
+"""Parameters, checks and warnings that the maximum-margin methods share."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from models.method import Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
 from models.methods.margins.splitting.starts import STARTS, Start
-from models.parameters import Params
+from models.parameters import Params, Seed
 
 LARGEST = 1e60
-"""Magnitude of a feature."""
+"""Largest magnitude of a feature."""
 
 
 class MarginParams(Params):
-    """What every split asks."""
+    """Parameters of every split."""
 
     alpha: float = Field(
         1.0,
@@ -40,22 +40,22 @@ class MarginParams(Params):
         ge=0,
         le=1,
         description=(
-            "Fewest points of a cluster, as a share of an even one; rounded down, at least one. "
-            "Lower it where groups of uneven size lie clearly apart; where they do not, the widest "
-            "margin may then be one that cuts off a few points."
+            "Smallest size of a cluster, relative to equal sizes; rounded down, at least one "
+            "point. Lower it for well separated groups of uneven size; for others, the widest "
+            "margin may then cut off only a few points."
         ),
     )
     max_balance: float = Field(
         1.1,
         ge=1,
         le=1000,
-        description="Most points of a cluster, as a share of an even one; rounded up.",
+        description="Largest size of a cluster, relative to equal sizes; rounded up.",
     )
     intercept: bool = Field(
         True,
         description=(
             "Whether scores have an intercept, which is not regularized; without one, as in the "
-            "paper, features should be centred."
+            "paper, the features should be centred."
         ),
     )
     n_init: int = Field(
@@ -63,26 +63,26 @@ class MarginParams(Params):
         ge=1,
         le=100,
         description=(
-            "Starts of each split: one from k-means, one from spectral clustering, the others "
-            "along random directions; the one that ends with the least objective is kept."
+            "Number of starts of each split: one from k-means, one from spectral clustering, the "
+            "others along random directions; the result with the lowest objective is kept."
         ),
     )
     max_iter: int = Field(
         1000,
         ge=1,
         le=100_000,
-        description="Most rounds of new weights and new clusters of a start.",
+        description="Largest number of alternations between weights and clusters of a start.",
     )
     tol: float = Field(
         1e-3,
         ge=1e-9,
         le=1,
         description=(
-            "A start ends when no point changes its cluster and the weights' least subgradient is "
-            "at most this share of the gradient at zero weights."
+            "A start ends when no point changes its cluster and the least subgradient of the "
+            "weights is at most this fraction of the gradient at zero weights."
         ),
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the random generator.")
+    seed: Seed = 0
 
     @property
     def starts(self) -> tuple[Start, ...]:
@@ -102,9 +102,9 @@ class MarginParams(Params):
 
 
 def check_points(data: Data, n_clusters: int, parameter: str) -> None:
-    """UsageError for features, or names of them, that cannot be used.
+    """UsageError for features or feature names that cannot be used.
 
-    n_clusters : of the first split, as `parameter` says.
+    n_clusters : number of clusters of the first split, the value of `parameter`.
     """
     features = require_points(data)
     term_names(data, features.shape[1])
@@ -127,23 +127,23 @@ def require_moderate(features: npt.NDArray[Any]) -> None:
 
 
 def bytes_to_split(shapes: Shapes, n_clusters: int) -> int:
-    """What the split of all points takes, where the shape of the input 'features' is known."""
+    """Bytes that splitting all points takes; 0 where the shape of 'features' is not known."""
     if len(shapes.get("features", ())) != 2:
         return 0
     n_points, n_features = shapes["features"]
     pairs = n_clusters * (n_clusters - 1) // 2
     matrices = min(8 * (n_features + 1) ** 2 * pairs, 1 << 26)
-    # Points as the loops take them, twice for a level of the tree; scores and costs; the flow's
-    # heaps where there are more than two clusters.
+    # The loops' copy of the points, twice for a level of the tree; scores and costs; the heaps of
+    # the flow where there are more than two clusters.
     heaps = 24 * n_clusters if n_clusters > 2 else 0
     return n_points * (16 * (n_features + 1) + 40 * n_clusters + heaps + 60) + 4 * matrices
 
 
 @contextmanager
-def alone_and_quiet() -> Iterator[None]:
-    """Libraries on one thread each, and none of their warnings.
+def single_threaded_and_quiet() -> Iterator[None]:
+    """Run libraries on one thread each, without their warnings about convergence.
 
-    With more threads the order of the sums, so the last digits, would vary from run to run.
+    With more threads the order of summation, hence the last digits, would vary between runs.
     """
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -156,26 +156,26 @@ def alone_and_quiet() -> Iterator[None]:
 def refuse_weightless(alpha: float) -> NoReturn:
     raise UsageError(
         f"With alpha = {alpha:g} all weights of the first split are 0: the features are too small "
-        "for it. Lower alpha, or scale the features up.",
+        "for this value. Lower alpha, or scale the features up.",
         code="wrong-parameter",
         parameter="alpha",
     )
 
 
-def said_of_parted(features: npt.NDArray[Any], leaf: Int) -> tuple[str, ...]:
-    """A warning where points that coincide lie in different leaves, else nothing."""
+def parted_warnings(features: npt.NDArray[Any], leaf: Int) -> tuple[str, ...]:
+    """A warning where points that coincide lie in different leaves."""
     first, place = distinct(features)
     n_parted = np.unique(place[leaf != leaf[first[place]]]).size
     if not n_parted:
         return ()
     return (
         f"At {n_parted} place(s) points that coincide lie in different leaves: the bounds on sizes "
-        "ask for it. New points there all go to one leaf.",
+        "require it. New points there all go to one leaf.",
     )
 
 
-def said_of_rounds(n_cut: int, max_iter: int) -> tuple[str, ...]:
-    """A warning where splits were cut short, else nothing."""
+def round_warnings(n_cut: int, max_iter: int) -> tuple[str, ...]:
+    """A warning where splits stopped at `max_iter`."""
     if not n_cut:
         return ()
     return (

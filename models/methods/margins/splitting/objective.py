@@ -1,6 +1,6 @@
-"""What a split into clusters minimises, and the score by which the next leaf is chosen.
+"""The objective of a split, and the score that selects the next leaf.
 
-For n points x_i in K clusters with weights w_k (and intercepts b_k, which no term penalises):
+For n points x_i in K clusters with weights w_k (and intercepts b_k, which are not penalised):
 
     alpha G(w) + beta E(w) + 1/(n K) sum_i sum_{y != y_i} [1 - f_{y_i}(x_i) + f_y(x_i)]_+^2
 
@@ -9,9 +9,9 @@ with f_k(x) = w_k.x + b_k; Zhou et al., "Hierarchical Maximum-Margin Clustering"
     G = 1/(P K) sum_p |w_:p|_2                                                          (eq. 2)
     E = 1/(K |A| P) sum_k sum_{a in A} sum_p |w_kp| |w_{a k_a, p}|, 0 at the root       (eq. 3)
 
-over the ancestors A of the node, k_a the child of a towards it. In place of both, its variants have
-1/(P K) sum |w_kp| (`l1`) or 1/(P K) sum w_kp^2 (`l2`), weighted by alpha. (The print's lambda_E in
-section 4.2 lacks the child k_a.)
+over the ancestors A of the node, where k_a is the child of a on the path to the node. The variants
+replace both terms by 1/(P K) sum |w_kp| (`l1`) or 1/(P K) sum w_kp^2 (`l2`), weighted by alpha.
+(The printed lambda_E in section 4.2 lacks the child k_a.)
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ Kind = Literal["group+exclusive", "group", "exclusive", "l1", "l2"]
 
 
 @dataclass(frozen=True, slots=True)
-class Above:
-    """What the ancestors of a node use.
+class Ancestors:
+    """The weights that the ancestors of a node use.
 
-    count : how many there are. weight : (P,) the sum over them of |w_{a k_a, p}|.
-    unit : (P,) the same, each scaled to length 1; n_units : how many have weights at all.
+    count : number of ancestors. weight : (P,) the sum over them of |w_{a k_a, p}|.
+    unit : (P,) the same sum with each ancestor scaled to length 1; n_units : how many of them have
+        nonzero weights.
     """
 
     count: int
@@ -42,56 +43,56 @@ class Above:
     n_units: int
 
     @classmethod
-    def root(cls, n_features: int) -> Above:
+    def root(cls, n_features: int) -> Ancestors:
         return cls(0, np.zeros(n_features), np.zeros(n_features), 0)
 
-    def and_of(self, weights: Float) -> Above:
-        """What is above a child of the node: `weights` (P,) are the child's own."""
+    def extended_by(self, weights: Float) -> Ancestors:
+        """The ancestors of a child of the node; `weights` (P,) are the child's own."""
         own = np.abs(weights)
         length = float(np.linalg.norm(own))
         unit = own / length if length > 0 else own
-        return Above(
+        return Ancestors(
             self.count + 1, self.weight + own, self.unit + unit, self.n_units + (length > 0)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Regularizer:
-    """Which terms there are, and what they weigh."""
+    """The terms of the penalty and their weights."""
 
     kind: Kind
     alpha: float
     beta: float
 
     def require_some(self) -> None:
-        """UsageError where nothing is regularised: any split would do then."""
+        """UsageError where nothing is regularised, so that no split would be preferred."""
         uses = {"group+exclusive": ("alpha", "beta"), "exclusive": ("beta",)}
         names = uses.get(self.kind, ("alpha",))
         if not any(getattr(self, name) > 0 for name in names):
             raise UsageError(
-                f"Regularizer {self.kind!r} needs {' or '.join(names)} above 0: without it every "
-                "split that can be separated is as good as any other.",
+                f"Regularizer {self.kind!r} needs {' or '.join(names)} above 0: without it all "
+                "separable splits are equally good.",
                 code="wrong-parameter",
                 parameter=names[0],
             )
 
-    def penalty(self, n_clusters: int, above: Above) -> Penalty:
+    def penalty(self, n_clusters: int, above: Ancestors) -> Penalty:
         """The terms of one node as weights of the sparse-group penalty."""
         n_features = above.weight.size
-        none = np.zeros(n_features)
-        whole = np.full(n_features, self.alpha / (n_features * n_clusters))
+        zero = np.zeros(n_features)
+        uniform = np.full(n_features, self.alpha / (n_features * n_clusters))
         if self.kind == "l1":
-            return Penalty(whole, none, none)
+            return Penalty(uniform, zero, zero)
         if self.kind == "l2":
-            return Penalty(none, none, whole)
-        group = none if self.kind == "exclusive" else whole
-        exclusive = none
+            return Penalty(zero, zero, uniform)
+        group = zero if self.kind == "exclusive" else uniform
+        exclusive = zero
         if self.kind != "group" and above.count:
             exclusive = self.beta * above.weight / (n_clusters * above.count * n_features)
-        return Penalty(exclusive, group, none)
+        return Penalty(exclusive, group, zero)
 
-    def complexity(self, weights: Float, above: Above) -> float:
-        """What the splitting score divides by: the variant's own terms, alpha and beta left out."""
+    def complexity(self, weights: Float, above: Ancestors) -> float:
+        """The denominator of the splitting score: the variant's terms without alpha and beta."""
         plain = Regularizer(self.kind, 1.0, 1.0)
         return plain.penalty(len(weights), above).of(weights)
 
@@ -101,25 +102,25 @@ def group(weights: Float) -> float:
     return float(np.sqrt((weights * weights).sum(axis=0)).sum()) / weights.size
 
 
-def exclusive(weights: Float, above: Above) -> float:
+def exclusive(weights: Float, above: Ancestors) -> float:
     """E, eq. 3. weights : (K, P)."""
     if not above.count:
         return 0.0
     return float((np.abs(weights).sum(axis=0) * above.weight).sum()) / (weights.size * above.count)
 
 
-def overlap(weights: Float, above: Above) -> float:
-    """How far a node uses its ancestors' features: 0 where none is shared, 1 where all are alike.
+def overlap(weights: Float, above: Ancestors) -> float:
+    """How much a node reuses its ancestors' features: 0 where none is shared, 1 where all agree.
 
-    The mean, over clusters and ancestors, of the cosine between their weights' magnitudes; NaN at
-    the root and without weights.
+    The mean, over clusters and ancestors, of the cosine between the magnitudes of their weights;
+    NaN at the root and where all weights are 0.
     """
     own = np.abs(weights)
     length = np.linalg.norm(own, axis=1)
     if not (above.n_units and length.any()):
         return float("nan")
-    some = length > 0
-    return float((own[some] / length[some, None] @ above.unit).mean()) / above.n_units
+    nonzero = length > 0
+    return float((own[nonzero] / length[nonzero, None] @ above.unit).mean()) / above.n_units
 
 
 def sparsity(weights: Float) -> float:
@@ -136,11 +137,11 @@ def score(own: Float, complexity: float) -> float:
 
 
 def bounds(n_points: int, n_clusters: int, least: float, most: float) -> tuple[int, int]:
-    """Fewest and most points of a cluster, from shares of n / K.
+    """Smallest and largest size of a cluster, from fractions of n / K.
 
-    Rounded outwards, at least one: rounded inwards, few points might not be shared out at all.
+    Rounded outwards, at least one: rounded inwards, no clustering of few points might exist.
     """
     even = n_points / n_clusters
-    # Shares such as 1.1 are not exact in binary.
+    # Fractions such as 1.1 are not exact in binary.
     low = max(1, int(np.floor(least * even + 1e-9)))
     return low, max(low, int(np.ceil(most * even - 1e-9)))

@@ -1,13 +1,14 @@
-"""New points down a tree of splits, by the rule that placed the fitted ones.
+"""New points placed in a tree of splits, by the rule that placed the fitted ones.
 
-At a split a point goes where cost + price is least: its cost in each cluster as in eq. 6 of Zhou et
-al., "Hierarchical Maximum-Margin Clustering" (2015), and the prices of the flow, 0 where the bounds
-on sizes did not bind. With two clusters that is a threshold on the margin w_1.x - w_0.x.
+At a split a point goes to the cluster with the least cost + price: its cost in each cluster as in
+eq. 6 of Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), and the prices of the flow, 0
+where the bounds on sizes did not bind. With two clusters this is a threshold on the margin
+w_1.x - w_0.x.
 
-Probabilities are softmax(-(cost + price) / K): of two clusters, within the margins, the logistic
-function of twice the margin less its threshold, which at the border is as steep as the link that
-squared hinge loss has, (1 + f) / 2 (Bartlett, Jordan and McAuliffe, "Convexity, Classification, and
-Risk Bounds", 2006).
+Probabilities are softmax(-(cost + price) / K). For two clusters, within the margins, this is the
+logistic function of twice the margin minus its threshold, which at the boundary is as steep as the
+link function of the squared hinge loss, (1 + f) / 2 (Bartlett, Jordan and McAuliffe, "Convexity,
+Classification, and Risk Bounds", 2006).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from models.tree.walk import paths
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PlacementRule:
     """One split: weights (K, P), intercept and price (K,)."""
 
     weights: Float
@@ -44,8 +45,8 @@ class Rule:
         return cost + self.price, scores
 
     def place(self, points: Array) -> tuple[Int, Float, Float]:
-        """Of each point its cluster, (n, K) log probabilities, and by how much its score there
-        exceeds the best other one."""
+        """(n,) clusters, (n, K) log probabilities, and (n,) margins: the score of a point in its
+        cluster minus its best score in another."""
         n_points, k = len(points), len(self.price)
         cluster = np.empty(n_points, dtype=np.int64)
         log = np.empty((n_points, k))
@@ -63,7 +64,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """As `models.method.Predictions`, and the margin of the step to each node, NaN at the root.
+    """As `models.method.Predictions`, with the margin of the step to each node, NaN at the root.
 
     leaf : (n,). start : (n + 1,). node, probability, margin : (start[-1],).
     """
@@ -79,17 +80,17 @@ class Placed:
         """(n,) the smallest margin on each path."""
         if not self.leaf.size:
             return np.empty(0)
-        # The root has none.
+        # The root has no margin.
         least: Float = np.fmin.reduceat(self.margin, self.start[:-1])
         return least
 
 
 def place(model: Model, tree: Tree, points: Array) -> Placed:
-    """Points from the root down to their leaves. O(N K P) a level."""
+    """The points' leaves, paths, probabilities and margins. O(N K P) for each level."""
     split_of_node = model.arrays["split_of_node"]
     first, child = tree.children
     leaf = np.zeros(len(points), dtype=np.int64)
-    taken: dict[int, tuple[Int, Float, Float]] = {}
+    step_into: dict[int, tuple[Int, Float, Float]] = {}
     at: dict[int, Int] = {0: np.arange(len(points))}
     for node in range(tree.n_nodes):
         rows = at.pop(node, None)
@@ -99,15 +100,17 @@ def place(model: Model, tree: Tree, points: Array) -> Placed:
         if number < 0:
             leaf[rows] = node
             continue
-        rule = Rule(*(model.arrays[name][number] for name in ("weights", "intercept", "price")))
+        rule = PlacementRule(
+            *(model.arrays[name][number] for name in ("weights", "intercept", "price"))
+        )
         cluster, log, margin = rule.place(points[rows])
-        for k, one in enumerate(child[first[node] : first[node + 1]].tolist()):
+        for k, below_node in enumerate(child[first[node] : first[node + 1]].tolist()):
             here = cluster == k
-            at[one] = rows[here]
-            taken[one] = at[one], log[here, k], margin[here]
+            at[below_node] = rows[here]
+            step_into[below_node] = at[below_node], log[here, k], margin[here]
     start, node_on_path = paths(tree, leaf)
     step, margins = np.zeros(node_on_path.size), np.full(node_on_path.size, np.nan)
-    for node, (rows, logs, gaps) in taken.items():
+    for node, (rows, logs, gaps) in step_into.items():
         place_of = start[rows] + tree.depth[node]
         step[place_of], margins[place_of] = logs, gaps
     total = np.cumsum(step)

@@ -1,4 +1,4 @@
-"""What growth by large margins gives, and why it ended."""
+"""The tree that growth gives, and why growth ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
-from models.methods.margins.splitting.split import Obstacle, Split
+from models.methods.margins.splitting.split import MarginSplit, Obstacle
 from models.tree.parents import under
 
 
@@ -22,20 +22,20 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class MarginTree:
     """A tree and the split of each inner node.
 
-    parent : (n_nodes,) parents first; children come as their parents were split, those of one in
-        the order of its clusters.
+    parent : (n_nodes,) parents first; children in the order of their parents' splits and, within
+        one split, in the order of its clusters.
     step : (n_nodes,) number of the split, -1 for a leaf. splits : in order of their steps.
-    leaf_of_point : (n_points,). margin : (n_points,) the smallest of a point's margins on its path.
-    obstacle : why leaves that were tried cannot be split, with their numbers.
-    room : whether another split would not pass `max_leaves`.
+    leaf_of_point : (n_points,). margin : (n_points,) the smallest margin on each point's path.
+    obstacle : number of leaves that cannot be split, by reason.
+    room : whether another split would stay within `max_leaves`.
     """
 
     parent: Int
     step: Int
-    splits: list[Split]
+    splits: list[MarginSplit]
     leaf_of_point: Int
     margin: Float
     obstacle: Counter[Obstacle]
@@ -43,7 +43,7 @@ class Grown:
     n_features: int
 
     def children(self, node: int) -> range:
-        """Of an inner node, in the order of its clusters."""
+        """The children of an inner node, in the order of its clusters."""
         step, k = int(self.step[node]), len(self.splits[0].price)
         return range(1 + step * k, 1 + (step + 1) * k)
 
@@ -57,25 +57,29 @@ class Grown:
         inside = np.bincount(self.leaf_of_point, minlength=self.parent.size)
         return under(self.parent.astype(np.int32), inside)
 
-    def said_of_end(self, limits: Limits, n_clusters: int) -> tuple[str, ...]:
-        """Why there are fewer leaves than wanted, and what a user can do about it."""
+    def end_warnings(self, limits: Limits, n_clusters: int) -> tuple[str, ...]:
+        """Warnings that say why there are fewer than `max_leaves` leaves, and the remedy."""
         n_leaves = int((self.step < 0).sum())
-        said = []
+        messages = []
         if n_leaves < limits.max_leaves:
-            told: dict[Obstacle, str] = {
+            reasons: dict[Obstacle, str] = {
                 "small": f"have fewer than {max(limits.min_size, n_clusters)} points",
                 "deep": f"lie at max_depth = {limits.max_depth}",
                 "equal": f"hold fewer than {n_clusters} distinct points",
                 "weightless": "would be split by weights that are all 0",
             }
-            why = "another split would make more"
+            reason = "another split would exceed it"
             if self.room:
-                why = "; ".join(
-                    f"{self.obstacle[one]} {told[one]}" for one in told if self.obstacle[one]
+                reason = "; ".join(
+                    f"{self.obstacle[kind]} {text}"
+                    for kind, text in reasons.items()
+                    if self.obstacle[kind]
                 )
-            said.append(
-                f"The tree has {n_leaves} leaves, not max_leaves = {limits.max_leaves}: {why}."
+            messages.append(
+                f"The tree has {n_leaves} leaves, not max_leaves = {limits.max_leaves}: {reason}."
             )
         if self.obstacle["weightless"]:
-            said.append("Lower alpha or beta, or scale the features up, for splits with weights.")
-        return tuple(said)
+            messages.append(
+                "Lower alpha or beta, or scale the features up, to obtain nonzero weights."
+            )
+        return tuple(messages)

@@ -1,7 +1,7 @@
-"""A node split from several starts; the one with the least objective is kept.
+"""A node split from several starts; the result with the lowest objective is kept.
 
-Of a node with more than `FEW` points the starts are followed on a sample of so many; their weights
-then share out all points, and from the best of these the alternation goes on with all of them.
+For a node with more than `FEW` points, the starts run on a sample of this size; their weights then
+assign all points, and the alternation continues from the best result with all of them.
 """
 
 from __future__ import annotations
@@ -17,44 +17,45 @@ from models.arrays import Array, Arrays, Float, Int
 from models.checks import count_distinct
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.alternating import (
-    Found,
+    Alternation,
     Problem,
     Terms,
     alternate,
     shared_out,
 )
-from models.methods.margins.splitting.objective import Above
+from models.methods.margins.splitting.objective import Ancestors
 from models.methods.margins.splitting.starts import STARTS, Start, sample, started
 from models.methods.margins.splitting.tasks import Tick, in_threads
 
 FEW = 4096
+"""Most points of a node whose starts run on all of them."""
 
 Obstacle = Literal["small", "deep", "equal", "weightless"]
 OBSTACLES: tuple[Obstacle, ...] = ("small", "deep", "equal", "weightless")
-"""Why a leaf is not split: fewer points than asked for, at the depth limit, fewer distinct points
+"""Why a leaf is not split: fewer points than `min_size`, at the depth limit, fewer distinct points
 than clusters, or weights that are all 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeToSplit:
     """A node to be split.
 
-    seed : of its draws: the same for the same node of the same tree.
+    seed : of its random draws, the same for the same node of the same tree.
     """
 
     rows: Array
-    above: Above
+    above: Ancestors
     seed: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """A node in clusters.
+class MarginSplit:
+    """A node split into clusters.
 
-    cluster : (n,). weights : (K, P). intercept, price : (K,). margin : (n,) by how much a point's
-    score in its cluster exceeds its best other one.
+    cluster : (n,). weights : (K, P). intercept, price : (K,). margin : (n,) score of a point in its
+    own cluster minus its best score in another.
     objective : eq. 5. score : eq. 4. group, exclusive : G and E. overlap, sparsity : see
-    `splitting.objective`. residual, ended, trace : see `Found`. start : where it began.
+    `splitting.objective`. residual, ended : see `Alternation`. start : the kind of start.
     """
 
     cluster: Int
@@ -74,8 +75,8 @@ class Split:
     mean_margin: float
     start: Start
 
-    def bare(self) -> Split:
-        """Without what it says of single points."""
+    def bare(self) -> MarginSplit:
+        """The split without its arrays over points."""
         none = np.empty(0, dtype=np.int64)
         return replace(self, cluster=none, margin=none.astype(np.float64))
 
@@ -87,62 +88,69 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def stacked(splits: Sequence[Split], n_clusters: int, n_features: int) -> Arrays:
-    """Splits as arrays, (n_splits, ...) each, without what they say of single points."""
+def stacked(splits: Sequence[MarginSplit], n_clusters: int, n_features: int) -> Arrays:
+    """The splits as arrays, (n_splits, ...) each, without their arrays over points."""
     shapes = ((n_clusters, n_features), (n_clusters,), (n_clusters,))
-    found: dict[str, Array] = {
-        name: np.array([getattr(one, name) for one in splits]).reshape(len(splits), *shape)
+    arrays: dict[str, Array] = {
+        name: np.array([getattr(split, name) for split in splits]).reshape(len(splits), *shape)
         for name, shape in zip(_ARRAYS, shapes, strict=True)
     }
     for name in _NUMBERS:
-        found[name] = np.array([getattr(one, name) for one in splits], dtype=np.float64)
-    found["start"] = np.array([STARTS.index(one.start) for one in splits], dtype=np.int64)
-    return found
+        arrays[name] = np.array([getattr(split, name) for split in splits], dtype=np.float64)
+    arrays["start"] = np.array([STARTS.index(split.start) for split in splits], dtype=np.int64)
+    return arrays
 
 
-def unstacked(arrays: Arrays) -> list[Split]:
+def unstacked(arrays: Arrays) -> list[MarginSplit]:
     """The splits of `stacked`."""
-    none = np.empty(0, dtype=np.int64)
-    found = []
+    no_points = np.empty(0, dtype=np.int64)
+    splits = []
     for number, start in enumerate(arrays["start"].tolist()):
         facts: dict[str, Any] = {name: float(arrays[name][number]) for name in _NUMBERS}
         facts.update(ended=bool(facts["ended"]), n_steps=int(facts["n_steps"]))
         facts.update({name: arrays[name][number] for name in _ARRAYS})
-        found.append(Split(none, margin=none.astype(np.float64), start=STARTS[start], **facts))
-    return found
+        splits.append(
+            MarginSplit(
+                no_points, margin=no_points.astype(np.float64), start=STARTS[start], **facts
+            )
+        )
+    return splits
 
 
 def split_all(
-    nodes: Sequence[Node], terms: Terms, starts: Sequence[Start], threads: int, tick: Tick
-) -> list[Split | Obstacle]:
-    """Each node split, or why it is not."""
+    nodes: Sequence[NodeToSplit], terms: Terms, starts: Sequence[Start], threads: int, tick: Tick
+) -> list[MarginSplit | Obstacle]:
+    """The split of each node, or the obstacle to it."""
 
-    def begin(node: Node, tick: Tick) -> Problem | None:
+    def begin(node: NodeToSplit, tick: Tick) -> Problem | None:
         tick()
         if count_distinct(node.rows, terms.n_clusters) < terms.n_clusters:
             return None
         return Problem.of(node.rows, terms, node.above)
 
     problems = in_threads([partial(begin, node) for node in nodes], threads, tick)
-    followed: list[Callable[[Tick], Found | None]] = []
-    of: list[tuple[int, Start]] = []
+    attempts: list[Callable[[Tick], Alternation | None]] = []
+    origin: list[tuple[int, Start]] = []
     for number, problem in enumerate(problems):
         if problem is not None:
             for place, start in enumerate(starts):
                 rng = np.random.default_rng([*nodes[number].seed, place])
-                followed.append(partial(_followed, problem, start, rng))
-                of.append((number, start))
-    found: list[list[tuple[Start, Found]]] = [[] for _ in nodes]
-    for (number, start), one in zip(of, in_threads(followed, threads, tick), strict=True):
-        if one is not None:
-            found[number].append((start, one))
-    each = zip(problems, found, nodes, strict=True)
-    finished = [partial(_finished, problem, ones, node.above) for problem, ones, node in each]
+                attempts.append(partial(_followed, problem, start, rng))
+                origin.append((number, start))
+    ends: list[list[tuple[Start, Alternation]]] = [[] for _ in nodes]
+    results = in_threads(attempts, threads, tick)
+    for (number, start), end in zip(origin, results, strict=True):
+        if end is not None:
+            ends[number].append((start, end))
+    each = zip(problems, ends, nodes, strict=True)
+    finished = [partial(_finished, problem, ends, node.above) for problem, ends, node in each]
     return in_threads(finished, threads, tick)
 
 
-def _followed(problem: Problem, start: Start, rng: np.random.Generator, tick: Tick) -> Found | None:
-    """Where a start leads; on a sample of many points, and then all points by those weights."""
+def _followed(
+    problem: Problem, start: Start, rng: np.random.Generator, tick: Tick
+) -> Alternation | None:
+    """The result of one start; for many points that of a sample, applied to all points."""
     tick()
     n_points = len(problem.points)
     few = problem
@@ -151,16 +159,16 @@ def _followed(problem: Problem, start: Start, rng: np.random.Generator, tick: Ti
     cluster = started(few, start, rng)
     if cluster is None:
         return None
-    found = alternate(few, cluster, tick)
-    return found if few is problem else shared_out(problem, found.weights)
+    end = alternate(few, cluster, tick)
+    return end if few is problem else shared_out(problem, end.weights)
 
 
 def _finished(
-    problem: Problem | None, found: list[tuple[Start, Found]], above: Above, tick: Tick
-) -> Split | Obstacle:
+    problem: Problem | None, ends: list[tuple[Start, Alternation]], above: Ancestors, tick: Tick
+) -> MarginSplit | Obstacle:
     if problem is None:
         return "equal"
-    start, best = min(found, key=lambda one: one[1].objective)
+    start, best = min(ends, key=lambda end: end[1].objective)
     if len(problem.points) > FEW:
         best = alternate(problem, best.cluster, tick, best.weights)
     weights, intercept = problem.plain(best.weights)
@@ -171,7 +179,7 @@ def _finished(
     others[best.cluster, np.arange(best.cluster.size)] = -np.inf
     margin = own - others.max(axis=0)
     complexity = problem.terms.regularizer.complexity(weights, above)
-    return Split(
+    return MarginSplit(
         cluster=best.cluster,
         weights=weights,
         intercept=intercept,

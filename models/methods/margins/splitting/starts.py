@@ -1,8 +1,8 @@
-"""First clusters of a split: by k-means, by spectral clustering, along random directions.
+"""Initial clusters of a split: by k-means, by spectral clustering, along random directions.
 
-The first two look at a sample of the points where there are many: k-means gives every point to its
-centres, spectral clustering to the weights that part the sample. The flow then makes the clusters
-as large as they may be.
+The first two use a sample where there are many points: k-means assigns every point to the nearest
+centre, spectral clustering by the weights that separate the sample. The flow then brings the sizes
+of the clusters within their bounds.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ STARTS: tuple[Start, ...] = ("k-means", "spectral", "random")
 
 FOR_MEANS = 4096
 FOR_SPECTRA = 512
-"""Points that k-means and spectral clustering look at."""
+"""Largest samples for k-means and spectral clustering."""
 
 
 def started(problem: Problem, start: Start, rng: np.random.Generator) -> Int | None:
-    """(n,) clusters within the bounds; None where this way finds none."""
+    """(n,) clusters within the bounds on sizes; None where this kind of start gives none."""
     cost = {"k-means": _means, "spectral": _spectra, "random": _directions}[start](problem, rng)
     return None if cost is None else share_out(cost, problem.low, problem.high).cluster
 
@@ -51,7 +51,7 @@ def _means(problem: Problem, rng: np.random.Generator) -> Float | None:
     few = rows[sample(len(rows), FOR_MEANS, rng)]
     if count_distinct(few, k) < k:
         return None
-    # Not by `lloyd`: of thousands of small nodes calls are what costs.
+    # All runs in one call: with thousands of small nodes, calls dominate.
     run = KMeans(n_clusters=k, n_init=3, max_iter=100, random_state=int(rng.integers(2**31)))
     centres = run.fit(few).cluster_centers_
     return squared_distances(rows, centres).T

@@ -12,17 +12,17 @@ from models.errors import Cancelled
 T = TypeVar("T")
 
 Tick: TypeAlias = Callable[[], None]
-"""Called now and then; raises Cancelled when the job was cancelled."""
+"""To be called now and then; raises Cancelled once the job is cancelled."""
 
 EVERY_S = 0.2
 
 
 def in_threads(tasks: Sequence[Callable[[Tick], T]], threads: int, tick: Tick) -> list[T]:
-    """What each task gives, in their order; up to `threads` at a time.
+    """The results of the tasks, in order; up to `threads` run at a time.
 
-    `tick` itself is called by the calling thread only. What a task raises is raised here, once the
-    others have stopped at their next tick. NumPy's products and the compiled loops leave the
-    interpreter to the other threads.
+    `tick` itself is only called by the calling thread. An exception of a task is raised here, once
+    the others have stopped at their next tick. NumPy's products and the compiled loops release the
+    interpreter lock.
     """
     if threads == 1 or len(tasks) < 2:
         return [task(tick) for task in tasks]
@@ -37,19 +37,21 @@ def in_threads(tasks: Sequence[Callable[[Tick], T]], threads: int, tick: Tick) -
         try:
             while wait(running, timeout=EVERY_S, return_when=FIRST_EXCEPTION).not_done:
                 tick()
-                failed = [one for one in running if one.done() and one.exception() is not None]
+                failed = [
+                    future for future in running if future.done() and future.exception() is not None
+                ]
                 if failed:
                     failed[0].result()
         except BaseException:
             stop.set()
-            for one in running:
-                one.cancel()
+            for future in running:
+                future.cancel()
             raise
-    return [one.result() for one in running]
+    return [future.result() for future in running]
 
 
 def _one_thread_each() -> None:
-    """A new thread has its own number of threads for parallel regions."""
+    """Set the thread limit of a new thread, which does not inherit it."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)

@@ -66,16 +66,16 @@ def test_the_tree_is_that_of_the_nodes() -> None:
     }
 
     def groups(node: Any) -> set[frozenset[int]]:
-        found: set[frozenset[int]] = set()
+        clades: set[frozenset[int]] = set()
         whole: set[int] = set()
         for part in node.subclusters_:
             if part.child_ is None:
                 below = {frozenset([number[tuple(part.centroid_)]])}
             else:
                 below = groups(part.child_)
-            found |= below
+            clades |= below
             whole |= max(below, key=len)
-        return found | {frozenset(whole)}
+        return clades | {frozenset(whole)}
 
     under: list[set[int]] = [set() for _ in range(fitted.tree.n_nodes)]
     for at, leaf in enumerate(fitted.tree.leaves):
@@ -125,7 +125,7 @@ def test_the_threshold_rises_until_the_subclusters_are_few() -> None:
     points = blobs(3000)
     fitted = fit(points, threshold=0.01, max_leaves=50)
     assert fitted.metrics["n_subclusters"] <= 50
-    (warning,) = [one for one in fitted.warnings if "max_leaves = 50" in one]
+    (warning,) = [text for text in fitted.warnings if "max_leaves = 50" in text]
     assert "threshold = 0.01" in warning
     last = fitted.metrics["threshold"]
     # A little less would be too many.
@@ -133,7 +133,7 @@ def test_the_threshold_rises_until_the_subclusters_are_few() -> None:
     assert len(least.subcluster_centers_) > 50
     again = fit(points, threshold=last, max_leaves=50)
     assert (again.tree.leaf_of_point == fitted.tree.leaf_of_point).all()
-    assert again.warnings == tuple(one for one in fitted.warnings if one != warning)
+    assert again.warnings == tuple(text for text in fitted.warnings if text != warning)
     assert fit(points, max_leaves=3).metrics["n_subclusters"] <= 3
 
 
@@ -142,38 +142,38 @@ def test_known_dendrogram_purity(name: str, known: float, real_data: Callable[[s
     """BIRCH in the gHHC paper's table, 0.429 and 0.595: the mean over five orders within 0.03."""
     with np.load(real_data(f"bench_{name}.npz")) as file:
         features, labels = file["X"], file["y"]
-    found = []
+    purities = []
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(features))
         tree = fit(features[order]).tree
-        found.append(dendrogram_purity(tree, classes_of(labels[order], len(labels))).value)
-    assert np.mean(found) == pytest.approx(known, abs=0.03)
+        purities.append(dendrogram_purity(tree, classes_of(labels[order], len(labels))).value)
+    assert np.mean(purities) == pytest.approx(known, abs=0.03)
 
 
 @pytest.mark.parametrize("n_points", [1, 4])
 def test_equal_points_are_one_leaf(n_points: int) -> None:
     fitted = fit(np.full((n_points, 2), 3.0))
     assert (fitted.tree.n_nodes, fitted.tree.n_points) == (1, n_points)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((2, 2))}))
-    assert found.leaf.tolist() == [0, 0]
-    assert found.probability.tolist() == [1, 1]
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((2, 2))}))
+    assert placed.leaf.tolist() == [0, 0]
+    assert placed.probability.tolist() == [1, 1]
 
 
 def test_a_node_has_the_mass_of_its_leaves() -> None:
     points = blobs(300, seed=3)
     fitted = fit(points, branching=3)
     new = blobs(40, seed=4)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
     centres, tree = fitted.model.arrays["centers"], fitted.tree
     squared = cdist(new, centres, "sqeuclidean")
     weight = np.exp(-squared / (2 * fitted.model.arrays["variance"][0]))
     weight /= weight.sum(axis=1, keepdims=True)
     above = [set(path(tree, leaf).tolist()) for leaf in tree.leaves]
     for row in range(len(new)):
-        assert found.leaf[row] == tree.leaves[squared[row].argmin()]
-        for at in range(found.start[row], found.start[row + 1]):
-            mass = sum(weight[row, i] for i in range(len(above)) if found.node[at] in above[i])
-            assert found.probability[at] == pytest.approx(mass, abs=1e-12)
+        assert placed.leaf[row] == tree.leaves[squared[row].argmin()]
+        for at in range(placed.start[row], placed.start[row + 1]):
+            mass = sum(weight[row, i] for i in range(len(above)) if placed.node[at] in above[i])
+            assert placed.probability[at] == pytest.approx(mass, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_cut_to_fewer_it_is_the_run_with_fewer() -> None:
     tree = fit(points, n_clusters=8).tree
     for n_clusters in (2, 4, 6):
         less = fit(points, n_clusters=n_clusters).tree
-        found = cut(tree, n_clusters).cluster_of_point
-        pairs = set(zip(found.tolist(), less.leaf_of_point.tolist(), strict=True))
+        cluster = cut(tree, n_clusters).cluster_of_point
+        pairs = set(zip(cluster.tolist(), less.leaf_of_point.tolist(), strict=True))
         assert len(pairs) == n_clusters
 
 

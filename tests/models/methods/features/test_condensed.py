@@ -33,13 +33,13 @@ FULL = condensed(
 
 def test_rows_of_the_library() -> None:
     kind = [("parent", "i8"), ("child", "i8"), ("lambda_val", "f8"), ("child_size", "i8")]
-    found = [(3, 4, 1.0, 2), (3, 5, 1.0, 1), (4, 1, 2.0, 1), (4, 0, 3.0, 1), (5, 2, 9.0, 1)]
-    rows = np.array(found, dtype=kind)
-    made = Condensed.of(rows, 3)
-    assert made.above.tolist() == [-1, 0, 0]
-    assert made.birth.tolist() == [0, 1, 1]
-    assert made.cluster.tolist() == [1, 1, 2]
-    assert made.fall.tolist() == [3, 2, 9]
+    values = [(3, 4, 1.0, 2), (3, 5, 1.0, 1), (4, 1, 2.0, 1), (4, 0, 3.0, 1), (5, 2, 9.0, 1)]
+    rows = np.array(values, dtype=kind)
+    condensed_tree = Condensed.of(rows, 3)
+    assert condensed_tree.above.tolist() == [-1, 0, 0]
+    assert condensed_tree.birth.tolist() == [0, 1, 1]
+    assert condensed_tree.cluster.tolist() == [1, 1, 2]
+    assert condensed_tree.fall.tolist() == [3, 2, 9]
 
 
 def test_stability_is_its_definition() -> None:
@@ -47,9 +47,9 @@ def test_stability_is_its_definition() -> None:
     assert FULL.stability().tolist() == [7.5, 13, 4, 8, 2]
 
 
-def test_densities_without_end_count_as_the_largest_there_is() -> None:
-    made = condensed([-1, 0, 0], [0, 2, 2], [1, 1, 2], [INF, 5, INF])
-    assert made.stability().tolist() == [6, 6, 3]
+def test_infinite_densities_count_as_the_largest_finite_one() -> None:
+    condensed_tree = condensed([-1, 0, 0], [0, 2, 2], [1, 1, 2], [INF, 5, INF])
+    assert condensed_tree.stability().tolist() == [6, 6, 3]
     assert (condensed([-1], [0], [0, 0], [INF, INF]).stability() == 0).all()
 
 
@@ -89,8 +89,8 @@ def test_clusters_that_hold_only_noise_are_left_out() -> None:
 
 @pytest.mark.parametrize("noise", [False, True])
 def test_the_whole_as_one_cluster(noise: bool) -> None:
-    one = condensed([-1], [0], [0, 0, 0], [2, 4, 4])
-    tree = tree_of(one, np.array([-1 if noise else 0, 0, 0]))
+    condensed_tree = condensed([-1], [0], [0, 0, 0], [2, 4, 4])
+    tree = tree_of(condensed_tree, np.array([-1 if noise else 0, 0, 0]))
     if noise:
         assert tree.name.tolist() == [None, "0", "noise"]
         assert tree.height.tolist() == [0.5, 0, 0]

@@ -16,7 +16,7 @@ from scipy.cluster.hierarchy import cophenet
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist, squareform
 
-from models import method, registry
+from models import memory, registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
@@ -58,15 +58,15 @@ def clades(tree: Tree) -> set[frozenset[int]]:
 def naive_average(distances: np.ndarray) -> set[frozenset[int]]:
     """Average linkage as it is defined, over all pairs of groups anew at each merge."""
     groups = [frozenset([i]) for i in range(len(distances))]
-    found = set(groups)
+    clades = set(groups)
     while len(groups) > 1:
         a, b = min(
             ((a, b) for i, a in enumerate(groups) for b in groups[i + 1 :]),
             key=lambda pair: np.mean([distances[i, j] for i in pair[0] for j in pair[1]]),
         )
         groups = [g for g in groups if g not in (a, b)] + [a | b]
-        found.add(a | b)
-    return found
+        clades.add(a | b)
+    return clades
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -298,7 +298,7 @@ def test_the_place_of_a_bad_distance_past_one_tile() -> None:
             {"features": np.ones((2, 2))},
             {"linkage": "ward", "metric": "cosine"},
             "wrong-parameter",
-            "'ward' is defined for the metric 'euclidean' only",
+            "'ward' is only defined for the metric 'euclidean'",
         ),
         ({"distances": np.zeros((2, 2))}, {"metric": "cosine"}, "wrong-parameter", "'metric'"),
         (
@@ -361,7 +361,7 @@ def test_what_would_not_fit_the_memory_is_refused_with_its_estimate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = np.zeros((30_000, 2), dtype=np.float32)
-    monkeypatch.setattr(method, "left", lambda: 2**30)
+    monkeypatch.setattr(memory, "available", lambda: 2**30)
     with pytest.raises(UsageError) as caught:
         fit("features", points)
     assert caught.value.code == "too-large"
@@ -410,8 +410,8 @@ print((peak() - before) * 1024, hac._memory({"features": points.shape}, params))
             text=True,
             check=True,
         )
-        taken, estimate = (int(value) for value in answer.stdout.split())
-        assert taken == pytest.approx(estimate, rel=0.25)
+        measured, estimate = (int(value) for value in answer.stdout.split())
+        assert measured == pytest.approx(estimate, rel=0.25)
 
 
 def test_doubled_names_are_warned_of() -> None:

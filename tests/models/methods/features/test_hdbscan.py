@@ -68,11 +68,11 @@ def test_the_partition_is_scikit_learns(
     from sklearn.cluster import HDBSCAN
 
     points = moons() @ np.random.default_rng(1).normal(size=(2, n_features))
-    given = {"min_cluster_size": 10, "cluster_selection_method": method, **params}
-    fitted = fit(points, **given)
+    settings = {"min_cluster_size": 10, "cluster_selection_method": method, **params}
+    fitted = fit(points, **settings)
     # scikit-learn counts the point itself among its neighbours.
-    given["min_samples"] = given.get("min_samples", 10) + 1
-    known = HDBSCAN(copy=True, **given).fit(points)
+    settings["min_samples"] = settings.get("min_samples", 10) + 1
+    known = HDBSCAN(copy=True, **settings).fit(points)
     assert same_partition(labels(fitted), known.labels_)
     assert fitted.metrics["n_noise"] == (known.labels_ < 0).sum()
 
@@ -112,12 +112,12 @@ def last_clusters(points: np.ndarray, least: int) -> set[tuple[frozenset[int], f
     under = [frozenset([i]) for i in range(n_points)]
     for a, b, _, _ in merges:
         under.append(under[int(a)] | under[int(b)])
-    found = set()
+    clusters = set()
 
     def follow(node: int, start: frozenset[int], birth: float) -> None:
         while True:
             if node < n_points:
-                found.add((start, birth))
+                clusters.add((start, birth))
                 return
             a, b, height, _ = merges[node - n_points]
             sides = [int(a), int(b)]
@@ -127,12 +127,12 @@ def last_clusters(points: np.ndarray, least: int) -> set[tuple[frozenset[int], f
                     follow(side, under[side], 1 / height)
                 return
             if not large:
-                found.add((start, birth))
+                clusters.add((start, birth))
                 return
             node = large[0]
 
     follow(2 * n_points - 2, under[-1], 0.0)
-    return found
+    return clusters
 
 
 @given(st.integers(0, 10**6), st.integers(12, 40), st.integers(2, 6))
@@ -141,16 +141,16 @@ def test_leaves_are_those_of_the_definition(seed: int, n_points: int, least: int
     fitted = fit(points, min_cluster_size=least, min_samples=1, cluster_selection_method="leaf")
     expected = last_clusters(points, least)
     tree = fitted.tree
-    found = {
+    leaves = {
         (frozenset(np.flatnonzero(tree.leaf_of_point == leaf).tolist()), tree.extra["birth"][leaf])
         for leaf in tree.leaves
         if tree.name[leaf] != "noise"
     }
     if len(expected) == 1:
-        assert found == set()
+        assert leaves == set()
         return
-    assert {group for group, _ in found} == {group for group, _ in expected}
-    assert sorted(birth for _, birth in found) == pytest.approx(sorted(b for _, b in expected))
+    assert {group for group, _ in leaves} == {group for group, _ in expected}
+    assert sorted(birth for _, birth in leaves) == pytest.approx(sorted(b for _, b in expected))
 
 
 def test_scores_are_those_of_the_library() -> None:
@@ -182,8 +182,11 @@ def test_clusters_are_numbered_from_the_largest() -> None:
 
 def test_single_precision_is_taken() -> None:
     points = moons().astype(np.float32)
-    one, other = fit(points, min_cluster_size=10), fit(points.astype(float), min_cluster_size=10)
-    assert (one.tree.leaf_of_point == other.tree.leaf_of_point).all()
+    single, double = (
+        fit(points, min_cluster_size=10),
+        fit(points.astype(float), min_cluster_size=10),
+    )
+    assert (single.tree.leaf_of_point == double.tree.leaf_of_point).all()
 
 
 @pytest.mark.parametrize("single", [False, True])

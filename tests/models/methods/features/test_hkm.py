@@ -35,7 +35,7 @@ def nested(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def groups(fitted: Fitted) -> set[frozenset[int]]:
     leaf = fitted.tree.leaf_of_point
-    return {frozenset(np.flatnonzero(leaf == one).tolist()) for one in fitted.tree.leaves}
+    return {frozenset(np.flatnonzero(leaf == node).tolist()) for node in fitted.tree.leaves}
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
@@ -99,25 +99,25 @@ def test_known_dendrogram_purity(name: str, known: float, real_data: Callable[[s
     """HKMeans in the gHHC paper's table, 0.508 and 0.626: trees down to the points, two seeds."""
     with np.load(real_data(f"bench_{name}.npz")) as file:
         features, labels = file["X"], file["y"]
-    found = []
+    purities = []
     for seed in range(2):
         tree = fit(features, max_leaves=1_000_000, n_init=1, seed=seed).tree
-        found.append(dendrogram_purity(tree, classes_of(labels, len(labels))).value)
-    assert np.mean(found) == pytest.approx(known, abs=0.03)
+        purities.append(dendrogram_purity(tree, classes_of(labels, len(labels))).value)
+    assert np.mean(purities) == pytest.approx(known, abs=0.03)
 
 
 def test_new_points_go_down_by_the_nearest_centre() -> None:
     points, _ = nested()
     fitted = fit(points, max_leaves=6, branching=2)
     new = nested(seed=9)[0]
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
     centre, variance = fitted.model.arrays["centers"], fitted.model.arrays["variance"]
     for row, point in enumerate(new):
         node, chance = 0, 1.0
-        at = found.start[row]
+        at = placed.start[row]
         while True:
-            assert found.node[at] == node
-            assert found.probability[at] == pytest.approx(chance, rel=1e-9)
+            assert placed.node[at] == node
+            assert placed.probability[at] == pytest.approx(chance, rel=1e-9)
             below = np.flatnonzero(fitted.tree.parent == node)
             if not below.size:
                 break
@@ -125,8 +125,8 @@ def test_new_points_go_down_by_the_nearest_centre() -> None:
             weight = np.exp(-(squared - squared.min()) / (2 * variance[node]))
             node, chance = int(below[squared.argmin()]), chance / weight.sum()
             at += 1
-        assert found.leaf[row] == node
-        assert at + 1 == found.start[row + 1]
+        assert placed.leaf[row] == node
+        assert at + 1 == placed.start[row + 1]
 
 
 def test_the_variance_of_a_split_is_about_its_centres() -> None:
@@ -150,8 +150,8 @@ def test_equal_points_are_one_leaf(n_points: int) -> None:
         fitted = fit(np.full((n_points, 2), 3.0), grow=grow)
         assert fitted.tree.n_nodes == 1
         assert any("1 leaves" in warning for warning in fitted.warnings)
-        found = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((2, 2))}))
-        assert found.probability.tolist() == [1, 1]
+        placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((2, 2))}))
+        assert placed.probability.tolist() == [1, 1]
 
 
 def test_a_run_that_did_not_converge_is_warned_of() -> None:

@@ -53,26 +53,26 @@ def test_new_points_go_where_the_nearest_lies() -> None:
     points, _ = rings()
     fitted = fit(points, max_leaves=12, n_neighbors=4)
     new, _ = rings(seed=9)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
     tree = fitted.tree
     near = np.argsort(cdist(new, points), axis=1)[:, :4]
-    assert (found.leaf == tree.leaf_of_point[near[:, 0]]).all()
+    assert (placed.leaf == tree.leaf_of_point[near[:, 0]]).all()
     for row in range(0, len(new), 7):
-        for at in range(found.start[row], found.start[row + 1]):
+        for at in range(placed.start[row], placed.start[row + 1]):
             under = 0
             for leaf in tree.leaf_of_point[near[row]]:
                 node = int(leaf)
-                while node > found.node[at]:
+                while node > placed.node[at]:
                     node = int(tree.parent[node])
-                under += node == found.node[at]
-            assert found.probability[at] == under / 4
+                under += node == placed.node[at]
+            assert placed.probability[at] == under / 4
 
 
 def test_points_far_from_the_origin_find_themselves() -> None:
     points = rings()[0] + 1e6
     fitted = fit(points, max_leaves=30)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
-    assert (found.leaf == fitted.tree.leaf_of_point).all()
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
+    assert (placed.leaf == fitted.tree.leaf_of_point).all()
 
 
 def test_it_goes_down_to_distinct_points() -> None:
@@ -86,8 +86,8 @@ def test_it_goes_down_to_distinct_points() -> None:
 def test_equal_points_are_one_leaf(n_points: int) -> None:
     fitted = fit(np.full((n_points, 2), 3.0))
     assert fitted.tree.n_nodes == 1
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((2, 2))}))
-    assert found.probability.tolist() == [1, 1]
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((2, 2))}))
+    assert placed.probability.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

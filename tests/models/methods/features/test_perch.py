@@ -100,12 +100,12 @@ def test_known_dendrogram_purity(
     """
     with np.load(real_data(f"bench_{name}.npz")) as file:
         features, labels = file["X"], file["y"]
-    found = []
+    purities = []
     for seed in range(5):
         rows = np.random.default_rng(seed).permutation(len(features))[:n_points]
-        found.append(purity(fit(features[rows], seed=seed).tree, labels[rows]))
-    assert np.mean(found) > known - 0.03
-    assert n_points is not None or np.mean(found) < known + 0.03
+        purities.append(purity(fit(features[rows], seed=seed).tree, labels[rows]))
+    assert np.mean(purities) > known - 0.03
+    assert n_points is not None or np.mean(purities) < known + 0.03
 
 
 def test_given_order_is_that_of_the_rows_and_seeds_draw_others() -> None:
@@ -127,7 +127,7 @@ def test_a_cut_into_k_collapses_the_cheapest_nodes(seed: int) -> None:
     cost = tree.extra["diameter"] * tree.size
     # From the leaves up, always the cheapest node whose children are leaves by now.
     leaf = set(tree.leaves.tolist())
-    wanted = {}
+    expected = {}
     while len(leaf) > 1:
         ready = [
             node
@@ -139,9 +139,9 @@ def test_a_cut_into_k_collapses_the_cheapest_nodes(seed: int) -> None:
         node = min(ready, key=lambda one: cost[one])
         leaf -= set(child[start[node] : start[node + 1]].tolist())
         leaf.add(node)
-        wanted[len(leaf)] = set(leaf)
+        expected[len(leaf)] = set(leaf)
     for k in (1, 2, 5, 20, 59):
-        assert set(cut(tree, k=k).nodes.tolist()) == wanted[k]
+        assert set(cut(tree, k=k).nodes.tolist()) == expected[k]
 
 
 def test_leaves_are_at_most_as_many_as_asked_for() -> None:
@@ -179,27 +179,27 @@ def test_a_grown_tree_is_that_of_all_points_in_their_order(
         base = earlier(fitted, **params)
     assert clades(fitted.tree) == clades(fit(points, **params).tree)
     assert fitted.tree.n_points == 300
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": points[100:250]}))
-    assert (found.leaf == fitted.tree.leaf_of_point[100:250]).all()
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points[100:250]}))
+    assert (placed.leaf == fitted.tree.leaf_of_point[100:250]).all()
 
 
 def earlier(fitted: Fitted, **params: Any) -> Earlier:
     assert fitted.state is not None
-    asked = PerchParams(**params).model_dump(mode="json")
-    return Earlier("perch", asked, fitted.tree, fitted.state, {})
+    settings = PerchParams(**params).model_dump(mode="json")
+    return Earlier("perch", settings, fitted.tree, fitted.state, {})
 
 
 def test_a_grown_tree_keeps_names_and_takes_new_ones() -> None:
     points = np.random.default_rng(4).normal(size=(12, 4))
     first = fit(points[:5], names=list("abcde"), growable=True)
     base = earlier(first, growable=True)
-    for names, wanted in ((None, ["5", "6"]), (["x", "y"], ["x", "y"])):
+    for names, expected in ((None, ["5", "6"]), (["x", "y"], ["x", "y"])):
         inputs: dict[str, Any] = {"features": points[5:7].astype(np.float32), "base": base}
         if names:
             inputs["names"] = names
         fitted = METHOD.fit(Data(inputs), PerchParams())
         tree = fitted.tree
-        assert tree.name[tree.leaf_of_point].tolist() == [*"abcde", *wanted]
+        assert tree.name[tree.leaf_of_point].tolist() == [*"abcde", *expected]
         assert fitted.state is None
 
 
@@ -244,16 +244,16 @@ def test_the_next_attempt_goes_on_from_what_was_kept(max_leaves: int | None) -> 
     params = PerchParams(max_leaves=max_leaves, seed=5)
     data = Data({"features": points})
     whole = METHOD.fit(data, params)
-    kept = Kept(2)
+    checkpoint = Kept(2)
     crew: Crew = None  # type: ignore[assignment]
 
     def attempt() -> Fitted:
         rng = np.random.default_rng(5)
-        return METHOD._fit(data, params, Run(rng, silent, 1, crew, kept))
+        return METHOD._fit(data, params, Run(rng, silent, 1, crew, checkpoint))
 
     attempt()
-    assert kept.state is not None
-    assert int(kept.state["n_inserted"][0]) == 512
+    assert checkpoint.state is not None
+    assert int(checkpoint.state["n_inserted"][0]) == 512
     assert clades(attempt().tree) == clades(whole.tree)
 
 
@@ -275,20 +275,20 @@ def test_new_points_go_to_the_leaf_of_the_nearest_one() -> None:
     points, new = rng.normal(size=(300, 5)), rng.normal(size=(80, 5))
     for max_leaves in (None, 30):
         fitted = fit(points, max_leaves=max_leaves)
-        found = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
+        placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": new}))
         nearest = cdist(new, points).argmin(axis=1)
-        assert (found.leaf == fitted.tree.leaf_of_point[nearest]).all()
-        assert (found.probability == 1).all()
+        assert (placed.leaf == fitted.tree.leaf_of_point[nearest]).all()
+        assert (placed.probability == 1).all()
         for row in range(80):
-            whole = found.node[found.start[row] : found.start[row + 1]]
-            assert (whole == path(fitted.tree, found.leaf[row])).all()
+            whole = placed.node[placed.start[row] : placed.start[row + 1]]
+            assert (whole == path(fitted.tree, placed.leaf[row])).all()
     none = METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((0, 5))}))
     assert none.leaf.size == 0
     # Points in single precision, new ones beyond it.
     single = fit(points.astype(np.float32))
     far = METHOD.predict(single.model, single.tree, Data({"features": 1e60 * new}))
-    wanted = cdist(1e60 * new, points.astype(np.float32)).argmin(axis=1)
-    assert len(far.leaf) == len(wanted)
+    expected = cdist(1e60 * new, points.astype(np.float32)).argmin(axis=1)
+    assert len(far.leaf) == len(expected)
     with pytest.raises(UsageError, match="4 columns; the model was fitted on 5"):
         METHOD.predict(fitted.model, fitted.tree, Data({"features": new[:, :4]}))
 
@@ -301,8 +301,8 @@ def test_equal_points(n_points: int, max_leaves: int | None) -> None:
     assert tree.n_points == n_points
     assert tree.max_depth == (1 if max_leaves is None and n_points > 1 else 0)
     assert (tree.height == 0).all()
-    found = METHOD.predict(fitted.model, tree, Data({"features": np.zeros((2, 3))}))
-    assert (tree.parent[found.leaf] <= 0).all()
+    placed = METHOD.predict(fitted.model, tree, Data({"features": np.zeros((2, 3))}))
+    assert (tree.parent[placed.leaf] <= 0).all()
 
 
 def test_points_too_near_for_their_squares_stay_apart() -> None:
@@ -312,10 +312,10 @@ def test_points_too_near_for_their_squares_stay_apart() -> None:
 
 def test_every_kind_of_number_is_taken() -> None:
     values = np.random.default_rng(0).integers(0, 2, size=(40, 6))
-    wanted = clades(fit(values.astype(float)).tree)
+    expected = clades(fit(values.astype(float)).tree)
     for kind in (np.bool_, np.int8, np.uint16, np.int64, np.float16, np.float32):
-        assert clades(fit(values.astype(kind)).tree) == wanted
-    assert clades(fit(np.asfortranarray(values.astype(float))).tree) == wanted
+        assert clades(fit(values.astype(kind)).tree) == expected
+    assert clades(fit(np.asfortranarray(values.astype(float))).tree) == expected
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int]
     np.put_along_axis(edge, near, True, axis=1)
     similar = np.where(edge | edge.T, scale / (scale + distances), 0.0)
     groups = [frozenset([i]) for i in range(n_points)]
-    found = {(group, 0.0) for group in groups}
+    clades = {(group, 0.0) for group in groups}
     first = similar.max()
     thresholds = [first * n_points ** (-2 * r / n_rounds) for r in range(1, n_rounds + 1)] + [0.0]
     rounds = 0
@@ -83,9 +83,9 @@ def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int]
                 left -= set(more)
                 todo += more
             new.append(frozenset().union(*(groups[at] for at in part)))
-        found |= {(group, float(rounds)) for group in new if group not in groups}
+        clades |= {(group, float(rounds)) for group in new if group not in groups}
         groups = new
-    return found
+    return clades
 
 
 @given(

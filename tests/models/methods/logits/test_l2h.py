@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.logits.l2h import L2HParams
+from models.methods.logits.l2h import MOST_LISTED, L2HParams
+from models.methods.logits.merging import row_digest
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.source import Source
 from models.rows import ArrayRows
@@ -93,14 +95,14 @@ def literal(logits: np.ndarray, aggregation: str) -> list[Step]:
     n_classes = len(rows[0])
 
     def probabilities(row: list[float], outside: tuple[int, ...]) -> list[float]:
-        kept = [c for c in range(n_classes) if c not in outside]
-        top = max(row[c] for c in kept)
-        part = {c: float(np.exp(np.float64(row[c] - top))) for c in kept}
+        others = [c for c in range(n_classes) if c not in outside]
+        top = max(row[c] for c in others)
+        part = {c: float(np.exp(np.float64(row[c] - top))) for c in others}
         return [part.get(c, 0.0) / sum(part.values()) for c in range(n_classes)]
 
     def winner(row: list[float], outside: tuple[int, ...]) -> int:
-        kept = [c for c in range(n_classes) if c not in outside]
-        return max(kept, key=lambda c: (row[c], -c))
+        others = [c for c in range(n_classes) if c not in outside]
+        return max(others, key=lambda c: (row[c], -c))
 
     full = [probabilities(row, ()) for row in rows]
     label = [winner(row, ()) for row in rows]
@@ -108,9 +110,9 @@ def literal(logits: np.ndarray, aggregation: str) -> list[Step]:
 
     def score(group: tuple[int, ...]) -> float:
         confidences = [[full[i][c] for i in points[c]] for c in group]
-        everything = [p for one in confidences for p in one]
+        everything = [p for of_class in confidences for p in of_class]
         if aggregation == "mean-sum":
-            return sum(sum(one) / len(one) for one in confidences if one)
+            return sum(sum(of_class) / len(of_class) for of_class in confidences if of_class)
         if aggregation == "sum":
             return sum(everything)
         if aggregation == "mean":
@@ -133,12 +135,12 @@ def literal(logits: np.ndarray, aggregation: str) -> list[Step]:
                 continue
             own = [i for c in g for i in points[c]]
             if inside:
-                taken = [
+                probabilities_outside = [
                     max(probabilities(rows[i], lowest))
                     for i in inside
                     if winner(rows[i], lowest) in g
                 ]
-                related[g] = sum(taken) / len(g)
+                related[g] = sum(probabilities_outside) / len(g)
             elif own:
                 related[g] = sum(full[i][c] for i in own for c in lowest) / len(own)
         other = first(related, max(related.values()))
@@ -353,11 +355,11 @@ def test_the_drawn_tree_predicts_masses_of_classes() -> None:
     fitted = fit(DRAWN)
     new = np.array([[0.0, 1.0, 1.5], [9.0, 0.0, 0.0]])
     p = softmax(new, axis=1)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"logits": new}))
-    assert found.leaf.tolist() == [4, 2]
-    assert found.start.tolist() == [0, 3, 5]
-    assert found.node.tolist() == [0, 1, 4, 0, 2]
-    assert found.probability == pytest.approx([1.0, p[0, 1] + p[0, 2], p[0, 2], 1.0, p[1, 0]])
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"logits": new}))
+    assert placed.leaf.tolist() == [4, 2]
+    assert placed.start.tolist() == [0, 3, 5]
+    assert placed.node.tolist() == [0, 1, 4, 0, 2]
+    assert placed.probability == pytest.approx([1.0, p[0, 1] + p[0, 2], p[0, 2], 1.0, p[1, 0]])
 
 
 @settings(deadline=None)
@@ -365,15 +367,15 @@ def test_the_drawn_tree_predicts_masses_of_classes() -> None:
 def test_prediction_is_the_mass_of_the_classes_below(logits: np.ndarray) -> None:
     fitted = fit(logits)
     tree = fitted.tree
-    found = METHOD.predict(fitted.model, tree, Data({"logits": logits}))
-    assert (found.leaf == tree.leaf_of_point).all()
+    placed = METHOD.predict(fitted.model, tree, Data({"logits": logits}))
+    assert (placed.leaf == tree.leaf_of_point).all()
     with np.errstate(over="ignore"):
         p = softmax(logits, axis=1)
     class_of_node = {int(node): c for c, node in enumerate(tree.leaves)}
     for row in range(len(logits)):
-        path = found.node[found.start[row] : found.start[row + 1]].tolist()
-        mass = found.probability[found.start[row] : found.start[row + 1]]
-        up = [int(found.leaf[row])]
+        path = placed.node[placed.start[row] : placed.start[row + 1]].tolist()
+        mass = placed.probability[placed.start[row] : placed.start[row + 1]]
+        up = [int(placed.leaf[row])]
         while up[-1] != 0:
             up.append(int(tree.parent[up[-1]]))
         assert path == up[::-1]
@@ -395,11 +397,11 @@ def test_prediction_in_several_blocks_is_that_of_single_rows() -> None:
     fitted = fit(logits)
     whole = METHOD.predict(fitted.model, fitted.tree, Data({"logits": logits}))
     for row in (0, 1, 1747, 1748, 2999):
-        one = METHOD.predict(fitted.model, fitted.tree, Data({"logits": logits[[row]]}))
+        single = METHOD.predict(fitted.model, fitted.tree, Data({"logits": logits[[row]]}))
         part = slice(whole.start[row], whole.start[row + 1])
-        assert one.leaf[0] == whole.leaf[row]
-        assert (one.node == whole.node[part]).all()
-        assert one.probability == pytest.approx(whole.probability[part], rel=1e-12)
+        assert single.leaf[0] == whole.leaf[row]
+        assert (single.node == whole.node[part]).all()
+        assert single.probability == pytest.approx(whole.probability[part], rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -421,6 +423,34 @@ def test_unusable_input_is_named(
         fit(logits, names)
     assert caught.value.code == code
     assert part in caught.value.detail
+
+
+def test_memory_is_estimated_by_rows_and_classes() -> None:
+    with pytest.raises(UsageError, match="'l2h' would need about") as caught:
+        METHOD.check_size({"logits": (100_000, 64)}, L2HParams(), 1 << 16)
+    assert caught.value.code == "too-large"
+    assert "sample of the rows" in caught.value.detail
+    for shapes in ({}, {"logits": (7,)}, {"top_classes": (5, 2)}):
+        METHOD.check_size(shapes, L2HParams(), 1)
+    assert row_digest.LISTED == MOST_LISTED
+
+
+@pytest.mark.parametrize("top", [False, True])
+def test_the_memory_estimate_is_what_a_fit_takes(top: bool) -> None:
+    # Rows enough to outweigh blocks and the sample for the modularity.
+    logits = np.random.default_rng(4).normal(size=(400_000, 12)).astype(np.float32)
+    inputs: dict[str, Any] = {"logits": logits}
+    if top:
+        inputs["top_classes"] = np.argsort(-logits, axis=1)[:, :6]
+        inputs["logits"] = np.take_along_axis(logits, inputs["top_classes"], axis=1)
+    data = Data(inputs)
+    METHOD.fit(Data({role: values[:100] for role, values in inputs.items()}), L2HParams())
+    tracemalloc.start()
+    METHOD.fit(data, L2HParams())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    estimate = METHOD._memory(data.shapes(), L2HParams())
+    assert peak == pytest.approx(estimate, rel=0.3)
 
 
 def test_prediction_refuses_another_number_of_classes() -> None:

@@ -65,10 +65,10 @@ def test_levels_of_the_planted_tree_use_different_features(seed: int) -> None:
     share = weights / weights.sum(axis=1, keepdims=True)
     assert share[0, :10].sum() > 0.95, "the top split is by type"
     assert (share[1:, 10:20].sum(axis=1) > 0.85).all(), "those below by make"
-    told = tree.extra["split_features"]
-    assert {one["feature"] for one in told[0][:5]} <= set(range(10))
+    listed = tree.extra["split_features"]
+    assert {feature["feature"] for feature in listed[0][:5]} <= set(range(10))
     for node in (1, 2):
-        assert {one["feature"] for one in told[node][:5]} <= set(range(10, 20))
+        assert {feature["feature"] for feature in listed[node][:5]} <= set(range(10, 20))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -91,21 +91,21 @@ def test_every_branching_with_every_regularizer(k: int, regularizer: str) -> Non
     assert fitted.metrics["residual"] <= 1e-3
     assert (fitted.metrics["sparsity"] == 0) == (regularizer == "l2")
     first = fitted.model.arrays["weights"][0]
-    found = {
+    complexity = {
         "group": group(first),
         "group+exclusive": group(first),
         "l1": np.abs(first).mean(),
         "l2": (first**2).mean(),
     }
-    if regularizer in found:
+    if regularizer in complexity:
         scores = points @ first.T + fitted.model.arrays["intercept"][0]
         below = np.array([path_step(tree, int(leaf)) for leaf in tree.leaf_of_point])
         fitting = scores[np.arange(len(points)), below - 1].sum()
-        assert tree.extra["split_score"][0] == pytest.approx(fitting / found[regularizer])
+        assert tree.extra["split_score"][0] == pytest.approx(fitting / complexity[regularizer])
     else:
         # At the root nothing competes, so a score divides by 0.
         assert np.isinf(tree.extra["split_score"][0])
-        assert any("cost nothing by this regularizer" in one for one in fitted.warnings)
+        assert any("cost nothing by this regularizer" in text for text in fitted.warnings)
 
 
 def path_step(tree: Any, node: int) -> int:
@@ -132,14 +132,14 @@ def test_scores_fall_as_the_objective_says() -> None:
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("k", [2, 3])
 def test_fitted_points_are_predicted_where_they_lie(k: int, intercept: bool) -> None:
-    """Also those that the bounds keep from the cluster with their highest score."""
+    """Including those that the bounds keep from the cluster with their highest score."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 5)) + 4.0 * np.eye(3, 5)[rng.integers(3, size=300)]
     fitted = fit(points, max_leaves=11, branching=k, intercept=intercept)
     assert (fitted.points["margin"] < 0).any(), "the case is of use"
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
-    assert (found.leaf == fitted.tree.leaf_of_point).all()
-    np.testing.assert_allclose(found.columns["margin"], fitted.points["margin"], atol=1e-9)
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
+    assert (placed.leaf == fitted.tree.leaf_of_point).all()
+    np.testing.assert_allclose(placed.columns["margin"], fitted.points["margin"], atol=1e-9)
 
 
 def test_new_points_go_down_by_each_splits_rule() -> None:
@@ -147,27 +147,27 @@ def test_new_points_go_down_by_each_splits_rule() -> None:
     fitted = fit(points, max_leaves=7)
     new, _, _ = vehicles(9)
     arrays, tree = fitted.model.arrays, fitted.tree
-    found = METHOD.predict(fitted.model, tree, Data({"features": new}))
+    placed = METHOD.predict(fitted.model, tree, Data({"features": new}))
     for row, x in enumerate(new[:50]):
-        node, chance, at = 0, 1.0, found.start[row]
+        node, chance, at = 0, 1.0, placed.start[row]
         while True:
-            assert found.node[at] == node
-            assert found.probability[at] == pytest.approx(chance, rel=1e-9)
+            assert placed.node[at] == node
+            assert placed.probability[at] == pytest.approx(chance, rel=1e-9)
             number = arrays["split_of_node"][node]
             if number < 0:
                 break
-            one, other = arrays["weights"][number] @ x + arrays["intercept"][number]
-            lack = np.maximum([1 - one + other, 1 - other + one], 0) ** 2
+            first, second = arrays["weights"][number] @ x + arrays["intercept"][number]
+            lack = np.maximum([1 - first + second, 1 - second + first], 0) ** 2
             cost = lack + arrays["price"][number]
             step = int(cost.argmin())
             chance *= 1 / (1 + np.exp(-(cost[1 - step] - cost[step]) / 2))
             node = int(np.flatnonzero(tree.parent == node)[step])
             at += 1
-        assert found.leaf[row] == node
+        assert placed.leaf[row] == node
 
 
-def test_points_that_coincide_and_are_parted_are_warned_of() -> None:
-    """Five of one place and one of another: three in each cluster."""
+def test_a_warning_names_coinciding_points_in_different_leaves() -> None:
+    """Five points at one place and one at another: the bounds put two of the five elsewhere."""
     points = np.repeat([[0.0, 0.0], [1.0, 1.0]], [5, 1], axis=0)
     fitted = fit(points, max_leaves=2, alpha=0.001)
     assert sorted(fitted.tree.size[1:]) == [2, 4]
@@ -185,10 +185,10 @@ def test_planted_leaves_hold_for_new_points() -> None:
 def test_threads_and_names_change_no_tree() -> None:
     points, _, _ = vehicles(0)
     names = [f"feature {number}" for number in range(30)]
-    one, other = fit(points, max_leaves=8), fit(points, names, 2, max_leaves=8)
-    np.testing.assert_array_equal(one.tree.leaf_of_point, other.tree.leaf_of_point)
-    np.testing.assert_array_equal(one.model.arrays["weights"], other.model.arrays["weights"])
-    assert other.tree.extra["split_features"][0][0]["feature"].startswith("feature ")
+    plain, named = fit(points, max_leaves=8), fit(points, names, 2, max_leaves=8)
+    np.testing.assert_array_equal(plain.tree.leaf_of_point, named.tree.leaf_of_point)
+    np.testing.assert_array_equal(plain.model.arrays["weights"], named.model.arrays["weights"])
+    assert named.tree.extra["split_features"][0][0]["feature"].startswith("feature ")
 
 
 def test_explanations_are_kept_with_the_tree() -> None:
@@ -202,14 +202,16 @@ def test_explanations_are_kept_with_the_tree() -> None:
 def test_float32_will_do() -> None:
     points, _, _ = vehicles(0)
     fitted = fit(points.astype(np.float32), max_leaves=4, alpha=0.1)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": points.astype(np.float32)}))
-    assert (found.leaf == fitted.tree.leaf_of_point).all()
+    placed = METHOD.predict(
+        fitted.model, fitted.tree, Data({"features": points.astype(np.float32)})
+    )
+    assert (placed.leaf == fitted.tree.leaf_of_point).all()
 
 
 def test_rounds_that_ran_out_are_warned_of() -> None:
     points, _, _ = vehicles(0)
     fitted = fit(points, max_leaves=2, max_iter=1, tol=1e-9)
-    assert any("stopped after max_iter = 1 rounds" in one for one in fitted.warnings)
+    assert any("stopped after max_iter = 1 rounds" in text for text in fitted.warnings)
 
 
 def test_more_leaves_than_points_end_where_they_must() -> None:

@@ -46,7 +46,7 @@ def test_it_is_the_best_of_all_balanced_clusterings() -> None:
     """Eight points in two clusters of four: no other clustering has a lower objective."""
     rng = np.random.default_rng(2)
     points = rng.normal(size=(8, 2)) + np.repeat([[0.0, 0.0], [4.0, 2.0]], 4, axis=0)
-    found = fit(points, n_clusters=2, alpha=0.5, min_balance=1.0, max_balance=1.0, tol=1e-6)
+    fitted = fit(points, n_clusters=2, alpha=0.5, min_balance=1.0, max_balance=1.0, tol=1e-6)
 
     def objective(sign: np.ndarray) -> float:
         """By v = w_1 - w_0: alpha |v|^2 / (2 P K) + mean hinge / K."""
@@ -62,7 +62,7 @@ def test_it_is_the_best_of_all_balanced_clusterings() -> None:
         sign = -np.ones(8)
         sign[[0, *chosen]] = 1
         values.append(objective(sign))
-    assert found.metrics["objective"] == pytest.approx(min(values), rel=1e-3)
+    assert fitted.metrics["objective"] == pytest.approx(min(values), rel=1e-3)
 
 
 def test_sizes_are_within_the_bounds() -> None:
@@ -81,11 +81,11 @@ def test_the_soft_assignment_agrees_with_the_clusters() -> None:
     assert (fitted.points["margin"] < 0).any(), "the bounds keep some from their best cluster"
     assert (fitted.logits.argmax(axis=1) + 1 == fitted.tree.leaf_of_point).all()
     np.testing.assert_allclose(np.exp(fitted.logits).sum(axis=1), 1)
-    found = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
-    np.testing.assert_array_equal(found.leaf, fitted.tree.leaf_of_point)
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
+    np.testing.assert_array_equal(placed.leaf, fitted.tree.leaf_of_point)
     largest = np.exp(fitted.logits.max(axis=1))
-    np.testing.assert_allclose(found.probability[1::2], largest)
-    np.testing.assert_allclose(found.columns["margin"], fitted.points["margin"], atol=1e-9)
+    np.testing.assert_allclose(placed.probability[1::2], largest)
+    np.testing.assert_allclose(placed.columns["margin"], fitted.points["margin"], atol=1e-9)
 
 
 def test_clusters_are_named_and_explained() -> None:
@@ -94,7 +94,11 @@ def test_clusters_are_named_and_explained() -> None:
     fitted = fit(points, ["x", "y", "z"], terms, n_clusters=3, regularizer="group", alpha=0.5)
     tree = fitted.tree
     assert tree.name.tolist() == [None, "x", "y", "z"]
-    assert {one["feature"] for one in tree.extra["split_features"][0][:3]} == {"a", "b", "c"}
+    assert {feature["feature"] for feature in tree.extra["split_features"][0][:3]} == {
+        "a",
+        "b",
+        "c",
+    }
     for node in (1, 2, 3):
         own = tree.extra["own_features"][node][0]
         column = terms.index(own["feature"])

@@ -8,7 +8,7 @@ that makes the two sides of the grandparent more equal in points and v has a poi
 one of a than to one of s, so that no pure subtree is torn.
 
 Bounds by boxes decide where they can; where they do not, the subtrees are searched until a pair
-decides, so a rotation never hangs on how loose a box is.
+decides, so a rotation never depends on how loose a box is.
 """
 
 from __future__ import annotations

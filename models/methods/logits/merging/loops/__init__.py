@@ -1,0 +1,6 @@
+"""The compiled loops of `l2h`.
+
+- `rows`: passes over rows: the list of each row, and exact sums for rows read again.
+- `simd`: what they do with 64 numbers at a time, written for LLVM.
+- `merges`: the decision of each merge, and groups joined.
+"""

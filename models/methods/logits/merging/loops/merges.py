@@ -1,5 +1,7 @@
-"""The loops that decide merges of L2H from lists, compiled by numba; what is in a list says
-`merging.loops.rows`."""
+"""The loops that decide merges of L2H from lists, compiled by numba.
+
+`merging.loops.rows` describes the lists.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,7 @@ def members(slot, head, following, found):
 def join(step, a, b, groups, scores, merges):
     """Merge the groups in slots a (G*) and b, as merge number `step`.
 
-    groups : (slot, head, last, following, n_members, node) of `merging.merging.Groups`.
+    groups : (slot, head, last, following, n_members, node) of `merging.merging._Groups`.
     scores : (value, slack, size, low, high, aggregation): (K,) score and bound of each class,
         its points, (K,) outputs by slot; aggregation 0: sums, 1: means over points, 2: points.
     merges : (left, right).

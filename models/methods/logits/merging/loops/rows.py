@@ -140,7 +140,7 @@ def _candidates(x, wanted, lowest, room):
     of them, maybe a few more.
 
     At least `wanted` lanes reach the `wanted`-th largest of their maxima, so at least so many
-    classes do. `lanes.tops` must have filled room[0]. Returns the number found.
+    classes do. `simd.tops` must have filled room[0]. Returns the number found.
     """
     top, bits, found, loose, value, rank = room
     bound = max(_bound(top, wanted), lowest)

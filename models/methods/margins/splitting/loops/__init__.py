@@ -1,0 +1,5 @@
+"""The compiled half of a split.
+
+- `objective`: the squared hinge of points against weights, and its gradient.
+- `descent`: the proximal Newton steps on the weights.
+"""

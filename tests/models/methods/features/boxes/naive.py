@@ -127,13 +127,13 @@ class Naive:
         node.left = node.right = None
 
     def clades(self) -> set[frozenset[int]]:
-        found, waiting = set(), [self.root]
+        clades, waiting = set(), [self.root]
         while waiting:
             node = waiting.pop()
-            found.add(frozenset(node.points))
+            clades.add(frozenset(node.points))
             if not node.is_leaf:
                 waiting += [node.left, node.right]
-        return found
+        return clades
 
 
 def clades(tree: Tree) -> set[frozenset[int]]:

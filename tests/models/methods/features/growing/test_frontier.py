@@ -1,4 +1,4 @@
-"""Growing: which leaf is split, how far, and what is told of it."""
+"""Growth: which leaf is split, when growth ends, and the columns and warnings of the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import Cancelled
-from models.methods.features.growing.frontier import Choice, Grown, Split, grow
+from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
 from models.progress import silent
 from models.tree.cut import cut
 
@@ -29,15 +29,15 @@ def spread(points: np.ndarray) -> np.ndarray:
 
 
 def naive(points: np.ndarray, choice: Choice, n_leaves: int) -> list[frozenset[int]]:
-    """The leaves, each split by its definition and chosen among all there are, anew each time."""
+    """The leaves, where every choice tries all leaves again by the literal definition."""
     leaves = [np.arange(len(points))]
     while len(leaves) < n_leaves:
         best, worth = None, np.inf
         for at, rows in enumerate(leaves):
-            found = halves(points[rows]) if len(rows) > 1 else None
-            if found is None:
+            division = halves(points[rows]) if len(rows) > 1 else None
+            if division is None:
                 continue
-            parts = [points[rows][found.cluster == c] for c in (0, 1)]
+            parts = [points[rows][division.cluster == c] for c in (0, 1)]
             value = {
                 "compact": np.concatenate([spread(part) for part in parts]).mean(),
                 "scattered": -spread(points[rows]).sum(),
@@ -55,7 +55,7 @@ def naive(points: np.ndarray, choice: Choice, n_leaves: int) -> list[frozenset[i
     return [frozenset(rows.tolist()) for rows in leaves]
 
 
-def leaves_of(grown: Grown) -> set[frozenset[int]]:
+def leaves_of(grown: GrownTree) -> set[frozenset[int]]:
     return {
         frozenset(np.flatnonzero(grown.leaf_of_point == leaf).tolist())
         for leaf in np.flatnonzero(grown.step < 0)
@@ -78,9 +78,11 @@ def test_cut_to_k_leaves_it_is_the_tree_that_was_there(choice: Choice) -> None:
     points = np.random.default_rng(0).normal(size=(40, 2))
     tree = grow(points, halves, choice, 15, silent).tree()
     for k in range(1, 16):
-        found = cut(tree, k)
+        partition = cut(tree, k)
         small = grow(points, halves, choice, k, silent)
-        groups = {frozenset(np.flatnonzero(found.cluster_of_point == c).tolist()) for c in range(k)}
+        groups = {
+            frozenset(np.flatnonzero(partition.cluster_of_point == c).tolist()) for c in range(k)
+        }
         assert groups == leaves_of(small)
 
 
@@ -95,9 +97,9 @@ def test_splits_in_more_than_two_never_pass_the_limit() -> None:
     points = np.random.default_rng(1).normal(size=(60, 2))
     grown = grow(points, thirds, "size", 8, silent)
     assert len(leaves_of(grown)) == 7
-    (note,) = grown.said_of_end(8)
-    assert "7 leaves, not max_leaves = 8: a split of the next leaf" in note
-    assert grown.said_of_end(7) == ()
+    (note,) = grown.end_warnings(8)
+    assert "7 leaves, not max_leaves = 8: splitting the next leaf" in note
+    assert grown.end_warnings(7) == ()
 
 
 @pytest.mark.parametrize("choice", get_args(Choice))
@@ -108,7 +110,7 @@ def test_points_that_cannot_be_split(choice: Choice) -> None:
     # Named from the largest leaf on.
     assert [tree.name[leaf] for leaf in tree.leaf_of_point] == list("0000112")
     assert tree.height.max() == 2
-    (note,) = grown.said_of_end(10)
+    (note,) = grown.end_warnings(10)
     assert "no leaf could be split further" in note
     alone = grow(points[:4], halves, choice, 5, silent)
     assert alone.tree().name.tolist() == ["0"]

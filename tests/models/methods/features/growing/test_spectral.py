@@ -18,8 +18,8 @@ from models.progress import silent
 
 def split(points: np.ndarray, k: int, n_neighbors: int = 5) -> tuple[Split | None, Spectral]:
     rng = np.random.default_rng(0)
-    made = Spectral(k, n_neighbors, KMeansEffort(20), rng, 1, silent)
-    return made(np.asarray(points, dtype=float)), made
+    splitter = Spectral(k, n_neighbors, Effort(20), rng, 1, silent)
+    return splitter(np.asarray(points, dtype=float)), splitter
 
 
 def naive(points: np.ndarray, k: int, n_neighbors: int) -> np.ndarray:
@@ -56,22 +56,22 @@ def test_it_is_the_definition(k: int, n_points: int) -> None:
     rng = np.random.default_rng(k)
     centres = np.array([[0.0, 0.0], [4.5, 0.0], [0.0, 4.5]])[:k]
     points = centres[rng.integers(k, size=n_points)] + rng.normal(size=(n_points, 2))
-    found, made = split(points, k, 8)
-    assert made.n_apart == 0
-    assert found is not None
+    division, splitter = split(points, k, 8)
+    assert splitter.n_apart == 0
+    assert division is not None
     expected = naive(points, k, 8)
-    pairs = set(zip(found.cluster.tolist(), expected.tolist(), strict=True))
+    pairs = set(zip(division.cluster.tolist(), expected.tolist(), strict=True))
     assert len(pairs) == k
     for c in range(k):
-        assert found.centre[c] == pytest.approx(points[found.cluster == c].mean(axis=0))
+        assert division.centre[c] == pytest.approx(points[division.cluster == c].mean(axis=0))
 
 
 def test_rings_inside_each_other_are_told_apart() -> None:
     points = np.concatenate([ring(150, 1.0, 0.05, 0), ring(300, 4.0, 0.1, 1)])
-    found, _ = split(points, 2)
-    assert found is not None
-    assert len(set(found.cluster[:150])) == len(set(found.cluster[150:])) == 1
-    assert found.cluster[0] != found.cluster[150]
+    division, _ = split(points, 2)
+    assert division is not None
+    assert len(set(division.cluster[:150])) == len(set(division.cluster[150:])) == 1
+    assert division.cluster[0] != division.cluster[150]
 
 
 # Six groups of 20 that no neighbour joins, three to the left and three to the right.
@@ -82,12 +82,12 @@ def test_parts_stay_whole_and_near_ones_together() -> None:
     at = np.array([0.0, 10, 20, 200, 210, 220])
     group = np.repeat(np.arange(6), 20)
     points = np.stack([at[group] + rng.normal(size=120), rng.normal(size=120)], axis=1)
-    found, made = split(points, 2, 3)
-    assert found is not None
-    assert made.n_apart == 1
-    assert len(made.warnings()) == 1
-    assert len(set(found.cluster[:60])) == len(set(found.cluster[60:])) == 1
-    assert found.cluster[0] != found.cluster[-1]
+    division, splitter = split(points, 2, 3)
+    assert division is not None
+    assert splitter.n_apart == 1
+    assert len(splitter.warnings()) == 1
+    assert len(set(division.cluster[:60])) == len(set(division.cluster[60:])) == 1
+    assert division.cluster[0] != division.cluster[-1]
     six, _ = split(points, 6, 3)
     assert six is not None
     assert len(set(zip(six.cluster.tolist(), group.tolist(), strict=True))) == 6
@@ -96,27 +96,27 @@ def test_parts_stay_whole_and_near_ones_together() -> None:
 def test_fewer_parts_than_clusters_are_split_further() -> None:
     rng = np.random.default_rng(4)
     points = np.concatenate([rng.normal(size=(30, 2)), 100 + rng.normal(size=(30, 2))])
-    found, _ = split(points, 3)
-    assert found is not None
-    assert len(found.centre) == 3
-    assert not set(found.cluster[:30]) & set(found.cluster[30:])
+    division, _ = split(points, 3)
+    assert division is not None
+    assert len(division.centre) == 3
+    assert not set(division.cluster[:30]) & set(division.cluster[30:])
 
 
 @pytest.mark.parametrize("n_points", [2, 3, 4, 6])
 def test_few_points(n_points: int) -> None:
     points = np.random.default_rng(5).normal(size=(n_points, 2))
-    found, _ = split(points, 3)
-    assert found is not None
-    assert 2 <= len(found.centre) <= 3
-    assert np.bincount(found.cluster).min() > 0
+    division, _ = split(points, 3)
+    assert division is not None
+    assert 2 <= len(division.centre) <= 3
+    assert np.bincount(division.cluster).min() > 0
 
 
 def test_equal_points_stay_together() -> None:
     assert split(np.ones((5, 2)), 2)[0] is None
     points = np.repeat([[0.0, 0], [1, 0], [9, 0]], 4, axis=0)
-    found, _ = split(points, 3)
-    assert found is not None
-    assert [len(set(found.cluster[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
+    division, _ = split(points, 3)
+    assert division is not None
+    assert [len(set(division.cluster[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
 
 
 def test_lengths_of_all_orders_of_magnitude() -> None:
@@ -124,9 +124,9 @@ def test_lengths_of_all_orders_of_magnitude() -> None:
     points = np.exp(rng.normal(size=(400, 3)) * 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found, _ = split(points, 3)
-    assert found is not None
-    assert np.bincount(found.cluster).size == 3
+        division, _ = split(points, 3)
+    assert division is not None
+    assert np.bincount(division.cluster).size == 3
 
 
 def test_eigenvectors_that_are_not_found_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,9 +134,9 @@ def test_eigenvectors_that_are_not_found_are_said(monkeypatch: pytest.MonkeyPatc
         raise spectra.Unresolved("no")
 
     monkeypatch.setattr(spectra.Spectrum, "leading", lost)
-    found, made = split(np.random.default_rng(7).normal(size=(50, 2)), 2)
-    assert found is None
-    assert any("were not found" in warning for warning in made.warnings())
+    division, splitter = split(np.random.default_rng(7).normal(size=(50, 2)), 2)
+    assert division is None
+    assert any("were not found" in warning for warning in splitter.warnings())
 
 
 def test_cancel_is_obeyed() -> None:

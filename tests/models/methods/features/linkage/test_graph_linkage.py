@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist
 
 from models.errors import Cancelled
 from models.graphs.graph import Graph, neighbour_graph
-from models.methods.features.linkage.graph_linkage import RULES, Rule, agglomerate
+from models.methods.features.linkage.graph_linkage import GRAPH_RULES, GraphRule, agglomerate
 from models.progress import silent
 
 
@@ -26,17 +26,17 @@ def knn(points: np.ndarray, k: int) -> Graph:
 def cophenetic(merges: np.ndarray, height: np.ndarray) -> np.ndarray:
     n_points = len(height) + 1
     under = [{i} for i in range(n_points)]
-    found = np.zeros((n_points, n_points))
+    distance = np.zeros((n_points, n_points))
     for (a, b), at in zip(merges, height, strict=True):
         for i in under[a]:
             for j in under[b]:
-                found[i, j] = found[j, i] = at
+                distance[i, j] = distance[j, i] = at
         under.append(under[a] | under[b])
-    return found[np.triu_indices(n_points, 1)]
+    return distance[np.triu_indices(n_points, 1)]
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_on_the_whole_graph_it_is_hac_on_all_pairs(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", GRAPH_RULES)
+def test_on_the_whole_graph_it_is_hac_on_all_pairs(rule: GraphRule) -> None:
     points = np.random.default_rng(0).normal(size=(60, 3))
     merges, height = agglomerate(knn(points, 59), rule, points, silent)
     if rule == "spread":
@@ -46,26 +46,26 @@ def test_on_the_whole_graph_it_is_hac_on_all_pairs(rule: Rule) -> None:
     assert cophenetic(merges, height) == pytest.approx(expected, rel=1e-9)
 
 
-def naive(graph: Graph, rule: Rule, points: np.ndarray) -> list[tuple[frozenset[int], float]]:
+def naive(graph: Graph, rule: GraphRule, points: np.ndarray) -> list[tuple[frozenset[int], float]]:
     """Each merge as it is defined: of all pairs of groups with an edge the nearest."""
     edges = {(int(a), int(b)): float(d) for (a, b), d in zip(graph.ends, graph.length, strict=True)}
     length = {frozenset([frozenset([a]), frozenset([b])]): d for (a, b), d in edges.items()}
     middle = {frozenset([i]): point for i, point in enumerate(points)}
-    made = []
+    merges = []
     while length:
         pair = min(length, key=lambda both: length[both])
         first, second = pair
         group = first | second
-        made.append((group, length.pop(pair)))
+        merges.append((group, length.pop(pair)))
         middle[group] = (middle[first] + middle[second]) / 2
-        for other in {one for both in length for one in both} - {first, second}:
+        for other in {end for both in length for end in both} - {first, second}:
             old = [length.pop(frozenset([part, other]), None) for part in (first, second)]
             known = [d for d in old if d is not None]
             if known:
                 length[frozenset([group, other])] = between(
                     rule, group, other, known, points, edges, middle
                 )
-    return made
+    return merges
 
 
 def between(rule, group, other, known, points, edges, middle) -> float:  # type: ignore[no-untyped-def]
@@ -90,9 +90,11 @@ def between(rule, group, other, known, points, edges, middle) -> float:  # type:
     return float(np.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=2).mean()))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", GRAPH_RULES)
 @given(seed=st.integers(0, 10**6), n_points=st.integers(2, 14), k=st.integers(1, 4))
-def test_along_a_graph_it_is_its_definition(rule: Rule, seed: int, n_points: int, k: int) -> None:
+def test_along_a_graph_it_is_its_definition(
+    rule: GraphRule, seed: int, n_points: int, k: int
+) -> None:
     points = np.random.default_rng(seed).normal(size=(n_points, 2))
     graph = knn(points, k)
     merges, height = agglomerate(graph, rule, points, silent)
@@ -119,8 +121,8 @@ def test_ward_along_a_graph_is_scikit_learns() -> None:
     )
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_equal_points_merge_first_and_count(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", GRAPH_RULES)
+def test_equal_points_merge_first_and_count(rule: GraphRule) -> None:
     points = np.random.default_rng(4).normal(size=(12, 2))
     points[[3, 5, 9]] = points[1]
     points[7] = points[2]
@@ -160,4 +162,4 @@ def test_cancel_is_obeyed() -> None:
 
 
 def test_the_rules_are_named_once() -> None:
-    assert all(one != other for one, other in combinations(RULES, 2))
+    assert all(one != other for one, other in combinations(GRAPH_RULES, 2))

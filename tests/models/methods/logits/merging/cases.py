@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from models.arrays import Arrays, Float
 from models.method import Alone, Piece
-from models.methods.logits.merging import engine, merging, reference
-from models.methods.logits.merging import row_digest as digests
-from models.methods.logits.merging.engine import Seen
-from models.methods.logits.merging.merging import Effort, Merger
+from models.methods.logits.merging import engine, merging, reference, row_digest
+from models.methods.logits.merging.engine import LogitsRead
+from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Kind, Source
@@ -97,8 +96,8 @@ def offset(rng: np.random.Generator, n: int, k: int) -> Float:
 def unused(rng: np.random.Generator, n: int, k: int) -> Float:
     """Most classes are never predicted."""
     logits = gaussian(rng, n, k)
-    kept = rng.integers(1, max(2, k // 3) + 1)
-    logits[:, rng.permutation(k)[kept:]] -= rng.choice([20.0, 60.0, 300.0])
+    n_used = rng.integers(1, max(2, k // 3) + 1)
+    logits[:, rng.permutation(k)[n_used:]] -= rng.choice([20.0, 60.0, 300.0])
     return logits
 
 
@@ -241,13 +240,13 @@ def cut(case: Case, source: Source) -> Iterator[None]:
     """Lists as short and blocks as small as the case says."""
     row_bytes = source.shape[1] * source.dtype.itemsize
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digests, "LISTED", case.listed)
-        patch.setattr(digests, "SEGMENT_BYTES", row_bytes * case.rows_at_once)
+        patch.setattr(row_digest, "LISTED", case.listed)
+        patch.setattr(row_digest, "SEGMENT_BYTES", row_bytes * case.rows_at_once)
         patch.setattr(merging, "_BLOCK_BYTES", row_bytes * case.rows_at_once)
         yield
 
 
-def seen(case: Case, source: Source) -> Seen:
+def seen(case: Case, source: Source) -> LogitsRead:
     """What the engine reads of the source, shared out as the case says."""
 
     def piece(piece: Piece) -> Arrays:
@@ -256,7 +255,7 @@ def seen(case: Case, source: Source) -> Seen:
     return engine.read(source, Alone(piece, case.n_pieces))
 
 
-def fast(case: Case, source: Source) -> tuple[Merges, Effort, Digest]:
+def fast(case: Case, source: Source) -> tuple[Merges, MergeEffort, Digest]:
     """The engine's merges, what they took, and the digest that they were decided from."""
     with cut(case, source):
         read = seen(case, source)
@@ -264,7 +263,7 @@ def fast(case: Case, source: Source) -> tuple[Merges, Effort, Digest]:
         return merger.run(read.hosts), merger.effort, read.digest
 
 
-def assert_same(case: Case, source: Source | None = None) -> Effort:
+def assert_same(case: Case, source: Source | None = None) -> MergeEffort:
     """The engine comes to the classes, confidences and merges that the definition says."""
     source = source or case.source
     at = reference.assign(source)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.methods.logits.merging import reference
-from models.methods.logits.merging.loops import rows as kernels
-from models.methods.logits.merging.merging import Effort, Merger
+from models.methods.logits.merging.loops import rows as row_loops
+from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
 from models.progress import silent
@@ -69,7 +69,7 @@ def test_numbers_of_classes_about_those_of_lists_and_buckets(n_classes: int) -> 
 
 def test_every_path_to_a_host_is_taken() -> None:
     """And none only now and then: the other tests rely on it."""
-    total = Effort()
+    total = MergeEffort()
     for seed in range(150):
         drawn = replace(case(seed, most_classes=30, most_rows=60), listed=1 + seed % 3)
         effort = assert_same(drawn)
@@ -241,7 +241,7 @@ def test_some_decide_without_their_rows_and_some_do_not() -> None:
 
 
 def test_bounds_learned_of_a_group_hold_its_values() -> None:
-    """What is handed on to a later job about rp: each value lies between its bounds."""
+    """Each value of rp lies between the bounds that are kept for a later job."""
     n_learned = 0
     for seed in range(80):
         drawn = replace(case(seed, most_classes=20, most_rows=60), listed=1 + seed % 2)
@@ -252,12 +252,12 @@ def test_bounds_learned_of_a_group_hold_its_values() -> None:
             merger.run(read.hosts)
         for key, known in merger.learned.items():
             group = np.frombuffer(key, dtype=np.int64)
-            taken = rp(source, read.digest, group)
+            values = rp(source, read.digest, group)
             low, high = np.zeros((2, source.shape[1]))
             low[known.at], high[known.at] = known.low, known.high
             assert known.n == source.shape[0]
-            assert (low <= taken * (1 + 1e-12)).all(), drawn
-            assert (taken <= high * (1 + 1e-12) + known.n_unknown).all(), drawn
+            assert (low <= values * (1 + 1e-12)).all(), drawn
+            assert (values <= high * (1 + 1e-12) + known.n_unknown).all(), drawn
             n_learned += 1
     assert n_learned > 50
 
@@ -265,7 +265,7 @@ def test_bounds_learned_of_a_group_hold_its_values() -> None:
 def rp(source: Source, digest: Digest, group: npt.NDArray[np.int64]) -> Float:
     shut = np.zeros(source.shape[1], dtype=source.dtype)
     shut[group] = -np.inf
-    taken = np.zeros(source.shape[1])
+    values = np.zeros(source.shape[1])
     rows = np.flatnonzero(np.isin(digest.label, group))
-    kernels.exact(*source.gather(rows), source.scale, shut, taken)
-    return taken
+    row_loops.exact(*source.gather(rows), source.scale, shut, values)
+    return values

@@ -39,13 +39,13 @@ def literal(merges: Merges, digest: Digest) -> dict[int, float]:
     table /= table.sum()
     degree = table.sum(axis=1)
     groups: dict[int, list[int]] = {c: [c] for c in range(n)}
-    found = {}
+    values = {}
     for step, (a, b) in enumerate(zip(merges.left.tolist(), merges.right.tolist(), strict=True)):
         groups[n + step] = groups.pop(a) + groups.pop(b)
-        found[len(groups)] = sum(
+        values[len(groups)] = sum(
             table[np.ix_(g, g)].sum() - degree[g].sum() ** 2 for g in groups.values()
         )
-    return found
+    return values
 
 
 @settings(max_examples=100)
@@ -58,24 +58,26 @@ def test_the_curve_is_newman_and_girvans(seed: int) -> None:
     logits[np.arange(len(logits)), np.arange(len(logits)) % n_classes] += 9
     merges, digest = merged(logits)
     expected = literal(merges, digest)
-    found = modularity.curve(merges, digest, 15)
-    assert [k for k, _ in found] == list(range(2, min(16, n_classes)))
-    for k, q in found:
+    values = modularity.curve(merges, digest, 15)
+    assert [k for k, _ in values] == list(range(2, min(16, n_classes)))
+    for k, q in values:
         assert q == pytest.approx(expected[k], abs=1e-12)
 
 
 def test_nothing_is_confused() -> None:
     logits = np.full((4, 4), -np.inf)
     np.fill_diagonal(logits, 0.0)
-    found = method("l2h").fit(Data({"logits": logits}), method("l2h").Params(input="log_probs"))
-    assert found.curves == {}
+    fitted = method("l2h").fit(Data({"logits": logits}), method("l2h").Params(input="log_probs"))
+    assert fitted.curves == {}
     two = method("l2h").fit(Data({"logits": np.eye(2)}), method("l2h").Params())
     assert two.curves == {}
 
 
 def test_a_planted_level_is_proposed(tmp_path) -> None:
     synthetic.write(tmp_path / "x.npy", 6_000, 200)
-    found = method("l2h").fit(Data({"logits": np.load(tmp_path / "x.npy")}), method("l2h").Params())
-    proposed = levels(found.tree, found.curves)
-    # The planted tree parts into 5 groups of 5 groups each.
-    assert [(one.k, one.criterion) for one in proposed] == [(5, "modularity")]
+    fitted = method("l2h").fit(
+        Data({"logits": np.load(tmp_path / "x.npy")}), method("l2h").Params()
+    )
+    proposed = levels(fitted.tree, fitted.curves)
+    # The planted tree has 5 groups of 5 groups each.
+    assert [(level.k, level.criterion) for level in proposed] == [(5, "modularity")]

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from models import registry
 from models.data import Data
 from models.errors import Cancelled, UsageError
-from models.methods.logits.merging import engine, pass_gpu, row_digest
+from models.methods.logits.merging import block_lists, engine, pass_gpu, row_digest
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.row_digest import Digest
@@ -82,26 +82,26 @@ def logits_of(n: int, k: int, seed: int = 0) -> Array:
     return x
 
 
-def assert_is_digest(source: Source, made: Digest) -> None:
+def assert_is_digest(source: Source, digest: Digest) -> None:
     """Lists exactly as defined, numbers within the stated bounds of float64."""
     n, k = source.shape
     x = source.block(0, n).astype(np.float64)
     order = np.lexsort((np.broadcast_to(np.arange(k), x.shape), -x), axis=1)
     m = min(row_digest.LISTED, k - 1)
-    assert made.label.tolist() == order[:, 0].tolist()
-    assert made.listed.tolist() == order[:, 1 : 1 + m].tolist()
+    assert digest.label.tolist() == order[:, 0].tolist()
+    assert digest.listed.tolist() == order[:, 1 : 1 + m].tolist()
     ordered = np.take_along_axis(x, order, axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         e = np.nan_to_num(np.exp((ordered[:, 1:] - ordered[:, 1:2]) * source.scale), nan=0.0)
         sure = 1.0 / np.exp((ordered - ordered[:, :1]) * source.scale).sum(axis=1)
     weight, tail = e[:, :m], e[:, m:].sum(axis=1)
     tiny = 2e-38
-    assert (np.abs(made.weight - weight) <= WEIGHT_ERROR * weight + tiny).all()
-    assert (np.abs(made.tail - tail) <= TAIL_ERROR * tail + k * tiny).all()
-    assert made.size.tolist() == np.bincount(order[:, 0], minlength=k).tolist()
+    assert (np.abs(digest.weight - weight) <= WEIGHT_ERROR * weight + tiny).all()
+    assert (np.abs(digest.tail - tail) <= TAIL_ERROR * tail + k * tiny).all()
+    assert digest.size.tolist() == np.bincount(order[:, 0], minlength=k).tolist()
     confidence = np.bincount(order[:, 0], sure, k)
-    assert (np.abs(made.confidence - confidence) <= made.slack + 1e-12 * confidence).all()
-    assert (made.slack <= 2 * TAIL_ERROR * confidence).all()
+    assert (np.abs(digest.confidence - confidence) <= digest.slack + 1e-12 * confidence).all()
+    assert (digest.slack <= 2 * TAIL_ERROR * confidence).all()
 
 
 def scanned(source: Source, on: Any = "cpu", threads: int = 1) -> Digest:
@@ -116,10 +116,10 @@ def scanned(source: Source, on: Any = "cpu", threads: int = 1) -> Digest:
 )
 def test_the_digest_is_as_defined(how: str, kind: str, temperature: float, on: Any) -> None:
     source = source_of(of_kind(logits_of(90, 70), kind), how, kind, temperature)
-    made = scanned(source, on)
-    assert_is_digest(source, made)
+    digest = scanned(source, on)
+    assert_is_digest(source, digest)
     expected = row_digest.scan(source, 0, 90, 1, silent).arrays()
-    for name, array in made.arrays().items():
+    for name, array in digest.arrays().items():
         assert array.dtype == expected[name].dtype, name
         assert array.shape == expected[name].shape, name
         if name in ("label", "listed", "size"):
@@ -136,9 +136,9 @@ def test_any_number_of_classes(k: int, on: Any) -> None:
 @pytest.mark.parametrize("on", DEVICES)
 def test_more_classes_than_16_bits_count(on: Any) -> None:
     source = source_of(logits_of(3, 70_000))
-    made = scanned(source, on)
-    assert made.listed.dtype == np.int32
-    assert_is_digest(source, made)
+    digest = scanned(source, on)
+    assert digest.listed.dtype == np.int32
+    assert_is_digest(source, digest)
 
 
 HARD = {
@@ -208,12 +208,16 @@ def assert_same_merges(logits: Array, aggregation: str, on: Any) -> None:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            engine, "scan", lambda s, a, b, threads, told: pass_gpu.scan(s, a, b, on, told, threads)
+            engine,
+            "scan",
+            lambda s, a, b, threads, progress: pass_gpu.scan(s, a, b, on, progress, threads),
         )
-        found = METHOD.fit(Data({"logits": logits}), METHOD.Params(aggregation=aggregation)).tree
-    assert found.parent.tolist() == tree.parent.tolist()
-    assert found.height.tolist() == tree.height.tolist()
-    assert found.leaf_of_point.tolist() == tree.leaf_of_point.tolist()
+        tree_on_device = METHOD.fit(
+            Data({"logits": logits}), METHOD.Params(aggregation=aggregation)
+        ).tree
+    assert tree_on_device.parent.tolist() == tree.parent.tolist()
+    assert tree_on_device.height.tolist() == tree.height.tolist()
+    assert tree_on_device.leaf_of_point.tolist() == tree.leaf_of_point.tolist()
 
 
 @pytest.mark.parametrize("on", DEVICES)
@@ -226,16 +230,16 @@ def test_blocks_and_threads_change_nothing(
     whole = scanned(source, on)
     monkeypatch.setattr(pass_gpu, "block_rows", lambda *_: rows_at_once)
     monkeypatch.setattr(row_digest, "SEGMENT_BYTES", 3 * 30 * 4)
-    told: list[float] = []
-    made = pass_gpu.scan(source, 13, 100, on, lambda share, *_: told.append(share), threads)
+    shares: list[float] = []
+    digest = pass_gpu.scan(source, 13, 100, on, lambda share, *_: shares.append(share), threads)
     for name in ("label", "listed", "weight", "tail"):
-        assert (made.arrays()[name] == whole.arrays()[name][13:]).all(), name
-    assert made.size.tolist() == np.bincount(whole.label[13:], minlength=30).tolist()
+        assert (digest.arrays()[name] == whole.arrays()[name][13:]).all(), name
+    assert digest.size.tolist() == np.bincount(whole.label[13:], minlength=30).tolist()
     before = pass_gpu.scan(source, 0, 13, on, silent)
-    assert made.confidence == pytest.approx(whole.confidence - before.confidence, abs=1e-12)
-    assert len(told) == -(-87 // min(rows_at_once, 87))
-    assert told == sorted(told)
-    assert told[0] == 0.0
+    assert digest.confidence == pytest.approx(whole.confidence - before.confidence, abs=1e-12)
+    assert len(shares) == -(-87 // min(rows_at_once, 87))
+    assert shares == sorted(shares)
+    assert shares[0] == 0.0
 
 
 @pytest.mark.parametrize("on", DEVICES)
@@ -278,9 +282,9 @@ def test_rows_of_one_probable_class_are_probabilities(on: Any) -> None:
     values = np.full((3, 20), -np.inf)
     values[:, 4] = 0.0
     source = source_of(values, kind="log_probs")
-    made = scanned(source, on)
-    assert_is_digest(source, made)
-    assert made.confidence[4] == 3.0
+    digest = scanned(source, on)
+    assert_is_digest(source, digest)
+    assert digest.confidence[4] == 3.0
 
 
 @pytest.mark.parametrize("on", DEVICES)
@@ -322,28 +326,28 @@ def fused() -> ModuleType:
 
 
 def assert_same_lists(fused: ModuleType, source: Source, m: int = row_digest.LISTED) -> None:
-    """The kernel's lists are those of `device.listed`, its numbers as near as bounds say."""
+    """The kernel's lists are those of `block_lists.listed`, its numbers within their bounds."""
     n, k = source.shape
     x = torch.from_numpy(np.ascontiguousarray(source.rows.read(0, n)))
     x = x.view(torch.bfloat16) if source.rows.bfloat16 else x
-    asked = min(m, k - 1), source.scale, *pass_gpu.bounds(source)
-    expected = pass_gpu.listed(x, *asked)
+    options = min(m, k - 1), source.scale, *pass_gpu.bounds(source)
+    expected = block_lists.listed(x, *options)
     on = "cuda" if torch.cuda.is_available() else "cpu"
     assert fused.takes(x)
     with np.errstate(all="ignore"):
-        found = fused.listed(x.to(on), *asked)
-    found, expected = (
-        {name: values.cpu().double().numpy() for name, values in one._asdict().items()}
-        for one in (found, expected)
+        actual = fused.listed(x.to(on), *options)
+    actual, expected = (
+        {name: values.cpu().double().numpy() for name, values in lists._asdict().items()}
+        for lists in (actual, expected)
     )
     fine = expected["odd"] == 0
-    assert (found["odd"] == expected["odd"]).all()
-    assert (found["classes"][fine] == expected["classes"][fine]).all()
+    assert (actual["odd"] == expected["odd"]).all()
+    assert (actual["classes"][fine] == expected["classes"][fine]).all()
     for name, error in (("weight", WEIGHT_ERROR), ("tail", 2 * TAIL_ERROR)):
-        off = np.abs(found[name] - expected[name])[fine]
+        off = np.abs(actual[name] - expected[name])[fine]
         assert (off <= error * expected[name][fine] + k * 2e-38).all(), name
-    off = np.abs(found["sure"] - expected["sure"])[fine]
-    assert (off <= 1.01 * (found["slack"] + expected["slack"])[fine] + 1e-12).all()
+    off = np.abs(actual["sure"] - expected["sure"])[fine]
+    assert (off <= 1.01 * (actual["slack"] + expected["slack"])[fine] + 1e-12).all()
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.3, 1e3])
@@ -380,12 +384,12 @@ def test_the_kernel_leaves_the_rest_to_the_passes(fused: ModuleType) -> None:
 def test_a_kernel_that_lists_otherwise_is_not_used() -> None:
     x = torch.randn(100, 30, generator=torch.Generator().manual_seed(0))
 
-    def same(*given: Any) -> pass_gpu.Listed:
-        return pass_gpu.listed(*given)
+    def same(*given: Any) -> block_lists.BlockLists:
+        return block_lists.listed(*given)
 
-    def wrong(*given: Any) -> pass_gpu.Listed:
-        found = pass_gpu.listed(*given)
-        return found._replace(tail=found.tail * 1.001)
+    def wrong(*given: Any) -> block_lists.BlockLists:
+        lists = block_lists.listed(*given)
+        return lists._replace(tail=lists.tail * 1.001)
 
     assert pass_gpu._agrees(same, x)
     with pytest.warns(UserWarning, match="not used"):

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.methods.logits.merging import reference, source
-from models.methods.logits.merging import row_digest as digests
+from models.methods.logits.merging import reference, row_digest, source
 from models.methods.logits.merging.source import Kind, Source
 from models.progress import silent
 from models.rows import ArrayRows
@@ -197,7 +196,7 @@ def test_a_sum_at_the_edge_of_what_is_allowed_is_refused_or_read(
         values = (np.log(probs) if kind == "log_probs" else probs).astype(how)
         source = Source(ArrayRows(values), kind)
         try:
-            digest = digests.scan(source, 0, 6, 1, silent)
+            digest = row_digest.scan(source, 0, 6, 1, silent)
         except UsageError as error:
             assert "Row 2 " in error.detail  # noqa: PT017
             with pytest.raises(UsageError, match="Row 2 "):

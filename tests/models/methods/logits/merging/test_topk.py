@@ -37,9 +37,9 @@ def best(full: Source, k: int, rng: np.random.Generator) -> Best:
     values = rows.values(0, rows.shape[0]).astype(np.float64)
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     order = rng.permuted(order, axis=1)
-    given = ArrayRows(np.take_along_axis(rows.read(0, rows.shape[0]), order, axis=1))
-    given = ArrayRows(given.array, bfloat16=rows.bfloat16)
-    return Best(Source(given, full.kind, full.temperature), order, full.shape[1])
+    top = ArrayRows(np.take_along_axis(rows.read(0, rows.shape[0]), order, axis=1))
+    top = ArrayRows(top.array, bfloat16=rows.bfloat16)
+    return Best(Source(top, full.kind, full.temperature), order, full.shape[1])
 
 
 def decided(at: Best, aggregation: reference.Aggregation) -> tuple[Merges, int]:
@@ -114,13 +114,13 @@ def test_bounds_hold_the_true_values(drawn: Case, share: float) -> None:
     probs /= probs.sum(axis=1, keepdims=True)
     rounding = topk._rounding(at.source, n_classes)
     stored_as = at.source.rows.values(0, n)
-    _, given = topk.digest(stored_as, at.classes, n_classes, full.kind, full.scale, rounding)
+    _, bounds = topk.digest(stored_as, at.classes, n_classes, full.kind, full.scale, rounding)
     order = np.argsort(-values, axis=1, kind="stable")
     listed = np.take_along_axis(probs, order, axis=1)
-    assert (given.least <= listed[:, :k] * (1 + 1e-12)).all()
-    assert (listed[:, :k] <= given.most * (1 + 1e-12)).all()
+    assert (bounds.least <= listed[:, :k] * (1 + 1e-12)).all()
+    assert (listed[:, :k] <= bounds.most * (1 + 1e-12)).all()
     if k < n_classes:
-        assert (listed[:, k] <= given.missing * (1 + 1e-12)).all()
+        assert (listed[:, k] <= bounds.missing * (1 + 1e-12)).all()
 
     # Tails: of what is not listed, beside the first that is; what float32 cannot hold is 0.
     apart = values.copy()

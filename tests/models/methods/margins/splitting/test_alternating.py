@@ -1,4 +1,4 @@
-"""The two half-steps: neither raises the objective, and at the end neither lowers it."""
+"""The two half-steps: neither raises the objective, and at the end neither can lower it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.methods.margins.splitting.alternating import (
     alternate,
     shared_out,
 )
-from models.methods.margins.splitting.objective import Above, Kind, Regularizer
+from models.methods.margins.splitting.objective import Ancestors, Kind, Regularizer
 from models.methods.margins.splitting.starts import STARTS, started
 
 
@@ -28,11 +28,11 @@ def terms(
     return Terms(k, Regularizer(kind, alpha, 1.0), least, most, intercept, 500, tol)
 
 
-def problem(seed: int, n: int = 60, p: int = 4, asked: Terms | None = None) -> Problem:
+def problem(seed: int, n: int = 60, p: int = 4, requirements: Terms | None = None) -> Problem:
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, p)) + 2.0 * np.eye(4, p)[rng.integers(4, size=n)]
-    above = Above.root(p).and_of(rng.normal(size=p))
-    return Problem.of(rows, asked or terms(), above)
+    above = Ancestors.root(p).extended_by(rng.normal(size=p))
+    return Problem.of(rows, requirements or terms(), above)
 
 
 def silent() -> None:
@@ -50,45 +50,45 @@ def silent() -> None:
 def test_no_half_step_raises_the_objective(
     seed: int, k: int, kind: Kind, alpha: float, intercept: bool
 ) -> None:
-    given = problem(seed, asked=terms(k, kind, alpha, intercept=intercept, tol=1e-4))
-    cluster = started(given, STARTS[seed % 3], np.random.default_rng(seed))
+    case = problem(seed, requirements=terms(k, kind, alpha, intercept=intercept, tol=1e-4))
+    cluster = started(case, STARTS[seed % 3], np.random.default_rng(seed))
     assert cluster is not None
-    found = alternate(given, cluster, silent)
-    assert len(found.trace) > 1
-    assert (np.diff(found.trace) <= 0).all()
-    assert found.trace[-1] < found.trace[0] or alpha == 1.0
+    end = alternate(case, cluster, silent)
+    assert len(end.trace) > 1
+    assert (np.diff(end.trace) <= 0).all()
+    assert end.trace[-1] < end.trace[0] or alpha == 1.0
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_trace_is_the_objective(k: int) -> None:
-    given = problem(1, asked=terms(k))
-    cluster = started(given, "random", np.random.default_rng(0))
+    case = problem(1, requirements=terms(k))
+    cluster = started(case, "random", np.random.default_rng(0))
     assert cluster is not None
-    found = alternate(given, cluster, silent)
-    at_zero, at_end = Weights(given), Weights(given, found.weights)
-    assert found.trace[0] == at_zero.hinge(cluster) == pytest.approx((k - 1) / k)
-    value = at_end.hinge(found.cluster) + given.penalty.of(found.weights)
-    assert found.objective == pytest.approx(value, rel=1e-9)
+    end = alternate(case, cluster, silent)
+    at_zero, at_end = Weights(case), Weights(case, end.weights)
+    assert end.trace[0] == at_zero.hinge(cluster) == pytest.approx((k - 1) / k)
+    value = at_end.hinge(end.cluster) + case.penalty.of(end.weights)
+    assert end.objective == pytest.approx(value, rel=1e-9)
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_at_the_end_neither_half_step_lowers_it(k: int) -> None:
-    given = problem(2, asked=terms(k))
-    cluster = started(given, "k-means", np.random.default_rng(0))
+    case = problem(2, requirements=terms(k))
+    cluster = started(case, "k-means", np.random.default_rng(0))
     assert cluster is not None
-    found = alternate(given, cluster, silent)
-    assert found.ended
-    size = np.bincount(found.cluster, minlength=k)
-    assert given.low <= size.min() <= size.max() <= given.high
-    again = shared_out(given, found.weights)
-    assert again.objective >= found.objective * (1 - 1e-8)
-    further = Weights(given, found.weights.copy())
-    value, _ = further.descend(found.cluster, 0.0, 200)
-    assert value >= found.objective * (1 - 1e-5)
-    assert found.residual <= 1e-6
+    end = alternate(case, cluster, silent)
+    assert end.ended
+    size = np.bincount(end.cluster, minlength=k)
+    assert case.low <= size.min() <= size.max() <= case.high
+    again = shared_out(case, end.weights)
+    assert again.objective >= end.objective * (1 - 1e-8)
+    further = Weights(case, end.weights.copy())
+    value, _ = further.descend(end.cluster, 0.0, 200)
+    assert value >= end.objective * (1 - 1e-5)
+    assert end.residual <= 1e-6
 
 
-def test_a_rise_is_a_mistake_of_the_code() -> None:
+def test_a_rise_of_the_objective_fails_an_assertion() -> None:
     trace = [1.0]
     alternating._append(trace, 0.5)
     with pytest.raises(AssertionError, match="the objective rose"):
@@ -99,13 +99,13 @@ def test_the_best_of_all_clusterings_is_found_and_stays() -> None:
     """Eight points in two clusters of four: every clustering with its best weights."""
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(8, 2)) + np.repeat([[0.0, 0.0], [3.0, 1.0]], 4, axis=0)
-    given = Problem.of(rows, terms(alpha=0.05, least=1.0, most=1.0), Above.root(2))
-    assert (given.low, given.high) == (4, 4)
+    case = Problem.of(rows, terms(alpha=0.05, least=1.0, most=1.0), Ancestors.root(2))
+    assert (case.low, case.high) == (4, 4)
     values = {}
     for chosen in combinations(range(8), 4):
         cluster = np.ones(8, dtype=np.int64)
         cluster[list(chosen)] = 0
-        weights = Weights(given)
+        weights = Weights(case)
         weights.hinge(cluster)
         values[chosen] = weights.descend(cluster, 1e-9, 1000)[0]
     best = min(values, key=values.__getitem__)
@@ -113,32 +113,32 @@ def test_the_best_of_all_clusterings_is_found_and_stays() -> None:
     for chosen in values:
         cluster = np.ones(8, dtype=np.int64)
         cluster[list(chosen)] = 0
-        found = alternate(given, cluster, silent)
-        assert found.objective >= values[best] - 1e-9
-        assert found.objective <= values[chosen] + 1e-6
-        ends.append(found.objective)
+        end = alternate(case, cluster, silent)
+        assert end.objective >= values[best] - 1e-9
+        assert end.objective <= values[chosen] + 1e-6
+        ends.append(end.objective)
     assert min(ends) == pytest.approx(values[best], abs=1e-6)
-    from_means = started(given, "k-means", rng)
+    from_means = started(case, "k-means", rng)
     assert from_means is not None
-    assert alternate(given, from_means, silent).objective == pytest.approx(values[best], abs=1e-6)
+    assert alternate(case, from_means, silent).objective == pytest.approx(values[best], abs=1e-6)
 
 
-def test_weights_are_given_for_the_rows_as_they_were() -> None:
+def test_weights_apply_to_the_original_rows() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 3)) + np.array([100.0, -50.0, 7.0])
-    given = Problem.of(rows, terms(), Above.root(3))
-    cluster = started(given, "k-means", rng)
+    case = Problem.of(rows, terms(), Ancestors.root(3))
+    cluster = started(case, "k-means", rng)
     assert cluster is not None
-    found = alternate(given, cluster, silent)
-    weights, intercept = given.plain(found.weights)
-    np.testing.assert_allclose(rows @ weights.T + intercept, found.scores.T, atol=1e-9)
+    end = alternate(case, cluster, silent)
+    weights, intercept = case.plain(end.weights)
+    np.testing.assert_allclose(rows @ weights.T + intercept, end.scores.T, atol=1e-9)
 
 
-def test_without_an_intercept_rows_stay_where_they_are() -> None:
+def test_without_an_intercept_rows_are_not_moved() -> None:
     rows = np.random.default_rng(0).normal(size=(10, 3)) + 5.0
-    given = Problem.of(rows, terms(intercept=False), Above.root(3))
-    np.testing.assert_array_equal(given.points, rows)
-    weights, intercept = given.plain(np.ones((2, 3)))
+    case = Problem.of(rows, terms(intercept=False), Ancestors.root(3))
+    np.testing.assert_array_equal(case.points, rows)
+    weights, intercept = case.plain(np.ones((2, 3)))
     assert (weights == 1).all()
     assert (intercept == 0).all()
 
@@ -147,28 +147,28 @@ def test_without_an_intercept_rows_stay_where_they_are() -> None:
 def test_with_less_room_for_curvature_the_end_is_the_same(
     room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One matrix for all pairs, or none at all: the minimum of one clustering is one."""
-    given = problem(3, asked=terms(3))
-    cluster = started(given, "k-means", np.random.default_rng(0))
+    """One matrix for all pairs, or none at all: the minimum for a clustering is unique."""
+    case = problem(3, requirements=terms(3))
+    cluster = started(case, "k-means", np.random.default_rng(0))
     assert cluster is not None
-    wanted = Weights(given)
-    wanted.hinge(cluster)
-    value, _ = wanted.descend(cluster, 1e-9, 5000)
+    roomy = Weights(case)
+    roomy.hinge(cluster)
+    value, _ = roomy.descend(cluster, 1e-9, 5000)
     monkeypatch.setattr(alternating, "ROOM", room)
-    found = Weights(given)
-    found.hinge(cluster)
-    assert found.descend(cluster, 1e-9, 5000)[0] == pytest.approx(value, rel=1e-6)
+    tight = Weights(case)
+    tight.hinge(cluster)
+    assert tight.descend(cluster, 1e-9, 5000)[0] == pytest.approx(value, rel=1e-6)
 
 
 def test_steps_one_by_one_end_lower_than_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     def ends() -> list[float]:
-        found = []
+        objectives = []
         for seed in range(6):
-            given = problem(seed, n=150, p=20, asked=terms(alpha=0.01, tol=1e-3))
-            cluster = started(given, "random", np.random.default_rng(seed))
+            case = problem(seed, n=150, p=20, requirements=terms(alpha=0.01, tol=1e-3))
+            cluster = started(case, "random", np.random.default_rng(seed))
             assert cluster is not None
-            found.append(alternate(given, cluster, silent).objective)
-        return found
+            objectives.append(alternate(case, cluster, silent).objective)
+        return objectives
 
     by_steps = ends()
     monkeypatch.setattr(Weights, "step", lambda self, cluster: self.descend(cluster, 0.0, 50))
@@ -179,17 +179,17 @@ def test_steps_one_by_one_end_lower_than_exact_ones(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("n", [6, 200, 5000])
 def test_starts_are_within_the_bounds(start: str, n: int) -> None:
-    given = problem(4, n=n, asked=terms(3))
-    cluster = started(given, start, np.random.default_rng(1))  # type: ignore[arg-type]
+    case = problem(4, n=n, requirements=terms(3))
+    cluster = started(case, start, np.random.default_rng(1))  # type: ignore[arg-type]
     assert cluster is not None
     size = np.bincount(cluster, minlength=3)
-    assert given.low <= size.min() <= size.max() <= given.high
-    same = started(given, start, np.random.default_rng(1))  # type: ignore[arg-type]
+    assert case.low <= size.min() <= size.max() <= case.high
+    same = started(case, start, np.random.default_rng(1))  # type: ignore[arg-type]
     np.testing.assert_array_equal(cluster, same)
 
 
 def test_equal_points_have_no_start_by_means_or_spectra() -> None:
-    given = Problem.of(np.ones((20, 3)), terms(), Above.root(3))
+    case = Problem.of(np.ones((20, 3)), terms(), Ancestors.root(3))
     rng = np.random.default_rng(0)
-    assert started(given, "k-means", rng) is None
-    assert started(given, "spectral", rng) is None
+    assert started(case, "k-means", rng) is None
+    assert started(case, "spectral", rng) is None

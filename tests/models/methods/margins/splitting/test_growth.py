@@ -14,9 +14,15 @@ from models.method import Checkpoint
 from models.methods.margins.splitting import growth
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.growth import grow
-from models.methods.margins.splitting.objective import Above, Regularizer
-from models.methods.margins.splitting.result import Grown, Limits
-from models.methods.margins.splitting.split import Node, Split, split_all, stacked, unstacked
+from models.methods.margins.splitting.objective import Ancestors, Regularizer
+from models.methods.margins.splitting.result import Limits, MarginTree
+from models.methods.margins.splitting.split import (
+    MarginSplit,
+    NodeToSplit,
+    split_all,
+    stacked,
+    unstacked,
+)
 from models.progress import silent
 
 STARTS = ("k-means", "random")
@@ -34,15 +40,15 @@ def points(n: int = 200, seed: int = 0) -> np.ndarray:
 def grown(
     rows: np.ndarray,
     limits: Limits,
-    asked: Terms | None = None,
+    requirements: Terms | None = None,
     threads: int = 1,
     checkpoint: Checkpoint | None = None,
-) -> Grown:
-    kept = checkpoint or Checkpoint()
-    return grow(rows, asked or terms(), STARTS, limits, 7, threads, silent, kept)
+) -> MarginTree:
+    own_checkpoint = checkpoint or Checkpoint()
+    return grow(rows, requirements or terms(), STARTS, limits, 7, threads, silent, own_checkpoint)
 
 
-def assert_same(one: Grown, other: Grown) -> None:
+def assert_same(one: MarginTree, other: MarginTree) -> None:
     for name in ("parent", "step", "leaf_of_point", "margin"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert one.obstacle == other.obstacle
@@ -68,30 +74,34 @@ class Memory(Checkpoint):
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_each_step_splits_the_leaf_with_the_highest_score(k: int) -> None:
-    """Algorithm 1 read anew: every leaf that there was is split again and scored."""
-    rows, asked = points(), terms(k)
-    found = grown(rows, Limits(1 + 4 * (k - 1), 2, None), asked)
+    """Algorithm 1 taken literally: at each step every leaf is split again and scored."""
+    rows, requirements = points(), terms(k)
+    tree = grown(rows, Limits(1 + 4 * (k - 1), 2, None), requirements)
     inside: dict[int, np.ndarray] = {0: np.arange(len(rows))}
-    above: dict[int, Above] = {0: Above.root(4)}
-    for step, split in enumerate(found.splits):
+    above: dict[int, Ancestors] = {0: Ancestors.root(4)}
+    for step, split in enumerate(tree.splits):
         scores = {}
         for node, here in inside.items():
             (trial,) = split_all(
-                [Node(rows[here], above[node], (7, node))], asked, STARTS, 1, lambda: None
+                [NodeToSplit(rows[here], above[node], (7, node))],
+                requirements,
+                STARTS,
+                1,
+                lambda: None,
             )
-            assert isinstance(trial, Split)
+            assert isinstance(trial, MarginSplit)
             scores[node] = trial.score
-            if found.step[node] == step:
+            if tree.step[node] == step:
                 np.testing.assert_array_equal(trial.weights, split.weights)
                 chosen, clusters = node, trial.cluster
         assert scores[chosen] == max(scores.values())
         here, over = inside.pop(chosen), above.pop(chosen)
-        for number, child in enumerate(found.children(chosen)):
-            assert found.parent[child] == chosen
+        for number, child in enumerate(tree.children(chosen)):
+            assert tree.parent[child] == chosen
             inside[child] = here[clusters == number]
-            above[child] = over.and_of(split.weights[number])
+            above[child] = over.extended_by(split.weights[number])
     for node, here in inside.items():
-        assert (found.leaf_of_point[here] == node).all()
+        assert (tree.leaf_of_point[here] == node).all()
 
 
 def test_each_leaf_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,61 +112,61 @@ def test_each_leaf_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return split_all(nodes, *rest)
 
     monkeypatch.setattr(growth, "split_all", counted)
-    found = grown(points(), Limits(8, 2, None))
+    tree = grown(points(), Limits(8, 2, None))
     assert len(tried) == len(set(tried))
-    last = set(found.children(int(found.step.argmax())))
-    assert set(tried) == set(range(found.parent.size)) - last
+    last = set(tree.children(int(tree.step.argmax())))
+    assert set(tried) == set(range(tree.parent.size)) - last
 
 
 def test_the_balance_of_each_split() -> None:
-    found = grown(points(300), Limits(12, 2, None))
-    size = found.size
-    for node in np.flatnonzero(found.step >= 0):
-        below = size[list(found.children(node))]
+    tree = grown(points(300), Limits(12, 2, None))
+    size = tree.size
+    for node in np.flatnonzero(tree.step >= 0):
+        below = size[list(tree.children(node))]
         assert below.min() >= np.floor(0.9 * size[node] / 2)
         assert below.max() <= np.ceil(1.1 * size[node] / 2)
 
 
-def test_it_ends_with_max_leaves_and_never_passes_it() -> None:
+def test_it_ends_with_max_leaves_and_never_exceeds_it() -> None:
     limits = Limits(8, 2, None)
     assert (grown(points(), limits).step < 0).sum() == 8
-    found = grown(points(), limits, terms(3))
-    assert (found.step < 0).sum() == 7
-    assert not found.room
-    assert found.said_of_end(limits, 3) == (
-        "The tree has 7 leaves, not max_leaves = 8: another split would make more.",
+    tree = grown(points(), limits, terms(3))
+    assert (tree.step < 0).sum() == 7
+    assert not tree.room
+    assert tree.end_warnings(limits, 3) == (
+        "The tree has 7 leaves, not max_leaves = 8: another split would exceed it.",
     )
 
 
 def test_it_ends_when_every_leaf_is_small() -> None:
     limits = Limits(1000, 40, None)
-    found = grown(points(), limits)
-    size, inner = found.size, found.step >= 0
+    tree = grown(points(), limits)
+    size, inner = tree.size, tree.step >= 0
     assert size[~inner].max() < 40 <= size[inner].min()
-    (said,) = found.said_of_end(limits, 2)
-    assert f"{(~inner).sum()} have fewer than 40 points" in said
+    (warning,) = tree.end_warnings(limits, 2)
+    assert f"{(~inner).sum()} have fewer than 40 points" in warning
 
 
 def test_it_ends_at_the_depth() -> None:
     limits = Limits(1000, 2, 3)
-    found = grown(points(), limits)
-    assert (found.step < 0).sum() == 8
-    assert "8 lie at max_depth = 3" in found.said_of_end(limits, 2)[0]
+    tree = grown(points(), limits)
+    assert (tree.step < 0).sum() == 8
+    assert "8 lie at max_depth = 3" in tree.end_warnings(limits, 2)[0]
 
 
 def test_leaves_smaller_than_the_branching_stay() -> None:
     limits = Limits(1000, 2, None)
-    found = grown(points(23), limits, terms(5))
-    assert found.size[found.step < 0].max() < 5
-    assert "have fewer than 5 points" in found.said_of_end(limits, 5)[0]
+    tree = grown(points(23), limits, terms(5))
+    assert tree.size[tree.step < 0].max() < 5
+    assert "have fewer than 5 points" in tree.end_warnings(limits, 5)[0]
 
 
 def test_leaves_of_equal_points_stay() -> None:
     rows = np.repeat(points(2), 20, axis=0)
     limits = Limits(1000, 2, None)
-    found = grown(rows, limits)
-    assert found.size[found.step < 0].tolist() == [20, 20]
-    assert "2 hold fewer than 2 distinct points" in found.said_of_end(limits, 2)[0]
+    tree = grown(rows, limits)
+    assert tree.size[tree.step < 0].tolist() == [20, 20]
+    assert "2 hold fewer than 2 distinct points" in tree.end_warnings(limits, 2)[0]
 
 
 def test_a_root_whose_weights_are_all_zero_is_refused() -> None:
@@ -166,15 +176,15 @@ def test_a_root_whose_weights_are_all_zero_is_refused() -> None:
 
 
 def test_leaves_whose_weights_would_be_zero_stay() -> None:
-    # Two clumps far apart, each far smaller than alpha allows to part.
+    # Two distant clumps, each far too small to be split with this alpha.
     rows = np.repeat([[-5.0, 0.0], [5.0, 0.0]], 30, axis=0)
     rows += 1e-4 * np.random.default_rng(0).normal(size=rows.shape)
     limits = Limits(10, 2, None)
-    found = grown(rows, limits)
-    assert found.size[found.step < 0].tolist() == [30, 30]
-    said = found.said_of_end(limits, 2)
-    assert "2 would be split by weights that are all 0" in said[0]
-    assert said[1].startswith("Lower alpha or beta")
+    tree = grown(rows, limits)
+    assert tree.size[tree.step < 0].tolist() == [30, 30]
+    warnings = tree.end_warnings(limits, 2)
+    assert "2 would be split by weights that are all 0" in warnings[0]
+    assert warnings[1].startswith("Lower alpha or beta")
 
 
 @pytest.mark.parametrize("threads", [2, 4])
@@ -195,10 +205,10 @@ def test_any_checkpoint_leads_to_the_same_tree(k: int) -> None:
 
 
 def test_splits_come_back_from_arrays() -> None:
-    found = grown(points(), Limits(6, 2, None))
-    again = unstacked(stacked(found.splits, 2, 4))
-    for mine, its in zip(found.splits, again, strict=True):
-        for name in Split.__slots__:
+    tree = grown(points(), Limits(6, 2, None))
+    again = unstacked(stacked(tree.splits, 2, 4))
+    for mine, its in zip(tree.splits, again, strict=True):
+        for name in MarginSplit.__slots__:
             np.testing.assert_array_equal(getattr(mine, name), getattr(its, name))
     assert unstacked(stacked([], 2, 4)) == []
 
@@ -218,12 +228,16 @@ def test_cancel_ends_it(threads: int) -> None:
         grow(points(3000), terms(), STARTS, limits, 0, threads, cancel, Checkpoint())
 
 
-def test_many_points_are_begun_on_a_sample() -> None:
+def test_starts_of_many_points_use_a_sample() -> None:
     rows = points(6000)
     (split,) = split_all(
-        [Node(rows, Above.root(4), (1,))], terms(), ("k-means", "random"), 1, lambda: None
+        [NodeToSplit(rows, Ancestors.root(4), (1,))],
+        terms(),
+        ("k-means", "random"),
+        1,
+        lambda: None,
     )
-    assert isinstance(split, Split)
+    assert isinstance(split, MarginSplit)
     assert split.ended
     assert split.cluster.size == 6000
     assert 2700 <= (split.cluster == 0).sum() <= 3300

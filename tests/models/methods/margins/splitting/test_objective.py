@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from models.errors import UsageError
 from models.methods.margins.splitting import objective
-from models.methods.margins.splitting.objective import Above, Regularizer, bounds
+from models.methods.margins.splitting.objective import Ancestors, Regularizer, bounds
 
 KINDS = ("group+exclusive", "group", "exclusive", "l1", "l2")
 
 
-def above_of(ancestors: list[np.ndarray], n_features: int) -> Above:
-    above = Above.root(n_features)
+def above_of(ancestors: list[np.ndarray], n_features: int) -> Ancestors:
+    above = Ancestors.root(n_features)
     for weights in ancestors:
-        above = above.and_of(weights)
+        above = above.extended_by(weights)
     return above
 
 
@@ -72,8 +72,8 @@ def test_each_regularizer_is_its_sum(kind: objective.Kind, seed: int) -> None:
         "l2": alpha * (weights**2).sum() / weights.size,
     }
     regularizer = Regularizer(kind, alpha, beta)
-    found = regularizer.penalty(len(weights), above).of(weights)
-    assert found == pytest.approx(literal[kind])
+    value = regularizer.penalty(len(weights), above).of(weights)
+    assert value == pytest.approx(literal[kind])
     plain = Regularizer(kind, 1.0, 1.0).penalty(len(weights), above).of(weights)
     assert regularizer.complexity(weights, above) == pytest.approx(plain)
 
@@ -88,8 +88,8 @@ def test_overlap_is_the_mean_cosine_of_magnitudes(seed: int) -> None:
         for other in ancestors
         if own.any() and other.any()
     ]
-    found = objective.overlap(weights, above)
-    assert found == pytest.approx(np.mean(cosines)) if cosines else math.isnan(found)
+    value = objective.overlap(weights, above)
+    assert value == pytest.approx(np.mean(cosines)) if cosines else math.isnan(value)
 
 
 def test_disjoint_features_do_not_overlap() -> None:

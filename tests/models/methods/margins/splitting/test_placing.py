@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.margins.splitting.placing import Rule
+from models.methods.margins.splitting.placing import PlacementRule
 
 
 @given(st.integers(0, 10_000))
 def test_a_point_goes_where_cost_and_price_are_least(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k, p = int(rng.integers(2, 5)), 3
-    rule = Rule(rng.normal(size=(k, p)), rng.normal(size=k), rng.normal(size=k))
+    rule = PlacementRule(rng.normal(size=(k, p)), rng.normal(size=k), rng.normal(size=k))
     rows = rng.normal(size=(6, p))
     cluster, log, margin = rule.place(rows)
     for row, x in enumerate(rows):
@@ -34,7 +34,7 @@ def test_a_point_goes_where_cost_and_price_are_least(seed: int) -> None:
 
 def test_without_prices_the_highest_score_wins() -> None:
     rng = np.random.default_rng(0)
-    rule = Rule(rng.normal(size=(4, 3)), rng.normal(size=4), np.zeros(4))
+    rule = PlacementRule(rng.normal(size=(4, 3)), rng.normal(size=4), np.zeros(4))
     rows = rng.normal(size=(200, 3))
     cluster, _, margin = rule.place(rows)
     assert (cluster == (rows @ rule.weights.T + rule.intercept).argmax(axis=1)).all()
@@ -44,7 +44,7 @@ def test_without_prices_the_highest_score_wins() -> None:
 @pytest.mark.parametrize("threshold", [0.0, 0.4])
 def test_between_two_clusters_it_is_a_logistic_function_of_the_margin(threshold: float) -> None:
     """Within the margins [1 - f]^2 - [1 + f]^2 = -4 f for f = w_1.x - w_0.x."""
-    rule = Rule(np.array([[-0.5], [0.5]]), np.zeros(2), np.array([0.0, 4 * threshold]))
+    rule = PlacementRule(np.array([[-0.5], [0.5]]), np.zeros(2), np.array([0.0, 4 * threshold]))
     margin = np.linspace(-0.99, 0.99, 21)
     cluster, log, _ = rule.place(margin[:, None])
     np.testing.assert_allclose(

@@ -84,18 +84,18 @@ def test_so_is_one_that_collapses(seed: int, balance: bool, max_leaves: int) -> 
 
 @given(st.integers(0, 10**6), st.booleans())
 def test_blocks_scanned_or_searched_give_the_same(seed: int, balance: bool) -> None:
-    """Where boxes rule nothing out all points are looked at: 40 columns, several blocks."""
+    """Where boxes rule out nothing, all points are scanned: 40 columns, several blocks."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(300, 40)).astype(np.float32)
     points[rng.integers(300, size=20)] = points[:20]
-    before = state.BLOCK, state.OPENED
-    found = []
+    defaults = state.BLOCK, state.OPENED
+    trees = []
     try:
         for state.BLOCK, state.OPENED in ((16, 32), (64, 1), (512, 10**6)):
-            found.append(grown(points, balance))
+            trees.append(grown(points, balance))
     finally:
-        state.BLOCK, state.OPENED = before
-    assert clades(tree(found[0])) == clades(tree(found[1])) == clades(tree(found[2]))
+        state.BLOCK, state.OPENED = defaults
+    assert clades(tree(trees[0])) == clades(tree(trees[1])) == clades(tree(trees[2]))
 
 
 def test_threads_share_the_scan() -> None:
@@ -109,27 +109,25 @@ def test_threads_share_the_scan() -> None:
 
 @pytest.mark.parametrize("max_leaves", [NO_LIMIT, 30])
 @pytest.mark.parametrize("balance", [False, True])
-def test_a_tree_that_was_kept_goes_on_as_if_nothing_had_been(
-    balance: bool, max_leaves: int
-) -> None:
+def test_a_restored_tree_grows_as_if_uninterrupted(balance: bool, max_leaves: int) -> None:
     points = np.random.default_rng(1).normal(size=(700, 5))
     points[100:120] = points[:20]
     whole = grown(points, balance, max_leaves)
-    kept: list[dict[str, Any]] = []
+    saved: list[dict[str, Any]] = []
     t = state.empty(points, max_leaves)
     rule = WHOLE._replace(most_leaves=max_leaves, tries=NO_LIMIT if balance else 0)
 
     def keep(n_inserted: int) -> None:
         packed = state.packed(t, n_inserted)
-        kept.append({name: array.copy() for name, array in packed.items()})
+        saved.append({name: array.copy() for name, array in packed.items()})
 
     state.grow(t, 0, rule, 1, quiet, keep)
-    assert [int(one["n_inserted"][0]) for one in kept] == [256, 512]
-    for one in kept:
-        again = state.unpacked(points, one, max_leaves)
-        state.grow(again, int(one["n_inserted"][0]), rule, 1, quiet, lambda n: None)
-        assert clades(tree(again)) == clades(tree(whole))
-        np.testing.assert_array_equal(again.told[:6], whole.told[:6])
+    assert [int(state_then["n_inserted"][0]) for state_then in saved] == [256, 512]
+    for state_then in saved:
+        resumed = state.unpacked(points, state_then, max_leaves)
+        state.grow(resumed, int(state_then["n_inserted"][0]), rule, 1, quiet, lambda n: None)
+        assert clades(tree(resumed)) == clades(tree(whole))
+        np.testing.assert_array_equal(resumed.told[:6], whole.told[:6])
     # And with room for fewer points: the boxes' numbers and the leaves' move.
     first = grown(points[:400], balance, max_leaves)
     more = state.unpacked(points, state.packed(first, 400), max_leaves)
@@ -204,15 +202,15 @@ def test_heights_are_the_boxes_and_never_fall_from_child_to_parent() -> None:
 
 
 def lineage(tree: Tree, node: int) -> set[int]:
-    found = {node}
+    nodes = {node}
     while node:
         node = int(tree.parent[node])
-        found.add(node)
-    return found
+        nodes.add(node)
+    return nodes
 
 
 @pytest.mark.parametrize(
-    ("kind", "wanted"),
+    ("kind", "expected"),
     [
         (np.float16, np.float32),
         (np.float32, np.float32),
@@ -222,16 +220,16 @@ def lineage(tree: Tree, node: int) -> set[int]:
         (np.bool_, np.float32),
     ],
 )
-def test_points_are_gathered_in_a_precision_that_holds_them(kind: Any, wanted: Any) -> None:
+def test_points_are_gathered_in_a_precision_that_holds_them(kind: Any, expected: Any) -> None:
     values = (10 * np.random.default_rng(0).normal(size=(30, 3))).astype(kind)
     order = np.random.default_rng(1).permutation(30)
-    assert precision(values.dtype) is wanted
-    found = gathered(values, order)
-    assert found.dtype == wanted
-    assert (found == values[order]).all()
+    assert precision(values.dtype) is expected
+    ordered = gathered(values, order)
+    assert ordered.dtype == expected
+    assert (ordered == values[order]).all()
 
 
-def test_the_canonical_order_hangs_on_what_rows_hold() -> None:
+def test_the_canonical_order_depends_on_the_values_of_rows() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(200, 5))
     points[:50] = points[50:100]

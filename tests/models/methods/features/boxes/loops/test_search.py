@@ -23,8 +23,8 @@ def grown(points: np.ndarray, max_leaves: int = 1 << 40) -> Grown:
 
 
 def points_of(t: Grown, node: int) -> list[int]:
-    """All of them, with those of chains."""
-    found, waiting = [], [node]
+    """All points under a node, with those of chains."""
+    points, waiting = [], [node]
     while waiting:
         v = waiting.pop()
         if not layout.is_end(t, v):
@@ -32,22 +32,22 @@ def points_of(t: Grown, node: int) -> list[int]:
             continue
         i = int(layout.first(t, v))
         while i >= 0:
-            found.append(i)
+            points.append(i)
             i = int(t.chain[i, FOLLOW])
-    return found
+    return points
 
 
 def cases() -> list[tuple[np.ndarray, int]]:
     rng = np.random.default_rng(0)
-    found = []
+    drawn = []
     for n_columns in (1, 2, 3, 7, 40, 300):
         for kind in (np.float32, np.float64):
             plain = rng.normal(size=(60, n_columns))
             centres = 6 * rng.normal(size=(4, n_columns))[rng.integers(4, size=60)]
             doubled = rng.integers(0, 3, size=(60, n_columns))
             for points in (plain, centres + plain, doubled):
-                found += [(points.astype(kind), 1 << 40), (points.astype(kind), 12)]
-    return found
+                drawn += [(points.astype(kind), 1 << 40), (points.astype(kind), 12)]
+    return drawn
 
 
 @pytest.mark.parametrize("number", range(len(cases())))
@@ -79,9 +79,9 @@ def test_bounds_hold_and_searches_are_exact(number: int) -> None:
             assert near < limit or near >= pairs.min() - slack
             far, _ = search.farthest(t, v, w, limit if limit > 0 else 1e30, looks)
             assert np.abs(pairs - far).min() <= slack
-        one, two = (np.empty(len(points) + 2, dtype=np.int64) for _ in range(2))
-        n, m = search.points_under(t, v, one), search.points_under(t, w, two)
-        assert distances.extreme(points, one[:n], two[:m], -1.0, True) == pytest.approx(
+        of_v, of_w = (np.empty(len(points) + 2, dtype=np.int64) for _ in range(2))
+        n, m = search.points_under(t, v, of_v), search.points_under(t, w, of_w)
+        assert distances.extreme(points, of_v[:n], of_w[:m], -1.0, True) == pytest.approx(
             pairs.min(), abs=slack
         )
 
@@ -96,17 +96,17 @@ def test_the_nearest_is_that_of_all_points(number: int) -> None:
     )
     rows[:10] = points[:10]
     squared = cdist(rows.astype(np.float64), points.astype(np.float64), "sqeuclidean")
-    # Of equal ones the first.
-    wanted = squared.argmin(axis=1)
+    # Ties go to the first.
+    expected = squared.argmin(axis=1)
     by_scan, away = np.full(30, -1), np.full(30, np.inf)
     search.scan(rows, points, 0, 60, by_scan, away)
     for row in range(30):
-        found, far = search.nearest(t, rows[row], int(t.told[ROOT]), ALL)
-        assert squared[row, found] == pytest.approx(squared[row, wanted[row]], rel=1e-5)
-        assert far == pytest.approx(squared[row, wanted[row]], rel=1e-5, abs=1e-12)
+        nearest, far = search.nearest(t, rows[row], int(t.told[ROOT]), ALL)
+        assert squared[row, nearest] == pytest.approx(squared[row, expected[row]], rel=1e-5)
+        assert far == pytest.approx(squared[row, expected[row]], rel=1e-5, abs=1e-12)
         if row < 10:
-            assert (found, far) == (wanted[row], 0.0)
-        assert by_scan[row] == found
+            assert (nearest, far) == (expected[row], 0.0)
+        assert by_scan[row] == nearest
     assert (state.find(t, rows) == by_scan).all()
 
 
@@ -114,8 +114,8 @@ def test_of_equal_distances_the_first_point_wins() -> None:
     points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [5.0, 5.0]])
     for order in ([0, 1, 2, 3, 4], [3, 4, 2, 1, 0]):
         t = grown(points[order])
-        found, far = search.nearest(t, np.zeros(2), int(t.told[ROOT]), ALL)
-        assert (found, far) == (0, 1.0)
+        nearest, far = search.nearest(t, np.zeros(2), int(t.told[ROOT]), ALL)
+        assert (nearest, far) == (0, 1.0)
         near, away = np.full(1, -1), np.full(1, np.inf)
         search.scan(np.zeros((1, 2)), t.points, 0, 5, near, away)
         assert near[0] == 0
@@ -140,6 +140,6 @@ def test_bounds_from_corners_would_not_hold() -> None:
     box = np.array([[[0.0, 0.0], [100.0, 2.0]], [[40.0, -1.0], [42.0, 1.0]]])
     t = grown(box.reshape(4, 2))._replace(box=box)
     corners = [np.array([x, y]) for x in (0.0, 100.0) for y in (0.0, 2.0)]
-    from_corners = min(distances.reach(one, box[1, 0], box[1, 1], np.inf) for one in corners)
+    from_corners = min(distances.reach(corner, box[1, 0], box[1, 1], np.inf) for corner in corners)
     assert search.gap(t, 0, 1) == 0.0
     assert from_corners >= 1600

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.methods.logits.merging import row_digest as digests
+from models.methods.logits.merging import row_digest
 from models.methods.logits.merging.loops import merges
-from models.methods.logits.merging.loops import rows as kernels
+from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
@@ -30,7 +30,7 @@ LEAST_32, LEAST_64 = -87.0, -708.0
 
 def weights(x: npt.NDArray, base: float, scale: float) -> npt.NDArray[np.float32]:
     e = np.empty(len(x), dtype=np.float32)
-    kernels._weights(x, x.dtype.type(base), scale, e)
+    row_loops._weights(x, x.dtype.type(base), scale, e)
     return e
 
 
@@ -54,7 +54,7 @@ def test_weights_err_no_more_than_a_tails_terms_may(dtype: str, scale: float) ->
 def test_float64_exponentials_are_within_3_ulp() -> None:
     x = np.linspace(LEAST_64, 0.0, 1_000_001)
     e = np.empty(len(x))
-    kernels._exponentials(x, 0.0, 1.0, e)
+    row_loops._exponentials(x, 0.0, 1.0, e)
     true = np.exp(x.astype(np.longdouble))
     assert np.abs((e - true) / true).max() <= 6 * HALF_64
 
@@ -62,7 +62,7 @@ def test_float64_exponentials_are_within_3_ulp() -> None:
 def test_exponentials_of_what_is_far_or_infinite() -> None:
     x = np.array([0.0, -1e300, -np.inf, -709.0])
     e = np.empty(len(x))
-    kernels._exponentials(x, 0.0, 1.0, e)
+    row_loops._exponentials(x, 0.0, 1.0, e)
     assert e.tolist() == [1.0, 0.0, 0.0, 0.0]
     for dtype in ("float32", "float64"):
         with np.errstate(over="ignore"):
@@ -75,7 +75,7 @@ def test_exponentials_of_what_is_far_or_infinite() -> None:
 
 def sum_below(x: npt.NDArray, limit: float, base: float = 0.0) -> float:
     kind = x.dtype.type
-    return kernels._sum_below(x, kind(base), 1.0, kind(limit), x[None], np.uintp(0))
+    return row_loops._sum_below(x, kind(base), 1.0, kind(limit), x[None], np.uintp(0))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -87,19 +87,19 @@ def test_sums_err_no_more_than_tails_may(n: int, dtype: str) -> None:
         for large in range(0, min(n, 70), 3):
             x[large] = 0.0
             true = math.fsum(np.exp(x.astype(np.float64)).tolist())
-            assert abs(sum_below(x, 1.0) - true) <= kernels.TAIL_ERROR * true
+            assert abs(sum_below(x, 1.0) - true) <= row_loops.TAIL_ERROR * true
             x[large] = np.log(small)
         e = np.full(n, small, dtype=np.float32)
         e[n // 2] = 1.0
         true = math.fsum(e.tolist())
-        assert abs(kernels._sum_all(e) - true) <= 191 * HALF_32 * true
+        assert abs(row_loops._sum_all(e) - true) <= 191 * HALF_32 * true
 
 
 def test_a_sum_takes_what_lies_below_the_limit() -> None:
     rng = np.random.default_rng(0)
     x = rng.integers(-3, 4, 5000).astype(np.float32)
     true = np.exp(x[x < 1] - 0.0).sum(dtype=np.float64)
-    assert sum_below(x, 1.0) == pytest.approx(true, rel=kernels.TAIL_ERROR)
+    assert sum_below(x, 1.0) == pytest.approx(true, rel=row_loops.TAIL_ERROR)
     assert sum_below(x, -3.0) == 0.0
     assert sum_below(np.array([-np.inf, 0.0]), -np.inf, base=-np.inf) == 0.0
 
@@ -108,7 +108,7 @@ def test_a_sum_takes_what_lies_below_the_limit() -> None:
 
 
 def scanned(source: Source) -> Digest:
-    return digests.scan(source, 0, source.shape[0], 1, silent)
+    return row_digest.scan(source, 0, source.shape[0], 1, silent)
 
 
 def widened(source: Source) -> Float:
@@ -124,7 +124,7 @@ def assert_scanned(source: Source) -> None:
     digest, x = scanned(source), widened(source)
     n, n_classes = x.shape
     n_listed = digest.listed.shape[1]
-    assert n_listed == min(digests.LISTED, n_classes - 1)
+    assert n_listed == min(row_digest.LISTED, n_classes - 1)
     order = np.argsort(-x, axis=1, kind="stable")
     assert (digest.label == order[:, 0]).all()
     assert (digest.listed == order[:, 1 : n_listed + 1]).all()
@@ -135,9 +135,9 @@ def assert_scanned(source: Source) -> None:
         weight = terms[1 : n_listed + 1]
         # Below the floats' normal range only the size of the error is bounded.
         error = np.abs(digest.weight[i] - weight)
-        assert (error <= kernels.WEIGHT_ERROR * weight + 1e-37).all()
+        assert (error <= row_loops.WEIGHT_ERROR * weight + 1e-37).all()
         tail = math.fsum(terms[n_listed + 1 :])
-        assert abs(digest.tail[i] - tail) <= kernels.TAIL_ERROR * tail + n_classes * 2e-38
+        assert abs(digest.tail[i] - tail) <= row_loops.TAIL_ERROR * tail + n_classes * 2e-38
         own = exps(x[i], x[i, order[i, 0]], source.scale)
         confidence[digest.label[i]] += 1.0 / math.fsum(own)
     error = np.abs(digest.confidence - confidence)
@@ -216,7 +216,7 @@ def relisted(source: Source, lists: Lists, rows: np.ndarray, slot: np.ndarray, s
     x, at = source.gather(rows)
     lowest = np.finfo(x.dtype).min
     slot = slot.astype(np.int32)
-    kernels.relist(
+    row_loops.relist(
         x, at, lowest, source.scale, rows, slot, order, start, names, state, *lists.columns()
     )
 
@@ -230,7 +230,7 @@ def nested(case: Case) -> Nested:
     """Three states of the groups, each a union of the one before; G* is a group of the last."""
     source, rng = case.source, np.random.default_rng(case.seed + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digests, "LISTED", case.listed)
+        patch.setattr(row_digest, "LISTED", case.listed)
         lists = lists_of(scanned(source))
     n_classes = source.shape[1]
     group = np.arange(n_classes)
@@ -320,7 +320,7 @@ def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
     _, _, width, n_unknown = walked(at, at.rows)
     hopeless = sum(winner(at, row)[1] == 0.0 for row in at.rows.tolist())
     assert n_unknown == hopeless
-    assert (width[width < 2.0] <= 3 * kernels.TAIL_ERROR).all()
+    assert (width[width < 2.0] <= 3 * row_loops.TAIL_ERROR).all()
 
 
 @settings(max_examples=300)
@@ -329,7 +329,7 @@ def test_relisted_rows_are_listed_by_groups(case: Case, n_groups: int) -> None:
     """Best class of each group in order, the mass of the group, the mass of all others."""
     source, rng = case.source, np.random.default_rng(case.seed + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digests, "LISTED", case.listed)
+        patch.setattr(row_digest, "LISTED", case.listed)
         lists = lists_of(scanned(source))
     n_classes = source.shape[1]
     slot = slots(rng.integers(0, n_groups, n_classes))
@@ -353,10 +353,10 @@ def test_relisted_rows_are_listed_by_groups(case: Case, n_groups: int) -> None:
         least = n_classes * 2e-38
         for j, c in enumerate(listed.tolist()):
             weight, mass = terms[c], math.fsum(terms[slot == slot[c]])
-            assert abs(lists.weight[i, j] - weight) <= kernels.WEIGHT_ERROR * weight + 1e-37
-            assert abs(lists.mass[i, j] - mass) <= kernels.TAIL_ERROR * mass + least
+            assert abs(lists.weight[i, j] - weight) <= row_loops.WEIGHT_ERROR * weight + 1e-37
+            assert abs(lists.mass[i, j] - mass) <= row_loops.TAIL_ERROR * mass + least
         rest = math.fsum(terms[c] for c in order if slot[c] not in slot[listed])
-        assert abs(lists.tail[i] - rest) <= kernels.TAIL_ERROR * rest + least
+        assert abs(lists.tail[i] - rest) <= row_loops.TAIL_ERROR * rest + least
 
 
 def test_weights_too_small_for_float32_are_not_trusted() -> None:
@@ -390,17 +390,17 @@ def test_rows_read_again_give_their_winners(case: Case) -> None:
         return
     shut = np.zeros(n_classes, dtype=at.source.dtype)
     shut[at.group] = -np.inf
-    taken, low, high, expected = np.zeros((4, n_classes))
+    total, low, high, expected = np.zeros((4, n_classes))
     read = *at.source.gather(at.rows), at.source.scale, shut
-    kernels.exact(*read, taken)
-    kernels.outside(*read, low, high)
+    row_loops.exact(*read, total)
+    row_loops.outside(*read, low, high)
     for row in at.rows.tolist():
         best, sure = winner(at, row)
         expected[best] += sure
-    assert taken == pytest.approx(expected, rel=1e-13)
+    assert total == pytest.approx(expected, rel=1e-13)
     assert (low <= expected * (1 + 1e-13)).all()
     assert (expected <= high * (1 + 1e-13)).all()
-    assert (high - low <= 3 * kernels.TAIL_ERROR * expected).all()
+    assert (high - low <= 3 * row_loops.TAIL_ERROR * expected).all()
 
 
 @settings(max_examples=200)
@@ -409,16 +409,16 @@ def test_masses_are_sums_of_probabilities(case: Case) -> None:
     source = case.source
     x, n_classes = widened(source), source.shape[1]
     rng = np.random.default_rng(case.seed)
-    wanted = np.flatnonzero(rng.random(n_classes) < 0.5)
+    chosen = np.flatnonzero(rng.random(n_classes) < 0.5)
     column = rng.permutation(n_classes)
-    total, expected = np.zeros((2, n_classes, len(wanted)))
-    kernels.masses(source.block(0, source.shape[0]), source.scale, column, wanted, total)
+    total, expected = np.zeros((2, n_classes, len(chosen)))
+    row_loops.masses(source.block(0, source.shape[0]), source.scale, column, chosen, total)
     for row in x:
         best = int(row.argmax())
         with np.errstate(over="ignore"):
             d = (row - row[best]) * source.scale
         e = np.where(d < LEAST_64, 0.0, np.exp(d))
-        expected[column[best]] += e[wanted] / math.fsum(e)
+        expected[column[best]] += e[chosen] / math.fsum(e)
     assert total == pytest.approx(expected, rel=1e-12, abs=1e-320)
 
 
@@ -440,19 +440,19 @@ def corners(bounds: list[list[float]], rng: np.random.Generator) -> list[Float]:
 
 @settings(max_examples=500)
 @given(intervals(1), st.lists(st.booleans(), min_size=5, max_size=5), st.integers(0, 99))
-def test_the_lowest_score_is_told_only_where_it_is_sure(
+def test_the_lowest_score_is_only_named_where_it_is_certain(
     bounds: list[list[float]], gone: list[bool], seed: int
 ) -> None:
     low, high = np.array(bounds).T.copy()
     absent = np.array(gone[: len(low)])
     absent[seed % len(low)] = False
     low[absent] = high[absent] = np.inf
-    found = merges.lowest(low, high, TIE)
+    lowest = merges.lowest(low, high, TIE)
     truths = corners(np.column_stack([low, high])[~absent].tolist(), np.random.default_rng(seed))
-    there = np.flatnonzero(~absent)
-    firsts = {int(there[np.argmax(t <= t.min() * (1.0 + TIE))]) for t in truths}
-    if found >= 0:
-        assert firsts == {found}
+    present = np.flatnonzero(~absent)
+    firsts = {int(present[np.argmax(t <= t.min() * (1.0 + TIE))]) for t in truths}
+    if lowest >= 0:
+        assert firsts == {lowest}
     elif (low[~absent] == high[~absent]).all():
         # Even exact values are left open where some tie with the lowest but not with each other.
         value = low[~absent]
@@ -481,7 +481,7 @@ def test_the_host_is_told_only_where_it_is_sure(
     # rp of the group's own classes is 0.
     low[slot == group] = high[slot == group] = 0.0
     n_members = np.bincount(slot, minlength=n)
-    found, _ = merges.host(
+    host, _ = merges.host(
         group,
         low.copy(),
         high.copy(),
@@ -499,8 +499,8 @@ def test_the_host_is_told_only_where_it_is_sure(
             more = np.bincount(to, rng.random(n_unknown).round(), minlength=n)
             mean = np.bincount(slot, truth + more, minlength=n)[others] / n_members[others]
             hosts.add(int(others[np.argmax(mean >= mean.max() * (1.0 - TIE))]))
-    if found >= 0:
-        assert hosts == {found}
+    if host >= 0:
+        assert hosts == {host}
     else:
         # One group that is better than every other whatever the values is told.
         least = np.bincount(slot, low, n)[others] / n_members[others]

@@ -147,11 +147,11 @@ def test_descent_finds_the_minimum(k: int, kind: str) -> None:
         "ridge": Penalty(none, none, np.full(5, 0.01)),
         "none": Penalty.none(5),
     }[kind]
-    wanted = by_plain_steps(points, cluster, k, penalty)
+    lowest = by_plain_steps(points, cluster, k, penalty)
     for n_matrices in {k * (k - 1) // 2, 1, 0}:
-        weights, found, residual = descended(points, cluster, k, penalty, n_matrices)
-        assert found == pytest.approx(wanted, rel=1e-6), n_matrices
-        assert found <= wanted + 1e-9
+        weights, reached, residual = descended(points, cluster, k, penalty, n_matrices)
+        assert reached == pytest.approx(lowest, rel=1e-6), n_matrices
+        assert reached <= lowest + 1e-9
         assert residual <= 1e-7
         if kind == "ridge":
             # Weights that sum to something over the clusters only cost.
