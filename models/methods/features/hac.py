@@ -24,7 +24,7 @@ O(N (D + k)) memory. A run that would not fit is refused before it starts.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt

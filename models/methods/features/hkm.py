@@ -15,7 +15,7 @@ L times as long, and twice that with 'compact'. Memory: two copies of a node's f
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 

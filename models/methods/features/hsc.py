@@ -19,7 +19,7 @@ points) and a few eigenvectors of a sparse matrix; less below. Memory: O(N (D + 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 

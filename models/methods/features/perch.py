@@ -36,7 +36,7 @@ multiplications, about 0.5 s for 10,000 points of 64 columns, 35 s for 100,000, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt

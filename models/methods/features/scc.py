@@ -23,6 +23,7 @@ clusters grow. Memory about 9 N D + 70 N k bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt

@@ -15,7 +15,7 @@ merges. Memory: about 120 bytes a row and blocks of 4 MB; the logits are never c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
