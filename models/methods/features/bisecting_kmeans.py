@@ -14,7 +14,7 @@ features.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -69,9 +69,9 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "The methods 'birch' and 'minibatch-kmeans' need less memory."
-    example: ClassVar = {"n_clusters": 3, "n_init": 2}
+    outputs = ("tree", "model")
+    advice = "The methods 'birch' and 'minibatch-kmeans' need less memory."
+    example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: BisectingKMeansParams) -> int:
         return bytes_to_grow(shapes, params.n_clusters)

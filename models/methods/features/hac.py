@@ -24,7 +24,7 @@ O(N (D + k)) memory. A run that would not fit is refused before it starts.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ from models.methods.features.linkage.graph_linkage import (
     GraphRule,
     agglomerate,
 )
-from models.numerics.distances import Metric
+from models.numerics.distances import FLAT, Metric, as_metric, flat
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges
@@ -116,8 +116,8 @@ class HAC(Method[HACParams]):
         ),
         "names": Input(required=False, description="One name per point."),
     }
-    one_of: ClassVar = ("features", "distances", "similarity")
-    advice: ClassVar = (
+    one_of = ("features", "distances", "similarity")
+    advice = (
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
     )

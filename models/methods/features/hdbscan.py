@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -247,10 +247,8 @@ class Hdbscan(Method[HdbscanParams]):
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
     }
-    one_of: ClassVar = ("features", "distances")
-    advice: ClassVar = (
-        "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
-    )
+    one_of = ("features", "distances")
+    advice = "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
 
     def _memory(self, shapes: Shapes, params: HdbscanParams) -> int:
         role = next((role for role in self.one_of if len(shapes.get(role, ())) == 2), None)

@@ -15,7 +15,7 @@ L times as long, and twice that with 'compact'. Memory: two copies of a node's f
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -62,15 +62,13 @@ class HKMParams(Params):
 class HKM(Method[HKMParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hkm"
-    title: ClassVar = "Hierarchical k-means"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
-    Params: ClassVar = HKMParams
-    inputs: ClassVar = {"features": Input(description="One row per point.")}
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "The methods 'birch' and 'minibatch-kmeans' need less memory."
-    example: ClassVar = {"max_leaves": 3, "n_init": 2}
+    title = "Hierarchical k-means"
+    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
+    Params = HKMParams
+    inputs = {"features": Input(description="One row per point.")}
+    outputs = ("tree", "model")
+    advice = "The methods 'birch' and 'minibatch-kmeans' need less memory."
+    example = {"max_leaves": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HKMParams) -> int:
         return bytes_to_grow(shapes, params.max_leaves)

@@ -19,7 +19,7 @@ points) and a few eigenvectors of a sparse matrix; less below. Memory: O(N (D + 
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -69,15 +69,13 @@ class HSCParams(Params):
 class HSC(Method[HSCParams]):
     """See the module's docstring."""
 
-    id: ClassVar = "hsc"
-    title: ClassVar = "Hierarchical spectral clustering"
-    family: ClassVar = "features"
-    paper: ClassVar = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
-    Params: ClassVar = HSCParams
-    inputs: ClassVar = {"features": Input(description="One row per point.")}
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "The methods 'hkm' and 'scc' need less memory."
-    example: ClassVar = {"max_leaves": 3, "n_init": 2}
+    title = "Hierarchical spectral clustering"
+    paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
+    Params = HSCParams
+    inputs = {"features": Input(description="One row per point.")}
+    outputs = ("tree", "model")
+    advice = "The methods 'hkm' and 'scc' need less memory."
+    example = {"max_leaves": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: HSCParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -36,7 +36,7 @@ multiplications, about 0.5 s for 10,000 points of 64 columns, 35 s for 100,000, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -145,8 +145,8 @@ class Perch(Method[PerchParams]):
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Set 'max_leaves' or send the features in single precision."
+    outputs = ("tree", "model")
+    advice = "Set 'max_leaves' or send the features in single precision."
 
     def _memory(self, shapes: Shapes, params: PerchParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -23,7 +23,6 @@ clusters grow. Memory about 9 N D + 70 N k bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +71,7 @@ class SCC(Method[SCCParams]):
         "features": Input(description="One row per point."),
         "names": Input(required=False, description="One name per point."),
     }
-    advice: ClassVar = "Lower 'n_neighbors' or use a sample of the points."
+    advice = "Lower 'n_neighbors' or use a sample of the points."
 
     def _memory(self, shapes: Shapes, params: SCCParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -15,7 +15,7 @@ merges. Memory: about 120 bytes a row and blocks of 4 MB; the logits are never c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -127,8 +127,8 @@ class L2H(Method[L2HParams]):
             ),
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    advice: ClassVar = "Fit a sample of the rows; the others can be placed by prediction."
+    outputs = ("tree", "model")
+    advice = "Fit a sample of the rows; the others can be placed by prediction."
 
     def _memory(self, shapes: Shapes, params: L2HParams) -> int:
         """The digest, twice: as it is read, and in order of classes for merging.

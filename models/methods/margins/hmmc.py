@@ -26,7 +26,7 @@ precision.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,10 +99,10 @@ class HMMC(Method[HMMCParams]):
             required=False, description="One name per column; splits are explained by them."
         ),
     }
-    outputs: ClassVar = ("tree", "model")
-    resumes: ClassVar = True
-    advice: ClassVar = "The method 'hkm' needs less memory."
-    example: ClassVar = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
+    outputs = ("tree", "model")
+    resumes = True
+    advice = "The method 'hkm' needs less memory."
+    example = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
 
     def _memory(self, shapes: Shapes, params: HMMCParams) -> int:
         needed = bytes_to_split(shapes, params.branching)

@@ -22,7 +22,7 @@ bytes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -78,9 +78,9 @@ class MMC(Method[MMCParams]):
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    outputs: ClassVar = ("tree", "model", "logits")
-    advice: ClassVar = "Use fewer clusters; the methods 'hmmc' and 'kmeans' need less memory."
-    example: ClassVar = {"n_clusters": 3, "alpha": 0.1}
+    outputs = ("tree", "model", "logits")
+    advice = "Use fewer clusters; the methods 'hmmc' and 'kmeans' need less memory."
+    example = {"n_clusters": 3, "alpha": 0.1}
 
     def _memory(self, shapes: Shapes, params: MMCParams) -> int:
         return bytes_to_split(shapes, params.n_clusters)

@@ -18,7 +18,7 @@ from models.progress import silent
 
 def split(points: np.ndarray, k: int, n_neighbors: int = 5) -> tuple[Split | None, Spectral]:
     rng = np.random.default_rng(0)
-    splitter = Spectral(k, n_neighbors, Effort(20), rng, 1, silent)
+    splitter = Spectral(k, n_neighbors, KMeansEffort(20), rng, 1, silent)
     return splitter(np.asarray(points, dtype=float)), splitter
 
 
