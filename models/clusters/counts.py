@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Float, Mask, Matrix, row_blocks
-from models.checks import require_rows
+from models.checks import require_rows, require_squares
 from models.clusters.choosing import Count
 from models.data import Data, require_finite
 from models.errors import UsageError
@@ -30,6 +30,7 @@ def require_counts(features: Matrix, *, whole: bool) -> None:
     O(N D), for sparse rows O(number of stored values).
     """
     require_finite(features, "features")
+    require_squares(features)
     if features.dtype.kind in "bu":
         return
     if isinstance(features, sp.csr_array):

@@ -203,8 +203,7 @@ class HypHC(Method[HypHCParams]):
             from models.methods.hyperbolic.leaves.similarity import require_symmetric
 
             require_symmetric(values)
-        else:
-            require_squares(values)
+        require_squares(values, role)
 
     def _fit(self, data: Data, params: HypHCParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits

@@ -218,6 +218,7 @@ def _with_role(data: Data, role: str) -> Data:
 
 def check_similarity(values: Matrix, advice: str) -> None:
     """UsageError unless square, symmetric, finite and not negative, and small enough if dense."""
+    require_square(values)
     require_similarity(values)
     require_symmetric(values)
     needed = 0 if isinstance(values, sp.csr_array) else 2 * 8 * values.shape[0] ** 2
@@ -249,8 +250,8 @@ def require_similarity(values: Matrix) -> None:
             )
 
 
-def require_symmetric(values: Matrix) -> None:
-    """UsageError unless square, and symmetric to the square root of the type's precision."""
+def require_square(values: Matrix) -> None:
+    """UsageError unless there are as many rows as columns."""
     if values.shape[0] != values.shape[1]:
         raise UsageError(
             f"Input 'similarity' has {values.shape[0]} rows and {values.shape[1]} columns; it must "
@@ -258,6 +259,10 @@ def require_symmetric(values: Matrix) -> None:
             code="wrong-shape",
             role="similarity",
         )
+
+
+def require_symmetric(values: Matrix) -> None:
+    """UsageError unless a square matrix is symmetric to the square root of its type's precision."""
     kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
     if isinstance(values, sp.csr_array):
         wide = values.astype(np.float64)
