@@ -114,7 +114,7 @@ def test_far_from_the_origin_it_is_the_same() -> None:
     points = blobs(300)
     near = fit(points, threshold=0.8)
     far = fit(points + 1e7, threshold=0.8)
-    # Which of two siblings comes first hangs on rounding.
+    # Which of two siblings comes first depends on rounding.
     pairs = set(zip(near.tree.leaf_of_point.tolist(), far.tree.leaf_of_point.tolist(), strict=True))
     assert len(pairs) == near.tree.n_leaves == far.tree.n_leaves
     single = fit((points + 1e3).astype(np.float32), threshold=0.8)

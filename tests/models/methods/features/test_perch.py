@@ -95,8 +95,8 @@ def test_known_dendrogram_purity(
 ) -> None:
     """PERCH in the gHHC paper's table: the mean over five orders within 0.03.
 
-    Of the digits the paper has 200 that are not known; draws of so many differ by 0.04, and are not
-    to be worse.
+    The paper uses 200 unknown rows of the digits; draws of this size differ by 0.04, so that only
+    the lower bound is tested there.
     """
     with np.load(real_data(f"bench_{name}.npz")) as file:
         features, labels = file["X"], file["y"]
