@@ -1,0 +1,218 @@
+"""This version serves the data directory of version 0.1.0 unchanged and finishes its running jobs.
+
+`earlier/0.1.0.tar.xz` holds a data directory of `umbel serve` 0.1.0, killed with -9 at work:
+datasets in every format, a job of every method, trees, models, evaluations, predictions, a
+comparison, an unfinished upload, and a running job with a checkpoint for each method that resumes.
+Its `expected.json` holds the answers of 0.1.0, and the results of the running jobs without an
+interruption.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.e2e.conftest import Service, running
+
+ARCHIVE = Path(__file__).parent / "earlier" / "0.1.0.tar.xz"
+LEFT = "store and Redis"
+REBUILT = "store alone"
+RTOL = 1e-12
+FREQUENT_PROGRESS = {"UMBEL_HEARTBEAT_S": "0.05"}
+"""Short jobs then report progress in the middle of their work."""
+
+
+@dataclass
+class Earlier:
+    """A service on the data of the earlier version, and the answers of that version."""
+
+    service: Service
+    expected: dict[str, Any]
+
+    def json(self, path: str) -> Any:
+        answer = self.service.client.get(path)
+        assert answer.status_code == 200, f"{path}: {answer.text}"
+        return answer.json()
+
+    def newick(self, job: dict[str, Any]) -> str:
+        return self.service.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
+
+
+@pytest.fixture(scope="module", params=[LEFT, REBUILT])
+def earlier(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Earlier]:
+    folder = tmp_path_factory.mktemp("earlier")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    expected = json.loads((folder / "expected.json").read_text())
+    if request.param == REBUILT:
+        shutil.rmtree(folder / "data" / "redis")
+        keep_few(folder / "data" / "store", expected)
+    with running(folder / "data", **FREQUENT_PROGRESS) as service:
+        yield Earlier(service, expected)
+
+
+def keep_few(store: Path, expected: dict[str, Any]) -> None:
+    """Reduce the second run to what depends on Redis: one interrupted job, a few predictions.
+
+    The progress of a job that did not succeed is kept in Redis only.
+    """
+    for old in expected["answers"].values():
+        if isinstance(old, dict) and old.get("status") in ("failed", "cancelled"):
+            old.pop("progress", None)
+    expected["predictions"] = expected["predictions"][::10]
+    for label in sorted(expected["interrupted"])[1:]:
+        job = expected["interrupted"].pop(label)["job"]
+        (store / "open" / "local" / job).unlink()
+        for kind in ("jobs", "checkpoints"):
+            shutil.rmtree(store / kind / "local" / job)
+
+
+def lacking(old: Any, new: Any, at: str = "") -> list[str]:
+    """The places where `new` differs from `old`; objects may have further fields."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [
+            text
+            for key, value in old.items()
+            for text in (
+                lacking(value, new[key], f"{at}.{key}")
+                if key in new
+                else [f"{at}.{key} is missing"]
+            )
+        ]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        return [text for i, (a, b) in pairs for text in lacking(a, b, f"{at}[{i}]")]
+    return [] if old == new else [f"{at} was {old!r:.200}, is {new!r:.200}"]
+
+
+def content_of(answer: httpx.Response, path: str) -> Any:
+    """The answer as `expected.json` holds it: a file by its SHA-256."""
+    if path.endswith("/content"):
+        return hashlib.sha256(answer.content).hexdigest()
+    is_json = answer.headers["content-type"].startswith("application/json")
+    return answer.json() if is_json else answer.text
+
+
+def test_every_answer_is_unchanged(earlier: Earlier) -> None:
+    wrong = []
+    for path, old in earlier.expected["answers"].items():
+        answer = earlier.service.client.get(path)
+        if answer.status_code != 200:
+            wrong.append(f"{path}: {answer.status_code} {answer.text:.300}")
+            continue
+        wrong += [f"{path}: {text}" for text in lacking(old, content_of(answer, path))]
+    assert wrong == []
+
+
+def test_every_list_keeps_its_items_in_order(earlier: Earlier) -> None:
+    for kind, old in earlier.expected["lists"].items():
+        listed = [item["id"] for item in earlier.json(f"/v1/{kind}?limit=200")["items"]]
+        assert [item for item in listed if item in set(old)] == old
+
+
+def test_interrupted_jobs_resume_from_their_checkpoints(earlier: Earlier) -> None:
+    for label, old in earlier.expected["interrupted"].items():
+        job = earlier.service.ended(old["job"], 60.0)
+        assert job["status"] == "succeeded", (label, job)
+        assert earlier.newick(job) == old["newick"], label
+        assert lacking(old["metrics"], job["result"]["metrics"]) == [], label
+        assert lacking(old["curves"], job["result"].get("curves")) == [], label
+        began_at = first_fractions(earlier.service, old["job"])[old["stage"]]
+        assert began_at > (old["fresh"] + old["resumes_at"]) / 2, (
+            f"{label} started from the beginning"
+        )
+    store = earlier.service.data_dir / "store"
+    assert [path for path in (store / "checkpoints").rglob("*") if path.is_file()] == []
+
+
+def first_fractions(service: Service, job: str) -> dict[str, float]:
+    """The first progress event of each stage in the last attempt at a job."""
+    fractions: dict[str, float] = {}
+    last, kind = 0.0, ""
+    with service.client.stream("GET", f"/v1/jobs/{job}/events") as events:
+        for line in events.iter_lines():
+            field, _, text = line.partition(": ")
+            if field == "event":
+                kind = text
+            elif field == "data" and kind == "progress":
+                progress = json.loads(text)
+                if progress["fraction"] < last:
+                    fractions = {}
+                last = progress["fraction"]
+                fractions.setdefault(progress["stage"], last)
+    return fractions
+
+
+def test_every_model_predicts_the_same(earlier: Earlier) -> None:
+    wrong = []
+    for old in earlier.expected["predictions"]:
+        answer = earlier.service.client.post(
+            f"/v1/trees/{old['tree']}/predictions",
+            json={"inputs": old["inputs"]},
+            headers={"Prefer": "wait=60"},
+        )
+        if answer.status_code != 200:
+            wrong.append(f"{old['label']}: {answer.status_code} {answer.text:.300}")
+            continue
+        items = answer.json()["items"]
+        wrong += [f"{old['label']}: {text}" for text in far_from(old["items"], items)]
+    assert wrong == []
+
+
+def far_from(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
+    """As `lacking`, for predictions: floats may differ in their last digits."""
+    wrong = []
+    for row, (a, b) in enumerate(zip(old, new, strict=True)):
+        for key, value in a.items():
+            numbers = isinstance(value, float) or key == "probabilities"
+            if numbers and isinstance(b[key], type(value)):
+                same = np.allclose(value, b[key], rtol=RTOL, atol=0.0)
+            else:
+                same = value == b[key]
+            if not same:
+                wrong.append(f"row {row}: {key} was {value!r}, is {b[key]!r}")
+    return wrong
+
+
+def test_evaluations_measure_the_same(earlier: Earlier) -> None:
+    for old in earlier.expected["evaluations"]:
+        answer = earlier.service.client.post(
+            f"/v1/trees/{old['tree']}/evaluations",
+            json=old["body"],
+            headers={"Prefer": "wait=60"},
+        )
+        assert answer.status_code == 200, answer.text
+        for part in ("metrics", "standard_errors", "cut"):
+            assert lacking(old["answer"][part], answer.json()[part]) == []
+
+
+def test_new_jobs_grow_from_earlier_ones(earlier: Earlier) -> None:
+    for old in earlier.expected["grown"]:
+        before = earlier.json(f"/v1/jobs/{old['job']}")
+        again = earlier.service.ended(earlier.service.submit(old["request"]))
+        assert again["status"] == "succeeded", again
+        assert earlier.newick(again) == earlier.newick(before)
+        assert again["result"]["metrics"] == before["result"]["metrics"]
+
+
+def test_an_unfinished_upload_is_completed(earlier: Earlier) -> None:
+    old = earlier.expected["upload"]
+    part = earlier.service.client.put(
+        f"/v1/uploads/{old['id']}/parts/2", content=bytes.fromhex(old["rest"])
+    )
+    assert part.status_code == 204, part.text
+    whole = earlier.service.client.post(f"/v1/uploads/{old['id']}/complete", json={})
+    assert whole.status_code == 201, whole.text
+    assert whole.json()["sha256"] == old["sha256"]
