@@ -20,6 +20,8 @@ from models.rows import Rows, widened
 
 Points: TypeAlias = "Matrix | Rows"
 
+TILE = 1024  # rows and columns of a dense matrix that are held against those across the diagonal
+
 
 def require_points(data: Data, role: str = "features") -> Array:
     """The dense matrix of `role`, not copied. UsageError where it has no row or no column."""
@@ -124,6 +126,60 @@ def _refuse_square(role: str, row: int, bound: float) -> NoReturn:
         code="too-large",
         role=role,
         row=row,
+    )
+
+
+def require_square(values: Matrix, role: str = "similarity") -> None:
+    """UsageError unless there are as many rows as columns."""
+    if values.shape[0] != values.shape[1]:
+        raise UsageError(
+            f"Input {role!r} has {values.shape[0]} rows and {values.shape[1]} columns; it must be "
+            "square.",
+            code="wrong-shape",
+            role=role,
+        )
+
+
+def require_symmetric(values: Matrix, role: str = "similarity") -> None:
+    """UsageError unless the matrix is square and symmetric up to rounding.
+
+    Rounding may come to the square root of the type's precision times the largest magnitude.
+    O(N^2), by tiles; for sparse matrices O(number of stored values).
+    """
+    require_square(values, role)
+    kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+    relative = float(np.sqrt(np.finfo(kind).eps))
+    if isinstance(values, sp.csr_array):
+        wide = values.astype(np.float64)
+        if not wide.nnz:
+            return
+        difference = abs(wide - wide.T).tocoo()
+        slack = relative * float(np.abs(wide.data).max())
+        apart = np.flatnonzero(difference.data > slack)
+        if apart.size:
+            row, column = int(difference.row[apart[0]]), int(difference.col[apart[0]])
+            _refuse_halves(role, wide[row, column], wide[column, row], row, column)
+        return
+    tiles = [slice(first, first + TILE) for first in range(0, len(values), TILE)]
+    largest = max(max(float(values[tile].max()), -float(values[tile].min())) for tile in tiles)
+    for number, top in enumerate(tiles):
+        for west in tiles[number:]:
+            upper = values[top, west].astype(np.float64)
+            lower = values[west, top].astype(np.float64).T
+            pairs = np.argwhere(np.abs(upper - lower) > relative * largest)
+            if pairs.size:
+                i, j = (int(index) for index in pairs[0])
+                _refuse_halves(role, upper[i, j], lower[i, j], top.start + i, west.start + j)
+
+
+def _refuse_halves(role: str, value: float, across: float, row: int, column: int) -> NoReturn:
+    raise UsageError(
+        f"Input {role!r} has the value {value:g} at row {row}, column {column} (counted from 0): "
+        f"the value across the diagonal is {across:g}; the matrix must be symmetric.",
+        code="not-similarities",
+        role=role,
+        row=row,
+        column=column,
     )
 
 

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.checks import distinct, require_squares
+from models import checks
+from models.checks import distinct, require_squares, require_symmetric
 from models.errors import UsageError
 
 
@@ -55,6 +56,30 @@ def test_values_whose_squares_overflow_are_named() -> None:
         require_squares(points)
     assert caught.value.where["row"] == 3
     require_squares(points.astype(np.float64))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_what_is_not_symmetric_is_named(
+    form: Callable[[np.ndarray], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "TILE", 5)
+    matrix = np.random.default_rng(0).normal(size=(12, 12)).round(3)
+    matrix += matrix.T
+    require_symmetric(form(matrix))
+    require_symmetric(form((1000 * matrix).round().astype(np.int32)))
+    matrix[3, 8] += 0.1
+    with pytest.raises(UsageError, match=r"row 3, column 8.*must be symmetric") as caught:
+        require_symmetric(form(matrix), "distances")
+    assert caught.value.where == {"role": "distances", "row": 3, "column": 8}
+    with pytest.raises(UsageError, match="12 rows and 11 columns"):
+        require_symmetric(form(matrix[:, :11]))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_rounding_is_no_lack_of_symmetry(form: Callable[[np.ndarray], Any]) -> None:
+    values = np.ones((20, 20), dtype=np.float32)
+    values[3, 4] += 1e-5
+    require_symmetric(form(values))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from models.checks import require_points, require_squares
+from models.checks import require_points, require_squares, require_symmetric
 from models.data import Data, require_finite
 from models.device import computing, require
 from models.errors import UsageError
@@ -200,8 +200,6 @@ class HypHC(Method[HypHCParams]):
         data.leaf_names(len(values), "point")
         require_finite(values, role)
         if role == "similarity":
-            from models.methods.hyperbolic.leaves.similarity import require_symmetric
-
             require_symmetric(values)
         require_squares(values, role)
 

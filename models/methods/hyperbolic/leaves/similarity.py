@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
-from models.errors import UsageError
 from models.numerics.distances import flat
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Affinity = Literal["cosine", "rbf"]
-
-TILE = 1024
 
 
 class Similarity(Protocol):
@@ -161,40 +158,6 @@ def canonical(values: Array, square: bool = False) -> Int:
         bits ^= bits >> np.uint64(32)
         sums[block] = (bits * factor).sum(axis=1)
     return np.argsort(sums, kind="stable")
-
-
-def require_symmetric(matrix: Array) -> None:
-    """UsageError unless the matrix is square and symmetric up to rounding. O(N^2), by tiles.
-
-    Rounding may come to the square root of the type's precision times the largest magnitude.
-    """
-    n_points, n_columns = matrix.shape
-    if n_points != n_columns:
-        raise UsageError(
-            f"Input 'similarity' has {n_points} rows and {n_columns} columns; it must be square.",
-            code="wrong-shape",
-            role="similarity",
-        )
-    tops = [matrix[at : at + TILE] for at in range(0, n_points, TILE)]
-    largest = max(max(float(part.max()), -float(part.min())) for part in tops)
-    kind = matrix.dtype if matrix.dtype.kind == "f" else np.dtype(np.float64)
-    slack = float(np.sqrt(np.finfo(kind).eps)) * largest
-    for top in range(0, n_points, TILE):
-        for west in range(top, n_points, TILE):
-            upper = matrix[top : top + TILE, west : west + TILE].astype(np.float64)
-            lower = matrix[west : west + TILE, top : top + TILE].astype(np.float64).T
-            apart = np.abs(upper - lower) > slack
-            if apart.any():
-                i, j = (int(index) for index in np.argwhere(apart)[0])
-                raise UsageError(
-                    f"Input 'similarity' has the value {upper[i, j]:g} at row {top + i}, column "
-                    f"{west + j}: the value across the diagonal is {lower[i, j]:g}; the matrix "
-                    "must be symmetric.",
-                    code="not-similarities",
-                    role="similarity",
-                    row=top + i,
-                    column=west + j,
-                )
 
 
 def facts_of(similarity: Similarity) -> Mapping[str, Any]:

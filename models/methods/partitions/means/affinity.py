@@ -21,7 +21,13 @@ import scipy.sparse as sp
 
 from models import memory
 from models.arrays import Arrays, Float, Matrix, row_blocks
-from models.checks import as_floats, require_usable, require_width
+from models.checks import (
+    as_floats,
+    require_square,
+    require_symmetric,
+    require_usable,
+    require_width,
+)
 from models.clusters.kmeans import squared_distances
 from models.data import Data, require_finite
 from models.errors import UsageError
@@ -248,45 +254,6 @@ def require_similarity(values: Matrix) -> None:
             _refuse_pair(
                 values, block.start + int(row), int(column), "similarities must not be negative"
             )
-
-
-def require_square(values: Matrix) -> None:
-    """UsageError unless there are as many rows as columns."""
-    if values.shape[0] != values.shape[1]:
-        raise UsageError(
-            f"Input 'similarity' has {values.shape[0]} rows and {values.shape[1]} columns; it must "
-            "be square.",
-            code="wrong-shape",
-            role="similarity",
-        )
-
-
-def require_symmetric(values: Matrix) -> None:
-    """UsageError unless a square matrix is symmetric to the square root of its type's precision."""
-    kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
-    if isinstance(values, sp.csr_array):
-        wide = values.astype(np.float64)
-        off = abs(wide - wide.T).tocoo()
-        slack = float(np.sqrt(np.finfo(kind).eps)) * float(wide.max())
-        apart = np.flatnonzero(off.data > slack)
-        if apart.size:
-            _refuse_halves(values, int(off.row[apart[0]]), int(off.col[apart[0]]))
-        return
-    slack = float(np.sqrt(np.finfo(kind).eps)) * float(values.max())
-    step = 1024
-    for top in range(0, len(values), step):
-        for west in range(top, len(values), step):
-            upper = values[top : top + step, west : west + step].astype(np.float64)
-            lower = values[west : west + step, top : top + step].astype(np.float64).T
-            bad = np.argwhere(np.abs(upper - lower) > slack)
-            if bad.size:
-                _refuse_halves(values, top + int(bad[0, 0]), west + int(bad[0, 1]))
-
-
-def _refuse_halves(values: Matrix, row: int, column: int) -> NoReturn:
-    other = values[column, row]
-    why = f"the value across the diagonal is {other:g}; the matrix must be symmetric"
-    _refuse_pair(values, row, column, why)
 
 
 def _refuse_pair(values: Matrix, row: int, column: int, why: str) -> NoReturn:

@@ -213,7 +213,7 @@ def test_a_run_that_did_not_converge_is_warned_of() -> None:
         (np.eye(4) * [1, 1, 0, 1], {"n_clusters": 2}, "zero-row", "Row 2"),
         (np.eye(4) * [1, np.nan, 1, 1], {"n_clusters": 2}, "not-finite", "NaN at row"),
         (np.eye(4), {"choose": "held-out"}, "wrong-parameter", "no row is"),
-        (np.eye(4), {"n_clusters": 4, "held_out": 0.5}, "too-few-points", "2 are left"),
+        (np.eye(4), {"n_clusters": 4, "held_out": 0.5}, "too-few-points", "2 of 4 rows"),
     ],
 )
 def test_unusable_input_is_named(

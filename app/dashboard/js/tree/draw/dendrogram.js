@@ -25,20 +25,20 @@ const WEDGE = 9;
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Shades} tint
- * @param {BranchStyle} own
+ * @param {BranchStyle} style
  */
-export function branches(picture, scene, place, tint, own) {
+export function branches(picture, scene, place, tint, style) {
   const { n, parent, end, kind, left, right, u, v, deep, weight } = scene;
   const { window } = place;
   /** @type {number[]} */
   const kids = [];
   /** @param {number} row */
   const stroke = (row) =>
-    picture.stroke("strokes", tint.colours[tint.branch[row]], own.base * (1 + 0.3 * weight[row]));
+    picture.stroke("strokes", tint.colours[tint.branch[row]], style.base * (1 + 0.3 * weight[row]));
   /** @param {number} row */
   const look = (row) => tint.branch[row] * 8 + weight[row];
   if (n === 1) return alone(picture, place, tint);
-  if (kind[0] !== INNER) wedge(picture, scene, place, tint, 0, own);
+  if (kind[0] !== INNER) wedge(picture, scene, place, tint, 0, style);
   for (let p = 0; p < n;) {
     if (kind[p] !== INNER) {
       p += 1;
@@ -67,14 +67,14 @@ export function branches(picture, scene, place, tint, own) {
       drawnTo = px;
       drawnDeep = bottom;
       if (c !== kids[0] && c !== kids[kids.length - 1]) stub(stroke(c), place, u[c], v[p], bottom);
-      if (!fine && kind[c] > LEAF) wedge(picture, scene, place, tint, c, own);
+      if (!fine && kind[c] > LEAF) wedge(picture, scene, place, tint, c, style);
       else if (
-        own.guides &&
+        style.guides &&
         kind[c] === LEAF &&
         deep[c] < 0.985 &&
         (right[c] - left[c]) * place.across > 3
       ) {
-        guide(picture, place, own.guides, u[c], v[c]);
+        guide(picture, place, style.guides, u[c], v[c]);
       }
     }
     p += 1;
@@ -252,9 +252,9 @@ function guide(picture, place, colour, u, v) {
  * @param {Place} place
  * @param {Shades} tint
  * @param {number} row
- * @param {BranchStyle} own
+ * @param {BranchStyle} style
  */
-function wedge(picture, scene, place, tint, row, own) {
+function wedge(picture, scene, place, tint, row, style) {
   const { kind, left, right, u } = scene;
   const wide = (right[row] - left[row]) * place.across;
   const start = apex(scene, place, row);
@@ -262,7 +262,7 @@ function wedge(picture, scene, place, tint, row, own) {
   const from = u[row] - (u[row] - left[row]) * 0.86;
   const to = u[row] + (right[row] - u[row]) * 0.86;
   if (wide < 1.5) {
-    stub(picture.stroke("strokes", colour, own.base), place, u[row], start, 1);
+    stub(picture.stroke("strokes", colour, style.base), place, u[row], start, 1);
     return;
   }
   const { spans, v1, v0 } = place.window;
@@ -278,7 +278,7 @@ function wedge(picture, scene, place, tint, row, own) {
   };
   trace(picture.fill("areas", tint.soft[tint.band[row]], kind[row] === REST ? 0.55 : 1));
   trace(
-    picture.stroke("strokes", colour, Math.min(1, own.base), {
+    picture.stroke("strokes", colour, Math.min(1, style.base), {
       dash: kind[row] === REST ? [3, 3] : null,
     }),
   );

@@ -7,13 +7,11 @@ import pytest
 import torch
 from scipy.spatial.distance import cdist
 
-from models.errors import UsageError
 from models.methods.hyperbolic.leaves import similarity as module
 from models.methods.hyperbolic.leaves.similarity import (
     FeatureSimilarity,
     MatrixSimilarity,
     canonical,
-    require_symmetric,
 )
 from models.metrics.pairs import Cosine, Gaussian
 
@@ -86,15 +84,3 @@ def test_equal_rows_stay_in_order_and_rows_of_other_columns_do_not_tie() -> None
     eye = np.eye(20)
     shuffle = np.random.default_rng(0).permutation(20)
     assert (shuffle[canonical(eye[shuffle])] == canonical(eye)).all()
-
-
-def test_what_is_not_symmetric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TILE", 5)
-    matrix = literal("cosine", None)
-    require_symmetric(matrix)
-    require_symmetric((1000 * matrix).round().astype(np.int32))
-    matrix[3, 8] += 0.1
-    with pytest.raises(UsageError, match=r"row 3, column 8.*must be symmetric"):
-        require_symmetric(matrix)
-    with pytest.raises(UsageError, match="12 rows and 11 columns"):
-        require_symmetric(matrix[:, :11])
