@@ -6,6 +6,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NODE := node_modules/.bin
 PAGE := app/dashboard/js tests/dashboard/js *.config.js
 
+# Bytecode is kept: tests and services start many processes, and each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality docs openapi sample clean
 

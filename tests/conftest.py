@@ -9,7 +9,10 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# As in a worker (workers.child.template): several processes of tests share the cores.
+# Several processes of tests share the cores: each computes on one thread unless a test asks for
+# more, and idle threads do not spin (as in a worker, `workers.child.template`).
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 ROOT = Path(__file__).parent.parent
