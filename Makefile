@@ -87,8 +87,9 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 bench-quality: $(VENV)/.bench  ## how good the trees are on real sets with known classes
 	$(BIN)/python -m bench quality purity margins sphere calibration tasks
 
-docs: setup  ## write the generated pages of docs from the code
+docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
+	PYTHONPATH=. $(BIN)/python scripts/write_metrics.py
 
 openapi: setup  ## write openapi/openapi.json from the code
 	$(BIN)/umbel openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json

@@ -1,8 +1,8 @@
 """How good the hierarchies and partitions are on real sets with known classes.
 
-Every method on every set with several seeds, its defaults but for what is named; then the systems
-of the logits paper on one image set. The gHHC paper's table 1 stands beside the sets it shares. The
-runs are those of a comparison over HTTP (`workers.child.comparison`), one after the other.
+Each method of `_runs` on every set with several seeds, its defaults but for what is named; then
+the systems of the logits paper on one image set. The gHHC paper's table 1 stands beside the sets
+it shares. The runs are those of a comparison over HTTP (`workers.child.comparison`), in turn.
 """
 
 from __future__ import annotations

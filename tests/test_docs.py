@@ -18,12 +18,13 @@ WRITTEN = sorted(
 
 def test_generated_pages_are_as_the_code_is() -> None:
     for path, text in write_docs.pages().items():
-        assert path.read_text("utf-8") == text, f"{path.relative_to(ROOT)}: run `make docs`"
+        written = path.read_text("utf-8") if path.exists() else None
+        assert written == text, f"{path.relative_to(ROOT)}: run `make docs`"
 
 
 def test_there_is_a_page_for_each_method_and_no_other() -> None:
     pages = {path for path in write_docs.pages() if path.parent.name == "methods"}
-    assert set((ROOT / "docs" / "methods").glob("*.md")) == pages
+    assert set((ROOT / "docs" / "methods").glob("*.md")) == pages, "run `make docs`"
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=str)

@@ -2,8 +2,9 @@
 
 The user's (`models.errors.UsageError`): failed for good, shown as it is. Passing
 (`TransientError`): the attempt is given back and tried again, at most `max_attempts` times. Ours
-(everything else, `FatalError`): failed for good; the user sees that it was ours and the request id,
-the log has the traceback.
+(everything else): failed for good when raised in the job's process, given back like a passing one
+when raised in the worker around it; the user sees that it was ours and the request id, the log has
+the traceback.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class TransientError(Exception):
 
 
 class FatalError(Exception):
-    """A fault of ours."""
+    """A job's process did what none of ours does: its result or its request cannot be used."""
 
 
 class StoreUnavailable(TransientError):

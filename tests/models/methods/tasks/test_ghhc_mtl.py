@@ -16,7 +16,7 @@ from models.method import Checkpoint, Fitted
 from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting
 from models.methods.tasks.regression import joint
-from tests.contract.examples import assert_same
+from tests.contract.contract_kit import assert_same
 from tests.models.methods.tasks.lines_kit import lines
 
 METHOD = registry.method("ghhc-mtl")

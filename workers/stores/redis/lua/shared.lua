@@ -1,6 +1,25 @@
--- What every script shares. ARGV[1] is the prefix of all keys. A job is the hash `job:<id>`;
--- `due` is scored by the time in ms at which a sweeper must look; the lists are sorted by id,
--- which sorts by time of making.
+-- What every script shares. ARGV[1] is the prefix of all keys. The keys, without it:
+--
+-- job:<id>             hash, the record of a job. From its making: tenant, queue, method, kind,
+--                      listed, request (JSON), once (its idempotency key), status, attempt,
+--                      progress (JSON), version and base (ms), events (the number of the last).
+--                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
+--                      cancel_by (ms) once cancel was requested. At the end: started_at,
+--                      finished_at, result, warnings, error. Of a webhook: hook, hook_to,
+--                      hook_attempts, hook_reason, hook_due, hook_token.
+-- due                  sorted set of jobs, by the time in ms at which a sweeper must look
+-- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
+--                      sorted by id, which sorts by time of making
+-- counts, queued       hashes: jobs by status; queued jobs by queue
+-- events:<id>          stream of a job's events
+-- wake:<id>            channel: the job was cancelled, has ended or was deleted
+-- idempotency:<tenant>:<key>  hash: job, body (its sha256)
+-- board:<id>:<fence>, boards  pieces of a fit (below)
+-- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts  webhooks (below)
+-- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
+-- workers              sorted set of workers, by the time of their last sign of life
+-- queue:<name>         Celery's list of messages
+-- built, rebuilding    which store Redis was built from; the token of who rebuilds it
 local P = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.spatial.distance import pdist, squareform
 
+from models import registry
 from models.data import Data
 from models.method import Fitted, Method
 from models.tree.tree import Tree
@@ -25,7 +27,7 @@ _features = _rng.normal(size=(N_POINTS, 4)) + 25.0 * np.eye(N_GROUPS, 4)[_group]
 _unit = _features / np.linalg.norm(_features, axis=1, keepdims=True)
 _logits = _rng.normal(size=(N_POINTS, 6)) + 4.0 * np.eye(6)[_group + 3 * _rng.integers(2, size=60)]
 _topics = np.kron(np.eye(N_GROUPS), np.full(3, 0.3)) + 1 / 90
-_counts = np.array([_rng.multinomial(80, _topics[one]) for one in _group]).astype(np.float64)
+_counts = np.array([_rng.multinomial(80, _topics[group]) for group in _group]).astype(np.float64)
 _task = _rng.permutation(np.arange(N_POINTS) % 6)
 _targets = (_features * _rng.normal(size=(6, 4))[_task]).sum(axis=1) + _rng.normal(size=N_POINTS)
 _near = np.random.default_rng(1).normal(size=(N_POINTS, N_POINTS)) / 4
@@ -41,7 +43,7 @@ ROLES: Mapping[str, np.ndarray] = {
     "targets": _targets,
     "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
 }
-"""Well separated groups and no ties, so that a result hangs on no last digit."""
+"""Well separated groups and no ties, so that no result depends on a last digit."""
 
 SQUARE = frozenset({"distances", "similarity", "graph"})
 """Roles whose columns are the points as well."""
@@ -59,7 +61,7 @@ OWN: Mapping[str, Mapping[str, np.ndarray]] = {
 
 def ways(method: Method[Any]) -> list[tuple[str, ...]]:
     """The smallest sets of roles the method runs on: the required ones, else each matrix alone."""
-    required = tuple(role for role, wanted in method.inputs.items() if wanted.required)
+    required = tuple(role for role, accepted in method.inputs.items() if accepted.required)
     if required:
         return [required]
     return [(role,) for role in method.inputs if role in ROLES]
@@ -123,3 +125,20 @@ def assert_same(one: Fitted, other: Fitted) -> None:
     assert one.metrics == other.metrics
     assert one.curves == other.curves
     assert one.warnings == other.warnings
+
+
+METHODS = list(registry.methods().values())
+RUNS = [
+    pytest.param(method, roles, id=f"{method.id}-{'+'.join(roles)}")
+    for method in METHODS
+    for roles in ways(method)
+]
+"""Each method with each set of roles that it takes."""
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.id)
+every_run = pytest.mark.parametrize(("method", "roles"), RUNS)
+
+
+def fit(method: Method[Any], data: Data, **params: Any) -> Fitted:
+    """The fit with the method's example parameters and these."""
+    return method.fit(data, method.Params(**{**method.example, **params}))
