@@ -58,6 +58,13 @@ def test_the_same_seed_gives_the_same_result(method: Method[Any], roles: tuple[s
 
 
 @every_run
+def test_threads_change_nothing(method: Method[Any], roles: tuple[str, ...]) -> None:
+    params = method.Params(**method.example)
+    alone = method.fit(example(method, roles), params, threads=1)
+    assert_same(method.fit(example(method, roles), params, threads=2), alone)
+
+
+@every_run
 def test_the_order_of_rows_does_not_matter(method: Method[Any], roles: tuple[str, ...]) -> None:
     if method.id in ORDER_MATTERS:
         pytest.skip("the order of rows is part of this method's definition")

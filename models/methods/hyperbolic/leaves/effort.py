@@ -53,7 +53,7 @@ class LeafEffort:
         """The sphere that leaves lie on after so many steps."""
         largest = 2 * math.atanh(self.max_norm)
         start = min(START, largest)
-        grown = min(1.0, step / (GROWING * self.max_iter))
+        grown = min(1.0, step / (GROWING * self.max_iter)) if step else 0.0
         return Sphere(start * (largest / start) ** grown)
 
     def temperature_at(self, step: int) -> float:

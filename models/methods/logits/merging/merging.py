@@ -444,7 +444,7 @@ class Merger:
     def _shared(self, work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         """Yield `work(part)` in order. This thread takes some of the parts as well: waking others
         takes as long as a few hundred rows."""
-        if self._pool is None or len(parts) == 1:
+        if self._pool is None or len(parts) <= 1:
             yield from map(work, parts)
             return
         n = -(-len(parts) // self._threads)

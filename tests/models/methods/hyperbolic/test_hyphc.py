@@ -244,6 +244,12 @@ def test_few_points(n_points: int, dimension: int) -> None:
     assert fitted.warnings == ()
 
 
+def test_no_step_gives_the_tree_of_the_start() -> None:
+    fitted = fit(branches()[0], max_iter=0, n_init=2)
+    assert fitted.metrics["best_step"] == 0.0
+    assert fitted.tree.validate().n_points == len(branches()[0])
+
+
 def test_equal_points_are_taken() -> None:
     fitted = fit(np.repeat(np.eye(4), 10, axis=0), max_iter=400)
     assert purity(fitted, np.repeat(np.arange(4), 10)) == 1.0

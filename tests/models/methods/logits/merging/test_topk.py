@@ -252,3 +252,15 @@ def test_classes_of_no_probability_may_be_given() -> None:
     values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     seen = topk.read(Source(ArrayRows(values), "probs"), CLASSES, 3)
     assert seen.digest.label.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("n_classes", [15, 16])
+def test_threads_change_nothing(n_classes: int) -> None:
+    logits = np.random.default_rng(0).normal(size=(600, 15)) * 3.0
+    order = np.argsort(-logits, axis=1, kind="stable")[:, :3]
+    data = {"logits": np.take_along_axis(logits, order, axis=1), "top_classes": order}
+    params = L2HParams(n_classes=n_classes)
+    alone = L2H().fit(Data(data), params)
+    together = L2H().fit(Data(data), params, threads=2)
+    assert (alone.tree.parent == together.tree.parent).all()
+    assert (alone.tree.height == together.tree.height).all()
