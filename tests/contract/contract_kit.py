@@ -5,6 +5,7 @@ A new role needs one entry in `ROLES`; a new method of known roles needs nothing
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -139,6 +140,12 @@ every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: met
 every_run = pytest.mark.parametrize(("method", "roles"), RUNS)
 
 
-def fit(method: Method[Any], data: Data, **params: Any) -> Fitted:
+def fit(method: Method[Any], data: Data, threads: int = 1, **params: Any) -> Fitted:
     """The fit with the method's example parameters and these."""
-    return method.fit(data, method.Params(**{**method.example, **params}))
+    return method.fit(data, method.Params(**{**method.example, **params}), threads=threads)
+
+
+@functools.cache
+def fitted_example(method: Method[Any], roles: tuple[str, ...]) -> Fitted:
+    """The fit on the example, made once for all tests that only read it."""
+    return fit(method, example(method, roles))

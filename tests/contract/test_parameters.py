@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from models.errors import UsageError
 from models.method import Method
-from tests.contract.contract_kit import every_method
+from tests.contract.contract_kit import every_method, example, fit, ways
 
 
 @every_method
@@ -70,3 +71,30 @@ def test_unknown_and_out_of_range_parameters_are_refused(method: Method[Any]) ->
         if field.get("type") == "number":
             refused(**{name: float("nan")})
             refused(**{name: float("inf")})
+
+
+def extremes(field: dict[str, Any]) -> list[Any]:
+    """The least value that a parameter may have, and each of its words."""
+    values: list[Any] = []
+    for part in (field, *field.get("anyOf", [])):
+        values += part.get("enum", [])
+        values += [part["minimum"]] if "minimum" in part else []
+        values += [part["exclusiveMinimum"] + 1e-9] if "exclusiveMinimum" in part else []
+        values += [True, False] if part.get("type") == "boolean" else []
+        values += [None] if part.get("type") == "null" else []
+    return values
+
+
+@pytest.mark.slow
+@every_method
+def test_every_extreme_is_taken_or_refused(method: Method[Any]) -> None:
+    n_tried = 0
+    for name, field in method.Params.model_json_schema().get("properties", {}).items():
+        for value in extremes(field):
+            n_tried += 1
+            try:
+                fitted = fit(method, example(method, ways(method)[0]), **{name: value})
+            except (UsageError, ValidationError):
+                continue
+            fitted.tree.validate()
+    assert n_tried

@@ -19,6 +19,7 @@ from tests.contract.contract_kit import (
     every_run,
     example,
     fit,
+    fitted_example,
     spoil,
     ways,
 )
@@ -121,7 +122,7 @@ def test_values_that_overflow_are_refused_or_do_no_harm(
 @pytest.mark.parametrize(("method", "roles"), PREDICTING)
 def test_new_rows_of_another_width_are_refused(method: Method[Any], roles: tuple[str, ...]) -> None:
     data = example(method, roles)
-    fitted = fit(method, data)
+    fitted = fitted_example(method, roles)
     role = roles[0]
     for values in (data.values[role][:, :-1], np.hstack([data.values[role]] * 2)):
         others = {name: value for name, value in data.values.items() if name != role}
@@ -136,7 +137,7 @@ def test_new_rows_that_are_not_finite_are_refused(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
     data = example(method, roles)
-    fitted = fit(method, data)
+    fitted = fitted_example(method, roles)
     role = roles[0]
     data.values[role][7, 1] = np.nan
     with pytest.raises(UsageError) as caught:  # `_predict` must refuse them: `_check` is for fits

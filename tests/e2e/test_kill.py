@@ -65,7 +65,7 @@ def await_busy(service: Service) -> psutil.Process:
         found.extend([child] if child else [])
         return bool(found)
 
-    until(look, 20.0, service.log)
+    until(look, 40.0, service.log)
     return found[0]
 
 

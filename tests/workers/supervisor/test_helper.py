@@ -234,7 +234,7 @@ def test_several_workers_share_the_work(workers: Workers) -> None:
 def test_jobs_come_before_help(workers: Workers) -> None:
     """Two large jobs and then small ones: those do not wait until the large ones are done."""
     workers.fill()
-    large = [workers.submit(9, nap_s=0.3) for _ in range(2)]
+    large = [workers.submit(9, nap_s=0.6) for _ in range(2)]
     for request, _ in large:
         until(lambda request=request: workers.record(request).status == "running")  # type: ignore[misc]
     workers.await_helpers(large[0][0])
