@@ -35,7 +35,7 @@ _watchers: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
 
 
 def die_with_parent(parent: int) -> None:
-    """PieceRequest the kernel to kill this process when the thread that forked it ends; Linux only.
+    """Asks the kernel to kill this process when the thread that forked it ends; Linux only.
 
     `parent` is the process that forked it: if it is gone already, this process ends here.
     """
@@ -112,7 +112,7 @@ def release(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
-    """PieceRequest the process to end, kill it after `grace_s` seconds; its exit status."""
+    """Asks the process to end and kills it after `grace_s` seconds; returns its exit status."""
     if process.poll() is None:
         process.terminate()
         try:
