@@ -20,10 +20,11 @@ from models.methods.sphere.mixture.loops.constants import log_constant
 def _pick(own, dots, norm, kappa, size, single, square, whole, prior, u, want, known, parts):
     """The new cluster of a row now in `own`, and its log probability.
 
-    `dots` are the products of the row with the fields, `norm` its squared length. The cluster is `want` if that is at least 0, else drawn by `u`. P(z = t) is proportional to
-    (alpha + n_t) C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), with the row removed from its cluster
-    first (thesis, the last line of 5.3.2, its x_i added for each candidate). prior : alpha, and the
-    weight that all clusters without a row share evenly.
+    `dots` are the products of the row with the fields, `norm` its squared length. The cluster is
+    `want` if that is at least 0, else drawn by `u`. P(z = t) is proportional to (alpha + n_t)
+    C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), with the row removed from its cluster first (thesis,
+    the last line of 5.3.2, its x_i added for each candidate). prior : alpha, and the weight that
+    all clusters without a row share evenly.
     """
     n_clusters = kappa.size
     k = kappa[own]

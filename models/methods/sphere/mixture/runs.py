@@ -180,6 +180,7 @@ class Restarts:
 
 class _Ledger(Generic[R]):
     """The state of each run, and the best one; threads share it.
+
     under_way : the unfinished runs of a checkpoint, by number.
     """
 

@@ -83,6 +83,7 @@ _SUMS = ("running", "epoch", "last")
 @dataclass(frozen=True, slots=True)
 class BatchState:
     """The state of a run by batches, besides its parameters.
+
     running, epoch, last : the running sums, the sums over this epoch so far, and the sums over the
         previous epoch.
     seed : seeds the batches. n_steps : batches so far. n_batches : batches so far in this epoch.
