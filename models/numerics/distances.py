@@ -34,7 +34,7 @@ TILE = 1024
 
 
 def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
-    """Condensed distances. UsageError naming the points where one is not a number."""
+    """Condensed distances. Raises UsageError naming the points if one is not a number."""
     from scipy.spatial.distance import pdist
 
     with np.errstate(all="ignore"):
@@ -138,7 +138,7 @@ def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
 
 
 def flat(points: Array, metric: Metric) -> Array:
-    """Rows whose Euclidean distances give `metric` by `as_metric`; not copied without need.
+    """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
     UsageError naming the row for which the metric is not defined.
@@ -150,7 +150,7 @@ def flat(points: Array, metric: Metric) -> Array:
     for block in row_blocks(len(points), points.shape[1], 1 << 20):
         rows = points[block].astype(np.float64)
         if metric == "correlation":
-            # The mean is rounded, so rows of one value would not become zero.
+            # The mean is rounded, so constant rows would not become exactly zero.
             steady = rows.max(axis=1) == rows.min(axis=1)
             rows -= rows.mean(axis=1, keepdims=True)
             rows[steady] = 0.0

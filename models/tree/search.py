@@ -18,7 +18,7 @@ class NodeMatch(TypedDict):
 
 
 def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
-    """The nodes of `find`, each with its path: as many numbers as it lies deep."""
+    """The nodes from `find`, each with its path: one number per level."""
     return [
         NodeMatch(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
         for node in find(tree, text, limit)
@@ -26,12 +26,12 @@ def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
 
 
 def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
-    """Nodes whose name contains `text`, whatever the case.
+    """Nodes whose name contains `text`, ignoring case.
 
-    The whole name first, then names that begin with it, then the others; each by falling size,
-    then by row. At most `limit`. O(characters of all names).
+    Exact matches come first, then names that begin with it, then the others; each group by
+    decreasing size, then by row. At most `limit`. O(characters of all names).
 
-    Raises UsageError for an empty text and a limit below 1.
+    Raises UsageError for an empty text or a limit below 1.
     """
     wanted = text.strip().casefold()
     if not wanted:

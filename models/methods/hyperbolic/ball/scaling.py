@@ -45,8 +45,8 @@ class BallScaling:
     def apply(self, values: Array, first_row: int = 0) -> Single:
         """(n, D) points of the ball.
 
-        first_row : number of the first of these rows, for errors. Raises UsageError for a row
-            outside the ball if the kind is 'none'.
+        first_row : number of the first of these rows, for errors.
+        Raises UsageError for a row outside the ball if the kind is 'none'.
         """
         wide = values.astype(np.float64)
         moved = wide - self.mean

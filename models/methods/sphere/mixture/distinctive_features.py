@@ -40,7 +40,8 @@ def top_features_below(
     """The features, for each node, in which it differs most from its parent, best first.
 
     directions : (T, D) unit vectors psi_n. The score is psi_nd (psi_nd - psi_parent,d), at the root
-        psi_nd^2; otherwise as `top_features`. O(T D log D).
+        psi_nd^2; otherwise as `top_features`.
+    O(T D log D).
     """
     references = np.where(parent[:, None] >= 0, directions[parent], 0.0)
     return _best(directions, references, names)
@@ -67,7 +68,8 @@ def top_features_by_period(psi: Float, weights: Float, names: Sequence[str]) -> 
     psi : (T, K, D) means; weights : (T, K). Each period is scored as by `top_features`, at most
         `MOST_PER_PERIOD` features each: `told` (T, K, 5) holds int32 positions in the list of
         names, best first, -1 for none; `told_weight` the values of the mean there; `told_names` the
-        list, as JSON bytes. O(T K D).
+        list, as JSON bytes.
+    O(T K D).
     """
     n_periods, n_clusters, n_features = psi.shape
     most = min(MOST_PER_PERIOD, n_features)

@@ -31,7 +31,7 @@ def leaf_means(features: Matrix, hierarchy: Hierarchy, rng: np.random.Generator)
     """(K, D) unit vectors: the direction of the rows that each leaf starts with, at least one.
 
     features : unit rows, at least K. The largest part goes to the child with the most leaves.
-        O(height N branching D) time, and memory for two copies of a node's rows.
+    O(height N branching D) time, and memory for two copies of a node's rows.
     """
     means = np.empty((hierarchy.leaves.size, features.shape[1]))
     cluster = np.full(hierarchy.n_nodes, -1, dtype=np.int64)

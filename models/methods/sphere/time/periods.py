@@ -99,9 +99,9 @@ class Periods:
 def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Array, bool]:
     """The stamps, and whether they are times; times as microseconds since 1970 in UTC.
 
-    dated : whether they must be times; None: either is accepted. Raises UsageError naming the row
-        of a stamp that is missing, or neither a number nor an ISO 8601 time; also if their number
-        differs from that of the rows.
+    dated : whether they must be times; None: either is accepted.
+    Raises UsageError naming the row of a stamp that is missing, or neither a number nor an ISO 8601
+    time; also if their number differs from that of the rows.
     """
     stamps = data.values[ROLE]
     if not isinstance(stamps, (np.ndarray, list)) or np.ndim(stamps) != 1:
