@@ -1,10 +1,10 @@
 """The connected graph of nearest neighbours over points: which clusters may merge along it.
 
 Points that coincide are one node. An edge joins two nodes where one is among the nearest neighbours
-of the other. Separate parts are then joined: parts become points at their means, whose own graph of
-neighbours tells which parts are adjacent, and an edge goes from the point of one part that is
-nearest to the other's mean to that point's nearest in the other part; this repeats until the graph
-is connected. So edges between parts are short, but maybe not the shortest.
+of the other. Separate parts are then joined: each part is represented by its mean, and the graph of
+neighbours of these means shows which parts are adjacent, and an edge goes from the point of one
+part that is nearest to the other's mean to that point's nearest in the other part; this repeats
+until the graph is connected. So edges between parts are short, but not always the shortest.
 
 Cost: that of the neighbours, and O(N D) for each part that is joined to a large one.
 """
@@ -58,7 +58,7 @@ class Graph:
         return int(self.part.max()) + 1
 
     def warnings(self, wanted: int) -> tuple[str, ...]:
-        """What was changed or approximated; `wanted` is the parameter `n_neighbors`."""
+        """Warnings of what was changed or approximated; `wanted` is the parameter `n_neighbors`."""
         sentences = []
         if self.n_neighbors < wanted:
             sentences.append(
@@ -148,7 +148,7 @@ def _between_parts(
         ends, _ = _undirected(near.index, near.distance)
         pairs.append(first[ends])
     wanted = np.concatenate(pairs)
-    # The point of one part nearest to the other's mean, the other's nearest to it, and back.
+    # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
     left = _nearest_members(rows, members, wanted[:, 0], mean[wanted[:, 1]])
     right = _nearest_members(rows, members, wanted[:, 1], rows[left].astype(np.float64))

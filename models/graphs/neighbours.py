@@ -1,12 +1,12 @@
 """The nearest neighbours of each point, for points that are all distinct.
 
-Up to `EXACT_POINTS` points, and for metrics that are no function of a Euclidean distance, all pairs
-are compared (scikit-learn). Past that an inverted file (Faiss: points in cells around k-means
-centres) is searched in float32: each point searches the cells nearest to it, as many as it takes to
-find `RECALL` of the true neighbours of a sample. So the result is approximate, with a known recall.
-Nothing is random: the same points give the same neighbours.
+Up to `EXACT_POINTS` points, and for metrics that are not a function of a Euclidean distance, all
+pairs are compared (scikit-learn). Beyond that an inverted file (Faiss: points in cells around
+k-means centres) is searched in float32: each point searches its nearest cells, as many as are
+needed to find `RECALL` of the true neighbours of a sample. So the result is approximate, with a
+known recall. Nothing is random: the same points give the same neighbours.
 
-Cost: O(N^2 D) for all pairs; else O(N D (cells + points looked at)). Memory: the points twice in
+Cost: O(N^2 D) for all pairs; else O(N D (cells + visited points)). Memory: the points twice in
 float32 and 24 bytes for each neighbour.
 """
 
@@ -38,7 +38,7 @@ class Neighbours:
 
     index : (U, k) int32, never the point itself.
     distance : (U, k) by the metric, measured in float64 in any case.
-    recall : share of a sample's true neighbours that the index found; None where all pairs were
+    recall : share of a sample's true neighbours that the index found; None if all pairs were
         compared.
     """
 
@@ -81,7 +81,7 @@ def require_index(n_points: int, metric: Metric) -> None:
 
 
 def _single(rows: Array) -> npt.NDArray[np.float32]:
-    """Rows about their mean, at most 1 in size, in float32: rounding loses least that way."""
+    """Centred rows scaled to at most 1, in float32, which minimises rounding errors."""
     mean = rows.mean(axis=0, dtype=np.float64)
     top = 0.0
     for block in row_blocks(len(rows), rows.shape[1], 1 << 20):
@@ -137,7 +137,8 @@ def _by_cells(
         index.add(rows)
         some = np.linspace(0, n_points - 1, min(SAMPLE, n_points)).astype(np.int64)
         true, _ = faiss.knn(rows[some], rows, wanted)
-        # The search sums differences, `knn` differences of squares: their last digits differ.
+        # The search sums squared differences, `knn` differences of squares: their last digits
+        # differ.
         reach = true[:, -1] * (1 + 1e-5) + 1e-9
         index.nprobe = 4
         while True:
@@ -184,7 +185,7 @@ def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> 
 
 
 def between(rows: Array, first: Array, second: Array, metric: Metric) -> Float:
-    """(n,) distance by `metric` between pairs of rows, which are those of `flat` where it has them.
+    """(n,) distance by `metric` between pairs of rows, those of `flat` if it has them.
 
     UsageError naming the rows for which it is not defined.
     """

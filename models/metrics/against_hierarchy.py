@@ -19,7 +19,7 @@ Compute = Callable[[Subject], Estimate]
 def _hierarchy_metric(
     title: str, *, low: float, better: Literal["higher", "lower"], source: str
 ) -> Callable[[Compute], Metric]:
-    """`metric` against the hierarchy, with the warnings of how that was brought to the points."""
+    """`metric` against the hierarchy, with the warnings from matching that to the points."""
 
     def warned(compute: Compute) -> Compute:
         @wraps(compute)
@@ -42,7 +42,7 @@ def _hierarchy_metric(
 
 
 def _clustered(subject: Subject) -> Tree:
-    """The tree; what is above the cut where one is given and the leaves are single points."""
+    """The tree; the part above the cut if there is one and the leaves are single points."""
     return subject.cluster_tree if subject.cut_given else subject.tree
 
 

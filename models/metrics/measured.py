@@ -1,4 +1,4 @@
-"""The catalogue's metrics that a method measures of itself, as it fits.
+"""The catalogue's metrics that a method measures itself during a fit.
 
 They are on points or in spaces that only the method knows.
 """
