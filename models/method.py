@@ -136,7 +136,7 @@ class Fitted:
     metrics : what the method measured itself (inertia, number of iterations, ...).
     curves : by criterion the values that a choice compared, as (number of clusters, value); or the
         objective by step.
-    points : columns of points, (n_points,) float64 each, such as outlier scores.
+    point_columns : columns of points, (n_points,) float64 each, such as outlier scores.
     state : what a later job needs to grow from this one, where that was requested.
     warnings : what was changed, approximated or unusual, one sentence each.
     """
@@ -146,7 +146,7 @@ class Fitted:
     logits: Array | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
-    points: Arrays = field(default_factory=dict)
+    point_columns: Arrays = field(default_factory=dict)
     state: Arrays | None = None
     warnings: tuple[str, ...] = ()
 

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from models.arrays import Array, Float, Int, row_blocks
 from models.checks import distinct
 from models.graphs.neighbours import between, nearest
-from models.numerics.distances import FLAT, Metric, flat
+from models.numerics.distances import FLAT, DistanceMetric, flat
 from models.progress import Progress, silent
 
 MOST_COMPARED = 2 * 10**9
@@ -79,7 +79,7 @@ class Graph:
 
 
 def neighbour_graph(
-    points: Array, n_neighbors: int, metric: Metric, threads: int, progress: Progress
+    points: Array, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
 ) -> Graph:
     """The connected graph of `n_neighbors` nearest neighbours."""
     progress(0.0, "neighbours", "looking for equal points")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
-from models.numerics.distances import FLAT, Metric, as_metric, flat, refuse_distance
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, refuse_distance
 from models.progress import Progress
 
 EXACT_POINTS = 10_000
@@ -48,7 +48,7 @@ class Neighbours:
 
 
 def nearest(
-    points: Array, n_neighbors: int, metric: Metric, threads: int, progress: Progress
+    points: Array, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
 ) -> Neighbours:
     """Neighbours of distinct points; `n_neighbors` is below their number.
 
@@ -68,7 +68,7 @@ def nearest(
     return _measured(rows, index, metric, recall)
 
 
-def require_index(n_points: int, metric: Metric) -> None:
+def require_index(n_points: int, metric: DistanceMetric) -> None:
     """UsageError where neighbours by `metric` cannot be found among so many points."""
     if metric not in FLAT and n_points > MOST_POINTS_EXACT:
         raise UsageError(
@@ -170,7 +170,7 @@ def _others(index: Int, first_row: int) -> Int:
     return np.take_along_axis(index, order[:, :-1], axis=1)
 
 
-def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> Neighbours:
+def _measured(rows: Array, index: Int, metric: DistanceMetric, recall: float | None) -> Neighbours:
     """Neighbours with their distances in float64, nearest first, equally near ones by number."""
     distance = np.empty(index.shape)
     out = np.empty(index.shape, dtype=np.int32)
@@ -184,7 +184,7 @@ def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> 
     return Neighbours(out, distance, recall)
 
 
-def between(rows: Array, first: Array, second: Array, metric: Metric) -> Float:
+def between(rows: Array, first: Array, second: Array, metric: DistanceMetric) -> Float:
     """(n,) distance by `metric` between pairs of rows, those of `flat` if it has them.
 
     UsageError naming the rows for which it is not defined.
@@ -200,7 +200,7 @@ def between(rows: Array, first: Array, second: Array, metric: Metric) -> Float:
     return out
 
 
-def _pairs(a: Float, b: Float, metric: Metric) -> Float:
+def _pairs(a: Float, b: Float, metric: DistanceMetric) -> Float:
     apart = np.abs(a - b)
     with np.errstate(all="ignore"):
         if metric in FLAT:

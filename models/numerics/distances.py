@@ -15,7 +15,7 @@ import numpy.typing as npt
 from models.arrays import Array, Float, row_blocks
 from models.errors import UsageError
 
-Metric = Literal[
+DistanceMetric = Literal[
     "euclidean",
     "sqeuclidean",
     "cityblock",
@@ -26,14 +26,14 @@ Metric = Literal[
     "braycurtis",
 ]
 
-FLAT: tuple[Metric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
+FLAT: tuple[DistanceMetric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
 """Metrics that rise with the Euclidean distance between rows that `flat` prepares."""
 
 TILE = 1024
 """Rows and columns of a square matrix that are checked at a time."""
 
 
-def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
+def pairwise(features: npt.NDArray[Any], metric: DistanceMetric) -> Float:
     """Condensed distances. Raises UsageError naming the points if one is not a number."""
     from scipy.spatial.distance import pdist
 
@@ -50,7 +50,7 @@ def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
 
 
 def refuse_distance(
-    metric: Metric, row: int, column: int, value: float, what: str = "rows"
+    metric: DistanceMetric, row: int, column: int, value: float, what: str = "rows"
 ) -> NoReturn:
     """UsageError: the distance between two rows is not a number, or too large for one."""
     raise UsageError(
@@ -137,7 +137,7 @@ def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1, dtype=np.int64))))
 
 
-def flat(points: Array, metric: Metric) -> Array:
+def flat(points: Array, metric: DistanceMetric) -> Array:
     """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
@@ -172,7 +172,7 @@ def flat(points: Array, metric: Metric) -> Array:
     return out
 
 
-def as_metric(euclidean: Float, metric: Metric) -> Float:
+def as_metric(euclidean: Float, metric: DistanceMetric) -> Float:
     """Distances by `metric` from those between rows of `flat`."""
     if metric == "euclidean":
         return euclidean

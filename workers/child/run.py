@@ -166,8 +166,8 @@ def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> di
     request, fitted = spec.request, result.fitted
     if fitted.state is not None:
         results.save_state(fitted.state, spec.folder)
-    if fitted.points:
-        results.save_points(fitted.points, spec.folder)
+    if fitted.point_columns:
+        results.save_points(fitted.point_columns, spec.folder)
     # Each step must have left a model.
     predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:

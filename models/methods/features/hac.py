@@ -49,7 +49,7 @@ from models.methods.features.linkage.graph_linkage import (
     GraphRule,
     agglomerate,
 )
-from models.numerics.distances import FLAT, Metric, as_metric, flat
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges
@@ -67,7 +67,7 @@ class HACParams(Params):
             "variance, 'centroid' between means, 'median' between midpoints."
         ),
     )
-    metric: Metric = Field(
+    metric: DistanceMetric = Field(
         "euclidean",
         description=(
             "Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and 'median' "
@@ -241,7 +241,7 @@ def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple
     """Merges along the graph of nearest neighbours, and the graph."""
 
     rule: GraphRule = params.linkage
-    metric: Metric = params.metric
+    metric: DistanceMetric = params.metric
     points = values
     if params.linkage == "average" and metric in FLAT:
         rule, metric = "spread", "euclidean"

@@ -96,7 +96,7 @@ def _fit_scaled(
         model=model_of(result, scaling),
         metrics=metrics_of(trained, result),
         curves={name: curve for name, curve in curves.items() if curve},
-        points={"parent_probability": result.probability},
+        point_columns={"parent_probability": result.probability},
         state={
             "nodes": trained.nodes.cpu().numpy(),
             "mean": scaling.mean,

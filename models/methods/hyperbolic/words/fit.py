@@ -113,7 +113,7 @@ def fit(
             "n_pairs": float(pairs.n_pairs),
         },
         curves={name: curve for name, curve in curves.items() if curve},
-        points={"parent_probability": ball_tree.probability[place]},
+        point_columns={"parent_probability": ball_tree.probability[place]},
         warnings=(*warnings, *start_warnings, *training_warnings(trained, effort.training)),
     )
 

@@ -111,7 +111,7 @@ def tree_result(
         logits=logits,
         metrics=measured,
         curves=curves,
-        points=in_sample.columns(evidence),
+        point_columns=in_sample.columns(evidence),
         warnings=tuple(warnings),
     )
 
