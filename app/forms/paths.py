@@ -19,7 +19,7 @@ from workers.model import sibling
 
 DIGITS = 6
 _ROWS = 4096
-"""Rows of CSV in a piece, about."""
+"""The approximate number of CSV rows in a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class PathsExport:
         return names
 
     def kappa(self) -> dict[str, list[float]]:
-        """Concentrations with their intervals, by name; nothing where these were not asked for."""
+        """Concentrations with their intervals, by name; empty if they were not requested."""
         return self.paths.kappa() if "kappa" in self.query.chosen_fields else {}
 
 
@@ -77,7 +77,7 @@ def _json(export: PathsExport) -> Chunks:
 
 
 def _clusters(export: PathsExport) -> list[dict[str, Any]]:
-    """What is the same of each cluster in all periods."""
+    """The constants of each cluster over all periods."""
     names = [None if name is None else shortened(name) for name in export.names()]
     columns = {"cluster": export.paths.chosen, "node": export.nodes(), **export.kappa()}
     columns["name"] = names
