@@ -1,4 +1,4 @@
-"""What a job leaves in the object store: the files of its attempt, then the one terminal object."""
+"""The objects of a job in the store: the files of its attempt, then the single terminal object."""
 
 from __future__ import annotations
 
