@@ -24,7 +24,7 @@ TILE = 1024  # rows and columns of a dense matrix that are held against those ac
 
 
 def require_points(data: Data, role: str = "features") -> Array:
-    """The dense matrix of `role`, not copied. UsageError where it has no row or no column."""
+    """The dense matrix of `role`, not copied. Raises UsageError if it has no row or no column."""
     values = data.dense(role)
     n_points, n_columns = values.shape
     if n_points == 0 or n_columns == 0:
@@ -38,13 +38,13 @@ def require_points(data: Data, role: str = "features") -> Array:
 
 
 def require_columns(features: Points) -> None:
-    """UsageError where there is no column."""
+    """Raises UsageError if there is no column."""
     if features.shape[1] == 0:
         raise UsageError("Input 'features' has no columns.", code="wrong-shape", role="features")
 
 
 def require_width(features: Points, n_features: int, role: str = "features") -> None:
-    """UsageError unless new rows have as many columns as the model was fitted on."""
+    """Raises UsageError unless new rows have as many columns as the model was fitted on."""
     if features.shape[1] != n_features:
         raise UsageError(
             f"Input {role!r} has {features.shape[1]} columns; the model was fitted on "
@@ -55,13 +55,13 @@ def require_width(features: Points, n_features: int, role: str = "features") -> 
 
 
 def require_rows(features: Points, needed: int, parameter: str = "n_clusters") -> None:
-    """UsageError naming `parameter` where there are fewer points than `needed`."""
+    """Raises UsageError naming `parameter` if there are fewer points than `needed`."""
     if features.shape[0] < needed:
         refuse_clusters(needed, features.shape[0], "point(s)", parameter)
 
 
 def require_distinct(features: Points, needed: int, parameter: str = "n_clusters") -> None:
-    """UsageError naming `parameter` where there are fewer distinct points than `needed`.
+    """Raises UsageError naming `parameter` if there are fewer distinct points than `needed`.
 
     Reads rows until enough are found.
     """
@@ -82,7 +82,7 @@ def refuse_clusters(
 
 
 def require_usable(rows: Matrix, first_row: int, n_points: int) -> None:
-    """UsageError for values that are not finite or whose squares, summed over all, overflow.
+    """Raises UsageError for values that are not finite or whose squares, summed over all, overflow.
 
     rows : some of `n_points`, from number `first_row` on.
     """
@@ -93,7 +93,8 @@ def require_usable(rows: Matrix, first_row: int, n_points: int) -> None:
 def require_squares(
     values: Matrix, role: str = "features", *, n_points: int | None = None, first_row: int = 0
 ) -> None:
-    """UsageError naming the first row with a value whose square, summed over all, would overflow.
+    """Raises UsageError naming the first row with a value whose square, summed over all, would
+    overflow.
 
     values : finite rows from number `first_row` on, out of `n_points`; None: all of them.
 
@@ -130,7 +131,7 @@ def _refuse_square(role: str, row: int, bound: float) -> NoReturn:
 
 
 def require_square(values: Matrix, role: str = "similarity") -> None:
-    """UsageError unless there are as many rows as columns."""
+    """Raises UsageError unless there are as many rows as columns."""
     if values.shape[0] != values.shape[1]:
         raise UsageError(
             f"Input {role!r} has {values.shape[0]} rows and {values.shape[1]} columns; it must be "
@@ -141,7 +142,7 @@ def require_square(values: Matrix, role: str = "similarity") -> None:
 
 
 def require_symmetric(values: Matrix, role: str = "similarity") -> None:
-    """UsageError unless the matrix is square and symmetric up to rounding.
+    """Raises UsageError unless the matrix is square and symmetric up to rounding.
 
     Rounding may come to the square root of the type's precision times the largest magnitude.
     O(N^2), by tiles; for sparse matrices O(number of stored values).
@@ -244,7 +245,10 @@ def row_bytes(rows: Matrix) -> Iterator[bytes]:
 
 
 def by_rows(data: Data, role: str = "features") -> sp.csr_array | Rows:
-    """The matrix of `role`, to be read by rows unless it is sparse. UsageError as `Data.dense`."""
+    """The matrix of `role`, to be read by rows unless it is sparse.
+
+    Raises UsageError as `Data.dense`.
+    """
     value = data.values[role]
     return value if isinstance(value, sp.csr_array) else data.rows(role)
 
@@ -275,7 +279,7 @@ def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matri
 def as_floats(values: Matrix) -> Matrix:
     """Values as scikit-learn takes them: floats of 32 or 64 bits, sparse ones with 32-bit indices.
 
-    Copies only what must change. UsageError for more stored values than such indices count.
+    Copies only what must change. Raises UsageError for more stored values than such indices count.
     """
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)

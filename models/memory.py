@@ -22,7 +22,7 @@ def available() -> int:
 
 
 def require(method: str, needed: int, advice: str, room: int | None = None) -> None:
-    """UsageError where an estimate of `needed` bytes does not fit.
+    """Raises UsageError if an estimate of `needed` bytes does not fit.
 
     method, advice : for the message: the method's id, and what to use instead.
     room : available bytes; None: those available now.

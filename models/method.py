@@ -293,7 +293,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def check_choice(self, given: Collection[str]) -> None:
-        """UsageError unless exactly one role of `one_of` is among `given`."""
+        """Raises UsageError unless exactly one role of `one_of` is among `given`."""
         if self.one_of and sum(role in given for role in self.one_of) != 1:
             choice = ", ".join(repr(role) for role in self.one_of)
             raise UsageError(

@@ -39,8 +39,8 @@ class NewDataset:
 async def receive(service: Service, request: Request, new: NewDataset) -> Dataset:
     """Stream the body into the store; the dataset, which does not exist yet (see `create`).
 
-    Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`.
-    Nothing is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
+    Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`. Nothing
+    is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
     that is not read or content that is not in its format.
     """
     stated = content_length(request)

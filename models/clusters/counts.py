@@ -25,7 +25,8 @@ BLOCK = 1 << 20
 
 
 def require_counts(features: Matrix, *, whole: bool) -> None:
-    """UsageError naming the first value that is not finite, negative or, if `whole`, a fraction.
+    """Raises UsageError naming the first value that is not finite, negative or, if `whole`, a
+    fraction.
 
     O(N D), for sparse rows O(number of stored values).
     """
@@ -47,7 +48,7 @@ def require_counts(features: Matrix, *, whole: bool) -> None:
 
 
 def require_some(features: Matrix) -> None:
-    """UsageError where every value is 0."""
+    """Raises UsageError if every value is 0."""
     if not totals(features).any():
         raise UsageError(
             "Input 'features' holds no count at all: every value is 0.",
@@ -112,7 +113,10 @@ def check_held_out(features: Matrix, params: Count, out_share: float) -> None:
 
 
 def term_names(data: Data, n_terms: int) -> list[str] | None:
-    """The input `feature_names`, one for each column. UsageError for another number of them."""
+    """The input `feature_names`, one for each column.
+
+    Raises UsageError for another number of them.
+    """
     names = data.names("feature_names")
     if names is not None and len(names) != n_terms:
         raise UsageError(

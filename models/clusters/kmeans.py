@@ -184,7 +184,7 @@ def squared_distances(features: Points, centers: Float) -> Float:
     """(n_points, n_clusters) squared Euclidean distances in float64, by blocks of rows.
 
     |x|^2 - 2 x.c + |c|^2 with both moved to the centres' mean, where dense, so that little cancels.
-    UsageError naming the first value that is not finite, and for squares that overflow.
+    Raises UsageError naming the first value that is not finite, and for squares that overflow.
     """
     n_points, n_features = features.shape
     out = np.empty((n_points, len(centers)))

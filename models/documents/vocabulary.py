@@ -67,7 +67,7 @@ def vocabulary(
 ) -> Vocabulary:
     """The words that occur at least `min_count` times, and at most `max_words` of them.
 
-    Raises UsageError `empty` where none is left.
+    Raises UsageError `empty` if none is left.
     """
     counted: Counter[str] = Counter()
     for number, document in enumerate(documents):

@@ -52,8 +52,8 @@ def nearest(
 ) -> Neighbours:
     """Neighbours of distinct points; `n_neighbors` is below their number.
 
-    UsageError for a metric without an index on more than `MOST_POINTS_EXACT` points, and where a
-    distance is not defined.
+    Raises UsageError for a metric without an index on more than `MOST_POINTS_EXACT` points, and
+    where a distance is not defined.
     """
     if metric not in FLAT:
         require_index(len(points), metric)
@@ -69,7 +69,7 @@ def nearest(
 
 
 def require_index(n_points: int, metric: DistanceMetric) -> None:
-    """UsageError where neighbours by `metric` cannot be found among so many points."""
+    """Raises UsageError if neighbours by `metric` cannot be found among so many points."""
     if metric not in FLAT and n_points > MOST_POINTS_EXACT:
         raise UsageError(
             f"Neighbours by the metric {metric!r} are sought among all pairs of points, of at most "
@@ -187,7 +187,7 @@ def _measured(rows: Array, index: Int, metric: DistanceMetric, recall: float | N
 def between(rows: Array, first: Array, second: Array, metric: DistanceMetric) -> Float:
     """(n,) distance by `metric` between pairs of rows, those of `flat` if it has them.
 
-    UsageError naming the rows for which it is not defined.
+    Raises UsageError naming the rows for which it is not defined.
     """
     out = np.empty(first.size)
     for block in row_blocks(first.size, rows.shape[1], 1 << 20):

@@ -73,8 +73,8 @@ def _pair(position: int, n_points: int) -> tuple[int, int]:
 def condensed(distances: npt.NDArray[Any]) -> Float:
     """Condensed form of a square matrix, by tiles; the mean of both halves.
 
-    UsageError for a negative value, a diagonal that is not zero or halves that differ by more than
-    rounding (the square root of the type's precision times the largest distance).
+    Raises UsageError for a negative value, a diagonal that is not zero or halves that differ by
+    more than rounding (the square root of the type's precision times the largest distance).
     """
     n_points = len(distances)
     largest = max(float(distances[r : r + TILE].max()) for r in range(0, n_points, TILE))
@@ -141,7 +141,7 @@ def flat(points: Array, metric: DistanceMetric) -> Array:
     """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
-    UsageError naming the row for which the metric is not defined.
+    Raises UsageError naming the row for which the metric is not defined.
     """
     kind = np.float32 if points.dtype == np.float32 else np.float64
     if metric in ("euclidean", "sqeuclidean"):

@@ -48,7 +48,7 @@ class Pipeline:
 
         first_row : the number of the first row, for messages.
 
-        UsageError for another number of columns or for values that are not finite.
+        Raises UsageError for another number of columns or for values that are not finite.
         """
         if isinstance(rows, list):
             rows = self.steps[0].apply(rows, self.learned[0])

@@ -87,7 +87,7 @@ class Words(_Step):
 
 
 def _documents(blocks: Iterable[Any]) -> list[str]:
-    """The documents that come as one block. UsageError for a matrix."""
+    """The documents that come as one block. Raises UsageError for a matrix."""
     for block in blocks:
         if isinstance(block, list):
             return block
@@ -412,7 +412,7 @@ def _unit(rows: Matrix) -> Matrix:
 
 
 def _require_sums(sums: npt.NDArray[Any]) -> None:
-    """UsageError where sums of squares have overflowed."""
+    """Raises UsageError if sums of squares have overflowed."""
     if not np.isfinite(sums).all():
         raise UsageError(
             "Input 'features' has values whose squares overflow; scale the input down.",
@@ -422,7 +422,7 @@ def _require_sums(sums: npt.NDArray[Any]) -> None:
 
 
 def _require_counts(rows: Matrix, first_row: int) -> None:
-    """UsageError for the first negative count."""
+    """Raises UsageError for the first negative count."""
     values = rows.data if isinstance(rows, sp.csr_array) else rows
     if values.size == 0 or values.min() >= 0:
         return

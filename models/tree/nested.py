@@ -71,7 +71,7 @@ def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[s
 
 
 def node_fields(tree: Tree, node: int) -> dict[str, Any]:
-    """One node as in `flat_nodes`, as plain JSON values. UsageError for an unknown node."""
+    """One node as in `flat_nodes`, as plain JSON values. Raises UsageError for an unknown node."""
     require_node(tree, node)
     return {
         "id": node,

@@ -54,7 +54,10 @@ def internal(tree: Tree) -> Int:
 
 
 def path(tree: Tree, node: int) -> Int:
-    """(depth + 1,) nodes from the root to `node`. O(depth). UsageError for an unknown node."""
+    """(depth + 1,) nodes from the root to `node`.
+
+    O(depth). Raises UsageError for an unknown node.
+    """
     require_node(tree, node)
     up = [node]
     parent = tree.parent
@@ -84,7 +87,7 @@ def paths(tree: Tree, nodes: npt.ArrayLike) -> tuple[Int, Int]:
 def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Int:
     """(n,) lowest common ancestor of each pair of nodes; a node is its own ancestor.
 
-    UsageError for an unknown node.
+    Raises UsageError for an unknown node.
 
     Between the ranks of two nodes, the least rank of a parent is that of their lowest common
     ancestor. O(n_nodes log n_nodes + n) time, O(n_nodes + n) memory.
@@ -139,7 +142,8 @@ def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
 
     A node at the depth limit becomes a leaf that holds all the points under it. Points elsewhere
     are left out; heights, sizes, names and extra columns are kept. A partition's part is a
-    partition. UsageError for an unknown node or a negative depth. O(n_nodes log depth + n_points).
+    partition. Raises UsageError for an unknown node or a negative depth. O(n_nodes log depth +
+    n_points).
     """
     require_node(tree, root)
     if depth is not None and depth < 0:

@@ -55,7 +55,7 @@ class Bounds:
     ratio_floor: int = 64 << 20
 
     def require(self, n_bytes: int) -> None:
-        """Raise UsageError `too-large` where an opened file would take more than `max_bytes`."""
+        """Raise UsageError `too-large` if an opened file would take more than `max_bytes`."""
         if n_bytes > self.max_bytes:
             raise UsageError(
                 f"The file would take {n_bytes} bytes in memory; at most {self.max_bytes} are "

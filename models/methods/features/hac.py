@@ -220,7 +220,8 @@ def _role(data: Data) -> str:
 
 
 def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -> None:
-    """UsageError for parameters that only features take, and for a matrix that is not square."""
+    """Raises UsageError for parameters that only features take, and for a matrix that is not
+    square."""
     for parameter, default in (("metric", "euclidean"), ("connectivity", "none")):
         if getattr(params, parameter) != default:
             raise UsageError(

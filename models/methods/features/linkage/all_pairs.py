@@ -21,7 +21,7 @@ from models.progress import Progress
 def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
     """(n (n - 1) / 2,) distances in SciPy's order: the mean of both halves of the matrix.
 
-    The matrix is read by tiles. UsageError where the halves differ by more than rounding (the
+    The matrix is read by tiles. Raises UsageError if the halves differ by more than rounding (the
     square root of the type's precision times the largest magnitude).
     """
     n_points = len(similarity)
@@ -113,7 +113,8 @@ def keeps_no_distances(linkage: Linkage, role: str) -> bool:
 
 
 def _name_undefined(points: Float, metric: DistanceMetric) -> None:
-    """UsageError naming the first two rows whose distance is not a number, if there are any."""
+    """Raises UsageError naming the first two rows whose distance is not a number, if there are
+    any."""
     from scipy.spatial.distance import cdist
 
     for block in row_blocks(len(points), len(points), 1 << 22):

@@ -89,7 +89,8 @@ def measure_scaling(
 ) -> BallScaling:
     """The scaling for these rows, all of which are read and checked.
 
-    UsageError naming the first row that is not finite, too large or, for 'none', outside the ball.
+    Raises UsageError naming the first row that is not finite, too large or, for 'none', outside the
+    ball.
     """
     n_points, n_features = rows.shape
     total = np.zeros(n_features)

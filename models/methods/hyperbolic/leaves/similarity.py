@@ -130,8 +130,9 @@ def of_squares(squares: Float, affinity: Affinity, gamma: float) -> Float:
 
 
 def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
-    """(n, D) rows in the form of `FeatureSimilarity.points`. UsageError naming a row of zeros, for
-    'cosine'."""
+    """(n, D) rows in the form of `FeatureSimilarity.points`.
+
+    Raises UsageError naming a row of zeros, for 'cosine'."""
     if affinity == "cosine":
         return flat(features, "cosine").astype(np.float32, copy=False)
     out = np.empty(features.shape, dtype=np.float32)

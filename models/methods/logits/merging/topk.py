@@ -170,7 +170,8 @@ def _exponentials(values: Float, base: Float, scale: float) -> Float:
 def _require_values(
     values: npt.NDArray[Any], classes: npt.NDArray[Any], n_classes: int, kind: Kind
 ) -> None:
-    """UsageError for differing shapes, classes out of range or repeated in a row, and values that
+    """Raises UsageError for differing shapes, classes out of range or repeated in a row, and values
+    that
     are NaN, infinite or no probabilities."""
     if values.shape != classes.shape:
         raise UsageError(

@@ -122,7 +122,7 @@ def placed_by(model: Model, spaces: Sequence[Rows]) -> tuple[Int, Float]:
 def log_labels(spaces: Sequence[Rows], heads: Mapping[str, npt.NDArray[Any]]) -> Float:
     """(n_points, K) log of the mean over spaces of softmax(x w + b), in float64. O(N D K).
 
-    UsageError for values that are not finite.
+    Raises UsageError for values that are not finite.
     """
     bias = heads["bias"].astype(np.float64)
     weights = [heads[f"weights_{space}"].astype(np.float64) for space in range(len(bias))]

@@ -66,7 +66,7 @@ def require_spaces(data: Data, n_clusters: int) -> list[Rows]:
 
 
 def require_widths(spaces: Sequence[Rows], widths: Sequence[int]) -> None:
-    """UsageError unless new rows come in the spaces that the model was fitted on."""
+    """Raises UsageError unless new rows come in the spaces that the model was fitted on."""
     if len(spaces) != len(widths):
         raise UsageError(
             f"Input {ROLE!r}: {len(spaces)} matrix(es) are given; the model was fitted on "

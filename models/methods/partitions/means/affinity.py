@@ -104,7 +104,7 @@ def through_gaussian(
 def through(affinity: Matrix, vectors: Float) -> Float:
     """(n_rows, K) coordinates by affinities to the fitted points, none of them negative.
 
-    UsageError naming a row without any affinity.
+    Raises UsageError naming a row without any affinity.
     """
     out = np.empty((affinity.shape[0], vectors.shape[1]))
     length = affinity.shape[1]
@@ -199,7 +199,10 @@ def of_features(
 
 
 def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:
-    """(n_rows, K) coordinates of new rows by a model. UsageError for rows that do not fit it."""
+    """(n_rows, K) coordinates of new rows by a model.
+
+    Raises UsageError for rows that do not fit it.
+    """
     vectors = arrays["vectors"]
     if facts["affinity"] == "similarity":
         values = _with_role(data, "similarity").matrix("similarity")
@@ -226,7 +229,8 @@ def _with_role(data: Data, role: str) -> Data:
 
 
 def check_similarity(values: Matrix, advice: str) -> None:
-    """UsageError unless square, symmetric, finite and not negative, and small enough if dense."""
+    """Raises UsageError unless square, symmetric, finite and not negative, and small enough if
+    dense."""
     require_square(values)
     require_similarity(values)
     require_symmetric(values)
@@ -242,7 +246,10 @@ def check_similarity(values: Matrix, advice: str) -> None:
 
 
 def require_similarity(values: Matrix) -> None:
-    """UsageError unless finite and without a negative value. O(N^2), sparse O(stored values)."""
+    """Raises UsageError unless finite and without a negative value.
+
+    O(N^2), sparse O(stored values).
+    """
     require_finite(values, "similarity")
     if isinstance(values, sp.csr_array):
         negative = np.flatnonzero(values.data < 0)

@@ -27,7 +27,7 @@ STRETCHES = 64
 def sample(features: Points, n_rows: int, rng: np.random.Generator) -> Matrix:
     """`n_rows` random rows, each at most once, in their order; all rows if there are no more.
 
-    UsageError for dense values that cannot be used; sparse ones must have been checked.
+    Raises UsageError for dense values that cannot be used; sparse ones must have been checked.
     """
     n_points = features.shape[0]
     if n_rows >= n_points:

@@ -90,7 +90,7 @@ class Gaussians:
         """(n_points, K) log of weight times density, by blocks of rows.
 
         O(N K D^2) for full and tied covariances, else O(N K D). Raises LinAlgError for a covariance
-        that is not positive definite; UsageError as `clusters.kmeans.squared_distances`.
+        that is not positive definite; raises UsageError as `clusters.kmeans.squared_distances`.
         """
         n_features = self.means.shape[1]
         with np.errstate(divide="ignore"):

@@ -201,7 +201,7 @@ def _column(data: Data, role: str) -> Array:
 
 
 def _labels(data: Data, role: str) -> Array:
-    """A column of integers or text. UsageError naming the first value that is neither."""
+    """A column of integers or text. Raises UsageError naming the first value that is neither."""
     column = _column(data, role)
     if column.dtype.kind in "iub":
         return column.astype(np.int64)
