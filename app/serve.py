@@ -156,9 +156,9 @@ class _LocalService:
         """Keep everything running until a stop is requested; the exit status."""
         while not self._stop_requests:
             # The first worker and the API have the machine to themselves until both are ready.
-            wanted = self._workers if self._ready.is_set() else self._workers[:1]
+            workers = self._workers if self._ready.is_set() else self._workers[:1]
             pause = min(
-                self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in wanted)
+                self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in workers)
             )
             if not self._ready.is_set() and self._api.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)

@@ -153,7 +153,7 @@ def _csv_pieces(export: PathsExport) -> Iterator[Piece]:
             columns = _columns(export, block, row)
             if "features" in columns:
                 columns["features"] = [
-                    None if features is None else "; ".join(one["feature"] for one in features)
+                    None if features is None else "; ".join(entry["feature"] for entry in features)
                     for features in columns["features"]
                 ]
             period = _period(export, block.first + row).values()

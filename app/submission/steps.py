@@ -61,15 +61,15 @@ def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
     step = step_of(body.method, body.params)
     method = find_method(body.method)
     preprocess = [part.model_dump() for part in body.preprocess]
-    accepted, given = dict(method.inputs), set(body.inputs)
+    accepted, present = dict(method.inputs), set(body.inputs)
     if (
         reads_documents(preprocess)
-        and DOCUMENTS in given
+        and DOCUMENTS in present
         and ROLE in accepted
         and DOCUMENTS not in accepted
     ):
         accepted[DOCUMENTS] = accepted.pop(ROLE)
-        given = given - {DOCUMENTS} | {ROLE}
+        present = present - {DOCUMENTS} | {ROLE}
     then = None
     if body.then is not None:
         then = _second_step(body.then, method)
@@ -81,10 +81,10 @@ def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
         accepted.setdefault(body.name_by, Input())
     _check_roles(body, method, accepted)
     try:
-        method.check_choice(given)
+        method.check_choice(present)
     except UsageError as error:
         raise _refused_role(error.where["role"], error.detail) from None
-    if body.preprocess and ROLE not in given:
+    if body.preprocess and ROLE not in present:
         raise refused_at(
             "wrong-input",
             f"`preprocess` prepares the input {ROLE!r}, which is not given; if it begins with "

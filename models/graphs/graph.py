@@ -147,12 +147,12 @@ def _between_parts(
         near = nearest(mean[first], min(n_neighbors, first.size - 1), "euclidean", threads, silent)
         ends, _ = _undirected(near.index, near.distance)
         pairs.append(first[ends])
-    wanted = np.concatenate(pairs)
+    adjacent = np.concatenate(pairs)
     # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
-    left = _nearest_members(rows, members, wanted[:, 0], mean[wanted[:, 1]])
-    right = _nearest_members(rows, members, wanted[:, 1], rows[left].astype(np.float64))
-    left = _nearest_members(rows, members, wanted[:, 0], rows[right].astype(np.float64))
+    left = _nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
+    right = _nearest_members(rows, members, adjacent[:, 1], rows[left].astype(np.float64))
+    left = _nearest_members(rows, members, adjacent[:, 0], rows[right].astype(np.float64))
     return np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
 
 

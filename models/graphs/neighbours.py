@@ -122,7 +122,7 @@ def _by_cells(
     import faiss
 
     n_points, n_columns = rows.shape
-    wanted = n_neighbors + 1
+    n_nearest = n_neighbors + 1
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(threads)
     try:
@@ -136,13 +136,13 @@ def _by_cells(
         progress(0.05, "neighbours", "filling cells")
         index.add(rows)
         some = np.linspace(0, n_points - 1, min(SAMPLE, n_points)).astype(np.int64)
-        true, _ = faiss.knn(rows[some], rows, wanted)
+        true, _ = faiss.knn(rows[some], rows, n_nearest)
         # The search sums squared differences, `knn` differences of squares: their last digits
         # differ.
         reach = true[:, -1] * (1 + 1e-5) + 1e-9
         index.nprobe = 4
         while True:
-            squared, numbers = index.search(rows[some], wanted)
+            squared, numbers = index.search(rows[some], n_nearest)
             recall = float(((squared <= reach[:, None]) & (numbers >= 0)).mean())
             more = 2 * index.nprobe
             if recall >= RECALL or more > n_cells or more * n_points > MOST_READ * n_cells:
@@ -152,11 +152,11 @@ def _by_cells(
         for block in row_blocks(n_points, 1, 1 << 15):
             part = 0.1 + 0.9 * block.start / n_points
             progress(part, "neighbours", f"{block.start:,} of {n_points:,}")
-            _, numbers = index.search(rows[block], wanted)
+            _, numbers = index.search(rows[block], n_nearest)
             lacking = np.flatnonzero(numbers[:, -1] < 0)
             if lacking.size:
                 # Their cells hold too few points: read them all.
-                _, numbers[lacking] = faiss.knn(rows[block][lacking], rows, wanted)
+                _, numbers[lacking] = faiss.knn(rows[block][lacking], rows, n_nearest)
             out[block] = _others(numbers, block.start)
     finally:
         faiss.omp_set_num_threads(before)

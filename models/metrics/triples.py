@@ -188,7 +188,7 @@ class _Edges:
         first = np.searchsorted(steps, draw, side="right")
         second = self.start[self.end[first] + 1] - (steps[first] - draw)
         key = begin * n_points + self.end
-        wanted = begin[first] * n_points + self.end[second]
-        closing = np.minimum(np.searchsorted(key, wanted), key.shape[0] - 1)
+        closing_key = begin[first] * n_points + self.end[second]
+        closing = np.minimum(np.searchsorted(key, closing_key), key.shape[0] - 1)
         least = np.minimum(np.minimum(self.value[first], self.value[second]), self.value[closing])
-        return mean_of(np.where(key[closing] == wanted, least, 0.0), scale=float(steps[-1]))
+        return mean_of(np.where(key[closing] == closing_key, least, 0.0), scale=float(steps[-1]))

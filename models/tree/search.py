@@ -33,8 +33,8 @@ def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
 
     Raises UsageError for an empty text or a limit below 1.
     """
-    wanted = text.strip().casefold()
-    if not wanted:
+    query = text.strip().casefold()
+    if not query:
         raise UsageError(
             "The text to search for is empty; give at least one character.",
             code="wrong-parameter",
@@ -51,8 +51,8 @@ def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
         if name is None:
             continue
         folded = name.casefold()
-        if wanted in folded:
-            rank = 0 if folded.strip() == wanted else 1 if folded.startswith(wanted) else 2
+        if query in folded:
+            rank = 0 if folded.strip() == query else 1 if folded.startswith(query) else 2
             hits.append((rank, -int(tree.size[node]), node))
     hits.sort()
     return [node for _, _, node in hits[:limit]]

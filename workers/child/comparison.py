@@ -100,14 +100,14 @@ class ComparisonRuns:
         from models.metrics.catalogue import METRICS, evaluate
 
         roles = method(plan.method).inputs
-        given = {
+        inputs = {
             role: value
             for role, value in self._values.items()
             if role in roles and role not in MEASURED_ON
         }
 
         began = time.perf_counter()
-        result = run_plan(plan, given, progress, self._threads)
+        result = run_plan(plan, inputs, progress, self._threads)
         seconds = time.perf_counter() - began
 
         truth: dict[str, Any] = {

@@ -196,12 +196,12 @@ def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint |
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
     """The inputs of the method by role, and these with the inputs that only name its tree."""
     request = spec.request
-    given = values_of(spec.sources, many=many_of(request.method))
+    values = values_of(spec.sources, many=many_of(request.method))
     roles = method(request.method).inputs
     method_inputs = {
-        role: value for role, value in given.items() if role != request.name_by or role in roles
+        role: value for role, value in values.items() if role != request.name_by or role in roles
     }
-    return method_inputs, given
+    return method_inputs, values
 
 
 def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:

@@ -88,11 +88,13 @@ class PoolTriples:
         self._rng = np.random.default_rng(seed)
 
     def begin_round(self, number: int, progress: Progress) -> None:
-        wanted = number // self._rounds_each
-        if wanted != self._pool_number and not self._pools.is_whole:
-            self._pool = self._pools.draw(pool_rng(self._seed, wanted), self._threads, progress)
-        self._pool_number = wanted
-        self._all_reduce.publish(self._pool, wanted)
+        pool_number = number // self._rounds_each
+        if pool_number != self._pool_number and not self._pools.is_whole:
+            self._pool = self._pools.draw(
+                pool_rng(self._seed, pool_number), self._threads, progress
+            )
+        self._pool_number = pool_number
+        self._all_reduce.publish(self._pool, pool_number)
         self._rng = batch_rng(self._seed, number)
 
     def draw(self) -> Tensor:

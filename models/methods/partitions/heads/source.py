@@ -162,10 +162,10 @@ class Source:
         if self._whole is not None:
             return [rows.index_select(0, numbers) for rows in self._whole]
         ascending, back = torch.unique(numbers, return_inverse=True)
-        wanted = ascending.cpu().numpy()
+        row_numbers = ascending.cpu().numpy()
         tensors = []
         for rows in self._spaces:
-            taken = rows.take(wanted)
+            taken = rows.take(row_numbers)
             single = _single(widened(taken) if rows.bfloat16 else taken)
             tensors.append(_tensor(single).to(self.device).index_select(0, back))
         return tensors

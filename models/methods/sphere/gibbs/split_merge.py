@@ -143,14 +143,14 @@ class SplitMerge:
             log_h -= float(log_normal(proposed, centre, width)[0])
         whole = (size.sum(), total.sum(axis=0), log_kappa)
         change = self.scores.change(*whole, size, total, partition.log_kappa[both])
-        wanted = math.log(max(rng.random(), 1e-300))
-        if wanted > log_h - change:
+        log_uniform = math.log(max(rng.random(), 1e-300))
+        if log_uniform > log_h - change:
             return
         in_either = (partition.cluster == first) | (partition.cluster == second)
         rows = np.flatnonzero(in_either & (self.counted > 0))
         own = (partition.cluster[rows] == second).astype(np.int64)
         _, log_q = self._divided(self.points.take(rows), rows, i, j, log_kappa, own, rng)
-        if wanted <= log_h - change + log_q:
+        if log_uniform <= log_h - change + log_q:
             self._join(partition, first, second, log_kappa)
             if self.scores.spread == "own":
                 partition.log_kappa[second] = self.scores.drawn(1, rng)[0]

@@ -322,8 +322,8 @@ class SampledRestarts(Restarts):
         self.halving = like.halving
         points = passes.points
         room = POOL_BYTES // (points.shape[1] * points.kind.itemsize)
-        wanted = max(SEEDING_ROWS, SEEDING_EACH * most_clusters)
-        n_rows = wanted if points.sparse else min(wanted, max(room, 10 * most_clusters))
+        n_seeding = max(SEEDING_ROWS, SEEDING_EACH * most_clusters)
+        n_rows = n_seeding if points.sparse else min(n_seeding, max(room, 10 * most_clusters))
         sample = Batches(points, counted, n_rows).sample(n_rows, rng)
         self._sample = Restarts(passes.over(sample), np.ones(sample.shape[0]), 1, 0)
 

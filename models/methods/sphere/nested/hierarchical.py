@@ -91,11 +91,11 @@ class HierarchyPosterior:
         own = bessel.log_c(n_features, self.gamma[1:])
         own += self.gamma[1:] * bessel.ratio(n_features, self.gamma[1:])
         cosine = np.einsum("nd,nd->n", means[parent], means[1:])
-        given = kappas.log_c[parent] + kappas.mean[parent] * cosine
+        expected_prior = kappas.log_c[parent] + kappas.mean[parent] * cosine
         return (
             dirichlet_divergence(self.rho, priors.alpha)
             + float(root.sum())
-            + float((own - given).sum())
+            + float((own - expected_prior).sum())
             + float(kappas.divergence_from(priors).sum())
         )
 
