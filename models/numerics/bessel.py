@@ -264,21 +264,21 @@ def _logarithms() -> tuple[dict[int, Fraction], ...]:
     U_{k+1} = p^2 (1 - p^2) U_k' / 2 + the integral of (1 - 5 t^2) U_k / 8 from 0 to p (DLMF
     10.41.9), and k D_k = k U_k - sum over 0 < j < k of j D_j U_{k-j}.
     """
-    made: list[dict[int, Fraction]] = [{0: Fraction(1)}]
+    series: list[dict[int, Fraction]] = [{0: Fraction(1)}]
     for _ in range(TERMS):
         after: dict[int, Fraction] = {}
-        for power, value in made[-1].items():
+        for power, value in series[-1].items():
             up = Fraction(power, 2) + Fraction(1, 8 * (power + 1))
             down = Fraction(power, 2) + Fraction(5, 8 * (power + 3))
             after[power + 1] = after.get(power + 1, Fraction(0)) + up * value
             after[power + 3] = after.get(power + 3, Fraction(0)) - down * value
-        made.append(after)
-    found: list[dict[int, Fraction]] = [{}]
+        series.append(after)
+    logarithms: list[dict[int, Fraction]] = [{}]
     for k in range(1, TERMS + 1):
-        own = {power: k * value for power, value in made[k].items()}
+        own = {power: k * value for power, value in series[k].items()}
         for j in range(1, k):
-            for left, one in found[j].items():
-                for right, other in made[k - j].items():
-                    own[left + right] = own.get(left + right, Fraction(0)) - j * one * other
-        found.append({power: value / k for power, value in own.items() if value})
-    return tuple(found)
+            for left, value in logarithms[j].items():
+                for right, other in series[k - j].items():
+                    own[left + right] = own.get(left + right, Fraction(0)) - j * value * other
+        logarithms.append({power: value / k for power, value in own.items() if value})
+    return tuple(logarithms)

@@ -104,7 +104,7 @@ class Pipeline:
         }
 
     @classmethod
-    def of(cls, asked: Sequence[Any], arrays: Arrays, n_features: int) -> Pipeline:
+    def of(cls, requested: Sequence[Any], arrays: Arrays, n_features: int) -> Pipeline:
         """The pipeline with these steps, `arrays()` and `n_features`."""
         learned = [
             {
@@ -112,28 +112,28 @@ class Pipeline:
                 for name, array in arrays.items()
                 if name.startswith(f"{number}.")
             }
-            for number in range(len(asked))
+            for number in range(len(requested))
         ]
-        return cls(tuple(parsed(asked)), tuple(learned), n_features)
+        return cls(tuple(parsed(requested)), tuple(learned), n_features)
 
 
-def parsed(asked: Sequence[Any]) -> list[Step]:
+def parsed(requested: Sequence[Any]) -> list[Step]:
     """Steps from their JSON. Raises pydantic's ValidationError."""
-    return _STEPS.validate_python(list(asked))
+    return _STEPS.validate_python(list(requested))
 
 
-def reads_documents(asked: Sequence[Mapping[str, Any]]) -> bool:
+def reads_documents(requested: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps make features of documents."""
-    return bool(asked) and asked[0].get("step") == "words"
+    return bool(requested) and requested[0].get("step") == "words"
 
 
-def columns_are_words(asked: Sequence[Mapping[str, Any]]) -> bool:
+def columns_are_words(requested: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps make features of documents with columns that stand for words."""
-    return reads_documents(asked) and all(step.keeps_columns for step in parsed(asked))
+    return reads_documents(requested) and all(step.keeps_columns for step in parsed(requested))
 
 
 def fit(
-    asked: Sequence[Mapping[str, Any]], features: Matrix | Rows | list[str], seed: int
+    requested: Sequence[Mapping[str, Any]], features: Matrix | Rows | list[str], seed: int
 ) -> tuple[Pipeline, Matrix | Rows, tuple[str, ...]]:
     """The fitted pipeline, the prepared features and warnings. features : or documents.
 
@@ -141,7 +141,7 @@ def fit(
     see `models.preprocess.steps`.
     """
     if isinstance(features, list):
-        first, *rest = parsed(asked)
+        first, *rest = parsed(requested)
         learned, notes = first.fit(lambda: (cast(Any, features),), seed)
         counts = first.apply(cast(Any, features), learned)
         done, rows, more = fit([step.model_dump() for step in rest], counts, seed)
@@ -155,7 +155,7 @@ def fit(
             role=ROLE,
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return _fit(parsed(asked), features, seed)
+        return _fit(parsed(requested), features, seed)
 
 
 def _fit(
