@@ -99,7 +99,7 @@ class Helper:
             _log.info("%s is left to the worker of the job: %r", name, error)
             pieces.leave(claim)
         except Exception:
-            _log.exception("%s is left to the job itself", name)
+            _log.exception("%s is left to the worker of the job", name)
             pieces.leave(claim)
         finally:
             heartbeat.stop()
