@@ -1,8 +1,8 @@
-"""What is refused of matrices of points before any work, and how they are read.
+"""Checks of matrices of points before any work, and reading them by rows.
 
-A matrix of points has one row for each point: dense, sparse, or `Rows` that are read from a file.
-`require_...` raises a UsageError where it must, `refuse_...` always does. Everything is done by
-blocks of rows, so that a mapped file is never copied whole without need.
+A matrix of points has one row per point: dense, sparse, or `Rows` that are read from a file.
+`require_...` raises a UsageError if a check fails, `refuse_...` always raises. Everything works by
+blocks of rows, so that a mapped file is not copied whole without need.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from models.rows import Rows, widened
 
 Points: TypeAlias = "Matrix | Rows"
 
-TILE = 1024  # rows and columns of a dense matrix that are held against those across the diagonal
+TILE = 1024  # rows and columns of a dense matrix that are compared with their transpose at a time
 
 
 def require_points(data: Data, role: str = "features") -> Array:
@@ -144,7 +144,7 @@ def require_square(values: Matrix, role: str = "similarity") -> None:
 def require_symmetric(values: Matrix, role: str = "similarity") -> None:
     """Raises UsageError unless the matrix is square and symmetric up to rounding.
 
-    Rounding may come to the square root of the type's precision times the largest magnitude.
+    Rounding is at most the square root of the type's precision times the largest magnitude.
     O(N^2), by tiles; for sparse matrices O(number of stored values).
     """
     require_square(values, role)
@@ -185,7 +185,7 @@ def _refuse_halves(role: str, value: float, across: float, row: int, column: int
 
 
 def distinct(points: Array) -> tuple[Int, Int]:
-    """Which points coincide: (U,) row of the first point of each place, (N,) place of each point.
+    """The coinciding points: (U,) row of the first point of each place, (N,) place of each point.
 
     Places are numbered in order of their first row. Rows are sorted by a 64-bit sum of their bits
     and neighbours with one sum compared value by value; a sum that two places share keeps them
@@ -221,7 +221,7 @@ def count_distinct(features: Points, enough: int) -> int:
 
 
 def count_up_to(enough: int, keys: Iterable[bytes]) -> int:
-    """Number of distinct keys; reads no further than to the first `enough` of them."""
+    """Number of distinct keys; stops reading after the first `enough` of them."""
     distinct_keys: set[bytes] = set()
     for key in keys:
         distinct_keys.add(key)
@@ -231,7 +231,7 @@ def count_up_to(enough: int, keys: Iterable[bytes]) -> int:
 
 
 def row_bytes(rows: Matrix) -> Iterator[bytes]:
-    """For each row bytes that are equal exactly where rows are; for sparse rows of one matrix."""
+    """Bytes for each row, equal exactly for equal rows; sparse rows must be of one matrix."""
     if isinstance(rows, sp.csr_array):
         rows = rows.copy()
         rows.sum_duplicates()
@@ -262,9 +262,9 @@ def take(features: Points, rows: Int) -> Matrix:
 
 
 def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matrix]]:
-    """The rows in order, by blocks, and where each block lies.
+    """The rows in order, by blocks, with the position of each block.
 
-    row_length : values that a caller makes for each row, where they are more than the columns.
+    row_length : values that a caller computes per row, if they are more than the columns.
     """
     n_points, n_values = features.shape
     if isinstance(features, sp.csr_array):
@@ -277,7 +277,8 @@ def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matri
 
 
 def as_floats(values: Matrix) -> Matrix:
-    """Values as scikit-learn takes them: floats of 32 or 64 bits, sparse ones with 32-bit indices.
+    """Values in the form for scikit-learn: floats of 32 or 64 bits, sparse ones with 32-bit
+    indices.
 
     Copies only what must change. Raises UsageError for more stored values than such indices count.
     """

@@ -38,10 +38,10 @@ class Earlier:
 
     params : its parameters.
     tree : its tree.
-    state : what its fit kept (`Fitted.state`).
-    rows : its inputs that were read by rows, and those of the jobs that it grew from itself, by
-        role, oldest first; None for one that is gone.
-    prepared : how its features were prepared, a pipeline for each matrix; none where they were not.
+    state : the state that its fit kept (`Fitted.state`).
+    rows : its inputs that were read by rows, and those of the jobs that it grew from, by role,
+        oldest first; None for a deleted one.
+    prepared : how its features were prepared, a pipeline for each matrix; empty if they were not.
     """
 
     method: str
@@ -182,7 +182,8 @@ def doubled(names: list[str | None]) -> tuple[str, ...]:
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """Names for a sentence: the first few, quoted and cut at 80 characters, and how many follow."""
+    """Names for a message: the first few, quoted and cut at 80 characters, and the number of the
+    others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name[:80]) for name in names[:most]) + more
 

@@ -1,4 +1,5 @@
-"""What a method is: one class that the catalogue, the API, the worker and the docs all read.
+"""The contract of a method: one class that the catalogue, the API, the worker and the docs all
+read.
 
 A method is one file under `models/methods/<family>/`: a docstring, a `Params` class and one
 subclass of `Method`. Public methods here are final and validate; the hooks start with `_`.
@@ -26,7 +27,7 @@ P = TypeVar("P", bound=Params)
 
 
 Piece: TypeAlias = Mapping[str, Any]
-"""A part of a fit that can be computed elsewhere, as plain JSON; the method decides what is in it.
+"""A part of a fit that can be computed elsewhere, as plain JSON; the method defines its content.
 
 Where all pieces of one call take more than 8 MiB, the process computes them itself."""
 
@@ -59,8 +60,8 @@ class Alone:
 
 
 class Checkpoint:
-    """Where a long fit saves its state, so that the next attempt at the same job can resume from it
-    if the worker is lost. This one saves nothing.
+    """The place where a long fit saves its state, so that the next attempt at the same job can
+    resume if the worker is lost. This one saves nothing.
     """
 
     def load(self) -> Arrays | None:
@@ -68,15 +69,15 @@ class Checkpoint:
         return None
 
     def save(self, state: Arrays) -> None:
-        """Save `state` in place of the one before, at intervals; calling it often is cheap."""
+        """Save `state` in place of the previous one, at intervals; calling it often is cheap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a method may use while it fits.
+    """The resources of a fit.
 
     rng : the only source of randomness, seeded by the parameter `seed`.
-    progress : to be called at intervals.
+    progress : to be called regularly.
     threads : number of threads that it may use.
     crew : computes pieces by `Method.piece`.
     checkpoint : saves the state of a long fit.

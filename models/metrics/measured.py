@@ -36,7 +36,7 @@ def held_out_log_likelihood(subject: Subject) -> Estimate:
     source="The method's own",
 )
 def explained_variance(subject: Subject) -> Estimate:
-    """1 less the variance of what the fitted model leaves over, over that of its targets, where
+    """1 minus the residual variance of the fitted model over that of its targets, where
     the method measured it.
     """
     return Estimate(subject.measured["explained_variance"])
