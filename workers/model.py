@@ -153,9 +153,9 @@ class End(_Frozen):
 
 
 class Webhook(_Frozen):
-    """The state of a job's webhook:
+    """The state of a job's webhook.
 
-    `waiting` for the job's end; `pending` until it is delivered or given up.
+    status : `waiting` for the job's end; `pending` until it is delivered or given up.
     attempts : number of attempts to send it. next_at : when it is sent next. reason : why the last
         attempt failed.
     """

@@ -22,10 +22,10 @@ MOST_ENTRIES = 20_000
 class Block:
     """Periods from `first` on, (periods, chosen clusters) each.
 
-    drift : degrees since the previous period; NaN in the very first. features :
-
-    (periods, chosen, n) positions in `TopFeatures.names`, with their weights; None if features have
-    no names.
+    drift : degrees since the previous period; NaN in the very first.
+    features : (periods, chosen, n) positions in `TopFeatures.names`, with their weights; None if
+        features have
+        no names.
     """
 
     first: int

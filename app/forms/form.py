@@ -167,9 +167,8 @@ async def respond(
     *,
     etag: str | None = None,
 ) -> Response:
-    """The result of `load` in this form:
+    """The result of `load` in this form: 200, or 304 if the client has it.
 
-    200, or 304 if the client has it.
     load : gives the value to write, and its headers; blocks, and is called in `turn`. Its errors,
         and those of the first chunks, are still answered as problems.
     etag : that of this form; None if clients cannot cache it.

@@ -11,9 +11,8 @@ from models.arrays import Float
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """The data to draw:
+    """The data to draw: T periods, S of the model's clusters.
 
-    T periods, S of the model's clusters.
     labels : labels of the periods, times if `dated`. n_rows : (T,). names : names of the S
         clusters, out of the model's `n_clusters`. weight, drift, from_first : (T, S) shares,
         degrees since the previous period (the first row is ignored) and since the first.

@@ -131,9 +131,7 @@ def term_names(data: Data, n_terms: int) -> list[str] | None:
 def top_terms(terms: Float, share: Float, names: Sequence[str]) -> list[list[dict[str, Any]]]:
     """The terms that distinguish each cluster, with their probabilities in it.
 
-    terms :
-
-    (K, V) probabilities of the terms in each cluster. share : (K,) share of each cluster.
+    terms : (K, V) probabilities of the terms in each cluster. share : (K,) share of each cluster.
 
     Terms are ranked by theta_kv log(theta_kv / theta_v), theta_v the probability over all clusters:
     their contribution to the divergence of the cluster from the whole. Terms that contribute

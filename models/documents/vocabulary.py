@@ -28,10 +28,10 @@ _AT_ONCE = 4096
 class Vocabulary:
     """The words that count.
 
-    words : most frequent first, ties in alphabetical order. count :
-
-    (V,) number of occurrences of each. n_left_out : number of words left out as too rare, or beyond
-    the limit.
+    words : most frequent first, ties in alphabetical order.
+    count : (V,) number of occurrences of each. n_left_out : number of words left out as too rare,
+        or beyond
+        the limit.
     """
 
     words: list[str]

@@ -194,9 +194,8 @@ def _drawn(
 class _Cells:
     """Points counted by pair of leaves, from left to right in the first tree, then in the other.
 
-    leaf, row, count :
-
-    (n_cells,) leaf of the first tree, row of the other tree's leaf, number of points.
+    leaf, row, count : (n_cells,) leaf of the first tree, row of the other tree's leaf, number of
+        points.
     meet : (n_cells - 1,) lowest node of the first tree over each cell and the next.
     row_leaf : (n_rows,) the other tree's leaves that have points, from left to right.
     row_meet : (n_rows - 1,) lowest node over each of them and the next.

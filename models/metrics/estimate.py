@@ -12,9 +12,7 @@ import numpy.typing as npt
 class Estimate:
     """The value of one metric.
 
-    value :
-
-    None if the metric is undefined; never NaN.
+    value : None if the metric is undefined; never NaN.
     standard_error : that of a value from sampled pairs; None if the value is exact.
     warnings : what is unusual, approximated or undefined, one sentence each.
     """

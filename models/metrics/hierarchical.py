@@ -210,9 +210,7 @@ def lhd(
 def upper_part(tree: Tree, nodes: Int, cluster_of_point: Int) -> Tree:
     """The tree above some nodes, which become its leaves.
 
-    nodes :
-
-    (n_clusters,) nodes that are not above each other, and hold all points.
+    nodes : (n_clusters,) nodes that are not above each other, and hold all points.
     cluster_of_point : (n_points,) the position in `nodes` for each point.
 
     O(n_nodes).

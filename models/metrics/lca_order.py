@@ -21,9 +21,7 @@ from models.tree.walk import range_minima
 class LeafOrder:
     """The leaves of a tree from left to right, at positions 0 .. n_leaves - 1.
 
-    leaf :
-
-    (n_leaves,) node of the leaf at each position.
+    leaf : (n_leaves,) node of the leaf at each position.
     start, end : (n_nodes,) the leaves under v are at positions start[v] .. end[v] - 1.
     meet : (n_leaves - 1,) LCA of the leaves at positions p and p + 1.
     """

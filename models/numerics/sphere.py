@@ -30,10 +30,8 @@ def unit(vectors: npt.NDArray[Any]) -> Float:
 def draw_vmf(means: npt.ArrayLike, kappa: npt.ArrayLike, rng: np.random.Generator) -> Float:
     """(n_points, D) one draw from the vMF of each row of `means`, unit vectors, D >= 2.
 
-    kappa :
-
-    (n_points,) or one number, >= 0. The cosine of a draw with its mean is from `draw_cosines`; the
-    direction around the mean is uniform. O(n D).
+    kappa : (n_points,) or one number, >= 0. The cosine of a draw with its mean is from
+    `draw_cosines`; the direction around the mean is uniform. O(n D).
     """
     centers = np.asarray(means, dtype=np.float64)
     n_points, n_features = centers.shape

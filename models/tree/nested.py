@@ -31,9 +31,8 @@ def flat_nodes(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Itera
     Each node has `id`, `parent` (null at the root), `name` (null or text), `height`, `size` and the
     tree's extra columns. A number that is NaN or infinite becomes null.
 
-    ids :
-
-    (n_nodes,) the ids to write instead of row numbers, for a part of a tree. Raises UsageError if
+    ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
+    Raises UsageError if
     an extra column has the name of a field. O(n_nodes).
     """
     templates, columns = columns_as_text(tree, ids, _above(tree, ids))

@@ -38,9 +38,8 @@ WORK = 12_000_000
 class Tangle:
     """How two trees are drawn beside each other.
 
-    left, right :
-
-    (n_nodes,) each, the number of leaves to the left of each node, which orders siblings.
+    left, right : (n_nodes,) each, the number of leaves to the left of each node, which orders
+        siblings.
     entanglement : from 0 (the same order) to 1 (the reverse), after and before rotation.
     """
 
@@ -122,9 +121,9 @@ def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
 
 
 def entanglement(first: Int, second: Int) -> float:
-    """The entanglement, 0 to 1, of the positions 0 ..
+    """The entanglement, 0 to 1, of two orders of the points; 0 for a single point.
 
-    n - 1 of each point in two orders; 0 for one point.
+    first, second : (n,) the positions 0 .. n - 1 of each point.
     """
     n = len(first)
     ends = np.abs(2.0 * np.arange(n) - (n - 1))
@@ -152,9 +151,7 @@ def links(left: Tree, left_shown: Folded, right: Tree, right_shown: Folded, draw
 class _Side:
     """One of the trees, with its points ordered so that those of each node are contiguous.
 
-    point :
-
-    (n_points,) the points. begin : (n_nodes,) position of the first point under each node.
+    point : (n_points,) the points. begin : (n_nodes,) position of the first point under each node.
     """
 
     tree: Tree

@@ -60,9 +60,8 @@ def _seeded(params: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 class ComparisonOptions(BaseModel):
-    """The comparison to make:
+    """The comparison to make: `workers.model.Request.options`.
 
-    `workers.model.Request.options`.
     seeds : how often a method with a seed is run. metrics, cut : as for an evaluation.
     """
 

@@ -50,10 +50,9 @@ _BLOCK = 1 << 22
 class BallTree:
     """A tree and the nodes of the ball from which it was extracted.
 
-    nodes :
-
-    (S, D) the first S nodes of the tree as points of the ball; separate leaves of points follow
-    them. leaf_of_node : (S,) the leaf of points that select it, -1 if none did.
+    nodes : (S, D) the first S nodes of the tree as points of the ball; separate leaves of points
+        follow them.
+    leaf_of_node : (S,) the leaf of points that select it, -1 if none did.
     probability : (N,) probability of each point's parent. log_probability : that of the tree, eq.
         6, up to a constant. n_central : number of points at the origin.
     """

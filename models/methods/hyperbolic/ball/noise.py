@@ -27,9 +27,7 @@ _TINY = 1e-30
 class GumbelNoise:
     """The noise of a batch of B triples.
 
-    triples :
-
-    (2, B) int32 keys, for scores of pairs and of all three. nodes : (M,) int32 keys.
+    triples : (2, B) int32 keys, for scores of pairs and of all three. nodes : (M,) int32 keys.
     """
 
     def __init__(self, triples: Tensor, nodes: Tensor) -> None:

@@ -33,9 +33,7 @@ N_NEIGHBORS = 15
 class DecodedTree:
     """The merges of leaves on a sphere.
 
-    merges :
-
-    (n_points - 1, 2) in SciPy's numbering, the deepest first.
+    merges : (n_points - 1, 2) in SciPy's numbering, the deepest first.
     quarter : (n_points - 1,) |u - v|^2 / 4 of the directions that are joined, ascending.
     warnings : what was approximated.
     """

@@ -65,9 +65,7 @@ class MergeEffort:
 class KnownBounds:
     """Bounds on rp of a group G* over the rows before `n`.
 
-    low, high :
-
-    (m,) bounds for the classes `at`.
+    low, high : (m,) bounds for the classes `at`.
     n_unknown : number of rows that may each add up to 1 to any class.
     """
 

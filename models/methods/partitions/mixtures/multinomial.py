@@ -31,9 +31,7 @@ SMALLEST = 1e-300
 class Multinomials:
     """Logarithms of the parameters.
 
-    log_weights :
-
-    (K,) log pi. log_terms : (K, V) log theta.
+    log_weights : (K,) log pi. log_terms : (K, V) log theta.
     """
 
     log_weights: Float

@@ -177,8 +177,8 @@ class Pairs:
     """The pairs of clusters that might merge, and the change of the bound by each.
 
     first, second : (P,), the larger one first. parts : the change of the clusters' contributions to
-        the bound. lost : the entropy that the assignments lose. gain : the total change. value :
-        the weights' contribution before.
+        the bound. lost : the entropy that the assignments lose. gain : the total change.
+        value : the weights' contribution before.
     """
 
     first: Int

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 def over_tasks(points: Single, nodes: Tensor, table: Table) -> Tree:
     """The tree whose points are the rows, in input order, and whose leaves are the tasks.
 
-    points :
-
-    (T, D) points of the tasks. nodes : (M, D).
+    points : (T, D) points of the tasks. nodes : (M, D).
     """
     as_they_are = BallScaling("none", np.zeros(points.shape[1]), 1.0, 1.0)
     ball_tree = extract(ArrayRows(points), as_they_are, nodes, silent)

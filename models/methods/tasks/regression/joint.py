@@ -83,9 +83,7 @@ def start_regressors(
 ) -> JointStart:
     """The regressors to start from.
 
-    columns :
-
-    (N, Q). fold : (N,) fold of each row, for choosing the penalty if targets are classes.
+    columns : (N, Q). fold : (N,) fold of each row, for choosing the penalty if targets are classes.
     """
     problem: Problem = "classification" if table.classes else "regression"
     outputs, n_rows = n_outputs(table.classes), len(targets)

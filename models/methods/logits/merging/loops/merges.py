@@ -37,9 +37,8 @@ def walk(
 
     rows : (n,) the group's rows.
     inside : (K + 1,) uint8, 1 for the group's classes, 0 for others, 2 at K.
-    n_group : number of the group's classes. sure_of_tail :
-
-    1, or 0 if tails are only upper bounds.
+    n_group : number of the group's classes.
+    sure_of_tail : 1, or 0 if tails are only upper bounds.
     label, since : empty if no row was ever listed again; mass then is weight.
     n_since : (states, K) number of classes in the group of each class in each state.
     low, high : (K,) by best class outside, added to.
@@ -121,9 +120,7 @@ def lowest(low, high, tie):
 def host(group, low, high, slot, n_members, n_unknown, tie, candidates):
     """The group with the highest mean rp, -1 if bounds do not decide, and how far they are from it.
 
-    group :
-
-    G*, which is not a candidate.
+    group : G*, which is not a candidate.
     low, high : (K,) bounds on rp by class, added up by group here.
     n_unknown : number of rows that may each add up to 1 to any candidate.
 
