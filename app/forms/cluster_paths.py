@@ -24,8 +24,7 @@ class Block:
 
     drift : degrees since the previous period; NaN in the very first.
     features : (periods, chosen, n) positions in `TopFeatures.names`, with their weights; None if
-        features have
-        no names.
+        features have no names.
     """
 
     first: int

@@ -30,8 +30,7 @@ class Vocabulary:
 
     words : most frequent first, ties in alphabetical order.
     count : (V,) number of occurrences of each. n_left_out : number of words left out as too rare,
-        or beyond
-        the limit.
+        or beyond the limit.
     """
 
     words: list[str]

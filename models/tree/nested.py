@@ -32,8 +32,7 @@ def flat_nodes(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Itera
     tree's extra columns. A number that is NaN or infinite becomes null.
 
     ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
-    Raises UsageError if
-    an extra column has the name of a field. O(n_nodes).
+    Raises UsageError if an extra column has the name of a field. O(n_nodes).
     """
     templates, columns = columns_as_text(tree, ids, _above(tree, ids))
     template = "{" + ",".join(templates) + "}"

@@ -37,8 +37,7 @@ class SeparateFit:
     """The separate regressors of tasks.
 
     weights : (T, O, Q). penalty : (T,). losses : (T, P) losses of each task and penalty, summed
-        over rows
-        left out; (T, 0) if the penalty was given.
+        over rows left out; (T, 0) if the penalty was given.
     """
 
     weights: Float
