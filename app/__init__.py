@@ -1,7 +1,7 @@
 """The API floor: what a client sees, and the commands that start it.
 
 Start with `main`: it puts the application together. A request passes `http`, reaches its function
-in `routes`, is turned into a job by `submission` or answered in a form of `forms`.
+in `routes`, and is turned into a job by `submission` or answered in one of `forms`.
 
 - `main`: `create_app`, the ASGI application.
 - `cli`, `serve`, `demo`: the command `umbel`, the local service, the demonstration.
@@ -13,5 +13,5 @@ in `routes`, is turned into a job by `submission` or answered in a form of `form
 - `submission`: from a request to an accepted job or dataset.
 - `forms`: the forms that trees and tables are served in.
 - `pictures`: trees and paths as SVG and PNG.
-Beside these lie the page (folder `dashboard`) and the data of the demonstration (`sample`).
+The page (folder `dashboard`) and the data of the demonstration (`sample`) are beside these.
 """

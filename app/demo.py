@@ -1,8 +1,8 @@
 """`umbel demo`: a hierarchy of the shipped sample, over HTTP, as any client would make it.
 
-Starts the service with its embedded Valkey in a folder of its own, uploads logits of a real
-language identifier, turns them into a hierarchy of languages, evaluates and draws it, and prints
-where the files are.
+Starts the service with its embedded Valkey in a separate folder, uploads logits of a real language
+identifier, turns them into a hierarchy of languages, evaluates and draws it, and prints where the
+files are.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ from workers.jobs.ledger import Ledger
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
-"""How long webhooks in flight hold up the end of the process."""
+"""How long the end of the process waits for webhooks in flight."""
 
 _log = logging.getLogger("umbel")
 
@@ -98,7 +98,7 @@ EXPOSED = [
 def create_app(
     settings: Settings | None = None, send: Callable[[str, str], None] | None = None
 ) -> FastAPI:
-    """The ASGI application. Redis and the store are connected to when it starts.
+    """The ASGI application. It connects to Redis and the store when it starts.
 
     send : puts a hint on a queue; the default is Celery's.
     """
@@ -123,9 +123,9 @@ def create_app(
 
 
 def documented_app() -> FastAPI:
-    """The application that the committed document describes, whatever the environment sets.
+    """The application of the committed document, independent of the environment.
 
-    Nothing is connected to.
+    It connects to nothing.
     """
     return create_app(Settings(root_path="", api_keys=(), api_keys_file=None, cors_origins=()))
 
@@ -190,7 +190,7 @@ def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> A
 
 
 def _warmed(settings: Settings) -> Callable[[str, str], None]:
-    """Celery's `send`, connected, so that the first job does not wait for that.
+    """Celery's `send`, already connected, so that the first job need not wait for it.
 
     The hint names a job that does not exist; the worker that gets it drops it.
     """
@@ -214,9 +214,10 @@ def _service(settings: Settings, parts: Assembly, job_ends: JobEnds) -> Service:
 
 
 async def _sweep(ledger: Ledger, every_s: float) -> None:
-    """Sweep the ledger for whatever is due, for as long as the process lives.
+    """Sweep the ledger for due jobs as long as the process lives.
 
-    The first sweep rebuilds what Redis has lost, and so does the one after Redis was restarted.
+    The first sweep rebuilds what Redis has lost, and so does the first one after a restart of
+    Redis.
     """
     while True:
         try:
@@ -225,5 +226,5 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
             _log.warning("the sweeper will try again: %s", error)
         except Exception:
             _log.exception("the sweeper will try again")
-        # Many processes sweep: jitter keeps them from sweeping at the same moment.
+        # Many processes sweep: jitter keeps them from doing it at the same moment.
         await asyncio.sleep(every_s * random.uniform(0.75, 1.25))

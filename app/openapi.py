@@ -1,7 +1,7 @@
 """The OpenAPI document: generated from the routes, tidied, kept in `openapi/openapi.json`.
 
 `text` is the document as it is committed; `page` shows it at `/docs` as one plain HTML page that
-loads nothing, so nothing comes from another host.
+loads no other files, so nothing comes from another host.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none';
 
 
 def install(app: FastAPI, root_path: str = "") -> None:
-    """Let `app.openapi` give the tidied document."""
+    """Make `app.openapi` return the tidied document."""
 
     @cache
     def document() -> dict[str, Any]:
@@ -62,7 +62,7 @@ def install(app: FastAPI, root_path: str = "") -> None:
 
 
 def text(app: FastAPI) -> str:
-    """The document of `app` as it is committed."""
+    """The document of `app` in its committed form."""
     return json.dumps(app.openapi(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -89,9 +89,9 @@ def _document_of(app: FastAPI, root_path: str) -> dict[str, Any]:
 
 
 def _restore_examples(document: dict[str, Any], app: FastAPI) -> None:
-    """Put each response's example back as it was written: FastAPI drops every null in it.
+    """Restore each response's example as written, since FastAPI drops every null in it.
 
-    The example is the route's own, else that of the response's model.
+    The example is that of the route, else that of the response's model.
     """
     for route in iter_route_contexts(app.routes):
         if not getattr(route, "include_in_schema", False):

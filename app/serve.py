@@ -1,6 +1,7 @@
 """The local service: one process that keeps Valkey, the API and the workers running.
 
-Whatever dies is started again; when this process ends, however it ends, all of them end with it.
+A process that dies is restarted; when this process ends, for whatever reason, all of them end with
+it.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from workers.embedded import EmbeddedServer
 from workers.processes import FolderInUse, FolderLock
 
 _STABLE_S = 5.0
-"""A process that lived this long did not fail at its start: it is started again at once."""
+"""A process that lived this long did not fail at its start: it is restarted immediately."""
 
 _LONGEST_PAUSE_S = 2.0
 _JOBS_SHARE = 0.8
-"""Share of the machine's memory for all jobs at a time, unless a limit per job is set."""
+"""The share of the machine's memory for all running jobs, unless a limit per job is set."""
 
 _API_GRACE_S = 4.0
 _READY_POLL_S = 0.1
@@ -45,9 +46,9 @@ class CannotStart(Exception):
 def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
     """Run the service until Ctrl-C or SIGTERM; the exit status. Call from the main thread.
 
-    With UMBEL_REDIS_URL set, that server is used in place of an embedded one. Port 0 takes a free
-    one. Raises CannotStart for a data directory or an address in use, and for an address that other
-    machines reach while no keys are configured.
+    With UMBEL_REDIS_URL set, that server is used instead of an embedded one. Port 0 picks a free
+    port. Raises CannotStart for a data directory or an address in use, and for an address that
+    other machines can reach while no keys are configured.
     """
     settings = Settings()
     keyless = not keys(settings)
@@ -75,7 +76,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
 
 
 class _KeptProcess:
-    """A process that is started again when it ends, with growing pauses if it fails at once."""
+    """A process that is restarted when it ends, with growing pauses if it fails immediately."""
 
     def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
         self._start = start
@@ -155,9 +156,9 @@ class _LocalService:
         """Keep everything running until a stop is requested; the exit status."""
         while not self._stop_requests:
             # The first worker and the API have the machine to themselves until both are ready.
-            wanted = self._workers if self._ready.is_set() else self._workers[:1]
+            workers = self._workers if self._ready.is_set() else self._workers[:1]
             pause = min(
-                self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in wanted)
+                self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in workers)
             )
             if not self._ready.is_set() and self._api.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
@@ -173,11 +174,11 @@ class _LocalService:
             return 60.0
         try:
             if self._valkey.ensure():
-                print("the embedded Valkey server had ended and was started again", flush=True)
+                print("the embedded Valkey server had ended and was restarted", flush=True)
             self._valkey_failures = 0
         except RuntimeError as error:
             self._valkey_failures += 1
-            print(f"{error}; it is tried again", file=sys.stderr)
+            print(f"{error}; retrying", file=sys.stderr)
             return min(0.1 * 2.0**self._valkey_failures, _LONGEST_PAUSE_S)
         return 60.0
 
@@ -239,7 +240,7 @@ class _LocalService:
                 child.process.kill()
 
     def _stop(self) -> None:
-        """Stop everything: workers finish their jobs or give them back, and Valkey goes last."""
+        """Stop everything: workers finish their jobs or give them back, and Valkey stops last."""
         self._stop_requests += self._stop_requests == 0
         for child in self._workers:
             if child.process is not None and child.process.poll() is None:

@@ -12,7 +12,7 @@ from workers.settings import WorkerSettings
 
 
 class Settings(WorkerSettings):
-    """What the API needs besides what workers and stores need.
+    """The settings of the API, in addition to those of workers and stores.
 
     Lists are comma-separated in the environment: `UMBEL_CORS_ORIGINS=https://a.org,https://b.org`.
     """
@@ -21,7 +21,7 @@ class Settings(WorkerSettings):
         (), description="Keys as `tenant:sha256hex`; `umbel keys new` makes them."
     )
     api_keys_file: Path | None = Field(
-        None, description="A file with one `tenant:sha256hex` a line; `#` starts a comment."
+        None, description="A file with one `tenant:sha256hex` per line; `#` starts a comment."
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Origins whose pages may call the service, `https://host[:port]` each."
@@ -49,9 +49,9 @@ class Settings(WorkerSettings):
     )
     max_tree_bytes: int = Field(256 << 20, ge=1, description="Largest uploaded tree.")
     min_free_bytes: int = Field(
-        256 << 20, ge=0, description="Room that uploads leave free in the store."
+        256 << 20, ge=0, description="Space that uploads leave free in the store."
     )
-    max_wait_s: float = Field(60.0, ge=0, description="Longest wait that `Prefer: wait` gets.")
+    max_wait_s: float = Field(60.0, ge=0, description="Longest wait for `Prefer: wait`.")
     default_wait_s: float = Field(
         2.0, ge=0, description="How long requests wait for quick work (evaluations, predictions)."
     )

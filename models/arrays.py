@@ -1,6 +1,6 @@
-"""What arrays are called in signatures, and rows of one taken block by block.
+"""The names of array types in signatures, and rows taken block by block.
 
-The aliases say what an array holds; its shape stands in the docstring that takes it.
+The aliases tell what an array holds; docstrings give its shape.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What is refused of matrices of points before any work, and how they are read.
+"""Checks of matrices of points before any work, and reading them by rows.
 
-A matrix of points has one row for each point: dense, sparse, or `Rows` that are read from a file.
-`require_...` raises a UsageError where it must, `refuse_...` always does. Everything is done by
-blocks of rows, so that a mapped file is never copied whole without need.
+A matrix of points has one row per point: dense, sparse, or `Rows` that are read from a file.
+`require_...` raises a UsageError if a check fails, `refuse_...` always raises. Everything works by
+blocks of rows, so that a mapped file is not copied whole without need.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from models.rows import Rows, widened
 
 Points: TypeAlias = "Matrix | Rows"
 
-TILE = 1024  # rows and columns of a dense matrix that are held against those across the diagonal
+TILE = 1024  # rows and columns of a dense matrix that are compared with their transpose at a time
 
 
 def require_points(data: Data, role: str = "features") -> Array:
-    """The dense matrix of `role`, not copied. UsageError where it has no row or no column."""
+    """The dense matrix of `role`, not copied. Raises UsageError if it has no row or no column."""
     values = data.dense(role)
     n_points, n_columns = values.shape
     if n_points == 0 or n_columns == 0:
@@ -38,13 +38,13 @@ def require_points(data: Data, role: str = "features") -> Array:
 
 
 def require_columns(features: Points) -> None:
-    """UsageError where there is no column."""
+    """Raises UsageError if there is no column."""
     if features.shape[1] == 0:
         raise UsageError("Input 'features' has no columns.", code="wrong-shape", role="features")
 
 
 def require_width(features: Points, n_features: int, role: str = "features") -> None:
-    """UsageError unless new rows have as many columns as the model was fitted on."""
+    """Raises UsageError unless new rows have as many columns as the model was fitted on."""
     if features.shape[1] != n_features:
         raise UsageError(
             f"Input {role!r} has {features.shape[1]} columns; the model was fitted on "
@@ -55,13 +55,13 @@ def require_width(features: Points, n_features: int, role: str = "features") -> 
 
 
 def require_rows(features: Points, needed: int, parameter: str = "n_clusters") -> None:
-    """UsageError naming `parameter` where there are fewer points than `needed`."""
+    """Raises UsageError naming `parameter` if there are fewer points than `needed`."""
     if features.shape[0] < needed:
         refuse_clusters(needed, features.shape[0], "point(s)", parameter)
 
 
 def require_distinct(features: Points, needed: int, parameter: str = "n_clusters") -> None:
-    """UsageError naming `parameter` where there are fewer distinct points than `needed`.
+    """Raises UsageError naming `parameter` if there are fewer distinct points than `needed`.
 
     Reads rows until enough are found.
     """
@@ -82,7 +82,7 @@ def refuse_clusters(
 
 
 def require_usable(rows: Matrix, first_row: int, n_points: int) -> None:
-    """UsageError for values that are not finite or whose squares, summed over all, overflow.
+    """Raises UsageError for values that are not finite or whose squares, summed over all, overflow.
 
     rows : some of `n_points`, from number `first_row` on.
     """
@@ -93,7 +93,8 @@ def require_usable(rows: Matrix, first_row: int, n_points: int) -> None:
 def require_squares(
     values: Matrix, role: str = "features", *, n_points: int | None = None, first_row: int = 0
 ) -> None:
-    """UsageError naming the first row with a value whose square, summed over all, would overflow.
+    """Raises UsageError naming the first row with a value whose square, summed over all, would
+    overflow.
 
     values : finite rows from number `first_row` on, out of `n_points`; None: all of them.
 
@@ -130,7 +131,7 @@ def _refuse_square(role: str, row: int, bound: float) -> NoReturn:
 
 
 def require_square(values: Matrix, role: str = "similarity") -> None:
-    """UsageError unless there are as many rows as columns."""
+    """Raises UsageError unless there are as many rows as columns."""
     if values.shape[0] != values.shape[1]:
         raise UsageError(
             f"Input {role!r} has {values.shape[0]} rows and {values.shape[1]} columns; it must be "
@@ -141,9 +142,9 @@ def require_square(values: Matrix, role: str = "similarity") -> None:
 
 
 def require_symmetric(values: Matrix, role: str = "similarity") -> None:
-    """UsageError unless the matrix is square and symmetric up to rounding.
+    """Raises UsageError unless the matrix is square and symmetric up to rounding.
 
-    Rounding may come to the square root of the type's precision times the largest magnitude.
+    Rounding is at most the square root of the type's precision times the largest magnitude.
     O(N^2), by tiles; for sparse matrices O(number of stored values).
     """
     require_square(values, role)
@@ -184,7 +185,7 @@ def _refuse_halves(role: str, value: float, across: float, row: int, column: int
 
 
 def distinct(points: Array) -> tuple[Int, Int]:
-    """Which points coincide: (U,) row of the first point of each place, (N,) place of each point.
+    """The coinciding points: (U,) row of the first point of each place, (N,) place of each point.
 
     Places are numbered in order of their first row. Rows are sorted by a 64-bit sum of their bits
     and neighbours with one sum compared value by value; a sum that two places share keeps them
@@ -220,7 +221,7 @@ def count_distinct(features: Points, enough: int) -> int:
 
 
 def count_up_to(enough: int, keys: Iterable[bytes]) -> int:
-    """Number of distinct keys; reads no further than to the first `enough` of them."""
+    """Number of distinct keys; stops reading after the first `enough` of them."""
     distinct_keys: set[bytes] = set()
     for key in keys:
         distinct_keys.add(key)
@@ -230,7 +231,7 @@ def count_up_to(enough: int, keys: Iterable[bytes]) -> int:
 
 
 def row_bytes(rows: Matrix) -> Iterator[bytes]:
-    """For each row bytes that are equal exactly where rows are; for sparse rows of one matrix."""
+    """Bytes for each row, equal exactly for equal rows; sparse rows must be of one matrix."""
     if isinstance(rows, sp.csr_array):
         rows = rows.copy()
         rows.sum_duplicates()
@@ -244,7 +245,10 @@ def row_bytes(rows: Matrix) -> Iterator[bytes]:
 
 
 def by_rows(data: Data, role: str = "features") -> sp.csr_array | Rows:
-    """The matrix of `role`, to be read by rows unless it is sparse. UsageError as `Data.dense`."""
+    """The matrix of `role`, to be read by rows unless it is sparse.
+
+    Raises UsageError as `Data.dense`.
+    """
     value = data.values[role]
     return value if isinstance(value, sp.csr_array) else data.rows(role)
 
@@ -258,9 +262,9 @@ def take(features: Points, rows: Int) -> Matrix:
 
 
 def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matrix]]:
-    """The rows in order, by blocks, and where each block lies.
+    """The rows in order, by blocks, with the position of each block.
 
-    row_length : values that a caller makes for each row, where they are more than the columns.
+    row_length : values that a caller computes per row, if they are more than the columns.
     """
     n_points, n_values = features.shape
     if isinstance(features, sp.csr_array):
@@ -273,9 +277,10 @@ def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matri
 
 
 def as_floats(values: Matrix) -> Matrix:
-    """Values as scikit-learn takes them: floats of 32 or 64 bits, sparse ones with 32-bit indices.
+    """Values in the form for scikit-learn: floats of 32 or 64 bits, sparse ones with 32-bit
+    indices.
 
-    Copies only what must change. UsageError for more stored values than such indices count.
+    Copies only what must change. Raises UsageError for more stored values than such indices count.
     """
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)

@@ -1,6 +1,7 @@
-"""`python -m models.compiled`: compile now what would otherwise be compiled at its first use.
+"""`python -m models.compiled`: compile now the functions that would otherwise be compiled at first
+use.
 
-With `--all` also what only some methods use, which takes some minutes. Numba keeps compiled code
+With `--all` also those of single methods, which takes a few minutes. Numba keeps compiled code
 beside the source, or in the user's cache where that cannot be written.
 """
 
@@ -26,7 +27,7 @@ def load() -> None:
 
 
 def compile_graph() -> None:
-    """Compile what `hac` needs on a graph. Not before a fork: the libraries start threads."""
+    """Compile the functions of `hac` on a graph. Not before a fork: the libraries start threads."""
     from models.data import Data
     from models.registry import method
 
@@ -36,7 +37,7 @@ def compile_graph() -> None:
 
 
 def compile_all() -> None:
-    """Compile what single methods need."""
+    """Compile the functions of single methods."""
     from models.data import Data
     from models.registry import method
 

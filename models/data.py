@@ -29,7 +29,7 @@ class Prepared(Protocol):
         """Columns that it takes; 0 where it takes documents."""
 
     def apply(self, rows: Matrix | list[str], first_row: int = 0) -> Matrix:
-        """The rows prepared, (n, n_columns). UsageError for rows of another width."""
+        """The rows prepared, (n, n_columns). Raises UsageError for rows of another width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Earlier:
 
     params : its parameters.
     tree : its tree.
-    state : what its fit kept (`Fitted.state`).
-    rows : its inputs that were read by rows, and those of the jobs that it grew from itself, by
-        role, oldest first; None for one that is gone.
-    prepared : how its features were prepared, a pipeline for each matrix; none where they were not.
+    state : the state that its fit kept (`Fitted.state`).
+    rows : its inputs that were read by rows, and those of the jobs that it grew from, by role,
+        oldest first; None for a deleted one.
+    prepared : how its features were prepared, a pipeline for each matrix; empty if they were not.
     """
 
     method: str
@@ -83,7 +83,10 @@ class Data:
         return any(isinstance(matrix, sp.csr_array) for matrix in matrices)
 
     def dense(self, role: str) -> npt.NDArray[Any]:
-        """The matrix of `role` as stored, not copied. UsageError if it is sparse or not numbers."""
+        """The matrix of `role` as stored, not copied.
+
+        Raises UsageError if it is sparse or not numbers.
+        """
         value = self.values[role]
         if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "fiub":
             raise UsageError(
@@ -94,14 +97,17 @@ class Data:
         return value
 
     def matrix(self, role: str) -> Matrix:
-        """The matrix of `role` as stored, dense or sparse, not copied. UsageError as `dense`."""
+        """The matrix of `role` as stored, dense or sparse, not copied.
+
+        Raises UsageError as `dense`.
+        """
         value = self.values[role]
         if isinstance(value, sp.csr_array) and value.dtype.kind in "fiub":
             return value
         return self.dense(role)
 
     def rows(self, role: str) -> Rows:
-        """The matrix of `role`, to be read by rows. UsageError as `dense`."""
+        """The matrix of `role`, to be read by rows. Raises UsageError as `dense`."""
         value = self.values[role]
         return value if isinstance(value, Rows) else ArrayRows(self.dense(role))
 
@@ -129,7 +135,10 @@ class Data:
         return value if isinstance(value, Earlier) else None
 
     def names(self, role: str = "names") -> list[str] | None:
-        """The names of `role`, None where there are none. UsageError for another kind of input."""
+        """The names of `role`, None where there are none.
+
+        Raises UsageError for another kind of input.
+        """
         value = self.values.get(role)
         if value is None:
             return None
@@ -144,7 +153,7 @@ class Data:
 
         leaf : what one name stands for, for the message.
 
-        UsageError for another number of names.
+        Raises UsageError for another number of names.
         """
         names = self.names()
         if names is None:
@@ -173,13 +182,14 @@ def doubled(names: list[str | None]) -> tuple[str, ...]:
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """Names for a sentence: the first few, quoted and cut at 80 characters, and how many follow."""
+    """Names for a message: the first few, quoted and cut at 80 characters, and the number of the
+    others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name[:80]) for name in names[:most]) + more
 
 
 def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
-    """UsageError naming the row and column of the first value that is NaN or infinite.
+    """Raises UsageError naming the row and column of the first value that is NaN or infinite.
 
     first_row : the number of the first of these rows.
 

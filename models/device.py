@@ -12,7 +12,7 @@ Device = Literal["cpu", "cuda"]
 
 
 def require(device: Device) -> None:
-    """UsageError where the device does not exist."""
+    """Raises UsageError if the device does not exist."""
     import torch
 
     if device == "cuda" and not torch.cuda.is_available():
@@ -28,7 +28,7 @@ def require(device: Device) -> None:
 def computing(threads: int) -> Iterator[None]:
     """Run torch on `threads` threads and without autograd.
 
-    UsageError where a GPU's memory does not suffice.
+    Raises UsageError if a GPU's memory does not suffice.
     """
     import torch
 

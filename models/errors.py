@@ -11,10 +11,9 @@ from typing import Any
 
 
 class UsageError(ValueError):
-    """The user's data or parameters cannot be used; says what, where and what is accepted.
+    """The user's data or parameters cannot be used.
 
-    Parameters
-    ----------
+    States what is wrong, where, and what is accepted. Parameters ----------
     detail : the whole sentence shown to the user. No paths, no tracebacks.
     code : stable last part of the problem's type, `/problems/<code>`.
     where : machine-readable place, for instance `{"role": "logits", "row": 3, "column": 7}` or

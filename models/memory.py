@@ -1,4 +1,4 @@
-"""How much memory this process may still use, and the refusal of jobs that would need more."""
+"""The memory that this process may still use, and the refusal of jobs that need more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USABLE = 0.9
 
 
 def available() -> int:
-    """Bytes: what the machine has free, within the process's own limit."""
+    """The free bytes of the machine, within the limit of the process."""
     n_bytes = int(psutil.virtual_memory().available)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
@@ -22,7 +22,7 @@ def available() -> int:
 
 
 def require(method: str, needed: int, advice: str, room: int | None = None) -> None:
-    """UsageError where an estimate of `needed` bytes does not fit.
+    """Raises UsageError if an estimate of `needed` bytes does not fit.
 
     method, advice : for the message: the method's id, and what to use instead.
     room : available bytes; None: those available now.

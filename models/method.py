@@ -1,4 +1,5 @@
-"""What a method is: one class that the catalogue, the API, the worker and the docs all read.
+"""The contract of a method: one class that the catalogue, the API, the worker and the docs all
+read.
 
 A method is one file under `models/methods/<family>/`: a docstring, a `Params` class and one
 subclass of `Method`. Public methods here are final and validate; the hooks start with `_`.
@@ -26,7 +27,7 @@ P = TypeVar("P", bound=Params)
 
 
 Piece: TypeAlias = Mapping[str, Any]
-"""A part of a fit that can be computed elsewhere, as plain JSON; the method decides what is in it.
+"""A part of a fit that can be computed elsewhere, as plain JSON; the method defines its content.
 
 Where all pieces of one call take more than 8 MiB, the process computes them itself."""
 
@@ -59,8 +60,8 @@ class Alone:
 
 
 class Checkpoint:
-    """Where a long fit saves its state, so that the next attempt at the same job can resume from it
-    if the worker is lost. This one saves nothing.
+    """The place where a long fit saves its state, so that the next attempt at the same job can
+    resume if the worker is lost. This one saves nothing.
     """
 
     def load(self) -> Arrays | None:
@@ -68,15 +69,15 @@ class Checkpoint:
         return None
 
     def save(self, state: Arrays) -> None:
-        """Save `state` in place of the one before, at intervals; calling it often is cheap."""
+        """Save `state` in place of the previous one, at intervals; calling it often is cheap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a method may use while it fits.
+    """The resources of a fit.
 
     rng : the only source of randomness, seeded by the parameter `seed`.
-    progress : to be called at intervals.
+    progress : to be called regularly.
     threads : number of threads that it may use.
     crew : computes pieces by `Method.piece`.
     checkpoint : saves the state of a long fit.
@@ -136,7 +137,7 @@ class Fitted:
     metrics : what the method measured itself (inertia, number of iterations, ...).
     curves : by criterion the values that a choice compared, as (number of clusters, value); or the
         objective by step.
-    points : columns of points, (n_points,) float64 each, such as outlier scores.
+    point_columns : columns of points, (n_points,) float64 each, such as outlier scores.
     state : what a later job needs to grow from this one, where that was requested.
     warnings : what was changed, approximated or unusual, one sentence each.
     """
@@ -146,7 +147,7 @@ class Fitted:
     logits: Array | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
-    points: Arrays = field(default_factory=dict)
+    point_columns: Arrays = field(default_factory=dict)
     state: Arrays | None = None
     warnings: tuple[str, ...] = ()
 
@@ -293,7 +294,7 @@ class Method(ABC, Generic[P]):
 
     @final
     def check_choice(self, given: Collection[str]) -> None:
-        """UsageError unless exactly one role of `one_of` is among `given`."""
+        """Raises UsageError unless exactly one role of `one_of` is among `given`."""
         if self.one_of and sum(role in given for role in self.one_of) != 1:
             choice = ", ".join(repr(role) for role in self.one_of)
             raise UsageError(

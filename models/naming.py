@@ -16,7 +16,7 @@ from models.tree.cut import cut
 from models.tree.tree import Tree
 
 MOST_CLUSTERS = 256
-"""The clusters of the cut into so many, and all nodes above them, are named by terms."""
+"""The clusters of the cut into this many, and all nodes above them, are named by terms."""
 
 N_TERMS = 3
 
@@ -24,8 +24,8 @@ N_TERMS = 3
 def by_labels(
     tree: Tree, labels: npt.NDArray[Any] | Sequence[Any], keep_leaves: bool = False
 ) -> Tree:
-    """The tree with each node named by the largest class of its points, and its share in percent
-    where not all points are of it.
+    """The tree with each node named by the largest class of its points, and its share in percent if
+    not all points are of it.
 
     It gets the columns `label` and `label_share` (None and NaN for nodes without points).
 
@@ -55,10 +55,10 @@ def by_labels(
 def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bool = False) -> Tree:
     """The tree with nodes named by their most distinctive terms, and the column `terms`.
 
-    A term's weight in a node is its share of the node's counts times the logarithm of the ratio of
-    that share to its share of all counts: its part in the divergence of the node from the whole.
-    Nodes below the cut into `MOST_CLUSTERS` clusters, nodes of one point and the root, which is the
-    whole, keep their names.
+    The weight of a term in a node is its share of the node's counts times the logarithm of the
+    ratio of that share to its share of all counts: its contribution to the divergence of the node
+    from the whole. Nodes below the cut into `MOST_CLUSTERS` clusters, nodes of one point and the
+    root, which is the whole, keep their names.
 
     features : (n_points, n_terms), not negative.
 

@@ -1,7 +1,7 @@
-"""How far a long computation is: `Progress`, and the parts of one.
+"""The progress of a long computation: `Progress`, and its parts.
 
-A method calls the `Progress` that it was given now and then; each call may raise `Cancelled`. What
-computes a part of the work gets a part of the progress and need not know of the whole.
+A method calls its `Progress` regularly; each call may raise `Cancelled`. A function that computes a
+part of the work gets a part of the progress and need not know of the whole.
 """
 
 from __future__ import annotations

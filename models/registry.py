@@ -53,7 +53,7 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def method(method_id: str) -> Method[Any]:
-    """The method called `method_id`; UsageError naming all of them if there is none."""
+    """The method called `method_id`; raises UsageError naming all of them if there is none."""
     known = methods()
     if method_id not in known:
         raise UsageError(

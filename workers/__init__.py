@@ -1,4 +1,4 @@
-"""Where jobs run and where things are kept: everything between the API and the methods.
+"""Where jobs run and data are stored: everything between the API and the methods.
 
 Start with `model`, the data of a job, and `jobs.ledger`, through which every job goes.
 

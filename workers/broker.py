@@ -1,4 +1,4 @@
-"""Celery, which carries hints from the API to the workers and remembers nothing that matters.
+"""Celery, which carries hints from the API to the workers and holds no state that matters.
 
 `send` is the whole producer side. A worker consumes by `make_app` and `register`: the one task
 hands a job's id to the supervisor.
@@ -47,8 +47,8 @@ class StrictChannel(redis_transport.Channel):
 class StrictTransport(redis_transport.Transport):
     """Delivers hints, and drops any other JSON.
 
-    A body that Celery cannot decode ends its worker, after the message was put back for the next
-    worker to end on.
+    A body that Celery cannot decode would end its worker and then, put back on the queue, the next
+    one.
     """
 
     Channel = StrictChannel
@@ -87,8 +87,8 @@ def is_hint(message: Any) -> bool:
 class WakingPool(TaskPool):  # type: ignore[misc]
     """Celery's pool of threads, in which a thread that becomes free wakes the event loop.
 
-    With `worker_disable_prefetch` the loop asks for the next message only when a thread is free,
-    and would otherwise notice that at its next tick, up to a second later.
+    With `worker_disable_prefetch` the loop requests the next message only when a thread is free,
+    which it would otherwise notice at its next tick, up to a second later.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -169,7 +169,7 @@ def sender(settings: WorkerSettings) -> Callable[[str, str], None]:
             queue=queue,
             ignore_result=True,
             retry=True,
-            # One retry at once: the first try may have met a connection that died unnoticed.
+            # One immediate retry: the first attempt may have used a connection that died unnoticed.
             retry_policy={
                 "max_retries": 1,
                 "interval_start": 0,
@@ -187,13 +187,16 @@ def _default_sender() -> Callable[[str, str], None]:
 
 
 def send(queue: str, job_id: str) -> None:
-    """Put a hint on a queue, with the settings of the environment. Raises where Redis is away."""
+    """Put a hint on a queue, with the settings of the environment.
+
+    Raises if Redis is unavailable.
+    """
     _default_sender()(queue, job_id)
 
 
 def _broker_url(url: str) -> str:
     """kombu's spelling of a Redis address: unix:// becomes <transport>+socket://, ?db= becomes
-    ?virtual_host=. A transport in the address goes before `broker_transport`."""
+    ?virtual_host=. A transport in the address overrides `broker_transport`."""
     if url.startswith("unix://"):
         return url.replace("unix://", f"{_ALIAS}+socket://", 1).replace("?db=", "?virtual_host=")
     return url

@@ -1,4 +1,4 @@
-"""The local default: a Valkey server of our own, a supervised child on a socket of its own."""
+"""The local default: an embedded Valkey server, a supervised child on its own socket."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _LONGEST_SOCKET_PATH = 100
 
 
 class EmbeddedServer:
-    """One Valkey server whose data lie in `folder`.
+    """One Valkey server with its data in `folder`.
 
-    Its address and password stay the same over restarts of the server, so clients reconnect by
-    themselves. Every write is on disk before it is answered; nothing is ever evicted. Call all
-    methods from one thread, which lives as long as the process (see `processes.spawn`).
+    Its address and password survive restarts of the server, so clients reconnect by themselves.
+    Every write is on disk before it is acknowledged; nothing is ever evicted. Call all methods from
+    one thread, which lives as long as the process (see `processes.spawn`).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -74,7 +74,7 @@ class EmbeddedServer:
         return True
 
     def stop(self, grace_s: float = 10.0) -> None:
-        """End it in order: on SIGTERM it writes what is left and syncs."""
+        """Stop the server cleanly: on SIGTERM it writes what is left and syncs."""
         if self._process is not None:
             processes.stop(self._process, grace_s)
             self._process = None

@@ -1,6 +1,6 @@
 """The three kinds of error that cross the queue, and the problem each becomes.
 
-The user's (`models.errors.UsageError`): failed for good, shown as it is. Passing
+The user's (`models.errors.UsageError`): failed for good, shown as it is. Transient
 (`TransientError`): the attempt is given back and tried again, at most `max_attempts` times. Ours
 (everything else): failed for good when raised in the job's process, given back like a passing one
 when raised in the worker around it; the user sees that it was ours and the request id, the log has
@@ -15,14 +15,14 @@ from typing import Any
 from models.errors import UsageError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Numbers of an OSError that mean a full disk."""
+"""The numbers of an OSError for a full disk."""
 
 Problem = dict[str, Any]
 """A problem of RFC 9457 as plain JSON: type, title, status, detail, then further members."""
 
 
 class TransientError(Exception):
-    """Something that may pass: a store that does not answer, a full disk, a killed helper."""
+    """A condition that may pass: a store that does not answer, a full disk, a killed helper."""
 
 
 class FatalError(Exception):
@@ -57,7 +57,7 @@ def problem(code: str, title: str, status: int, detail: str, **members: Any) -> 
 
 
 def problem_of(error: BaseException) -> Problem:
-    """The problem that a job shows which failed with `error`. Nothing internal leaks."""
+    """The problem of a job that failed with `error`, without internal details."""
     if isinstance(error, UsageError):
         where = {"where": error.where} if error.where else {}
         return problem(error.code, "The input cannot be used", 422, error.detail, **where)

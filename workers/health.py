@@ -1,6 +1,6 @@
 """A container's health check: whether a worker on this host has reported lately.
 
-Run as `python -m workers.health`; exits 0 if so, else 1 with a line that says why not.
+Run as `python -m workers.health`; exits 0 if so, else 1 with the reason on one line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workers.stores.redis.records import WORKER_S
 def seen(settings: WorkerSettings, host: str) -> bool:
     """Whether a worker on `host` has reported within `WORKER_S`.
 
-    Raises TransientError where Redis is away.
+    Raises TransientError if Redis is unavailable.
     """
     client = connect(settings.redis_url)
     with translated():

@@ -13,7 +13,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class JsonLines(logging.Formatter):
-    """What a user sent stays text: line breaks and control characters are escaped by JSON."""
+    """User input stays text: line breaks and control characters are escaped by JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, object] = {
@@ -43,5 +43,5 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # At level debug it logs every step of every compilation.
+    # At level debug, numba logs every step of every compilation.
     logging.getLogger("numba").setLevel(logging.WARNING)

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         _ = settings.webhook_secrets
     except ValueError as error:
         parser.error(str(error))
-    # Children that run jobs have no use for it.
+    # Children that run jobs do not need it.
     os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
     template.begin(settings.threads_per_job)
     logs.configure(settings.log_level)

@@ -26,13 +26,13 @@ not listed to clients."""
 LISTED: frozenset[str] = frozenset({"fit", "predict", "evaluate", "compare"})
 
 MOST_PIECES = 4096
-"""Most pieces that a fit may be cut into."""
+"""The largest number of pieces that a fit may be cut into."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id(prefix: str) -> str:
-    """An opaque id that sorts by time of making: milliseconds in base 32, then 80 random bits."""
+    """An opaque id that sorts by creation time: milliseconds in base 32, then 80 random bits."""
     value = (int(time.time() * 1000) << 80) | secrets.randbits(80)
     digits = []
     for _ in range(26):
@@ -42,7 +42,7 @@ def new_id(prefix: str) -> str:
 
 
 def made_at(own_id: str) -> datetime | None:
-    """The time at which `new_id` made an id; None for an id that it did not make."""
+    """The time at which `new_id` made an id; None for ids made otherwise."""
     suffix = own_id.rpartition("_")[2]
     if len(suffix) != 26 or not set(suffix) <= set(_ALPHABET):
         return None
@@ -83,7 +83,7 @@ class Request(_Frozen):
         `layout.inline(tenant, id, role)` as JSON.
     preprocess : steps of `models.preprocess` for the features.
     name_by : the input by which the tree's nodes are named; the method may not take it.
-    support : a `workers.child.support.Support`, where it is wanted.
+    support : a `workers.child.support.Support`, if support is requested.
     options : what else the kind needs: `predict` {"tree": id}; `evaluate` {"tree": id, "metrics",
         "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` a
         `workers.child.comparison.ComparisonOptions`; `import` {"format"}, its content lying at
@@ -113,7 +113,7 @@ class Request(_Frozen):
 
 
 class Advance(_Frozen):
-    """How far a job is. `eta_s` is None until something is known."""
+    """The progress of a job. `eta_s` is None until it can be estimated."""
 
     fraction: float = 0.0
     stage: str = ""
@@ -153,10 +153,11 @@ class End(_Frozen):
 
 
 class Webhook(_Frozen):
-    """The state of a job's webhook: `waiting` for the job's end; `pending` until it is delivered or
-    given up.
+    """The state of a job's webhook.
 
-    attempts : how often it was sent. next_at : when it is sent next. reason : why it failed last.
+    status : `waiting` for the job's end; `pending` until it is delivered or given up.
+    attempts : number of attempts to send it. next_at : when it is sent next. reason : why the last
+        attempt failed.
     """
 
     url: str

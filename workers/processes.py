@@ -35,7 +35,7 @@ _watchers: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
 
 
 def die_with_parent(parent: int) -> None:
-    """PieceRequest the kernel to kill this process when the thread that forked it ends; Linux only.
+    """Asks the kernel to kill this process when the thread that forked it ends; Linux only.
 
     `parent` is the process that forked it: if it is gone already, this process ends here.
     """
@@ -70,7 +70,7 @@ def spawn(
     stderr: int | IO[Any] | None = None,
     by_kernel: bool = _LINUX,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` in a session of its own, leashed to this process.
+    """Start `command` in its own session, leashed to this process.
 
     On Linux the leash is tied to the calling thread: call it from one that lives as long as the
     process. End it with `stop` or, when it has ended by itself, `release`.
@@ -102,7 +102,7 @@ def _watch(pid: int) -> None:
 
 
 def release(process: subprocess.Popen[bytes]) -> None:
-    """Take the leash off a process that has ended."""
+    """Release the leash of a process that has ended."""
     watcher, pipe = _watchers.pop(process.pid, (None, None))
     if watcher is not None and pipe is not None:
         with contextlib.suppress(BrokenPipeError):
@@ -112,7 +112,7 @@ def release(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
-    """PieceRequest the process to end, kill it after `grace_s` seconds; its exit status."""
+    """Asks the process to end and kills it after `grace_s` seconds; returns its exit status."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -144,7 +144,7 @@ class FolderInUse(Exception):
 
 
 class FolderLock:
-    """The right of one process to use a folder; let go by the kernel when the process ends.
+    """The right of one process to use a folder; the kernel releases it when the process ends.
 
     Raises FolderInUse where another process holds it.
     """

@@ -16,7 +16,7 @@ _SHORTEST_SECRET = 24
 
 
 def wrong_settings(error: ValidationError) -> str:
-    """What is wrong with the environment, one line for each variable."""
+    """The errors in the environment, one line for each variable."""
     return "\n".join(
         f"UMBEL_{'_'.join(map(str, wrong['loc'])).upper()}: {wrong['msg']}"
         for wrong in error.errors()
@@ -24,7 +24,7 @@ def wrong_settings(error: ValidationError) -> str:
 
 
 class WorkerSettings(BaseSettings):
-    """What workers and stores need. `umbel serve` sets the first ones for its children itself."""
+    """The settings of workers and stores. `umbel serve` sets the first ones for its children."""
 
     model_config = SettingsConfigDict(env_prefix="UMBEL_", extra="ignore")
 
@@ -38,7 +38,7 @@ class WorkerSettings(BaseSettings):
     stream_bytes: int = Field(
         1 << 30,
         ge=0,
-        description="A larger object on S3 is read where it lies, if it is only read by rows.",
+        description="A larger object on S3 is not downloaded if it is only read by rows.",
     )
     key_prefix: str = Field("umbel:", description="Prefix of every key in Redis.")
 
@@ -47,11 +47,11 @@ class WorkerSettings(BaseSettings):
     )
     heartbeat_s: float = Field(2.0, gt=0, description="How often a worker renews its lease.")
     resend_s: float = Field(5.0, gt=0, description="A queued job is sent again after this time.")
-    sweep_s: float = Field(1.0, gt=0, description="How often a process looks for what is due.")
+    sweep_s: float = Field(1.0, gt=0, description="How often a process looks for due jobs.")
     max_attempts: int = Field(3, ge=1, description="How often a job is tried.")
     job_timeout_s: float = Field(24 * 3600.0, gt=0, description="A job running longer is killed.")
     job_memory_bytes: int | None = Field(None, description="Limit on one job's memory.")
-    drain_s: float = Field(2.0, ge=0, description="How long a stopping worker lets a job go on.")
+    drain_s: float = Field(2.0, ge=0, description="How long a stopping worker lets jobs continue.")
     threads: int = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Threads one job may use."
     )
@@ -61,7 +61,7 @@ class WorkerSettings(BaseSettings):
     )
     piece_bytes: int = Field(512 << 20, ge=1, description="Bytes of the inputs for each piece.")
     checkpoint_s: float = Field(
-        10.0, gt=0, description="How often a long fit keeps its state, to go on from after a loss."
+        10.0, gt=0, description="How often a long fit saves its state, to resume from after a loss."
     )
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)
@@ -78,8 +78,8 @@ class WorkerSettings(BaseSettings):
     )
     webhook_secret: SecretStr = Field(
         SecretStr(""),
-        description="What signing keys of webhooks are derived from: one secret, or the new and "
-        "the old one, separated by a space or comma. Without it one is made and kept in the store.",
+        description="Secret from which signing keys of webhooks are derived, or the new and the "
+        "old one, separated by a space or comma. Without it one is created and kept in the store.",
     )
 
     @field_validator("webhook_allow", mode="before")

@@ -34,13 +34,13 @@ _KILL_S = 1.5
 """How long the children of a stopping worker may take to be killed and their jobs given back."""
 
 _WARM_S = 60.0
-"""How long a worker waits for its template and the trial job before it takes jobs all the same."""
+"""How long a worker waits for its template and the trial job before it takes jobs anyway."""
 
 _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """One worker process. Make and run it in the main thread."""
+    """One worker process. Create and run it in the main thread."""
 
     def __init__(self, settings: WorkerSettings, queues: Sequence[str]) -> None:
         self._settings = settings
@@ -76,7 +76,7 @@ class Worker:
         self._webhooks.start()
         while not stop.is_set():
             self._consume()
-            # Celery returns only where it met what it cannot handle; the jobs must go on.
+            # Celery returns only after an error it cannot handle; jobs must continue.
             stop.wait(1.0)
         threading.Event().wait()
 
@@ -86,7 +86,7 @@ class Worker:
     def _consume(self) -> None:
         app = make_app(self._settings)
         register(app, self._supervisor)
-        # Tasks in the pool's threads look their application up as the default one.
+        # Tasks in the pool's threads look up the default application.
         app.set_default()
         app.finalize()
         controller = app.WorkController(
@@ -99,15 +99,15 @@ class Worker:
             without_mingle=True,
             without_heartbeat=True,
         )
-        # A job taken before could only wait, while another worker may be free.
+        # A job taken earlier could only wait, while another worker may be free.
         self._warm.wait(_WARM_S)
         try:
             controller.start()
         except Exception:
-            _log.exception("Celery's worker failed; it is started again")
+            _log.exception("Celery's worker failed and is restarted")
 
     def _stop_after(self, stop: threading.Event) -> None:
-        """After a signal: let jobs go on for `drain_s`, give back the rest, end the process."""
+        """After a signal: let jobs continue for `drain_s`, give back the rest, end the process."""
         stop.wait()
         self._ended.set()
         state.should_stop = 0
@@ -130,7 +130,7 @@ class Worker:
             _log.warning("cannot report that this worker is gone: %s", error)
 
     def _report_presence(self) -> None:
-        """Warm up, then report again and again that this worker is alive."""
+        """Warm up, then report periodically that this worker is alive."""
         self._filled.result()
         try:
             warm(self._pool, self._scratch)
@@ -148,7 +148,7 @@ class Worker:
                 return
 
     def _sweep(self) -> None:
-        """Look for what is due, again and again, at times that differ between workers."""
+        """Handle due jobs periodically, at times that differ between workers."""
         while not self._ended.wait(self._settings.sweep_s * random.uniform(0.75, 1.25)):
             try:
                 self._assembly.ledger.sweep()
@@ -182,9 +182,9 @@ def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:
 
 
 def _own_scratch(root: Path) -> tuple[Path, FolderLock]:
-    """A folder for this process alone; those of processes that are gone are removed.
+    """A folder for this process alone; folders of processes that are gone are removed.
 
-    One process at a time: a folder that is made but not yet locked would look abandoned.
+    One process does this at a time, since a new folder that is not yet locked would look abandoned.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as door:

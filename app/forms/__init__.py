@@ -1,4 +1,4 @@
-"""The forms that results are served in, and how a client chooses among them.
+"""The forms in which results are served, and how a client chooses among them.
 
 Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 
@@ -8,5 +8,5 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
 - `parts`: parts of a tree as JSON, written piece by piece.
 - `coloring`: the categories that colour a tree.
-- `stored`: stored trees as routes read them.
+- `stored`: stored trees for routes.
 """

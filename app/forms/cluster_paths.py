@@ -22,8 +22,9 @@ MOST_ENTRIES = 20_000
 class Block:
     """Periods from `first` on, (periods, chosen clusters) each.
 
-    drift : degrees since the period before; NaN in the very first. features : (periods, chosen, n)
-    places in `TopFeatures.names`, with their weights; None where features have no names.
+    drift : degrees since the previous period; NaN in the very first.
+    features : (periods, chosen, n) positions in `TopFeatures.names`, with their weights; None if
+        features have no names.
     """
 
     first: int
@@ -49,7 +50,7 @@ class ChosenPaths:
 
     @property
     def n_clusters(self) -> int:
-        """Clusters of the model."""
+        """The number of clusters of the model."""
         return int(self.whole.weight.shape[1])
 
     @property
@@ -58,7 +59,7 @@ class ChosenPaths:
         return max(1, MOST_ENTRIES // max(1, len(self.chosen)))
 
     def block(self, first: int, stop: int) -> Block:
-        """The periods from `first` up to but without `stop`."""
+        """The periods from `first` up to, but not including, `stop`."""
         whole, features = self.whole, self.whole.features
         drift = whole.drift[max(0, first - 1) : stop - 1, self.chosen]
         if first == 0:
@@ -93,10 +94,9 @@ def paths_in(
 ) -> ChosenPaths:
     """The paths in a model's file; blocks.
 
-    clusters : only these, in this order; None for all. most : how many of them at most.
-
-    Raises Refused `not-found` where the clusters of the model do not move, `invalid-request` for a
-    cluster that it has not.
+    clusters : only these, in this order; None for all. most : the largest number of them.
+    Raises Refused `not-found` if the clusters of the model do not move, `invalid-request` for a
+    cluster that it does not have.
     """
     stage = results.map_first_stage(path)
     whole = method(stage.method).paths(stage.model)

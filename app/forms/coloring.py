@@ -1,4 +1,4 @@
-"""What colours a tree: the clusters of a cut, or a dataset of labels."""
+"""The colouring of a tree: by the clusters of a cut, or by a dataset of labels."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from workers.formats import catalogue
 from workers.formats import json as json_format
 
 READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
-"""Formats that are safe to open in the API process, and up to how many bytes they are."""
+"""Formats that are safe to open in the API process, and up to what size in bytes."""
 
 KEPT_BYTES = 64 << 20
-"""Categories that were read are cached while they have no more bytes than this together."""
+"""The total size in bytes up to which read categories are cached."""
 
 COLOR_BY = (
     "`cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that cut of the whole tree, or "
@@ -63,10 +63,10 @@ _cache = Cache()
 def coloring(
     service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str | None
 ) -> Categories | None:
-    """The categories that `color_by` names; None without it. Blocks.
+    """The categories named by `color_by`; None without it.
 
-    Raises Refused for what is neither a cut nor a dataset of labels of this tenant that fits the
-    tree, UsageError for a cut that does not exist.
+    Blocks. Raises Refused for a value that is neither a cut nor a dataset of labels of this tenant
+    that fits the tree, UsageError for a cut that does not exist.
     """
     if color_by is None:
         return None

@@ -1,4 +1,4 @@
-"""The forms that one thing is served in, how a client chooses among them, and the routes for it.
+"""The forms in which a resource is served, how a client chooses among them, and their routes.
 
 `mount` makes two routes of one endpoint: the form by suffix (`/v1/trees/tr_1.nwk`) and by `Accept`.
 `respond` writes the chosen form: `ETag` and 304, `Vary`, whole or streamed.
@@ -41,9 +41,9 @@ def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
 
 
 def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
-    """The form that an `Accept` header prefers, the first of `forms` where it has no preference.
+    """The form that an `Accept` header prefers, the first of `forms` without a preference.
 
-    Raises Refused `not-acceptable` (406), which lists all forms, where it accepts none of them.
+    Raises Refused `not-acceptable` (406), which lists all forms, if it accepts none of them.
     """
     if not accept or not accept.strip():
         return forms[0]
@@ -71,7 +71,7 @@ def _media_range(item: str) -> tuple[str, float]:
 
 
 def _quality(media: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """RFC 9110: the most specific range that fits decides."""
+    """RFC 9110: the most specific matching range decides."""
     kind = media.partition("/")[0]
     for pattern in (media, f"{kind}/*", "*/*"):
         qualities = [quality for accepted, quality in ranges if accepted == pattern]
@@ -143,7 +143,7 @@ def _choosing(
     parameter: inspect.Parameter,
     choose: Callable[[Any], Form[T]],
 ) -> Callable[..., Awaitable[Response]]:
-    """The endpoint with `parameter` in the place of `form`, which is chosen by it."""
+    """The endpoint with `parameter`, which chooses the form, in place of `form`."""
 
     async def chosen(**arguments: Any) -> Response:
         form = choose(arguments.pop(parameter.name))
@@ -167,11 +167,11 @@ async def respond(
     *,
     etag: str | None = None,
 ) -> Response:
-    """The form of what `load` gives: 200, or 304 where the client has it.
+    """The result of `load` in this form: 200, or 304 if the client has it.
 
-    load : what to write, and headers that belong to it; blocks, and is called in `turn`. What it
-        raises is still answered as a problem, and so is what the first chunks raise.
-    etag : of this form; None where clients cannot keep it.
+    load : gives the value to write, and its headers; blocks, and is called in `turn`. Its errors,
+        and those of the first chunks, are still answered as problems.
+    etag : that of this form; None if clients cannot cache it.
     """
     headers = {"Vary": "Accept"}
     if etag is not None:

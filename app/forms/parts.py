@@ -1,4 +1,4 @@
-"""Parts of a tree as JSON: objects written piece by piece, nodes in a few words."""
+"""Parts of a tree as JSON: objects written piece by piece, nodes in brief."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from models.tree.tree import Tree
 
 ITEMS = 2048
-"""Objects in a piece: the encoder holds the interpreter's lock for a whole piece."""
+"""Objects in a piece: the encoder holds the interpreter lock for a whole piece."""
 IDS = 16_384
 """Numbers in a piece."""
 MOST_TEXT = 1000
@@ -21,7 +21,7 @@ _Items = TypeVar("_Items", list[Any], npt.NDArray[Any])
 
 
 def json_object(fields: Mapping[str, Any]) -> Iterator[bytes]:
-    """A JSON object. A field given as an iterator of bytes is JSON already, chunk by chunk."""
+    """A JSON object. A field that is an iterator of bytes is JSON already, chunk by chunk."""
     lead = b"{"
     for name, value in fields.items():
         key = lead + json.dumps(name).encode() + b": "
@@ -40,12 +40,12 @@ def slices(items: _Items, length: int) -> Iterator[_Items]:
 
 
 def shortened(text: str) -> str:
-    """A label as it is shown: at most `MOST_TEXT` characters."""
+    """A label as shown: at most `MOST_TEXT` characters."""
     return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
 
 
 def briefs(tree: Tree, nodes: Iterable[int]) -> list[dict[str, Any]]:
-    """Each node in a few words."""
+    """Each node in brief."""
     return [
         {
             "id": node,

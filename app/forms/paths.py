@@ -19,7 +19,7 @@ from workers.model import sibling
 
 DIGITS = 6
 _ROWS = 4096
-"""Rows of CSV in a piece, about."""
+"""The approximate number of CSV rows in a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class PathsExport:
         return names
 
     def kappa(self) -> dict[str, list[float]]:
-        """Concentrations with their intervals, by name; nothing where these were not asked for."""
+        """Concentrations with their intervals, by name; empty if they were not requested."""
         return self.paths.kappa() if "kappa" in self.query.chosen_fields else {}
 
 
@@ -77,7 +77,7 @@ def _json(export: PathsExport) -> Chunks:
 
 
 def _clusters(export: PathsExport) -> list[dict[str, Any]]:
-    """What is the same of each cluster in all periods."""
+    """The constants of each cluster over all periods."""
     names = [None if name is None else shortened(name) for name in export.names()]
     columns = {"cluster": export.paths.chosen, "node": export.nodes(), **export.kappa()}
     columns["name"] = names
@@ -153,7 +153,7 @@ def _csv_pieces(export: PathsExport) -> Iterator[Piece]:
             columns = _columns(export, block, row)
             if "features" in columns:
                 columns["features"] = [
-                    None if features is None else "; ".join(one["feature"] for one in features)
+                    None if features is None else "; ".join(entry["feature"] for entry in features)
                     for features in columns["features"]
                 ]
             period = _period(export, block.first + row).values()

@@ -1,4 +1,4 @@
-"""Stored trees as routes read them: the record, the tree, the turn of work on it; 404 for none."""
+"""Stored trees for routes: the record, the tree, the turn of work on it; 404 if there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms that a tree is served in: JSON, Newick, Nexus, linkages, Arrow, pictures."""
+"""The forms in which a tree is served: JSON, Newick, Nexus, linkages, Arrow, pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VALUES = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class TreeExport:
-    """A stored tree, and how it is to be written; each form uses the fields that concern it.
+    """A stored tree, and how to write it; each form uses the fields relevant to it.
 
     root, depth : the part to write. categories : the colours of a picture.
     """
@@ -44,7 +44,7 @@ class TreeExport:
     categories: Categories | None = None
 
     def part(self) -> tuple[Tree, npt.NDArray[np.int64] | None]:
-        """The tree or its part, and the ids that the part's nodes have in the whole tree."""
+        """The tree or its part, and the ids of the part's nodes in the whole tree."""
         if self.root == 0 and self.depth is None:
             return self.tree, None
         part = walk.part(self.tree, self.root, self.depth)
@@ -157,11 +157,11 @@ FORMS: tuple[Form[TreeExport], ...] = (
 
 
 _WITHOUT_HEIGHTS = frozenset({"linkage.npy", "hclust.json"})
-"""Forms whose leaves all lie at height 0."""
+"""Forms in which all leaves have height 0."""
 
 
 def lost(form: Form[TreeExport], tree: Tree) -> str | None:
-    """What the form cannot carry of this tree; None where it carries all of it."""
+    """What this form cannot represent of the tree; None if it represents everything."""
     if form.suffix in _WITHOUT_HEIGHTS and bool(np.any(tree.height[tree.leaves] != 0)):
         return "leaf heights other than 0 are not kept in this form"
     return None

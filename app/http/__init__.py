@@ -1,6 +1,6 @@
-"""What HTTP needs around every route.
+"""The HTTP layer around every route.
 
-Start with `dependencies`: what routes take as parameters. `problems` has every refusal.
+Start with `dependencies`, the parameters of routes; `problems` has every error.
 
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
@@ -9,7 +9,7 @@ Start with `dependencies`: what routes take as parameters. `problems` has every 
 - `bodies`: bounded bodies and strict JSON.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.
 - `etags`, `contents`: conditional requests, stored objects whole or by ranges.
-- `streaming`: large answers, a few at a time.
-- `idempotency`: the same key gives the first answer again.
+- `streaming`: large responses, a few at a time.
+- `idempotency`: the same key gets the first response again.
 - `waiting`, `job_ends`, `events`: `Prefer: wait`, announcements of ends, server-sent events.
 """

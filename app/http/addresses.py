@@ -1,4 +1,4 @@
-"""Paths of requests and addresses of our own things, behind whatever prefix a proxy takes off."""
+"""Paths of requests and addresses of our own resources, behind a proxy that removes a prefix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import Request
 
 
 def path_of(scope: MutableMapping[str, Any]) -> str:
-    """The path of a request below the proxy's prefix (`root_path`): what routes are matched by."""
+    """The path of a request below the proxy's prefix (`root_path`), as used for routing."""
     path: str = scope["path"]
     prefix: str = scope.get("root_path", "")
     below = path.removeprefix(prefix)
@@ -17,5 +17,5 @@ def path_of(scope: MutableMapping[str, Any]) -> str:
 
 
 def address(request: Request, path: str) -> str:
-    """The address of something of ours for `Location`: its path behind the proxy's prefix."""
+    """The address of one of our resources for `Location`: its path behind the proxy's prefix."""
     return f"{request.scope.get('root_path', '')}{path}"

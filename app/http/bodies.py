@@ -16,7 +16,7 @@ from starlette.responses import Response
 from app.http.problems import Refused
 
 INLINE_BYTES = 64 << 10
-"""Bodies up to this are parsed on the event loop, in well under a millisecond."""
+"""Bodies up to this length are parsed on the event loop, in well under a millisecond."""
 
 # A number that may be infinite as a float: a long exponent, or very many digits.
 _HUGE = re.compile(rb"[eE]\+?0*[1-9]\d{2,}|(?<!\d)\d{300}")
@@ -57,7 +57,7 @@ def require_json(request: Request) -> None:
     """Refuse a body that is not declared as JSON (415); one without a Content-Type is JSON."""
     stated = request.headers.get("content-type")
     if stated is None:
-        # FastAPI passes a body without a type on as bytes.
+        # FastAPI passes on a body without a type as bytes.
         request.scope["headers"] = [
             *request.scope["headers"],
             (b"content-type", b"application/json"),
@@ -73,7 +73,7 @@ def too_large(what: str, limit: int) -> Refused:
 
 
 def content_length(request: Request) -> int | None:
-    """The length of the body that the client declares; None where it declares none."""
+    """The length of the body declared by the client; None if it declares none."""
     stated = request.headers.get("content-length")
     if stated is None:
         return None
@@ -101,14 +101,14 @@ def parse_json(body: bytes) -> Any:
     """The value of a JSON text.
 
     Raises Refused: `malformed` (400) for what is not JSON, nested too deep or not UTF-8,
-    `invalid-request` (422) for what some parsers let through: NaN, Infinity, a number too large for
-    a float, a lone surrogate.
+    `invalid-request` (422) for what some parsers accept: NaN, Infinity, a number too large for a
+    float, a lone surrogate.
     """
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise _refusal(body, str(error)) from None
-    # A search in a long body would hold the interpreter; the walk does not.
+    # A regular expression over a long body would hold the interpreter lock; the walk does not.
     if (len(body) > INLINE_BYTES or _HUGE.search(body)) and _has_infinite(value):
         raise Refused(
             "invalid-request",

@@ -28,7 +28,7 @@ class ByteRange:
 
 
 def byte_range(header: str | None, length: int) -> ByteRange | None:
-    """The range that a `Range` header asks for; None for the whole.
+    """The range in a `Range` header; None for the whole.
 
     Several ranges, other units and unreadable headers give the whole, as RFC 9110 allows. Raises
     Refused `range-not-satisfiable` (416) for a range outside the content.
@@ -64,7 +64,7 @@ def serve(
     if_range: str | None,
     if_none_match: str | None,
 ) -> Response:
-    """The object `key`: 200, 206 for a range, 304 where the client has it.
+    """The object `key`: 200, 206 for a range, 304 if the client has it.
 
     name : the file name that a browser saves it under. Raises Refused `range-not-satisfiable`.
     """

@@ -1,4 +1,5 @@
-"""What routes depend on: the service, the caller's tenant, ids of the path, idempotency keys."""
+"""The dependencies of routes: the service, the caller's tenant, ids of the path, idempotency
+keys."""
 
 from __future__ import annotations
 

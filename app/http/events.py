@@ -18,12 +18,11 @@ from workers.stores.redis.events import Event, Events, is_id
 async def follow(
     service: Service, tenant: str, job_id: str, after: str | None
 ) -> AsyncIterator[ServerSentEvent]:
-    """The job's events after `after`, as they come, until it has ended or is deleted.
+    """The job's events after `after`, as they arrive, until it has ended or is deleted.
 
-    An event `lost` stands wherever events are missing: because the stream keeps the last hundred
-    only, because it has expired, or because `after` is no event of this job; the events that are
-    still kept follow it. The stream is read every `events_poll_s`, and when the job's end is
-    announced.
+    An event `lost` marks missing events: because the stream keeps only the last hundred, because it
+    has expired, or because `after` is not an event of this job; the events that are still kept
+    follow it. The stream is read every `events_poll_s`, and when the job's end is announced.
     """
     events = Events(service.redis, service.settings.key_prefix)
     position = after

@@ -1,9 +1,9 @@
-"""`Idempotency-Key`: the same key and body give the first answer again.
+"""`Idempotency-Key`: the same key and body get the first response again.
 
 A key belongs to one tenant and one route. Before anything is created, the key is reserved in Redis
-together with the id of the new thing and a fingerprint of the request; afterwards the answer is
-stored beside it. A repeat gets that answer. If the process died in between, a repeat looks the
-thing up by the reserved id, so nothing is created twice.
+together with the id of the new resource and a fingerprint of the request; afterwards the response
+is stored beside it. A repeat gets that response. If the process died in between, a repeat looks up
+the resource by the reserved id, so nothing is created twice.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from workers.errors import TransientError
 from workers.stores.redis.client import translated
 
 PENDING_S = 30.0
-"""A reservation without an answer for this long belongs to a process that died."""
+"""A reservation without a response for this long belongs to a process that died."""
 
 LARGEST_ANSWER = WHOLE_BYTES
-"""A longer answer is not stored; a repeat is answered from the thing itself."""
+"""A longer response is not stored; a repeat is answered from the resource itself."""
 
 KEPT_HEADERS = ("content-type", "location", "retry-after", "preference-applied", "etag", "link")
 
@@ -37,10 +37,11 @@ Again = Callable[[str], Awaitable[Response | None]]
 
 
 class Once:
-    """One POST. Without a key, `answer` simply creates the thing.
+    """One POST.
 
+    Without a key, `answer` simply creates the resource.
     scope : the key with its route, for `workers.model.Request.idempotency_key`: the ledger keeps it
-        with the job, so a job is not created twice even where Redis lost everything in between.
+        with the job, so a job is not created twice even if Redis lost everything in between.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class Once:
         self._place = f"{prefix}once:{tenant}:{digest}"
 
     async def answer(self, new_id: str, fingerprint: bytes, make: Make, again: Again) -> Response:
-        """The first answer to this key; `make` gives it if this is the first request.
+        """The first response to this key; `make` creates it if this is the first request.
 
-        new_id : id of what `make` creates.
-        fingerprint : everything of the request that decides what is created.
-        again : the answer with the thing of an id; None where there is no such thing.
+        new_id : id of the resource that `make` creates.
+        fingerprint : everything in the request that determines what is created.
+        again : gives the response for an existing id; None if there is no such resource.
 
         `make` raises only if it created nothing. Raises Refused `idempotency-mismatch` for another
-        fingerprint, `conflict` while the first request is being worked on.
+        fingerprint, `conflict` while the first request is in progress.
         """
         if self.key is None:
             return await make()
@@ -96,11 +97,11 @@ class Once:
             with suppress(TransientError):
                 await self._call(self._forget, reservation)
             raise
-        # A streamed answer has no body to store; a repeat is answered from the thing itself.
+        # A streamed response has no body to store; a repeat is answered from the resource itself.
         body = getattr(response, "body", None)
         if body is not None and len(body) <= LARGEST_ANSWER and response.status_code < 300:
             answered = json.dumps({**json.loads(reservation), "answer": _kept(response)})
-            # The thing exists; should this fail, a repeat looks it up by its id.
+            # The resource exists; if this fails, a repeat looks it up by its id.
             with suppress(TransientError):
                 await self._call(self._put, answered)
         return response
@@ -108,7 +109,7 @@ class Once:
     def _reserve(self, value: str) -> Any:
         if self._redis.set(self._place, value, nx=True, ex=self._keep_s):
             return None
-        # It may have expired between the two calls: then it is ours at the second try.
+        # It may have expired between the two calls: then the second attempt reserves it.
         return self._redis.get(self._place) or self._redis.set(
             self._place, value, nx=True, get=True, ex=self._keep_s
         )

@@ -1,6 +1,6 @@
-"""Announcements that jobs have ended: one subscription per process, passed on to those waiting.
+"""Announcements that jobs have ended: one subscription per process, forwarded to waiting requests.
 
-A message may be lost, so those waiting also read the job now and then.
+A message may be lost, so waiting requests also read the job from time to time.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class JobEnds:
         self._channel = f"{prefix}wake:"
         self._expected: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self.listening = False
-        """Whether messages come in now; if not, read jobs often."""
+        """Whether messages arrive at present; if not, read jobs often."""
 
     async def listen(self) -> None:
-        """Pass messages on until cancelled; connects again whenever the connection is lost."""
+        """Forward messages until cancelled; reconnects whenever the connection is lost."""
         while True:
             try:
                 async with (
@@ -44,7 +44,7 @@ class JobEnds:
                         self._announce(str(message["channel"]).removeprefix(self._channel))
             except (RedisError, OSError) as error:
                 _log.warning(
-                    "no announcements of jobs that end; looking at them instead: %s",
+                    "no announcements of ended jobs; polling them instead: %s",
                     type(error).__name__,
                 )
             finally:

@@ -1,4 +1,4 @@
-"""Around every request: its id, the log, Prometheus metrics, safe headers, errors of ours.
+"""The wrapping of every request: its id, the log, Prometheus metrics, safe headers, our own errors.
 
 HEAD is answered as GET without the content (RFC 9110), wherever there is a GET that ends.
 """
@@ -33,7 +33,7 @@ SAFE_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
 }
-"""Set where a route has not set its own; our pages bring their own policy."""
+"""Set unless a route sets its own; our pages have their own policy."""
 
 
 class Metrics:
@@ -49,7 +49,7 @@ class Metrics:
         )
         self.seconds = Histogram(
             "umbel_request_seconds",
-            "Time until the whole answer was sent.",
+            "Time until the whole response was sent.",
             ["method", "route"],
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60),
             registry=self.registry,
@@ -120,7 +120,7 @@ class Observed:
         method = scope["method"]
         bare = method == "HEAD" and not scope["path"].endswith(ENDLESS)
         if bare:
-            # A copy: the server's own says HEAD, so that it sends Content-Length as it is.
+            # A copy: the server's scope keeps HEAD, so that it sends Content-Length unchanged.
             scope = {**scope, "method": "GET"}
 
         async def send_on(message: Message) -> None:
@@ -174,7 +174,7 @@ class Observed:
 
 
 def _client_left(error: Exception) -> bool:
-    """Whether the error only means that a client went away while an event was sent to it."""
+    """Whether the error only means that a client disconnected while an event was sent to it."""
     if isinstance(error, ExceptionGroup):
         return error.split(BrokenResourceError)[1] is None
     return isinstance(error, BrokenResourceError)
@@ -190,7 +190,7 @@ def _template(scope: Scope) -> str:
 
 
 def _request_id(scope: Scope) -> str:
-    """The client's id where it has one of a plain form, else a new one."""
+    """The client's request id if it has a plain form, else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             text: str = value.decode("latin-1")

@@ -1,4 +1,4 @@
-"""Lists page by page: `limit` and `cursor` in, `next_cursor` and a `Link` header out."""
+"""Paged lists: `limit` and `cursor` in, `next_cursor` and a `Link` header out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems of RFC 9457: the kinds there are, and how every error becomes one.
+"""Problems of RFC 9457: their kinds, and how every error becomes one.
 
 A route refuses by raising `Refused(code, detail)`; title and status come from `KINDS`. Errors of
 the floors below (`UsageError`, `StoreUnavailable`, ...) need no catching: the handlers here do it.
@@ -26,7 +26,7 @@ from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError,
 MEDIA_TYPE = "application/problem+json"
 
 ENDLESS = "/events"
-"""A path with this ending takes no HEAD, as all others with a GET do: it lasts as long as a job."""
+"""The ending of paths that take GET but no HEAD, since the response lasts as long as a job."""
 
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
@@ -71,7 +71,7 @@ KINDS: dict[str, tuple[int, str, str]] = {
 
 
 ANYWHERE = ("unauthenticated", "forbidden", "unavailable")
-"""The problems that every request for something stored may be answered with, for the document."""
+"""The problems of every request for something stored, for the document."""
 
 
 class Refused(HTTPException):
@@ -101,7 +101,7 @@ def refused_at(code: str, detail: str, *pointer: str | int) -> Refused:
 
 
 def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route may answer with, for its `responses=`, each with an example."""
+    """The possible problems of a route, for its `responses=`, each with an example."""
     documented: dict[int | str, dict[str, Any]] = {}
     for code in sorted(codes, key=lambda code: KINDS[code][0]):
         status, title, detail = KINDS[code]
@@ -130,7 +130,7 @@ def respond(
     """The response that carries a problem."""
     if request_id:
         body = {**body, "request_id": request_id}
-    # A user's text may hold a lone surrogate, which UTF-8 cannot encode; ASCII escapes can.
+    # A user's text may contain a lone surrogate, which UTF-8 cannot encode but ASCII escapes can.
     content = json.dumps(body, ensure_ascii=True, allow_nan=False, default=str).encode()
     return Response(content, status_code=body["status"], headers=headers, media_type=MEDIA_TYPE)
 
@@ -180,7 +180,10 @@ def problem_of_usage(error: UsageError) -> Problem:
 def field_errors(
     errors: list[Any], prefix: tuple[str | int, ...] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """(a sentence, `errors[]`) of pydantic's error list; `prefix` goes before each pointer."""
+    """A message and `errors[]` from pydantic's error list.
+
+    `prefix` is prepended to each pointer.
+    """
     entries = []
     for error in errors:
         pointer = [*prefix, *(part for part in error["loc"])]
@@ -227,7 +230,10 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
 
 
 def _allowed(request: Request) -> str:
-    """The methods of all routes with the first path that fits; the router knows one route's."""
+    """The methods of all routes with the first matching path.
+
+    The router knows those of one route.
+    """
     path = path_of(request.scope)
     fitting = None
     methods: set[str] = set()

@@ -1,9 +1,9 @@
-"""Who may call: keys and their tenants, and for the keyless service Host and Origin.
+"""Access control: keys and their tenants, and for the keyless service Host and Origin.
 
 With keys configured, everything under `/v1` needs `Authorization: Bearer <key>`; the key's tenant
-owns what it makes. Without any, there is one tenant, `local`, and only this machine may call: the
-peer and the Host header must be loopback names, and a page (Origin) must be one of ours, so that a
-page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
+owns what it creates. Without keys, there is one tenant, `local`, and only this machine may call:
+the peer and the Host header must be loopback names, and a page (Origin) must be one of ours, so
+that a page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
 
 `/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
 open: they reveal nothing about a tenant.
@@ -37,8 +37,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 def new_key(tenant: str) -> tuple[str, str]:
     """A new key of `tenant`: (the key, shown once; the line that settings keep of it).
 
-    The key has 256 random bits, so a plain sha256 of it is safe to keep. ValueError for a tenant
-    that is not lower-case letters, digits, `-` and `_`.
+    The key has 256 random bits, so a plain sha256 of it is safe to keep. Raises ValueError unless
+    the tenant has only lower-case letters, digits, `-` and `_`.
     """
     if not _TENANT.fullmatch(tenant):
         raise ValueError(
@@ -112,7 +112,7 @@ class Gate:
         scheme, _, key = headers.get("authorization", "").partition(" ")
         digest = _digest(key.strip()) if scheme.lower() == "bearer" else ""
         tenant = None
-        # Every key is compared, so the time does not reveal which one came close.
+        # Every key is compared, so that timing does not reveal near matches.
         for known, owner in self._keys.items():
             if hmac.compare_digest(known, digest):
                 tenant = owner

@@ -1,7 +1,7 @@
-"""Large answers: made piece by piece in threads, few at a time.
+"""Large responses: made piece by piece in threads, few at a time.
 
 Work on a large tree waits for its turn, so it leaves threads and the interpreter to other requests:
-a million-node answer delays no light one. Small trees need no turn.
+a response with a million nodes does not delay small ones. Small trees need no turn.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from starlette.responses import Response, StreamingResponse
 from workers.artifacts.trees import TreeRecord
 
 Queue = Literal["export", "look", "png"]
-"""Whole trees being written, views of parts of trees, renderers: each waits only for its like."""
+"""Whole trees being written, views of parts of trees, renderers: each kind has its own queue."""
 
 AT_ONCE = 2
 LARGE = 50_000
-"""Nodes and points together from which a tree is large."""
+"""A tree is large from this number of nodes and points together."""
 WHOLE_BYTES = 256 << 10
-"""Up to this many bytes an answer is sent whole, with its length; a longer one as it is made."""
+"""A response of up to this many bytes is sent whole, with its length; a longer one is streamed."""
 
 _T = TypeVar("_T")
 _limiters: RunVar[dict[Queue, CapacityLimiter]] = RunVar("large answers")
@@ -32,19 +32,19 @@ _limiters: RunVar[dict[Queue, CapacityLimiter]] = RunVar("large answers")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The queue of some work, and whether the work has to wait there."""
+    """The queue for some work, and whether the work has to wait there."""
 
     queue: Queue
     waits: bool
 
 
 def turn(record: TreeRecord, queue: Queue) -> Turn:
-    """The turn of work on this tree: it waits where the tree is large."""
+    """The turn of work on this tree; it waits if the tree is large."""
     return Turn(queue, record.n_nodes + record.n_points >= LARGE)
 
 
 async def in_turn(function: Callable[[], _T], turn: Turn) -> _T:
-    """What `function` gives, called in a thread; at most `AT_ONCE` that wait in a queue run."""
+    """The result of `function`, called in a thread; at most `AT_ONCE` per queue run at a time."""
     if not turn.waits:
         return await to_thread.run_sync(function)
     try:
@@ -59,13 +59,13 @@ async def in_turn(function: Callable[[], _T], turn: Turn) -> _T:
 async def streamed(
     chunks: Iterator[bytes], turn: Turn, media: str = "application/json"
 ) -> Response:
-    """The chunks as one body, made in turns: whole where it is short, else sent as it is made.
+    """The chunks as one body, made in turns: whole if it is short, else streamed.
 
-    Whatever the first `WHOLE_BYTES` raise is raised here, before a status is sent.
+    Errors within the first `WHOLE_BYTES` are raised here, before a status is sent.
     """
 
     def begin() -> tuple[bytes, bytes | None]:
-        """The first chunks, and the one after them where the body is long."""
+        """The first chunks, and the next one if the body is long."""
         start = bytearray()
         for chunk in chunks:
             if len(start) > WHOLE_BYTES:
@@ -81,7 +81,7 @@ async def streamed(
 
 
 async def _pieces(chunks: Iterator[bytes], queue: Queue) -> AsyncIterator[bytes]:
-    """The chunks, each made in a turn of its own: a slow reader holds up nobody."""
+    """The chunks, each made in its own turn: a slow reader does not hold up others."""
     turn = Turn(queue, waits=True)
     while (chunk := await in_turn(lambda: next(chunks, None), turn)) is not None:
         yield chunk

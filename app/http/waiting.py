@@ -25,9 +25,9 @@ _WAIT = re.compile(r'wait\s*=\s*"?(\d{1,9})"?', re.IGNORECASE)
 
 
 def seconds(prefer: str | None, longest: float) -> float | None:
-    """The wait that a `Prefer` header asks for, at most `longest`; None where it asks for none.
+    """The wait requested by a `Prefer` header, at most `longest`; None if it requests none.
 
-    Other and unreadable preferences are ignored, as RFC 7240 says.
+    Other and unreadable preferences are ignored, as in RFC 7240.
     """
     if prefer is None:
         return None
@@ -39,7 +39,7 @@ def seconds(prefer: str | None, longest: float) -> float | None:
 
 
 def applied(waited: float) -> dict[str, str]:
-    """The header that states the applied wait: shorter than asked for where that was too long."""
+    """The header that states the applied wait, which is shorter than an excessive request."""
     return {"Preference-Applied": f"wait={waited:g}"}
 
 
@@ -47,7 +47,7 @@ async def until_ended(service: Service, record: Record, wait: float) -> Record |
     """The job once it has ended or `wait` seconds are over; None if it was deleted meanwhile.
 
     The job is read when its end is announced, and in any case every second; while no announcements
-    come in, often at first and then ever more rarely.
+    arrive, often at first and then less and less often.
     """
     deadline = time.monotonic() + wait
     pause = 0.005

@@ -8,6 +8,6 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
 - `marks`, `lettering`: SVG elements, text inside them.
 - `palette`: colours.
-- `png`, `render`: SVG to PNG, in a process of its own.
+- `png`, `render`: SVG to PNG, in a separate process.
 - `outline`: a tree as lines of text.
 """

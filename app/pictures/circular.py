@@ -14,14 +14,14 @@ from app.pictures.part import Part
 
 SMALLEST_FONT = 5.0
 _READABLE = 0.0065
-"""Font size of labels, as a share of the side, where there is room for some only."""
+"""Font size of labels, as a share of the side, if there is room only for some."""
 _GAP = math.radians(4)
 _HOLE = 0.035
 """Radius of the root's arc, as a share of the circle's."""
 
 
 def capacity(px: float, room: float | None = None) -> tuple[int, int]:
-    """Tips that can be drawn at all, and how many are left once folding begins."""
+    """The most tips that can be drawn, and how many remain once folding begins."""
     side = px if room is None else min(px, room)
     return max(60, int(2.0 * side)), max(30, int(0.16 * side))
 
@@ -44,7 +44,7 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
 
     angle = -math.pi / 2 + _GAP / 2 + part.place.x * (2 * math.pi - _GAP)
     reach = radius * (_HOLE + (1 - _HOLE) * _outward(part))
-    # A folded wedge needs some length to be seen, however low its node.
+    # A folded wedge needs some length to be visible, however low its node is.
     reach = np.where(part.folded, np.minimum(reach, 0.93 * radius), reach)
     cos, sin = np.cos(angle), np.sin(angle)
     widths = stroke_widths(part.n_leaves, thin)
@@ -129,7 +129,7 @@ def _ring(
     outer: float,
     angle: npt.NDArray[np.float64],
 ) -> None:
-    """The tips' colours around the circle; neighbours of the same colour share one area."""
+    """The ring of tip colours; neighbours of the same colour share one area."""
     half = (part.place.right - part.place.left) * (math.pi - _GAP / 2)
     stretches: list[tuple[str, float, float]] = []
     for row in tips.tolist():
@@ -148,7 +148,7 @@ def _ring(
 
 
 def _outward(part: Part) -> npt.NDArray[np.float64]:
-    """(n_shown,) distance from the middle, 0 to 1: y, spread where many nodes crowd the middle."""
+    """(n_shown,) distance from the middle, 0 to 1: y, spread out if many nodes crowd the middle."""
     inner = part.place.y[~part.tip]
     crowded = inner.size > 8 and float(np.mean(inner < 0.1)) > 0.05
     return part.place.y**0.75 if crowded else part.place.y
@@ -164,7 +164,7 @@ def _fit(
 ) -> tuple[float, float]:
     """Radius of the circle and font size (0: no labels), each depending on the other.
 
-    Where there is no room for every label, some are written, in letters that can be read.
+    If there is no room for every label, some are written, at a readable size.
     """
     labels = [part.label[row] for row in tips.tolist()]
     bare = px / 2 - margin - strip - 0.008 * px

@@ -1,4 +1,4 @@
-"""Nested bars: the root at the left, each node as tall as its share of the leaves below it."""
+"""Nested bars: the root at the left, the height of each node its share of the leaves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_LEVELS = 60
 
 
 def capacity(px: float, room: float | None = None) -> tuple[int, int]:
-    """Tips that can be drawn at all, and how many are left once folding begins."""
+    """The most tips that can be drawn, and how many remain once folding begins."""
     if room is None:
         return 2000, 300
     return int(min(max(room, 8), 8000)), int(min(max(room / 4, 8), 600))
@@ -86,7 +86,7 @@ def _bar(marks: Marks, left: float, right: float, top: float, bottom: float, fil
 
 
 def _teeth(marks: Marks, right: float, ends: tuple[float, float], unit: float, fill: str) -> None:
-    """A torn right edge: the tree goes on behind it."""
+    """A jagged right edge: the tree continues beyond it."""
     top, bottom = ends
     teeth = max(1, round((bottom - top) / (6 * unit)))
     step = (bottom - top) / teeth

@@ -21,7 +21,7 @@ _WIDTHS = (
 
 
 def clean(text: str) -> str:
-    """One line that XML 1.0 can hold: other control characters and surrogates become U+FFFD."""
+    """One line that is valid in XML 1.0: control characters and surrogates become U+FFFD."""
     return " ".join(_INVALID.sub("\ufffd", text).split())
 
 
@@ -47,7 +47,7 @@ def width(text: str, size: float) -> float:
 
 
 def clip(text: str, size: float, room: float) -> str:
-    """`text` cleaned and, where wider than `room` pixels, cut and ended with an ellipsis."""
+    """`text` cleaned and, if wider than `room` pixels, cut and ended with an ellipsis."""
     text = clean(text[:400])
     if width(text, size) <= room:
         return text

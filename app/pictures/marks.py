@@ -1,4 +1,4 @@
-"""The SVG elements that pictures are made of, collected so that equal strokes share one path."""
+"""The SVG elements of pictures, collected so that equal strokes share one path."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def page(wide: float, high: float, described: str, style: Style, lines: Iterable
 
 @dataclass(slots=True)
 class Marks:
-    """What has been drawn so far, in three layers: areas under strokes under text."""
+    """The marks drawn so far, in three layers: areas under strokes under text."""
 
     style: Style
     areas: list[str] = field(default_factory=list)
@@ -66,8 +66,8 @@ class Marks:
         turn: float = 0.0,
         whole: str = "",
     ) -> None:
-        """One line centred upright on y; `whole` is the uncut text, shown on hovering."""
-        # Not `dy`: renderers move only the first letter of right-to-left text by it.
+        """A line of text, vertically centred on y; `whole` is the uncut text, shown on hovering."""
+        # Not `dy`, which for right-to-left text moves only the first letter in some renderers.
         place = f'x="{number(x)}" y="{number(y + 0.36 * size)}"'
         if turn:
             place += f' transform="rotate({points(turn, x, y)})"'

@@ -11,11 +11,11 @@ from models.arrays import Float
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """What is drawn: T periods, S of the model's clusters.
+    """The data to draw: T periods, S of the model's clusters.
 
-    labels : of the periods, times if `dated`. n_rows : (T,). names : of the S clusters, out of the
-    model's `n_clusters`. weight, drift, from_first : (T, S) shares, degrees since the period before
-    (the first row is not looked at) and since the first.
+    labels : labels of the periods, times if `dated`. n_rows : (T,). names : names of the S
+        clusters, out of the model's `n_clusters`. weight, drift, from_first : (T, S) shares,
+        degrees since the previous period (the first row is ignored) and since the first.
     """
 
     labels: list[str]
@@ -38,11 +38,12 @@ class Moving:
         )
 
     def every(self, n: int) -> Moving:
-        """Groups of `n` neighbouring periods as one each: the mean weight, the largest turn."""
+        """The same with groups of `n` neighbouring periods merged: the mean weight, the largest
+        turn."""
         start = np.arange(0, len(self.labels), n)
         lengths = np.diff(np.append(start, len(self.labels)))
         drift = np.fmax.reduceat(self.drift, start, axis=0)
-        # Turns within the first group have no group before them to be drawn after.
+        # Turns within the first group are not drawn, since no group precedes it.
         drift[1:2] = np.fmax(drift[1:2], drift[:1])
         return replace(
             self,
@@ -55,6 +56,6 @@ class Moving:
 
     @property
     def rest(self) -> str:
-        """How many clusters are not among the S, in words; "" where there are none."""
+        """The number of clusters not among the S, in words; "" if there are none."""
         rest = self.n_clusters - len(self.names)
         return f"{rest:,} other{'s' if rest > 1 else ''}" if rest else ""

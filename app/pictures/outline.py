@@ -7,7 +7,7 @@ from typing import Any
 
 
 def outline(nodes: Sequence[dict[str, Any]], *, fold: int = 6) -> str:
-    """Draw a tree given as the API's flat nodes (parents before children).
+    """The lines of a tree given as the API's flat nodes (parents before children).
 
     A subtree of at most `fold` leaves takes one line; larger ones branch and show their number of
     leaves. The largest branch of a node comes last. O(n_nodes log n_nodes).
@@ -52,7 +52,7 @@ def outline(nodes: Sequence[dict[str, Any]], *, fold: int = 6) -> str:
 def _ladder(
     node_id: int, children: dict[int, list[int]], n_leaves: dict[int, int], fold: int
 ) -> tuple[list[int], list[int]]:
-    """Leaves that split off one after another from `node_id` down, and what is left below."""
+    """The leaves that split off one after another below `node_id`, and the node that remains."""
     leaves: list[int] = []
     while True:
         small, large = _halves(children[node_id], n_leaves)

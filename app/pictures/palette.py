@@ -1,13 +1,14 @@
 """Colours that stay distinct for colour-blind readers, in print and on dark pages.
 
 `okabe-ito`: the colours of Okabe and Ito (Color Universal Design, 2008) but black, extended to
-twenty: of the colours that stand out from the page, each further one is the farthest from all
-before it in OKLab, as seen with normal vision, protanopia and deuteranopia (Machado, Oliveira and
-Fernandes, 2009). `tol-muted`, `tol-bright`: Paul Tol's (Colour Schemes, SRON technical note, 2021),
-the former with its sand and cyan darkened so that thin lines show. `grey`: for print in one colour.
+twenty: among colours that stand out from the page, each further one is the farthest from all
+previous ones in OKLab, as seen with normal vision, protanopia and deuteranopia (Machado, Oliveira
+and Fernandes, 2009). `tol-muted`, `tol-bright`: Paul Tol's (Colour Schemes, SRON technical note,
+2021), the former with its sand and cyan darkened so that thin lines show. `grey`: for print in one
+colour.
 
-There are no more colours that a reader can distinguish: the largest categories are coloured, the
-others share a grey.
+Readers cannot distinguish more colours, so the largest categories are coloured and the others share
+a grey.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ Palette = Literal["okabe-ito", "tol-muted", "tol-bright", "grey"]
 class Style:
     """The colours of one picture, `#rrggbb` each.
 
-    paper : the page. text : on it. faint : notes and axes. guide : lines from branches to labels.
-    ink : branches that belong to no single category. other : categories past the last colour, and
-    leaves without one. bare : bars where nothing is coloured; shared : bars of several categories.
+    paper : the page. text : text on it. faint : notes and axes. guide : lines from branches to
+        labels.
+    ink : branches of no single category. other : categories beyond the last colour, and leaves
+        without one. bare : bars where nothing is coloured; shared : bars of several categories.
     colours : of the categories.
     """
 
@@ -40,11 +42,11 @@ class Style:
     colours: tuple[str, ...]
 
     def tint(self, colour: str, share: float = 0.65) -> str:
-        """A version nearer to the page, for areas."""
+        """A version closer to the page's colour, for areas."""
         return mix(colour, self.paper, share)
 
     def legible(self, colour: str) -> str:
-        """The colour, moved towards the text's until it has a contrast of 4.5 (WCAG AA)."""
+        """The colour, moved towards that of text until its contrast is 4.5 (WCAG AA)."""
         share = 0.0
         while contrast(mix(colour, self.text, share), self.paper) < 4.5:
             share += 0.05

@@ -25,10 +25,11 @@ _FULL = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where things stand, in pixels.
+    """The layout, in pixels.
 
-    left, right : of both panels. top, bottom : of the bands. rows_top, row : where the rows of
-    turns begin and how tall each is; 0 for no rows. font : of names. end : of both panels.
+    left, right : edges of both panels. top, bottom : edges of the bands. rows_top, row : top of the
+        rows of turns and height of each; 0 without rows. font : font size of names. end : lower
+        edge of both panels.
     """
 
     unit: float
@@ -44,7 +45,7 @@ class Frame:
 
 
 def _places(frame: Frame, n_periods: int) -> Float:
-    """Where each period lies across; a single one lies in the middle."""
+    """The x of each period; a single one is in the middle."""
     if n_periods == 1:
         return np.array([(frame.left + frame.right) / 2])
     return np.linspace(frame.left, frame.right, n_periods)
@@ -85,7 +86,7 @@ def bands(marks: Marks, frame: Frame, moving: Moving, colours: list[str]) -> Non
 
 
 def _curve(x: Float, y: Float) -> str:
-    """A path through all points, level at each where they are few."""
+    """A path through all points, horizontal at each if they are few."""
     start = points(float(x[0]), float(y[0]))
     if len(x) > _SMOOTH:
         return start + "".join(f"L{points(*place)}" for place in zip(x[1:], y[1:], strict=True))
@@ -97,9 +98,9 @@ def _curve(x: Float, y: Float) -> str:
 
 
 def _names(marks: Marks, frame: Frame, names: list[str], colours: list[str], edge: Float) -> None:
-    """Names at the bands' ends: moved apart where bands are thin, smaller where there are many.
+    """Names at the ends of the bands: moved apart if bands are thin, smaller if there are many.
 
-    Where even these do not fit, the last ones are left out, but for that of the grey band.
+    If even these do not fit, the last ones are left out, except that of the grey band.
     """
     own, unit = marks.style, frame.unit
     tall = frame.bottom - frame.top
@@ -122,9 +123,11 @@ def _names(marks: Marks, frame: Frame, names: list[str], colours: list[str], edg
 
 
 def spread(preferred: Float, gap: float, low: float, high: float) -> Float:
-    """Ascending places as near as can be to the `preferred` ascending ones, at least `gap` apart.
+    """Ascending positions as close as possible to the ascending `preferred` ones, at least `gap`
+    apart.
 
-    In least squares (pool adjacent violators), within `low` and `high` where they fit. O(n).
+    Closeness is in least squares (pool adjacent violators); positions are within `low` and `high`
+    if they fit. O(n).
     """
     offset = gap * np.arange(len(preferred))
     blocks: list[tuple[float, int]] = []

@@ -1,4 +1,4 @@
-"""What a picture shows: the folded part of a tree with its places, labels and colours."""
+"""The content of a picture: the folded part of a tree with its positions, labels and colours."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def take(
     lowest = float(tree.height.min()) if shown.hidden.any() else None
     rest = int(shown.hidden[0]) if len(node) > 1 else 0
     if rest:
-        # The root's children that do not fit stand together as one more tip.
+        # The root's children that do not fit form one further tip.
         left_out = int(counts[0] - counts[parent == 0].sum())
         node = np.append(node, -1)
         parent = np.append(parent, 0)
@@ -123,8 +123,8 @@ def _hues(
 ) -> tuple[dict[int, str], list[tuple[str, str]]]:
     """The colour of each category under `root`, and the legend.
 
-    Labels take the colours by how many leaves they have, clusters in turn from left to right, so
-    that neighbours differ.
+    Labels get colours by their number of leaves, clusters in turn from left to right, so that
+    neighbours differ.
     """
     ranges = spans(tree)
     begin = int(ranges.start[root])
@@ -158,7 +158,7 @@ def _colours(
     hue: dict[int, str],
     style: Style,
 ) -> list[str]:
-    """A subtree of one category has its colour; folded tips fade the more mixed they are."""
+    """The colours of nodes: a subtree of one category has its colour; mixed folded tips fade."""
     shown, share = shared(tree, categories, np.maximum(node, 0), folded & (node >= 0))
     colour = []
     for row, category, part in zip(node.tolist(), shown.tolist(), share.tolist(), strict=True):

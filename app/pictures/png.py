@@ -13,12 +13,12 @@ from models.errors import UsageError
 
 FONT_FILE = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
 _RENDER = Path(__file__).with_name("render.py")
-# The renderer needs no secrets that the service may have in its environment.
+# The renderer must not get secrets from the environment of the service.
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "SYSTEMROOT")
 MAX_PX = 4096
 TIMEOUT_S = 60.0
 MAX_PIXELS = MAX_PX * MAX_PX * 5 // 4
-"""A title or a note makes a round picture somewhat taller than wide."""
+"""A title or a note makes a circular picture slightly taller than wide."""
 
 _SIZE = re.compile(r'<svg [^>]*?viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
@@ -26,12 +26,12 @@ _SIZE = re.compile(r'<svg [^>]*?viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 def png(svg_text: str, px: int) -> bytes:
     """Render a picture of `app.pictures.svg` at `px` pixels of width.
 
-    Waits for a process of its own: resvg_py holds the interpreter's lock while it draws (0.2 s at
-    1,000 px, 3 s at 4,000), which would stop every other request. Safe to call from any thread.
-    Reads no file but the font and nothing from the network; four bytes of memory a pixel.
+    Waits for a separate process: resvg_py holds the interpreter lock while it draws (0.2 s at 1,000
+    px, 3 s at 4,000), which would block every other request. Safe to call from any thread. Reads
+    only the font file and nothing from the network; takes four bytes of memory per pixel.
 
-    Raises UsageError for px outside 1 to 4096 and for a picture so tall that it would have more
-    pixels than 4096 x 5120; RuntimeError and subprocess.TimeoutExpired where the renderer fails.
+    Raises UsageError for px outside 1 to 4096 and for a picture with more than 4096 x 5120 pixels;
+    RuntimeError and subprocess.TimeoutExpired if the renderer fails.
     """
     if not 1 <= px <= MAX_PX:
         raise UsageError(

@@ -12,11 +12,11 @@ from app.pictures.part import Part
 
 SMALLEST_FONT = 5.0
 _LEAST_ROW = 1.2
-"""Rows of fewer pixels are folded where the height is given."""
+"""Rows of fewer pixels are folded if the height is fixed."""
 
 
 def capacity(px: float, room: float | None = None) -> tuple[int, int]:
-    """Tips that can be drawn at all, and how many are left once folding begins."""
+    """The most tips that can be drawn, and how many remain once folding begins."""
     if room is None:
         return 2000, 120
     return int(min(max(room / _LEAST_ROW, 8), 8000)), int(min(max(room / 12, 8), 300))
@@ -98,7 +98,7 @@ def bar(
     bottoms: np.ndarray[tuple[int], np.dtype[np.float64]],
     colours: list[str],
 ) -> None:
-    """The tips' colours below each other; neighbours of the same colour share one area."""
+    """The column of tip colours; neighbours of the same colour share one area."""
     row = 0
     while row < len(colours):
         last = row
@@ -113,7 +113,7 @@ def bar(
 
 
 def row_height(n_tips: int) -> float:
-    """Pixels for each leaf in a picture of 1,000 pixels of width."""
+    """Pixels per leaf in a picture 1,000 pixels wide."""
     for most, tall in ((30, 22.0), (60, 17.0), (150, 13.5), (400, 10.0), (1000, 7.5)):
         if n_tips <= most:
             return tall
@@ -121,7 +121,7 @@ def row_height(n_tips: int) -> float:
 
 
 def _ticks(part: Part) -> list[tuple[float, str]]:
-    """Where round heights stand, as y of the layout, and what to write there; none: no axis."""
+    """The positions of round heights, as y of the layout, and their labels; none: no axis."""
     high = float(part.height.max())
     span = float(part.height.max() - part.height.min())
     deepest = float(part.place.y.max())

@@ -1,11 +1,12 @@
-"""Clusters over time as SVG: their weights as stacked bands, and below them how they turn.
+"""Clusters over time as SVG: their weights as stacked bands, and below them their turns.
 
-The upper panel shows each cluster's share of every period, the first cluster on top, with its name
-at the right end. The lower one has a row for each cluster: bars as tall as the degrees that its
-mean turns from one period to the next, all on one scale. Between them are the periods' labels, as
-many as fit. At most `MOST_SHOWN` clusters have colours and rows, fewer where the palette has fewer;
-the others are one grey band, and the picture says so. Periods are equally spaced, whatever time
-lies between them: a model's clusters take one step from each to the next.
+The upper panel shows the share of each cluster in every period, the first cluster on top, with its
+name at the right end. The lower one has a row for each cluster: the height of a bar is the angle by
+which its mean turns from one period to the next, all on one scale. Between them are the labels of
+the periods, as many as fit. At most `MOST_SHOWN` clusters have colours and rows, fewer if the
+palette has fewer; the others form one grey band, which the picture states. Periods are equally
+spaced, independent of the time between them: the clusters of a model take one step from each to the
+next.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ MOST_SHOWN = 12
 
 _FONT = 12.5
 _LEAST_ROW = 5.0
-"""Rows of fewer pixels are left out where the height is given."""
+"""Rows of fewer pixels are left out if the height is fixed."""
 _MOST_POINTS = 500
-"""Where there are more periods, neighbours are drawn as one."""
+"""If there are more periods, neighbours are drawn as one."""
 
 
 def svg(
@@ -34,7 +35,7 @@ def svg(
     theme: Theme = "light",
     title: str | None = None,
 ) -> str:
-    """A picture of the paths; sizes and colours as of `app.pictures.svg`. O(T S)."""
+    """A picture of the paths; sizes and colours as in `app.pictures.svg`. O(T S)."""
     own = style(theme, palette)
     shown = moving.first(min(MOST_SHOWN, len(own.colours)))
     unit = px / 1000
@@ -74,7 +75,7 @@ def _described(moving: Moving, title: str | None) -> str:
 
 
 def _note(moving: Moving, joined: int) -> str:
-    """What the reader must know to read the picture right."""
+    """The note that a reader needs to interpret the picture."""
     notes = []
     rest = moving.n_clusters - len(moving.names)
     if rest:
@@ -89,7 +90,7 @@ def _note(moving: Moving, joined: int) -> str:
 
 
 def _frame(moving: Moving, px: float, head: float, room: float | None) -> Frame:
-    """Share out the room; without `room` the height follows from the number of clusters."""
+    """Divide the height among the panels; without `room` it follows from the number of clusters."""
     unit = px / 1000
     n_rows = len(moving.names) if len(moving.labels) > 1 else 0
     caption, below, font = 20 * unit, 40 * unit, _FONT * unit

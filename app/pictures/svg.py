@@ -1,14 +1,14 @@
 """Trees as SVG: one self-contained picture without scripts, links or other files.
 
-Three shapes. `circular`: leaves on a circle. `rectangular`: leaves one below the other.
-`icicle`: nested bars. Small trees are drawn whole with every label; the font shrinks as leaves
-grow in number, then labels go, and past about 2,000 leaves the largest subtrees are opened and
-the rest stands folded as wedges with their number of leaves (a wedge's width grows with the
+Three shapes. `circular`: leaves on a circle. `rectangular`: leaves one below the other. `icicle`:
+nested bars. Small trees are drawn whole with every label; the font shrinks as leaves grow in
+number, then labels are dropped, and beyond about 2,000 leaves only the largest subtrees are open
+and the rest is folded to wedges with their number of leaves (the width of a wedge grows with the
 logarithm of that number).
 
-Heights are drawn as they are where that can be read (merge orders 1 .. K-1 always can), else by
-square root, else by rank; the picture then says so. Circles with a crowded middle spread it (radius
-to the power 3/4). Where all heights are equal the picture shows levels.
+Heights are drawn as they are if that is readable (merge orders 1 .. K-1 always are), else by square
+root, else by rank, which the picture states. Circles with a crowded middle spread it (radius to the
+power 3/4). If all heights are equal the picture shows levels.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def svg(
     Parameters
     ----------
     px : width in pixels.
-    height : in pixels; without it, it follows from the shape and the legend. What does
-        not fit is folded, and labels that would overlap are left out.
+    height : in pixels; None: it follows from the shape and the legend. What does not fit is folded,
+        and overlapping labels are left out.
     depth : nodes this many edges below `root` are folded.
-    categories : of the leaves; they colour leaves, and branches above leaves of one category.
-        None for one colour.
+    categories : those of the leaves; they colour leaves, and branches above leaves of one category.
+        None: a single colour.
     labels : leaves' names, or node ids.
 
     Raises UsageError for an unknown node, shape, palette or theme and sizes outside 100 to 10,000.
@@ -135,11 +135,11 @@ def _page(part: Part, px: int, height: int | None, title: str | None, shape: Sha
 
 
 Entry = tuple[str, str, str, float]
-"""Colour, text as it is written, whole text, room across."""
+"""The colour, the written text, the whole text and the width of an entry."""
 
 
 def _legend(part: Part, px: int) -> list[list[Entry]]:
-    """Categories in as few rows as possible, all of about the same length."""
+    """The categories in as few rows as possible, all of about the same length."""
     unit = px / 1000
     size = 12.5 * unit
     entries = []
@@ -183,7 +183,7 @@ def _write_legend(frame: Marks, rows: list[list[Entry]], px: int, top: float) ->
 
 
 def _note(part: Part, shape: Shape) -> str:
-    """What the reader must know to read the picture right."""
+    """The note that a reader needs to interpret the picture."""
     notes = []
     if shape != "icicle" and part.scale in _SCALES and part.n_tips > 1:
         notes.append(f"{'radius' if shape == 'circular' else 'length'}: {_SCALES[part.scale]}")

@@ -10,13 +10,14 @@ from app.pictures.lettering import width
 
 _NOUGHT = "0000-01-01T00:00:00Z"
 _PLACES = (4, 7, 10, 16, 19)
-"""Where a time of RFC 3339 may end: with the year, month, day, minute, second."""
+"""The positions where an RFC 3339 time may end: after the year, month, day, minute, second."""
 _DAY = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A label of the place x, its middle at `at`: beside x where it would leave the picture."""
+    """A label for position x, centred at `at`, which differs from x if it would leave the
+    picture."""
 
     x: float
     at: float
@@ -24,9 +25,9 @@ class Tick:
 
 
 def shortened(labels: Sequence[str], dated: bool) -> list[str]:
-    """Times without what they have in common: the beginning of the year, month, day or minute.
+    """Times without their common end: the beginning of a year, month, day or minute.
 
-    From the day on also without what is not needed to distinguish them. Other labels are kept.
+    From the day on, parts not needed to distinguish them are dropped, too. Other labels are kept.
     """
     if not dated:
         return list(labels)

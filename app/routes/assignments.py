@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1/trees", tags=["trees"])
 class Assigned:
     """The rows of a tree in the clusters of a cut.
 
-    query : the cut as it was asked for. columns : further columns of the rows, by name.
+    query : the cut as requested. columns : further columns of the rows, by name.
     """
 
     tree: Tree

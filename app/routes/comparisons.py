@@ -198,7 +198,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     }
     for role in body.inputs:
         if role in MEASURED_ON:
-            detail = f"{role!r} is not an input of a comparison's runs; give it beside `inputs`."
+            detail = f"{role!r} is not an input of a comparison's runs; put it next to `inputs`."
             raise refused_at("wrong-input", detail, "inputs", role)
     for name in body.metrics or ():
         if name not in METRICS:

@@ -1,7 +1,8 @@
-"""The dashboard: the page at `/` and its files, as they lie in `app/dashboard`.
+"""The dashboard: the page at `/` and its files, from `app/dashboard`, and those of the sample, from
+`app/sample`.
 
-The files of the sample lie in `app/sample`. None of them needs a key: they say nothing about a
-tenant, and the page itself reads from `/v1` with the key that its user gives it.
+None of them needs a key: they reveal nothing about a tenant, and the page itself reads from `/v1`
+with the key that its user enters.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ POLICY = "; ".join(
         "base-uri 'none'",
         "frame-ancestors 'none'",
         "form-action 'none'",
-        # Text from users is text: the browser itself refuses to read it as markup.
+        # Text from users stays text: the browser itself refuses to parse it as markup.
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
@@ -48,7 +49,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    # Asked for again each time, answered 304 while nothing has changed.
+    # Requested again each time, and answered with 304 while unchanged.
     "Cache-Control": "no-cache",
     "Vary": "Accept-Encoding",
 }
@@ -67,9 +68,9 @@ _PACKED = frozenset({".html", ".css", ".js", ".json", ".svg", ".txt"})
 
 
 class Files(StaticFiles):
-    """The files of a folder that have a known ending, packed for clients that take gzip.
+    """The files of a folder with a known suffix, compressed for clients that accept gzip.
 
-    ETags are of the content: an image or a package may give all its files the same time.
+    ETags depend on the content: an image or a package may give all its files the same time.
     """
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
@@ -96,7 +97,7 @@ class Files(StaticFiles):
 
 
 def _takes_gzip(request: Headers) -> bool:
-    """Whether `gzip` is among the codings that the client names, and not with weight 0."""
+    """Whether `gzip` is among the codings of the client, and not with weight 0."""
     for part in request.get("accept-encoding", "").split(","):
         coding, _, weight = part.partition(";")
         if coding.strip().lower() == "gzip":
@@ -106,7 +107,7 @@ def _takes_gzip(request: Headers) -> bool:
 
 @lru_cache(maxsize=512)
 def _read(path: Path, changed_ns: int, size: int, packed: bool) -> tuple[bytes, str]:
-    """The content as it is sent, and its ETag.
+    """The content as sent, and its ETag.
 
     changed_ns, size : those of the file, so that a changed one is read again.
     """

@@ -20,7 +20,7 @@ from workers.formats.table_writers import Piece, csv_chunks, json_rows, pieces_o
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
 _ROWS = 4096
-"""Rows that are written at a time."""
+"""The number of rows written at a time."""
 
 
 def _rows(tree: Tree) -> Iterator[Piece]:

@@ -24,7 +24,7 @@ from workers.model import Record, sibling
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
 WAIT_S = 30.0
-"""How long an import is waited for where `Prefer` does not say."""
+"""How long an import is awaited without `Prefer`."""
 
 
 def _import_body() -> dict[str, Any]:
@@ -34,7 +34,8 @@ def _import_body() -> dict[str, Any]:
             "required": True,
             "content": {
                 "text/x-nh": {"schema": text, "example": "((rose:1,tulip:1):1,oak:2);"},
-                # Without a type: every text is a class path, also one that looks like a number.
+                # Without a type, since every text is a class path, even one that looks like a
+                # number.
                 "text/plain": {"schema": {}, "example": "flower/rose\nflower/tulip\ntree/oak"},
                 "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
                 "application/json": {

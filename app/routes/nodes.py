@@ -41,7 +41,7 @@ LabelsId = Annotated[
 ]
 
 MOST_RELATIVES = 200
-"""The most children and ancestors that are described, rather than listed by id."""
+"""The most children and ancestors described in full rather than listed by id."""
 MOST_LABELS = 20
 _OWN = ("path", "children", "parent_node", "ancestors", "child_nodes", "labels")
 """Fields that the tree's own fields of the same name do not replace."""
@@ -88,7 +88,7 @@ async def get_node(
 
 
 def _tree_with(service: Service, tenant: str, tree_id: str, node: int) -> Tree:
-    """The tree. Raises Refused `not-found` where it has no such node."""
+    """The tree. Raises Refused `not-found` if it has no such node."""
     tree = tree_of(service, tenant, tree_id)
     if node >= tree.n_nodes:
         raise not_found("node", str(node))
@@ -133,7 +133,7 @@ def _mix(tree: Tree, categories: Categories, node: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Members:
-    """The points under a node, from row `first` on, and their labels where these are given.
+    """The points under a node, from row `first` on, and their labels if there are any.
 
     limit : points on a page.
     """

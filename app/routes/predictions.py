@@ -39,7 +39,7 @@ router = APIRouter(tags=["trees"], route_class=StrictRoute)
 Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
 
 PIECE_NODES = 8_192
-"""About how many nodes of paths are in a piece: a path may be as long as the tree is deep."""
+"""The approximate number of path nodes in a piece: a path may be as long as the tree is deep."""
 _BYTES = 1 << 20
 
 
@@ -59,11 +59,11 @@ class Placement:
 
     @property
     def columns(self) -> list[str]:
-        """Leaf, path and probabilities, then the columns of the method's own."""
+        """Leaf, path and probabilities, then the method's own columns."""
         return list(map(str, self.table.column_names))
 
     def pieces(self) -> Iterator[Piece]:
-        """The table, as many rows at a time as have about `PIECE_NODES` nodes on their paths."""
+        """The table, in pieces of rows with about `PIECE_NODES` nodes on their paths."""
         for batch in self.table.to_batches():
             leaf = batch.column("leaf").to_numpy()
             path, probability = batch.column("path"), batch.column("probabilities")

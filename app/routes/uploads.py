@@ -1,4 +1,4 @@
-"""Datasets uploaded in parts: in any order, each checked by its sha256, resumed after a cut."""
+"""Datasets uploaded in parts: in any order, each checked by its sha256, resumable."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
 
 
 async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Dataset:
-    """The dataset of the parts, its bytes stored; the first one where several requests race."""
+    """The dataset of the parts, with its bytes stored; the first one if several requests race."""
     parts = await to_thread.run_sync(service.parts.list, upload)
     _require_whole(parts, body.parts)
     size = sum(part.bytes for part in parts)
@@ -314,7 +314,7 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
 
 
 def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
-    """The dataset of an earlier request. Raises Refused `not-found` where it was deleted since."""
+    """The dataset of an earlier request. Raises Refused `not-found` if it was deleted since."""
     dataset = service.parts.completed(upload)
     if dataset is None or service.datasets.get(dataset.tenant, dataset.id) is not None:
         return dataset
@@ -336,7 +336,7 @@ def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
 def _stated_digest(sha256: str | None, content_digest: str | None) -> str | None:
     """The sha256 that a request states for a part.
 
-    Raises Refused `malformed` for an unreadable header, `digest-mismatch` where header and query
+    Raises Refused `malformed` for an unreadable header, `digest-mismatch` if header and query
     differ.
     """
     if content_digest is None:
@@ -360,7 +360,7 @@ def _stated_digest(sha256: str | None, content_digest: str | None) -> str | None
 
 
 def _require_whole(parts: Sequence[Part], stated: Sequence[StatedPart] | None) -> None:
-    """Raise Refused `conflict` where parts are missing, too many or other than stated."""
+    """Raise Refused `conflict` if parts are missing, superfluous or other than stated."""
     sent = {part.number: part.sha256 for part in parts}
     if not sent:
         raise Refused("conflict", "No part has been sent.")

@@ -1,4 +1,4 @@
-"""Looks at a tree: a part laid out for drawing, nodes by name, meaningful cuts."""
+"""Views of a tree: a part laid out for drawing, nodes by name, meaningful cuts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workers.model import sibling
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
 MOST_CATEGORIES = 1000
-"""Categories whose texts a view gives."""
+"""The number of categories whose texts are in a view."""
 
 
 @router.get(
@@ -143,7 +143,7 @@ async def search_tree(
     def page() -> Iterator[bytes]:
         from models.tree import walk
 
-        # One at a time: a path is as long as the tree is deep.
+        # One at a time, since a path is as long as the tree is deep.
         items = (
             [{"node": node, "name": tree.name[node], "path": walk.path(tree, node).tolist()}]
             for node in hits[start : start + limit]

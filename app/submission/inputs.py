@@ -27,7 +27,7 @@ class ResolvedInputs:
     """Inputs that were looked up and checked, by role.
 
     refs : an id, a list of ids or "inline".
-    shapes : as far as they are known; of several datasets, the first one's.
+    shapes : as far as they are known; for several datasets, that of the first.
     inline : lists as JSON.
     """
 
@@ -37,7 +37,7 @@ class ResolvedInputs:
 
 
 def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]) -> ResolvedInputs:
-    """The inputs, every id looked up and every inline list checked.
+    """The inputs, with every id looked up and every inline list checked.
 
     Raises Refused: `unknown-input` for an id that does not exist, `invalid-dataset` (409) for a
     dataset known to be invalid, `wrong-role`, `wrong-shape`, `wrong-input`; and what
@@ -106,7 +106,7 @@ def _check_reference(service: Service, tenant: str, role: str, value: str) -> Da
 
 
 def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
-    """That the job succeeded is checked here; the worker checks what it kept."""
+    """Checks only that the job succeeded; the worker checks what it kept."""
     record = service.ledger.get(tenant, value) if is_id(value, "job") else None
     if record is None or record.kind != "fit":
         raise _refused("unknown-input", role, f"Input {role!r}: there is no job {value!r}.")

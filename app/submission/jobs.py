@@ -1,4 +1,4 @@
-"""From a POST to its job: submitted once for each idempotency key, waited for, answered."""
+"""From a POST to its job: submitted once per idempotency key, awaited, answered."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ REFUSALS = (
     "unavailable",
     "full",
 )
-"""The problems that a request for a fit may be answered with, for the document."""
+"""The possible problems of a request for a fit, for the document."""
 
 Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A POST that makes a job, and who sent it."""
+    """A POST that creates a job, and its sender."""
 
     request: Request
     service: Service
@@ -68,14 +68,14 @@ SubmissionDep = Annotated[Submission, Depends(_submission)]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a job is to do: fields of `workers.model.Request`, and its inline inputs by role."""
+    """The work of a job: fields of `workers.model.Request`, and its inline inputs by role."""
 
     fields: Mapping[str, Any]
     inline: Mapping[str, bytes]
 
 
 Present = Callable[[Literal[201, 202], Record, Headers], Awaitable[Response]]
-"""The answer with a job that has ended (201) or goes on (202), and with further headers."""
+"""The response with a job that has ended (201) or continues (202), and with further headers."""
 
 
 async def submitted(
@@ -88,13 +88,12 @@ async def submitted(
     prefer: str | None = None,
     default_wait_s: float | None = None,
 ) -> Response:
-    """The answer to a POST that makes a job.
+    """The response to a POST that creates a job.
 
-    The job is submitted once for each idempotency key. It is waited for as long as `prefer` says.
-
-    fingerprint : everything of the request that decides what the job does.
-    draft : checks the request and says what the job is to do; blocks, raises Refused.
-    default_wait_s : how long the job is waited for where `prefer` does not say; None: not at all.
+    The job is submitted once per idempotency key and awaited as long as `prefer` requests.
+    fingerprint : everything in the request that determines what the job does.
+    draft : checks the request and gives the work of the job; blocks, raises Refused.
+    default_wait_s : how long the job is awaited without `prefer`; None: not at all.
     """
     service, once = submission.service, submission.once
     preferred_s = waiting.seconds(prefer, service.settings.max_wait_s)
@@ -119,10 +118,10 @@ async def submitted(
         if wait_s is None:
             return await present(202, record, {})
         try:
-            # A job that is deleted meanwhile was accepted all the same.
+            # A job that is deleted meanwhile was accepted nevertheless.
             record = await waiting.until_ended(service, record, wait_s) or record
         except TransientError:
-            # So was one that cannot be looked at because Redis went away meanwhile.
+            # So was one that cannot be read because Redis became unavailable.
             return await present(202, record, {})
         headers = {} if preferred_s is None else waiting.applied(preferred_s)
         return await present(201 if record.ended else 202, record, headers)
@@ -140,7 +139,7 @@ async def submitted(
 def presented(
     submission: Submission, body: BaseModel, path: str, status: Literal[201, 202], headers: Headers
 ) -> Response:
-    """The body with its address, and where it is not ready yet (202) when to look again."""
+    """The body with its address and, if it is not ready yet (202), when to ask again."""
     own = {"Location": address(submission.request, path)}
     if status == 202:
         own["Retry-After"] = str(submission.service.settings.retry_after_s)

@@ -1,4 +1,4 @@
-"""The steps of a fit: that the methods exist, and that params, inputs and memory suit them."""
+"""Checks of the steps of a fit: methods exist, and params, inputs and memory suit them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from workers.webhooks.addresses import Guard, NotAllowed, parse
 def step_of(
     method_id: str, params: Mapping[str, Any], at: tuple[str | int, ...] = ()
 ) -> MethodStep:
-    """A method that exists, with params that it takes and defaults filled in.
+    """An existing method, with valid params and defaults filled in.
 
-    at : where the step stands in the body, for pointers. Raises Refused `unknown-method`,
+    at : the place of the step in the body, for pointers. Raises Refused `unknown-method`,
     `invalid-request` with one entry per wrong parameter.
     """
     method = find_method(method_id, at)
@@ -61,15 +61,15 @@ def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
     step = step_of(body.method, body.params)
     method = find_method(body.method)
     preprocess = [part.model_dump() for part in body.preprocess]
-    accepted, given = dict(method.inputs), set(body.inputs)
+    accepted, present = dict(method.inputs), set(body.inputs)
     if (
         reads_documents(preprocess)
-        and DOCUMENTS in given
+        and DOCUMENTS in present
         and ROLE in accepted
         and DOCUMENTS not in accepted
     ):
         accepted[DOCUMENTS] = accepted.pop(ROLE)
-        given = given - {DOCUMENTS} | {ROLE}
+        present = present - {DOCUMENTS} | {ROLE}
     then = None
     if body.then is not None:
         then = _second_step(body.then, method)
@@ -81,10 +81,10 @@ def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
         accepted.setdefault(body.name_by, Input())
     _check_roles(body, method, accepted)
     try:
-        method.check_choice(given)
+        method.check_choice(present)
     except UsageError as error:
         raise _refused_role(error.where["role"], error.detail) from None
-    if body.preprocess and ROLE not in given:
+    if body.preprocess and ROLE not in present:
         raise refused_at(
             "wrong-input",
             f"`preprocess` prepares the input {ROLE!r}, which is not given; if it begins with "
@@ -108,7 +108,7 @@ def _second_step(then: str | StepBody, first: Method[Any]) -> MethodStep:
 
 
 def _named_by_words(body: NewJob, preprocess: list[dict[str, Any]]) -> bool:
-    """Whether the features' names are the words that `preprocess` makes them of."""
+    """Whether the features are named by the words from which `preprocess` makes them."""
     documents = body.name_by == "feature_names" and DOCUMENTS in body.inputs
     return documents and columns_are_words(preprocess)
 
@@ -121,7 +121,7 @@ def _check_name_by(body: NewJob, role: str) -> None:
 
 
 def _check_roles(body: NewJob, method: Method[Any], accepted: Mapping[str, Input]) -> None:
-    """Refuse inputs that nobody takes."""
+    """Refuse inputs that no step takes."""
     for role in body.inputs:
         if role not in accepted:
             hint = ""
@@ -133,7 +133,7 @@ def _check_roles(body: NewJob, method: Method[Any], accepted: Mapping[str, Input
 
 
 def _check_numbers(body: NewJob, method: Method[Any], accepted: Mapping[str, Input]) -> None:
-    """Refuse several datasets where one is taken, and none where one is needed."""
+    """Refuse several datasets for a role that takes one, and none for a required one."""
     for role, value in body.inputs.items():
         if ids(value, role) and not accepted[role].many:
             raise _refused_role(role, f"Input {role!r} takes one dataset, not a list of them.")
@@ -147,7 +147,7 @@ def _refused_role(role: str, detail: str) -> Refused:
 
 
 def queue_of(*steps: MethodStep) -> Literal["cpu", "gpu"]:
-    """The queue of a job of these steps: that of GPUs if one of them wants a GPU."""
+    """The queue of a job with these steps: that of GPUs if one of them needs a GPU."""
     queues = {find_method(step.method).queue_for(step.params) for step in steps}
     return "gpu" if "gpu" in queues else "cpu"
 

@@ -1,7 +1,7 @@
-"""Work on a tree that is answered at once where it can be: evaluations, predictions, imports.
+"""Work on a tree that is answered directly if possible: evaluations, predictions, imports.
 
 Each is a job in the ledger like any other, so a large one outlives the request and no crash loses
-it. The request waits a little for its end.
+it. The request waits briefly for its end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REFUSALS = (
     "unavailable",
     "full",
 )
-"""The problems that work on a tree may be answered with, for the document."""
+"""The possible problems of work on a tree, for the document."""
 
 
 async def result_of(
@@ -44,9 +44,8 @@ async def result_of(
 ) -> Response:
     """The result of a job that is submitted as by `submitted`, if it succeeds in time.
 
-    The job's own problem where it failed, 202 with the job where it goes on.
-
-    result : the answer with the succeeded job, and the headers that belong to it.
+    Otherwise the problem of a failed job, or 202 with a job that continues.
+    result : gives the body for the succeeded job, and its headers.
     default_wait_s : None for that of the settings.
     """
 

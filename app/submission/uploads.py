@@ -39,8 +39,8 @@ class NewDataset:
 async def receive(service: Service, request: Request, new: NewDataset) -> Dataset:
     """Stream the body into the store; the dataset, which does not exist yet (see `create`).
 
-    Its status is `ready` where npy or small JSON shows its shape at once, else `inspecting`.
-    Nothing is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
+    Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`. Nothing
+    is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
     that is not read or content that is not in its format.
     """
     stated = content_length(request)
@@ -50,7 +50,7 @@ async def receive(service: Service, request: Request, new: NewDataset) -> Datase
 async def store(
     service: Service, new: NewDataset, chunks: AsyncIterator[bytes], stated: int | None
 ) -> Dataset:
-    """As `receive`, from chunks that have `stated` bytes together where that is known."""
+    """As `receive`, from chunks with `stated` bytes in total, if that is known."""
     head, rest = await _head(chunks)
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
@@ -84,7 +84,7 @@ async def store(
 
 
 def create(service: Service, dataset: Dataset, request_id: str) -> None:
-    """Create the dataset, and have a worker open it where that is needed; blocks."""
+    """Create the dataset, and let a worker open it if needed; blocks."""
     service.datasets.create(dataset)
     if dataset.status != "inspecting":
         return
@@ -107,7 +107,7 @@ def create(service: Service, dataset: Dataset, request_id: str) -> None:
 def bounded_body(service: Service, request: Request) -> AsyncIterator[bytes]:
     """The body of a request in chunks, as long as it is not too large and the store has room.
 
-    Raises Refused `too-large` or `full`, before the first chunk where its length is declared.
+    Raises Refused `too-large` or `full`, before the first chunk if its length is declared.
     """
     stated = content_length(request)
     limit = service.settings.max_upload_bytes

@@ -1,4 +1,4 @@
-"""How many clusters: candidates, the curve of a criterion over them, and the choice by it."""
+"""The number of clusters: candidates, the curve of a criterion over them, and the choice."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Count(Params):
 
     @property
     def fewest(self) -> int:
-        """The smallest number of clusters that may come out: there must be as many points."""
+        """The smallest possible number of clusters; there must be at least as many points."""
         return self.n_clusters if self.choose is None else self.min_clusters
 
     @property
     def most(self) -> int:
-        """The largest number of clusters that may come out."""
+        """The largest possible number of clusters."""
         return self.n_clusters if self.choose is None else self.max_clusters
 
     @property
     def count_parameter(self) -> str:
-        """The parameter that `fewest` is the value of."""
+        """The name of the parameter whose value is `fewest`."""
         return "n_clusters" if self.choose is None else "min_clusters"
 
 
@@ -56,8 +56,8 @@ class Count(Params):
 class Choice:
     """A number of clusters and the criterion that chose it; `given` for one that was not chosen.
 
-    value, error : the criterion at each candidate and its standard error, None where it has none.
-    warnings : what a user should know of the choice.
+    value, error : the criterion at each candidate and its standard error, None if it has none.
+    warnings : what a user should know about the choice.
     """
 
     criterion: str
@@ -96,9 +96,10 @@ class Choice:
 
 
 def check_count(data: Data, params: Count, unnamed: str = "cluster") -> None:
-    """UsageError for a choice that cannot be made, or a number of names other than of clusters.
+    """Raises UsageError for an impossible choice, or if the number of names is not that of
+    clusters.
 
-    unnamed : what one name stands for, for the message.
+    unnamed : what one name refers to, for the message.
     """
     if params.choose is None:
         data.leaf_names(params.n_clusters, unnamed)
@@ -129,7 +130,8 @@ def check_count(data: Data, params: Count, unnamed: str = "cluster") -> None:
 def candidates(features: Points, params: Count) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The numbers of clusters that are tried, and a warning where `max_clusters` is not reached.
 
-    All are below the number of distinct points: with each point on its own no criterion is finite.
+    All are below the number of distinct points: with single points as clusters no criterion is
+    finite.
     """
     n_distinct = count_distinct(features, params.max_clusters + 1)
     most = min(params.max_clusters, n_distinct - 1)
@@ -175,7 +177,7 @@ def _choice(
     notes: Sequence[str],
     at: int,
 ) -> Choice:
-    """`numbers[at]`, with a warning where that is the last of several."""
+    """`numbers[at]`, with a warning if that is the last of several."""
     warnings = tuple(notes)
     if len(numbers) > 1 and at == len(numbers) - 1:
         warnings += (

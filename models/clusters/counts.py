@@ -1,4 +1,4 @@
-"""Rows of counts: what is refused, rows held out, and the terms that distinguish clusters."""
+"""Rows of counts: checks, held-out rows, and the terms that distinguish clusters."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from models.data import Data, require_finite
 from models.errors import UsageError
 
 TOP_TERMS = 10
-"""Terms of a cluster that a model's facts list."""
+"""The number of terms of a cluster in the facts of a model."""
 
 NAMED_BY = 3
-"""How many of them make a cluster's name."""
+"""The number of them in the name of a cluster."""
 
 BLOCK = 1 << 20
 
 
 def require_counts(features: Matrix, *, whole: bool) -> None:
-    """UsageError naming the first value that is not finite, negative or, if `whole`, a fraction.
+    """Raises UsageError naming the first value that is not finite, negative or, if `whole`, a
+    fraction.
 
     O(N D), for sparse rows O(number of stored values).
     """
@@ -47,7 +48,7 @@ def require_counts(features: Matrix, *, whole: bool) -> None:
 
 
 def require_some(features: Matrix) -> None:
-    """UsageError where every value is 0."""
+    """Raises UsageError if every value is 0."""
     if not totals(features).any():
         raise UsageError(
             "Input 'features' holds no count at all: every value is 0.",
@@ -57,9 +58,9 @@ def require_some(features: Matrix) -> None:
 
 
 def zero_rows(features: Matrix, given: str) -> tuple[str, ...]:
-    """A warning where rows hold no count, else nothing.
+    """A warning if rows hold no count.
 
-    given : what their soft assignment is, for the message.
+    given : describes their soft assignment in the message.
     """
     empty = np.flatnonzero(totals(features) == 0)
     if not empty.size:
@@ -77,7 +78,7 @@ def totals(features: Matrix) -> Float:
 
 
 def in_doubles(features: Matrix) -> Matrix:
-    """Sparse counts in double precision, which share the indices; dense ones as they are."""
+    """Sparse counts in double precision, sharing the indices; dense ones unchanged."""
     if not isinstance(features, sp.csr_array):
         return features
     data = features.data.astype(np.float64, copy=False)
@@ -92,7 +93,7 @@ def held_out(n_points: int, share: float, rng: np.random.Generator) -> Mask:
 
 
 def check_held_out(features: Matrix, params: Count, out_share: float) -> None:
-    """UsageError where too few rows are left to fit, or none is held out to choose by."""
+    """Raises UsageError if too few rows are left to fit, or none is held out for the choice."""
     n_points = features.shape[0]
     require_rows(features, params.fewest, params.count_parameter)
     n_fitted = n_points - round(out_share * n_points)
@@ -112,7 +113,10 @@ def check_held_out(features: Matrix, params: Count, out_share: float) -> None:
 
 
 def term_names(data: Data, n_terms: int) -> list[str] | None:
-    """The input `feature_names`, one for each column. UsageError for another number of them."""
+    """The input `feature_names`, one for each column.
+
+    Raises UsageError for another number of them.
+    """
     names = data.names("feature_names")
     if names is not None and len(names) != n_terms:
         raise UsageError(
@@ -125,12 +129,13 @@ def term_names(data: Data, n_terms: int) -> list[str] | None:
 
 
 def top_terms(terms: Float, share: Float, names: Sequence[str]) -> list[list[dict[str, Any]]]:
-    """For each cluster the terms that distinguish it, with their probabilities in it.
+    """The terms that distinguish each cluster, with their probabilities in it.
 
-    terms : (K, V) probabilities of the terms in each cluster. share : (K,) of each cluster.
+    terms : (K, V) probabilities of the terms in each cluster. share : (K,) share of each cluster.
 
     Terms are ranked by theta_kv log(theta_kv / theta_v), theta_v the probability over all clusters:
-    the term's part of the divergence of the cluster from the whole. Those without any are left out.
+    their contribution to the divergence of the cluster from the whole. Terms that contribute
+    nothing are left out.
     """
     whole = share @ terms
     top = []

@@ -1,4 +1,4 @@
-"""Criteria that a number of clusters is chosen by: the mean silhouette and the gap statistic.
+"""Criteria for choosing the number of clusters: the mean silhouette and the gap statistic.
 
 The silhouette of a point is (b - a) / max(a, b), a its mean Euclidean distance to the other points
 of its cluster, b the lowest of its mean distances to the points of another cluster; 0 for a point
@@ -27,10 +27,10 @@ from models.clusters.kmeans import TINY, squared_distances
 from models.progress import Progress
 
 Dispersion = Callable[[npt.NDArray[np.floating], int], float]
-"""Inertia of a partition of these points into so many clusters."""
+"""The inertia of a partition of these points into this many clusters."""
 
 EXACT_UP_TO = 10_000
-"""Points up to which all silhouettes are measured; of more, those of `SAMPLE` points."""
+"""Up to this many points all silhouettes are measured, beyond it those of `SAMPLE` points."""
 
 SAMPLE = 2_000
 
@@ -40,7 +40,10 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Silhouette:
-    """mean : over all points. error : its standard error, 0 where every point was measured."""
+    """mean : the mean over all points.
+
+    error : its standard error, 0 if every point was measured.
+    """
 
     mean: float
     error: float
@@ -53,8 +56,8 @@ def silhouettes(
 
     partitions : (n_points,) clusters from 0 on; at least two of them must have points.
 
-    Each silhouette of a sample is exact too: its distances go to all points, and are measured once
-    for all partitions. O(S N (D + number of partitions)) for S points measured.
+    Each silhouette in a sample is exact too: it uses the distances to all points, which are
+    computed once for all partitions. O(S N (D + number of partitions)) for S points measured.
     """
     n_points = features.shape[0]
     measured = np.arange(n_points)
@@ -93,7 +96,7 @@ def by_silhouette(
 
 
 def _step(n_features: int, sizes: Sequence[Float]) -> int:
-    """Points that are measured at a time, so that their sums and their rows stay small."""
+    """The number of points measured at a time, so that their sums and rows stay small."""
     widest = max(n_features, sum(map(len, sizes)))
     return int(np.clip(BLOCK // widest, 8, 256))
 
@@ -101,7 +104,7 @@ def _step(n_features: int, sizes: Sequence[Float]) -> int:
 def _sums(
     features: Matrix, rows: Int, partitions: Sequence[Int], sizes: Sequence[Float]
 ) -> list[Float]:
-    """For each partition (n_clusters, len(rows)) sums of distances from `rows` to the clusters."""
+    """(n_clusters, len(rows)) sums of distances from `rows` to the clusters, for each partition."""
     measured = features[rows]
     centers = measured.toarray() if isinstance(measured, sp.csr_array) else measured
     sums = [np.zeros((len(size), len(rows))) for size in sizes]
@@ -132,7 +135,7 @@ def _silhouettes(sums: Float, own: Int, size: Float) -> Float:
 
 
 class GapReference:
-    """Draws points without clusters that fill the box of given points.
+    """Draws points without clusters from the bounding box of the given points.
 
     features : (n_points, n_features) dense floats.
 
@@ -167,7 +170,7 @@ def by_gap(
     progress: Progress,
     notes: Sequence[str] = (),
 ) -> Choice:
-    """The fewest clusters whose gap is not below the next one's less its standard error.
+    """The fewest clusters whose gap is at least the next gap minus its standard error.
 
     numbers, inertias : the candidates in ascending order, and the dispersion of `features` in each.
     dispersion : the same procedure, for reference points. It runs for each number on each of
@@ -198,8 +201,9 @@ def _log(inertia: float) -> float:
 
 
 def first_within(gap: Float, error: Float) -> tuple[int, bool]:
-    """The first position whose gap is at least the next one less its error, and True; where there
-    is none the last, and False.
+    """The first position whose gap is at least the next one minus its error, and True.
+
+    If there is none the last, and False.
     """
     within = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
     return (int(within[0]), True) if within.size else (len(gap) - 1, False)

@@ -26,11 +26,11 @@ from models.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class KMeansEffort:
-    """How hard k-means tries.
+    """The effort of k-means.
 
-    n_init, max_iter : number of runs, and of iterations of a run at most.
-    tol : a run ends where the centres' squared moves sum to less than this times the features' mean
-        variance.
+    n_init, max_iter : the number of runs, and the most iterations of a run.
+    tol : a run ends when the sum of the centres' squared moves is below this times the features'
+        mean variance.
     """
 
     n_init: int = 10
@@ -40,11 +40,10 @@ class KMeansEffort:
 
 @dataclass(frozen=True, slots=True)
 class KMeansRun:
-    """Where a run of k-means ended.
+    """The end of a run of k-means.
 
     centers : (n_clusters, n_features) in double precision.
-    cluster : (n_points,) the nearest centre of each point.
-    ended : whether it converged.
+    cluster : (n_points,) the nearest centre of each point. ended : whether it converged.
     """
 
     centers: Float
@@ -78,7 +77,7 @@ def best_run(
 
     values = as_floats(features)
     best: Any = None
-    # With more threads the order of the sums, so the last digits, would vary from run to run.
+    # With more threads the order of the sums, and so the last digits, would vary from run to run.
     with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for run in range(effort.n_init):
@@ -104,7 +103,7 @@ def best_run(
 
 
 def unconverged_warnings(run: KMeansRun, max_iter: int) -> tuple[str, ...]:
-    """A warning where the best run was stopped before it converged, else nothing."""
+    """A warning if the best run was stopped before it converged."""
     if run.ended:
         return ()
     return (
@@ -113,10 +112,10 @@ def unconverged_warnings(run: KMeansRun, max_iter: int) -> tuple[str, ...]:
 
 
 SMALLEST_VARIANCE = 1e-12
-"""The least shared variance, relative to the centres' own, where points lie on their centres."""
+"""The least shared variance, relative to that of the centres, if points lie on their centres."""
 
 TINY = float(np.finfo(np.float64).tiny)
-"""Stands for an inertia that rounding made 0 where logarithms are taken."""
+"""Replaces an inertia of 0 where logarithms are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class Spherical:
     logits : (n_points, n_clusters) log posterior.
     inertia : sum of squared distances to the nearest centres.
     variance : the mixture's shared variance.
-    warnings : where the variance had to be raised from (nearly) zero.
+    warnings : one if the variance had to be raised from (nearly) zero.
     """
 
     centers: Float
@@ -152,7 +151,8 @@ def spherical(features: Points, centers: Float) -> Spherical:
     if (np.diff(order) != 1).any():
         centers = centers[order]
         if isinstance(features, sp.csr_array):
-            # Sparse distances cancel, so ties are decided by the sums that new points get.
+            # Sparse distances suffer from cancellation, so ties are decided by the sums that new
+            # points get.
             squared = squared_distances(features, centers)
             cluster = squared.argmin(axis=1)
         else:
@@ -175,7 +175,7 @@ def spherical(features: Points, centers: Float) -> Spherical:
 
 
 def nearest(model: Model, features: Points) -> tuple[Int, Float]:
-    """Cluster and log posterior of new rows, by a model with `Spherical.arrays`."""
+    """Cluster and log posterior of new rows, from a model with `Spherical.arrays`."""
     squared = squared_distances(features, model.arrays["centers"])
     return squared.argmin(axis=1), log_posterior(squared, float(model.arrays["variance"][0]))
 
@@ -184,7 +184,7 @@ def squared_distances(features: Points, centers: Float) -> Float:
     """(n_points, n_clusters) squared Euclidean distances in float64, by blocks of rows.
 
     |x|^2 - 2 x.c + |c|^2 with both moved to the centres' mean, where dense, so that little cancels.
-    UsageError naming the first value that is not finite, and for squares that overflow.
+    Raises UsageError naming the first value that is not finite, and for squares that overflow.
     """
     n_points, n_features = features.shape
     out = np.empty((n_points, len(centers)))

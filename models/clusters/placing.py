@@ -28,7 +28,7 @@ def by_size(size: Int, rows: Float) -> Int:
 
 
 def reorder(cluster: Int, order: Int) -> Int:
-    """(n_points,) the cluster of each point once cluster `order[c]` has number c."""
+    """(n_points,) the cluster of each point when cluster `order[c]` gets number c."""
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank[cluster]
@@ -37,7 +37,7 @@ def reorder(cluster: Int, order: Int) -> Int:
 def normalize(joint: Float) -> Float:
     """(n_rows,) the logarithm of each row's sum of exponentials; the rows become log probabilities.
 
-    joint : (n_rows, n_clusters), finite, overwritten. Where it is the log joint probability of a
+    joint : (n_rows, n_clusters), finite, overwritten. If it is the log joint probability of a
         mixture, the result is the log evidence.
     """
     evidence = np.empty(len(joint))
@@ -72,9 +72,9 @@ def placed(tree: Tree, cluster: Int, logits: Float) -> Predictions:
 
 
 def empty_cluster_warnings(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:
-    """A warning where clusters have no point, else nothing.
+    """A warning if clusters have no point.
 
-    what : what a cluster is called, for the message.
+    what : the word for a cluster in the message.
     """
     empty = int((np.bincount(cluster, minlength=n_clusters) == 0).sum())
     return (f"{empty} {what}(s) have no point.",) if empty else ()

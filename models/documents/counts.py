@@ -1,8 +1,8 @@
 """Counts of words: of each in each document, and of pairs that occur near each other.
 
 Cost: `word_counts` O(T log T) for T tokens; `cooccurrences` O(T window log T) at most, by blocks
-whose counts are added like the digits of a binary number, so that each is added a few times only;
-memory for the distinct pairs twice, 16 bytes each, and for a block.
+whose counts are added like the digits of a binary number, so that each is added only a few times;
+memory for two copies of the distinct pairs, 16 bytes each, and for a block.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.documents.vocabulary import Tokens
 from models.progress import Progress, silent
 
 _BLOCK = 1 << 22
-"""Pairs of tokens that are counted at once."""
+"""The number of token pairs counted at once."""
 
 
 def word_counts(tokens: Tokens, n_words: int) -> sp.csr_array:
@@ -33,9 +33,9 @@ def cooccurrences(
     tokens: Tokens, n_words: int, window: int, progress: Progress = silent
 ) -> sp.csr_array:
     """(n_words, n_words) symmetric: the sum of 1 / distance over all pairs of tokens of a document
-    that are at most `window` apart, float64. Words outside the vocabulary take no place.
+    that are at most `window` apart, float64. Words outside the vocabulary take no position.
 
-    A pair of the same word counts in both directions, as a pair of two words does.
+    A pair of the same word counts in both directions, like a pair of two words.
     """
     document = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.start))
     n_tokens = len(tokens.number)

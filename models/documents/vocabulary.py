@@ -21,15 +21,16 @@ Read = Callable[[str], list[str]]
 """Splits a text into words, as the functions of `models.documents.tokens` do."""
 
 _AT_ONCE = 4096
-"""Number of documents between two reports."""
+"""The number of documents between two progress reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The words that count.
 
-    words : most frequent first, equally frequent ones in alphabetical order. count : (V,) how often
-    each occurs. n_left_out : number of words that are too rare, or too many.
+    words : most frequent first, ties in alphabetical order.
+    count : (V,) number of occurrences of each. n_left_out : number of words left out as too rare,
+        or beyond the limit.
     """
 
     words: list[str]
@@ -65,7 +66,7 @@ def vocabulary(
 ) -> Vocabulary:
     """The words that occur at least `min_count` times, and at most `max_words` of them.
 
-    Raises UsageError `empty` where none is left.
+    Raises UsageError `empty` if none is left.
     """
     counted: Counter[str] = Counter()
     for number, document in enumerate(documents):

@@ -1,10 +1,10 @@
 """The connected graph of nearest neighbours over points: which clusters may merge along it.
 
 Points that coincide are one node. An edge joins two nodes where one is among the nearest neighbours
-of the other. Separate parts are then joined: parts become points at their means, whose own graph of
-neighbours tells which parts are adjacent, and an edge goes from the point of one part that is
-nearest to the other's mean to that point's nearest in the other part; this repeats until the graph
-is connected. So edges between parts are short, but maybe not the shortest.
+of the other. Separate parts are then joined: each part is represented by its mean, and the graph of
+neighbours of these means shows which parts are adjacent, and an edge goes from the point of one
+part that is nearest to the other's mean to that point's nearest in the other part; this repeats
+until the graph is connected. So edges between parts are short, but not always the shortest.
 
 Cost: that of the neighbours, and O(N D) for each part that is joined to a large one.
 """
@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from models.arrays import Array, Float, Int, row_blocks
 from models.checks import distinct
 from models.graphs.neighbours import between, nearest
-from models.numerics.distances import FLAT, Metric, flat
+from models.numerics.distances import FLAT, DistanceMetric, flat
 from models.progress import Progress, silent
 
 MOST_COMPARED = 2 * 10**9
@@ -58,7 +58,7 @@ class Graph:
         return int(self.part.max()) + 1
 
     def warnings(self, wanted: int) -> tuple[str, ...]:
-        """What was changed or approximated; `wanted` is the parameter `n_neighbors`."""
+        """Warnings of what was changed or approximated; `wanted` is the parameter `n_neighbors`."""
         sentences = []
         if self.n_neighbors < wanted:
             sentences.append(
@@ -79,7 +79,7 @@ class Graph:
 
 
 def neighbour_graph(
-    points: Array, n_neighbors: int, metric: Metric, threads: int, progress: Progress
+    points: Array, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
 ) -> Graph:
     """The connected graph of `n_neighbors` nearest neighbours."""
     progress(0.0, "neighbours", "looking for equal points")
@@ -147,12 +147,12 @@ def _between_parts(
         near = nearest(mean[first], min(n_neighbors, first.size - 1), "euclidean", threads, silent)
         ends, _ = _undirected(near.index, near.distance)
         pairs.append(first[ends])
-    wanted = np.concatenate(pairs)
-    # The point of one part nearest to the other's mean, the other's nearest to it, and back.
+    adjacent = np.concatenate(pairs)
+    # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
-    left = _nearest_members(rows, members, wanted[:, 0], mean[wanted[:, 1]])
-    right = _nearest_members(rows, members, wanted[:, 1], rows[left].astype(np.float64))
-    left = _nearest_members(rows, members, wanted[:, 0], rows[right].astype(np.float64))
+    left = _nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
+    right = _nearest_members(rows, members, adjacent[:, 1], rows[left].astype(np.float64))
+    left = _nearest_members(rows, members, adjacent[:, 0], rows[right].astype(np.float64))
     return np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
 
 

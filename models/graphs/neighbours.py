@@ -1,12 +1,12 @@
 """The nearest neighbours of each point, for points that are all distinct.
 
-Up to `EXACT_POINTS` points, and for metrics that are no function of a Euclidean distance, all pairs
-are compared (scikit-learn). Past that an inverted file (Faiss: points in cells around k-means
-centres) is searched in float32: each point searches the cells nearest to it, as many as it takes to
-find `RECALL` of the true neighbours of a sample. So the result is approximate, with a known recall.
-Nothing is random: the same points give the same neighbours.
+Up to `EXACT_POINTS` points, and for metrics that are not a function of a Euclidean distance, all
+pairs are compared (scikit-learn). Beyond that an inverted file (Faiss: points in cells around
+k-means centres) is searched in float32: each point searches its nearest cells, as many as are
+needed to find `RECALL` of the true neighbours of a sample. So the result is approximate, with a
+known recall. Nothing is random: the same points give the same neighbours.
 
-Cost: O(N^2 D) for all pairs; else O(N D (cells + points looked at)). Memory: the points twice in
+Cost: O(N^2 D) for all pairs; else O(N D (cells + visited points)). Memory: the points twice in
 float32 and 24 bytes for each neighbour.
 """
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
-from models.numerics.distances import FLAT, Metric, as_metric, flat, refuse_distance
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, refuse_distance
 from models.progress import Progress
 
 EXACT_POINTS = 10_000
@@ -38,7 +38,7 @@ class Neighbours:
 
     index : (U, k) int32, never the point itself.
     distance : (U, k) by the metric, measured in float64 in any case.
-    recall : share of a sample's true neighbours that the index found; None where all pairs were
+    recall : share of a sample's true neighbours that the index found; None if all pairs were
         compared.
     """
 
@@ -48,12 +48,12 @@ class Neighbours:
 
 
 def nearest(
-    points: Array, n_neighbors: int, metric: Metric, threads: int, progress: Progress
+    points: Array, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
 ) -> Neighbours:
     """Neighbours of distinct points; `n_neighbors` is below their number.
 
-    UsageError for a metric without an index on more than `MOST_POINTS_EXACT` points, and where a
-    distance is not defined.
+    Raises UsageError for a metric without an index on more than `MOST_POINTS_EXACT` points, and
+    where a distance is not defined.
     """
     if metric not in FLAT:
         require_index(len(points), metric)
@@ -68,8 +68,8 @@ def nearest(
     return _measured(rows, index, metric, recall)
 
 
-def require_index(n_points: int, metric: Metric) -> None:
-    """UsageError where neighbours by `metric` cannot be found among so many points."""
+def require_index(n_points: int, metric: DistanceMetric) -> None:
+    """Raises UsageError if neighbours by `metric` cannot be found among so many points."""
     if metric not in FLAT and n_points > MOST_POINTS_EXACT:
         raise UsageError(
             f"Neighbours by the metric {metric!r} are sought among all pairs of points, of at most "
@@ -81,7 +81,7 @@ def require_index(n_points: int, metric: Metric) -> None:
 
 
 def _single(rows: Array) -> npt.NDArray[np.float32]:
-    """Rows about their mean, at most 1 in size, in float32: rounding loses least that way."""
+    """Centred rows scaled to at most 1, in float32, which minimises rounding errors."""
     mean = rows.mean(axis=0, dtype=np.float64)
     top = 0.0
     for block in row_blocks(len(rows), rows.shape[1], 1 << 20):
@@ -122,7 +122,7 @@ def _by_cells(
     import faiss
 
     n_points, n_columns = rows.shape
-    wanted = n_neighbors + 1
+    n_nearest = n_neighbors + 1
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(threads)
     try:
@@ -136,12 +136,13 @@ def _by_cells(
         progress(0.05, "neighbours", "filling cells")
         index.add(rows)
         some = np.linspace(0, n_points - 1, min(SAMPLE, n_points)).astype(np.int64)
-        true, _ = faiss.knn(rows[some], rows, wanted)
-        # The search sums differences, `knn` differences of squares: their last digits differ.
+        true, _ = faiss.knn(rows[some], rows, n_nearest)
+        # The search sums squared differences, `knn` differences of squares: their last digits
+        # differ.
         reach = true[:, -1] * (1 + 1e-5) + 1e-9
         index.nprobe = 4
         while True:
-            squared, numbers = index.search(rows[some], wanted)
+            squared, numbers = index.search(rows[some], n_nearest)
             recall = float(((squared <= reach[:, None]) & (numbers >= 0)).mean())
             more = 2 * index.nprobe
             if recall >= RECALL or more > n_cells or more * n_points > MOST_READ * n_cells:
@@ -151,11 +152,11 @@ def _by_cells(
         for block in row_blocks(n_points, 1, 1 << 15):
             part = 0.1 + 0.9 * block.start / n_points
             progress(part, "neighbours", f"{block.start:,} of {n_points:,}")
-            _, numbers = index.search(rows[block], wanted)
+            _, numbers = index.search(rows[block], n_nearest)
             lacking = np.flatnonzero(numbers[:, -1] < 0)
             if lacking.size:
                 # Their cells hold too few points: read them all.
-                _, numbers[lacking] = faiss.knn(rows[block][lacking], rows, wanted)
+                _, numbers[lacking] = faiss.knn(rows[block][lacking], rows, n_nearest)
             out[block] = _others(numbers, block.start)
     finally:
         faiss.omp_set_num_threads(before)
@@ -169,7 +170,7 @@ def _others(index: Int, first_row: int) -> Int:
     return np.take_along_axis(index, order[:, :-1], axis=1)
 
 
-def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> Neighbours:
+def _measured(rows: Array, index: Int, metric: DistanceMetric, recall: float | None) -> Neighbours:
     """Neighbours with their distances in float64, nearest first, equally near ones by number."""
     distance = np.empty(index.shape)
     out = np.empty(index.shape, dtype=np.int32)
@@ -183,10 +184,10 @@ def _measured(rows: Array, index: Int, metric: Metric, recall: float | None) -> 
     return Neighbours(out, distance, recall)
 
 
-def between(rows: Array, first: Array, second: Array, metric: Metric) -> Float:
-    """(n,) distance by `metric` between pairs of rows, which are those of `flat` where it has them.
+def between(rows: Array, first: Array, second: Array, metric: DistanceMetric) -> Float:
+    """(n,) distance by `metric` between pairs of rows, those of `flat` if it has them.
 
-    UsageError naming the rows for which it is not defined.
+    Raises UsageError naming the rows for which it is not defined.
     """
     out = np.empty(first.size)
     for block in row_blocks(first.size, rows.shape[1], 1 << 20):
@@ -199,7 +200,7 @@ def between(rows: Array, first: Array, second: Array, metric: Metric) -> Float:
     return out
 
 
-def _pairs(a: Float, b: Float, metric: Metric) -> Float:
+def _pairs(a: Float, b: Float, metric: DistanceMetric) -> Float:
     apart = np.abs(a - b)
     with np.errstate(all="ignore"):
         if metric in FLAT:

@@ -1,9 +1,9 @@
 """Leading eigenvectors of the random walk on an affinity graph.
 
-With W the affinities, their diagonal left out, and D their sums by row, the vectors f solve
-W f = lambda D f: the normalized cut's (Shi and Malik 2000), as scikit-learn's spectral_embedding
-gives them. They are computed from D^-1/2 W D^-1/2 for each connected part of the graph
-separately, so that no eigenvalue of 1, one for each part, is missed.
+With W the affinities, their diagonal left out, and D their sums by row, the vectors f solve W f =
+lambda D f: the normalized cut's (Shi and Malik 2000), as scikit-learn's spectral_embedding gives
+them. They are computed from D^-1/2 W D^-1/2 for each connected component of the graph separately,
+so that none of the eigenvalues 1, one per component, is missed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_RESTARTS = 2_000
 
 
 class Unresolved(UsageError):
-    """The eigenvalues lie too close for the solver."""
+    """The eigenvalues are too close for the solver."""
 
 
 class Spectrum:
@@ -43,7 +43,7 @@ class Spectrum:
         else:
             np.fill_diagonal(affinity, 0.0)
         degree = np.asarray(affinity.sum(axis=1)).ravel()
-        # A point without any affinity is a part by itself, whatever its degree.
+        # A point without any affinity is a component by itself, whatever its degree.
         self._root = np.sqrt(np.where(degree > 0, degree, 1.0))
         if isinstance(affinity, sp.csr_array):
             rows = np.repeat(self._root, np.diff(affinity.indptr))
@@ -61,7 +61,7 @@ class Spectrum:
     def leading(
         self, number: int, rng: np.random.Generator, *, planar: bool = False
     ) -> tuple[Float, Float]:
-        """The `number` largest eigenvalues, falling, and (n_points, number) their vectors.
+        """The `number` largest eigenvalues, descending, and (n_points, number) their vectors.
 
         number : at least `n_parts`. Vectors have mean square 1 and their largest entry positive.
         planar : whether the graph lies in a plane or on a line, so that it is cheaply factored.
@@ -95,7 +95,7 @@ class Spectrum:
 def _largest(
     walk: Float | sp.csr_array, number: int, rng: np.random.Generator, planar: bool
 ) -> tuple[Float, Float]:
-    """The largest eigenvalues, falling, and their orthonormal vectors."""
+    """The largest eigenvalues, descending, and their orthonormal vectors."""
     from scipy.linalg import eigh
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 

@@ -19,7 +19,7 @@ Compute = Callable[[Subject], Estimate]
 def _hierarchy_metric(
     title: str, *, low: float, better: Literal["higher", "lower"], source: str
 ) -> Callable[[Compute], Metric]:
-    """`metric` against the hierarchy, with the warnings of how that was brought to the points."""
+    """`metric` against the hierarchy, with the warnings from matching that to the points."""
 
     def warned(compute: Compute) -> Compute:
         @wraps(compute)
@@ -42,7 +42,7 @@ def _hierarchy_metric(
 
 
 def _clustered(subject: Subject) -> Tree:
-    """The tree; what is above the cut where one is given and the leaves are single points."""
+    """The tree; the part above the cut if there is one and the leaves are single points."""
     return subject.cluster_tree if subject.cut_given else subject.tree
 
 
@@ -53,9 +53,9 @@ def _clustered(subject: Subject) -> Tree:
     source="HMMC section 5 (Harispe et al. 2013)",
 )
 def shortest_path_similarity(subject: Subject) -> Estimate:
-    """1 less the mean squared difference, over unordered pairs of distinct points, of what tree
-    and hierarchy say of them: 1 less the edges between their leaves over the most edges between
-    any two leaves; cut to clusters first where a cut is given and leaves are single points.
+    """1 minus the mean squared difference, over unordered pairs of distinct points, of their
+    similarities in tree and hierarchy: 1 minus the edges between their leaves over the most edges
+    between any two leaves; cut to clusters first if a cut is given and leaves are single points.
     """
     rng = subject.rng("shortest_path_similarity")
     return agreement.shortest_path_similarity(_clustered(subject), subject.truth[0], rng=rng)
@@ -68,10 +68,10 @@ def shortest_path_similarity(subject: Subject) -> Estimate:
     source="HMMC section 5 (Fergus et al. 2010)",
 )
 def path_sharing_similarity(subject: Subject) -> Estimate:
-    """1 less the mean squared difference, over unordered pairs of distinct points, of what tree
-    and hierarchy say of them: the nodes that their paths from the root share over the nodes of
-    the longer one; a tree of depth one says 1 within a leaf, else 0; cut to clusters first
-    where a cut is given and leaves are single points.
+    """1 minus the mean squared difference, over unordered pairs of distinct points, of their
+    similarities in tree and hierarchy: the nodes that their paths from the root share over the
+    nodes of the longer one; in a tree of depth one, 1 within a leaf, else 0; cut to clusters first
+    if a cut is given and leaves are single points.
     """
     rng = subject.rng("path_sharing_similarity")
     return agreement.path_sharing_similarity(_clustered(subject), subject.truth[0], rng=rng)

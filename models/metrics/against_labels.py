@@ -20,7 +20,7 @@ def _flat_metric(
     source: str = "Thesis app. B.2",
     undefined: str = "the tree has no points",
 ) -> Callable[[Callable[[Contingency], float | None]], Metric]:
-    """`metric` of the flat clustering's table with the classes.
+    """`metric` of the table of flat clusters and classes.
 
     undefined : why the value is None, for the warning.
     """

@@ -1,8 +1,8 @@
 """Metrics of a tree against another tree over the same points, such as a true hierarchy.
 
 All but the Robinson-Foulds distance are over unordered pairs of distinct points. Points are counted
-by pair of leaves, one of each tree: exact in O(cells^2) up to `EXACT_STEPS` steps; beyond, pairs of
-points are drawn uniformly with replacement, which gives a standard error.
+by pair of leaves, one of each tree: this is exact and takes O(cells^2) up to `EXACT_STEPS` steps;
+beyond that, pairs of points are drawn uniformly with replacement, which gives a standard error.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from models.tree.parents import under
 from models.tree.tree import Tree
 
 EXACT_STEPS = 4_000_000_000
-"""All pairs are compared where that takes up to about so many steps, some seconds."""
+"""All pairs are compared if that takes up to about this many steps, a few seconds."""
 SAMPLED_PAIRS = 1_000_000
-"""Pairs drawn where a metric is estimated."""
+"""The number of pairs drawn to estimate a metric."""
 
 
 def shortest_path_similarity(
     tree: Tree, truth: Tree, *, rng: np.random.Generator | None = None
 ) -> Estimate:
-    """1 - mean (s - t)^2 over pairs, s and t what the two trees say by shortest paths; in [0, 1].
+    """1 - mean (s - t)^2 over pairs, s and t the path similarities in the two trees; in [0, 1].
 
-    A tree says 1 - (edges between the two leaves) / (most edges between any two of its leaves), and
-    1 within a leaf; so one of depth one says 1 within a leaf, else 0. All nodes count, those of one
-    child too. None below two points. Source: HMMC section 5 (SP; Harispe et al. 2013).
+    The path similarity is 1 - (edges between the two leaves) / (most edges between any two leaves
+    of the tree), and 1 within a leaf; so in a tree of depth one it is 1 within a leaf, else 0. All
+    nodes count, including those with one child. None below two points. Source: HMMC section 5 (SP;
+    Harispe et al. 2013).
     """
     return _alike("shortest_path_similarity", PairProfile.shortest_path, tree, truth, rng)
 
@@ -42,10 +43,10 @@ def shortest_path_similarity(
 def path_sharing_similarity(
     tree: Tree, truth: Tree, *, rng: np.random.Generator | None = None
 ) -> Estimate:
-    """1 - mean (s - t)^2 over pairs, s and t what the two trees say by shared paths; in [0, 1].
+    """1 - mean (s - t)^2 over pairs, s and t the shares of common path in the two trees; in [0, 1].
 
-    A tree says (nodes that the two paths from the root share) / (nodes of the longer path), root
-    and leaf included, so 1 within a leaf; one of depth one, which is no hierarchy, says 1 within a
+    It is (nodes shared by the two paths from the root) / (nodes of the longer path), root and leaf
+    included, so 1 within a leaf; in a tree of depth one, which is no hierarchy, it is 1 within a
     leaf, else 0. None below two points. Source: HMMC section 5 (PS; Fergus et al. 2010).
     """
     return _alike("path_sharing_similarity", PairProfile.path_sharing, tree, truth, rng)
@@ -56,8 +57,8 @@ def cophenetic_agreement(
 ) -> Estimate:
     """Pearson correlation, over pairs, of the heights at which they meet in the two trees.
 
-    In [-1, 1]; None below two points and where all pairs meet at one height in one of the trees.
-    Source: Sokal and Rohlf 1962. A correlation is 1 less half the mean squared difference of
+    In [-1, 1]; None below two points and if all pairs meet at one height in one of the trees.
+    Source: Sokal and Rohlf 1962. A correlation is 1 minus half the mean squared difference of
     standardised heights, whose means and variances are exact in O(n_nodes).
     """
     if tree.n_points < 2:
@@ -77,12 +78,12 @@ def cophenetic_agreement(
 def robinson_foulds(tree: Tree, truth: Tree) -> Estimate:
     """Share of the groups of points that only one of the two trees has, in [0, 1]; lower is better.
 
-    A group is the points under a node, each counted once, but for single points and all of them.
-    0 where neither tree has such a group; None below two points. Source: Robinson and Foulds 1981,
-    rooted, normalised by the number of groups of both; Day 1985.
+    A group is the set of points under a node, except single points and the set of all points. 0 if
+    neither tree has such a group; None below two points. Source: Robinson and Foulds 1981, rooted,
+    normalised by the number of groups of both; Day 1985.
 
-    The points under a node of one tree are an interval of its order; a group of the other is the
-    same where its places there span no more than its size. O((N + n_nodes) log).
+    The points under a node of one tree are an interval of its order; a group of the other tree is
+    equal to one if its positions there span no more than its size. O((N + n_nodes) log).
     """
     n_points = tree.n_points
     if n_points < 2:
@@ -100,7 +101,7 @@ def robinson_foulds(tree: Tree, truth: Tree) -> Estimate:
 
 
 def _groups(tree: Tree, place: Int) -> tuple[Int, int]:
-    """Groups that are intervals of places, each as a number, and how many others there are.
+    """Groups that are intervals of positions, each as a number, and the number of the others.
 
     Nodes over the same points are one group: a node of all its parent's points is left out.
     """
@@ -193,7 +194,8 @@ def _drawn(
 class _Cells:
     """Points counted by pair of leaves, from left to right in the first tree, then in the other.
 
-    leaf, row, count : (n_cells,) leaf of the first tree, number of the other's, points.
+    leaf, row, count : (n_cells,) leaf of the first tree, row of the other tree's leaf, number of
+        points.
     meet : (n_cells - 1,) lowest node of the first tree over each cell and the next.
     row_leaf : (n_rows,) the other tree's leaves that have points, from left to right.
     row_meet : (n_rows - 1,) lowest node over each of them and the next.

@@ -1,4 +1,4 @@
-"""Every metric, what it needs and means; and `evaluate`, which runs them on one tree."""
+"""All metrics with their inputs and definitions; and `evaluate`, which runs them on a tree."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def evaluate(
 
     labels : (n_points,) true classes, integers or strings; every distinct one is a class.
     features : (n_points, n_features), dense or sparse: distances are Euclidean, similarities by
-        `kernel`, where no matrix of them is given.
+        `kernel`, if no matrix of them is given.
     distances, similarity : (n_points, n_points) symmetric; the similarity may be sparse.
     hierarchy : another tree: a true hierarchy whose leaves the labels name, or one over the same
         points (`models.metrics.truth`).
     metrics : ids in `METRICS`; None: all that the given inputs allow.
-    cut : {"k" | "height" | "level": value} for the metrics that look at a flat clustering. None:
-        the leaves, or, where leaves are single points, k = number of distinct labels.
+    cut : {"k" | "height" | "level": value} for the metrics of a flat clustering. None: the leaves,
+        or, if leaves are single points, k = number of distinct labels.
     kernel : similarity of features: "cosine" is (1 + cosine) / 2, "gaussian" is
         exp(-|x - y|^2 / (2 s^2)) with s^2 the mean squared distance.
-    sample : estimate dendrogram purity from so many pairs; None: exact.
+    sample : estimate dendrogram purity from this many pairs; None: exact.
     seed : seeds all draws. The same call gives the same result.
-    measured : what the tree's method measured of itself (`Fitted.metrics`).
+    measured : the metrics that the tree's method reported (`Fitted.metrics`).
     progress : called before each metric; raises Cancelled when the job was cancelled.
 
     Raises
@@ -78,7 +78,7 @@ def evaluate(
     )
     chosen = _choose(metrics, subject)
     if subject.cut_given:
-        subject.clusters  # noqa: B018  a wrong cut is refused whether or not it is looked at
+        subject.clusters  # noqa: B018 a wrong cut is refused whether or not it is used
     evaluation = Evaluation()
     for number, metric in enumerate(chosen):
         progress(number / len(chosen), metric.id)
@@ -112,7 +112,7 @@ def _choose(names: Sequence[str] | None, subject: Subject) -> list[Metric]:
 
 
 def _lacking(metric: Metric, subject: Subject) -> UsageError:
-    """What to say where a metric is asked for that does not apply."""
+    """The message for a requested metric that does not apply."""
     if metric.needs == ("measured",):
         own = ", ".join(subject.measured) or "nothing"
         return UsageError(
@@ -158,4 +158,4 @@ METRICS: dict[str, Metric] = {
     for entry in vars(module).values()
     if isinstance(entry, Metric)
 }
-"""All metrics by id, in the order in which they are shown: by module, then as they stand there."""
+"""All metrics by id, in the order of display: by module, then by position there."""

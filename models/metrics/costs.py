@@ -1,10 +1,10 @@
 """Metrics of a tree against numbers for pairs of points: costs, revenue, cophenetic correlation.
 
-All are over unordered pairs of distinct points. All pairs are used where they are given as a matrix
-or are few; else pairs are drawn uniformly with replacement, which gives a standard error.
+All are over unordered pairs of distinct points. All pairs are used if they are given as a matrix or
+are few; else pairs are drawn uniformly with replacement, which gives a standard error.
 
-Dasgupta's cost, the triplet cost and the revenue are sums of w_ij times a whole number that the
-lowest common ancestor of i and j decides. Each takes O(N^2) for all pairs, O(pairs) for a sparse
+Dasgupta's cost, the triplet cost and the revenue are sums of w_ij times an integer that depends on
+the lowest common ancestor of i and j. Each takes O(N^2) for all pairs, O(pairs) for a sparse
 similarity and for drawn pairs; memory O(N). The cosine of dense features is a product of vectors,
 and products of sums over subtrees give the exact sum in O((N + n_nodes) D) where D features need no
 more than `PASSES` blocks of columns.
@@ -25,13 +25,13 @@ from models.metrics.pairs import BLOCK_VALUES, Cosine, Pairs, SparsePairs
 from models.tree.tree import Tree
 
 EXACT_POINTS = 5_000
-"""Up to so many points, numbers computed from features are computed for all pairs."""
+"""Up to this many points, numbers from features are computed for all pairs."""
 SAMPLED_PAIRS = 1_000_000
-"""Pairs drawn where a metric is estimated."""
+"""The number of pairs drawn to estimate a metric."""
 SUMS = 1 << 24
-"""Most numbers that sums over subtrees take at a time."""
+"""The most numbers in sums over subtrees at a time."""
 PASSES = 16
-"""Most times that features are read for such sums."""
+"""The largest number of passes over the features for these sums."""
 
 
 def dasgupta_cost(
@@ -60,11 +60,11 @@ def triplet_cost(
     exact_points: int = EXACT_POINTS,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """Sum, over unordered triples, of their similarities but that of the pair that meets first.
+    """Sum, over unordered triples, of their similarities except that of the pair that meets first.
 
     A triple whose three pairs meet at one node pays all three. A pair is paid for once for each
     third point under its lowest common ancestor, so this is the sum of w_ij times the number of
-    points there but the two: Dasgupta's cost without twice the sum of all similarities. 0 or more
+    points there without the two: Dasgupta's cost minus twice the sum of all similarities. 0 or more
     for similarities of 0 or more; lower is better. Source: gHHC eq. 8 (Wang and Wang 2018).
     """
     points = points or PointOrder.of(tree, LeafOrder.of(tree))
@@ -141,7 +141,7 @@ def cophenetic_correlation(
     are equal. Source: Sokal and Rohlf 1962; `scipy.cluster.hierarchy.cophenet`.
 
     The standard error of an estimate is that of the correlation's linear expansion in its draws
-    (delta method), so it does not lean on normal distributions. O(N^2) for all pairs, O(pairs) for
+    (delta method), so it does not assume normal distributions. O(N^2) for all pairs, O(pairs) for
     drawn ones; memory O(N).
     """
     points = points or PointOrder.of(tree, LeafOrder.of(tree))
@@ -201,9 +201,9 @@ def _at_once(tree: Tree) -> int:
 
 @dataclass
 class _Moments:
-    """Means, and sums of squares and products about them, of pairs (x, y) added in parts.
+    """Means of pairs (x, y) added in parts, and sums of squares and products about them.
 
-    Parts are joined by their means (Chan et al. 1979), so nothing large cancels.
+    Parts are combined by their means (Chan et al. 1979), so no large numbers cancel.
     """
 
     n: int = 0
@@ -232,14 +232,15 @@ class _Moments:
         self.y_range = (min(self.y_range[0], float(y.min())), max(self.y_range[1], float(y.max())))
 
     def constant(self) -> str:
-        """What does not vary: "height", "distance", or "" where both do."""
+        """What is constant: "height" or "distance"; "" if neither is."""
         if self.x_range[0] == self.x_range[1] or self.xx == 0.0:
             return "height"
         return "distance" if self.y_range[0] == self.y_range[1] or self.yy == 0.0 else ""
 
 
 def _all_pairs(points: PointOrder, pairs: Pairs) -> Iterator[tuple[Int, Float]]:
-    """Least common ancestors and numbers of all pairs, those of one point and all later at once."""
+    """Lowest common ancestors and numbers of all pairs, yielded for one point and all later
+    ones."""
     n_points = points.order.shape[0]
     step = max(1, BLOCK_VALUES // max(1, n_points))
     for start in range(0, n_points - 1, step):
@@ -252,7 +253,7 @@ def _all_pairs(points: PointOrder, pairs: Pairs) -> Iterator[tuple[Int, Float]]:
 def _some_pairs(
     points: PointOrder, pairs: Pairs, rng: np.random.Generator | None
 ) -> tuple[Int, Float]:
-    """Least common ancestors and numbers of `SAMPLED_PAIRS` pairs of distinct points."""
+    """Lowest common ancestors and numbers of `SAMPLED_PAIRS` pairs of distinct points."""
     rng = rng or np.random.default_rng(0)
     n_points = points.order.shape[0]
     first = rng.integers(n_points, size=SAMPLED_PAIRS)

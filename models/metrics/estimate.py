@@ -1,4 +1,4 @@
-"""The value of a metric, with how sure it is."""
+"""The value of a metric, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One metric's value.
+    """The value of one metric.
 
-    value : None where the metric is undefined; never NaN.
-    standard_error : of the value where it comes from sampled pairs; None where it is exact.
-    warnings : what is odd, approximated or undefined, one sentence each.
+    value : None if the metric is undefined; never NaN.
+    standard_error : that of a value from sampled pairs; None if the value is exact.
+    warnings : what is unusual, approximated or undefined, one sentence each.
     """
 
     value: float | None

@@ -1,4 +1,5 @@
-"""What the metrics of one tree share: checked inputs, the cut, counts and orders, computed once."""
+"""The shared basis of the metrics of a tree: checked inputs, the cut, counts and orders, each
+computed once."""
 
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ Kernel = Literal["cosine", "gaussian"]
 class Evaluation:
     """The values of metrics on one tree.
 
-    metrics : by metric id; None where a metric is undefined, and then a warning says why.
+    metrics : by metric id; None if a metric is undefined, which a warning explains.
     standard_errors : of those metrics that are estimates from sampled pairs.
     warnings : one sentence each.
     cut : the flat clustering that was evaluated: {"k" | "height" | "level": value} or
-        {"leaves": True}, and "n_clusters". Empty where none was given or needed.
+        {"leaves": True}, and "n_clusters". Empty if none was given or needed.
     """
 
     metrics: dict[str, float | None] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class Evaluation:
 
 @dataclass
 class Subject:
-    """A tree and what it is compared with. Everything derived is computed on first use and kept.
+    """A tree and what it is compared with. Derived values are computed on first use and kept.
 
     Fields are as in `models.metrics.catalogue.evaluate`.
     """
@@ -63,12 +64,12 @@ class Subject:
     measured: Mapping[str, float] = field(default_factory=dict)
 
     def rng(self, metric: str) -> np.random.Generator:
-        """A generator for one metric: its draws do not depend on what else is asked for."""
+        """A generator for one metric: its draws do not depend on the other requested metrics."""
         return np.random.default_rng([self.seed, zlib.crc32(metric.encode())])
 
     @cached_property
     def given(self) -> set[str]:
-        """The roles that are given."""
+        """The roles present among the inputs."""
         roles = ("labels", "features", "distances", "similarity", "hierarchy")
         return {role for role in roles if getattr(self, role) is not None}
 
@@ -92,12 +93,15 @@ class Subject:
 
     @cached_property
     def cut_given(self) -> dict[str, Any]:
-        """The requested cut, without what is None; empty where there is none."""
+        """The requested cut, without members that are None; empty if there is none."""
         return {key: value for key, value in (self.cut_by or {}).items() if value is not None}
 
     @cached_property
     def criterion(self) -> dict[str, Any]:
-        """How the flat clustering is cut: one of k, height, level; {} is at the leaves."""
+        """The cut that gives the flat clustering: one of k, height, level.
+
+        {} cuts at the leaves.
+        """
         if self.cut_given:
             return _criterion(self.cut_given)
         if self.single_points and self.tree.n_points:
@@ -106,12 +110,12 @@ class Subject:
 
     @property
     def has_clusters(self) -> bool:
-        """Whether something says which flat clustering is meant."""
+        """Whether it is known which flat clustering is meant."""
         return bool(self.cut_given) or self.labels is not None or not self.single_points
 
     @cached_property
     def clusters(self) -> Cut:
-        """The flat clustering that flat metrics look at."""
+        """The flat clustering for flat metrics."""
         return cut(self.tree, **self.criterion)
 
     @cached_property
@@ -126,14 +130,14 @@ class Subject:
 
     @cached_property
     def cluster_tree(self) -> Tree:
-        """The tree over clusters: the tree, or what is above the cut if its leaves are points."""
+        """The tree over clusters: the tree, or its part above the cut if its leaves are points."""
         if not self.single_points or self.tree.n_points == 0:
             return self.tree
         return upper_part(self.tree, self.clusters.nodes, self.clusters.cluster_of_point)
 
     @cached_property
     def truth(self) -> tuple[Tree, tuple[str, ...]]:
-        """The hierarchy over the tree's points, and warnings of how that came about."""
+        """The hierarchy over the tree's points, and warnings from matching them."""
         assert self.hierarchy is not None
         classes = None if self.labels is None else self.classes
         return truth_over_points(self.hierarchy, classes, self.tree.n_points)
@@ -157,7 +161,7 @@ class Subject:
         return Cosine(self.feature_rows) if self.kernel == "cosine" else Gaussian(self.feature_rows)
 
     def cut_used(self) -> dict[str, Any]:
-        """The cut as `Evaluation.cut` shows it; empty while no metric has needed it."""
+        """The cut in the form of `Evaluation.cut`; empty while no metric has needed it."""
         if "clusters" not in self.__dict__:
             return {}
         return {**(self.criterion or {"leaves": True}), "n_clusters": self.clusters.n_clusters}

@@ -17,12 +17,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 DENSE_CELLS = 4_000_000
-"""Largest table that the assignment problem is solved on as a dense one."""
+"""The assignment problem is solved on a dense table up to this many cells."""
 
 
 @dataclass(frozen=True)
 class Contingency:
-    """How many points of each class lie in each cluster: the cells that are not zero.
+    """The number of points of each class in each cluster, as the cells that are not zero.
 
     cluster, class_, count : (n_cells,) int64, sorted by cluster, then class; `count` >= 1.
     n_clusters, n_classes : clusters and classes in all, empty ones included.
@@ -133,7 +133,7 @@ def ari(table: Contingency) -> float | None:
 def accuracy(table: Contingency) -> float | None:
     """Share of points in the class that the best one-to-one assignment gives their cluster.
 
-    Clusters left over without a class count as wrong (L2H B.3, Gadetsky et al. 2024). None for no
+    Clusters without a class count as wrong (L2H B.3, Gadetsky et al. 2024). None for no
     points. Hungarian method on the dense table up to `DENSE_CELLS` cells, else a sparse matching.
     """
     if table.n_points == 0:
@@ -151,10 +151,10 @@ def accuracy(table: Contingency) -> float | None:
 
 
 def micro_f1(table: Contingency) -> float | None:
-    """Micro-averaged F1 where each cluster stands for its largest class (Thesis B).
+    """Micro-averaged F1 with each cluster representing its largest class (Thesis B).
 
-    A class is given for every point, so precision and recall are the same number and equal
-    `purity`. None for no points.
+    Every point has a class, so precision and recall are the same number and equal `purity`. None
+    for no points.
     """
     if table.n_points == 0:
         return None
@@ -165,8 +165,8 @@ def micro_f1(table: Contingency) -> float | None:
 def macro_f1(table: Contingency) -> float | None:
     """F1 of each true class, averaged over the classes that have points (Thesis B).
 
-    Each cluster stands for its largest class, of equally large ones the first in sorted order; a
-    class that no cluster stands for has F1 0. None for no points.
+    Each cluster represents its largest class, ties going to the first in sorted order; a class
+    without a cluster has F1 0. None for no points.
     """
     if table.n_points == 0:
         return None
@@ -226,8 +226,9 @@ def _sparse_matching(
 ) -> int:
     """Largest sum of counts over a one-to-one matching of clusters and classes.
 
-    The library wants every row of the smaller side matched, so each gets a partner of its own of
-    count 0; adding 1 to all counts, which adds the same to every matching, keeps those edges.
+    The library requires every row of the smaller side to be matched, so each gets a partner of its
+    own with count 0; adding 1 to all counts, which adds the same to every matching, keeps these
+    edges.
     """
     row, n_rows, column, n_columns = cluster, n_clusters, class_, n_classes
     if n_rows > n_columns:

@@ -20,9 +20,9 @@ from models.tree.tree import Tree
 from models.tree.walk import contract_unary
 
 EXACT_STEPS = 4_000_000_000
-"""LHD is exact where that takes up to about so many steps, some seconds."""
+"""LHD is exact if that takes up to about this many steps, a few seconds."""
 SAMPLED_PAIRS = 1_000_000
-"""Pairs drawn where a metric is estimated."""
+"""The number of pairs drawn to estimate a metric."""
 NO_POINT = "The tree has no points, so leaf purity is undefined."
 NO_PAIR = "No two points have the same label, so dendrogram purity is undefined."
 
@@ -107,11 +107,11 @@ def dendrogram_purity(
 ) -> Estimate:
     """Mean, over pairs of points of one class, of that class's share of their common ancestor.
 
-    Unordered pairs i != j; the ancestor is the lowest node over both, a leaf where both lie in it,
-    and its share is counted over the points under it. In (0, 1], 1 for a perfect tree; None where
-    no class has two points. Source: gHHC eq. 22, L2H B.3 (Kobren et al. 2017).
+    Unordered pairs i != j; the ancestor is the lowest node over both, a leaf if both lie in it, and
+    the share is counted over the points under it. In (0, 1], 1 for a perfect tree; None if no class
+    has two points. Source: gHHC eq. 22, L2H B.3 (Kobren et al. 2017).
 
-    sample : None for the exact value, else the number of pairs (at least 2) to estimate it from.
+    sample : None for the exact value, else the number of pairs (at least 2) for an estimate.
 
     Exact (`loops.trees.purity`): O(N log N) time, O(N + n_nodes) memory at any depth.
     """
@@ -156,16 +156,17 @@ def lhd(
     exact_steps: int = EXACT_STEPS,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """Least hierarchical distance: how far apart leaves lie that share a class, in [0, 1].
+    """Least hierarchical distance: how far apart leaves with a common class are, in [0, 1].
 
     Mean of (log2 td - 1) / (log2 K - 1) over the unordered pairs of points of the same class in
     different leaves. td is the number of edges between the two leaves and K the number of leaves,
-    in the tree without its nodes of one child. 0 where there is no such pair or K <= 2. A tree
-    whose leaves are single points must be cut to clusters first (`upper_part`). Source: L2H B.3.
+    in the tree without nodes of one child. 0 without such a pair or if K <= 2. A tree whose leaves
+    are single points must be cut to clusters first (`upper_part`). Source: L2H B.3.
 
-    Exact (`loops.trees.distance`) in O(N log N + steps) time: for each class its leaves times the
-    lesser of their number and that of different depths. Past `exact_steps` steps, which only deep
-    trees take, it is estimated from `SAMPLED_PAIRS` pairs, with the standard error.
+    Exact (`loops.trees.distance`) in O(N log N + steps) time: for each class the number of its
+    leaves times the lesser of that number and the number of their depths. Beyond `exact_steps`
+    steps, which only deep trees take, it is estimated from `SAMPLED_PAIRS` pairs, with the standard
+    error.
     """
     if tree.n_leaves <= 2:
         return Estimate(0.0)
@@ -209,8 +210,8 @@ def lhd(
 def upper_part(tree: Tree, nodes: Int, cluster_of_point: Int) -> Tree:
     """The tree above some nodes, which become its leaves.
 
-    nodes : (n_clusters,) nodes of which none lies above another, and that hold all points.
-    cluster_of_point : (n_points,) which of `nodes` each point lies under.
+    nodes : (n_clusters,) nodes that are not above each other, and hold all points.
+    cluster_of_point : (n_points,) the position in `nodes` for each point.
 
     O(n_nodes).
     """

@@ -13,11 +13,11 @@ from models.errors import UsageError
 from models.metrics.pairs import MatrixPairs, SparsePairs
 
 ASYMMETRY = 1e-5
-"""Largest difference of a matrix from its transpose, relative to its largest value."""
+"""The largest accepted difference of a matrix from its transpose, relative to its largest value."""
 
 
 def distances_of(matrix: Any, n_points: int) -> MatrixPairs:
-    """A given distance matrix, checked: square, finite, symmetric, not negative. O(N^2)."""
+    """A checked distance matrix: square, finite, symmetric, not negative. O(N^2)."""
     _require_square(matrix, n_points, "distances")
     if sp.issparse(matrix):
         raise UsageError(
@@ -36,7 +36,7 @@ def distances_of(matrix: Any, n_points: int) -> MatrixPairs:
 
 
 def similarity_of(matrix: Any, n_points: int) -> MatrixPairs | SparsePairs:
-    """A given similarity matrix, dense or sparse, checked: square, finite, symmetric. O(N^2)."""
+    """A checked similarity matrix, dense or sparse: square, finite, symmetric. O(N^2)."""
     _require_square(matrix, n_points, "similarity")
     warnings: tuple[str, ...] = ()
     negative = _lowest(matrix) < 0
@@ -50,7 +50,7 @@ def similarity_of(matrix: Any, n_points: int) -> MatrixPairs | SparsePairs:
 
 
 def features_of(features: Any, n_points: int) -> Matrix:
-    """Features, checked: one row of finite numbers per point. O(N D)."""
+    """Checked features: one row of finite numbers per point. O(N D)."""
     sparse = sp.issparse(features)
     if not sparse and (
         not isinstance(features, np.ndarray)

@@ -1,4 +1,4 @@
-"""True classes of the points, as numbers from 0 on: what every metric with labels starts from."""
+"""True classes of the points, numbered from 0: the input of every metric with labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Classes:
 
 
 def classes_of(labels: npt.NDArray[Any] | Sequence[Any], n_points: int) -> Classes:
-    """Number the classes. Every distinct label is a class, -1 and the empty string too.
+    """Number the classes. Every distinct label is a class, including -1 and the empty string.
 
     labels : (n_points,) integers (or bool), or strings.
 

@@ -1,8 +1,8 @@
-"""Where leaves and points meet: least common ancestors of many pairs.
+"""Where leaves and points meet: lowest common ancestors (LCA) of many pairs.
 
-From left to right, the least common ancestor of two leaves is the topmost of the nodes at which
-the neighbouring leaves between them meet. Parents come before children, so the topmost is the
-lowest row number and every question is a minimum over a range; depth does not matter.
+The LCA of two leaves is the topmost of the nodes at which the neighbouring leaves between them
+meet. Parents come before children, so the topmost node has the lowest row number and every query is
+a minimum over a range; depth does not matter.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from models.tree.walk import range_minima
 
 @dataclass(frozen=True)
 class LeafOrder:
-    """The leaves of a tree from left to right, each at its place 0 .. n_leaves - 1.
+    """The leaves of a tree from left to right, at positions 0 .. n_leaves - 1.
 
-    leaf : (n_leaves,) node of the leaf at each place.
-    start, end : (n_nodes,) the leaves under v lie at the places start[v] .. end[v] - 1.
-    meet : (n_leaves - 1,) least common ancestor of the leaves at places p and p + 1.
+    leaf : (n_leaves,) node of the leaf at each position.
+    start, end : (n_nodes,) the leaves under v are at positions start[v] .. end[v] - 1.
+    meet : (n_leaves - 1,) LCA of the leaves at positions p and p + 1.
     """
 
     leaf: Int
@@ -37,14 +37,14 @@ class LeafOrder:
         start, end = trees.intervals(tree.parent)
         leaf = np.empty(tree.n_leaves, dtype=np.int64)
         leaf[start[tree.leaves]] = tree.leaves
-        # A place but the first is where exactly one subtree begins that has siblings on its left.
+        # At each position but the first begins exactly one subtree that has siblings on its left.
         meet = np.empty(tree.n_leaves - 1, dtype=np.int64)
         later = np.flatnonzero(start[1:] > start[tree.parent[1:]]) + 1
         meet[start[later] - 1] = tree.parent[later]
         return cls(leaf, start, end, meet)
 
     def topmost(self, low: Int, high: Int) -> Int:
-        """(n,) least common ancestors of the leaves at places `low[i]` < `high[i]`.
+        """(n,) LCAs of the leaves at positions `low[i]` < `high[i]`.
 
         O(n_leaves log n_leaves + n).
         """
@@ -56,8 +56,8 @@ class PointOrder:
     """The points of a tree from left to right.
 
     order : (n_points,) the points.
-    meet : (n_points - 1,) least common ancestor of `order[t]` and `order[t + 1]`: the leaf itself
-        where they share one. That of `order[s]` and `order[t]`, s < t, is `meet[s:t].min()`.
+    meet : (n_points - 1,) LCA of `order[t]` and `order[t + 1]`: the leaf itself if they share one.
+        The LCA of `order[s]` and `order[t]`, s < t, is `meet[s:t].min()`.
     """
 
     order: Int
@@ -75,12 +75,12 @@ class PointOrder:
         return cls(order, meet)
 
     def topmost(self, low: Int, high: Int) -> Int:
-        """(n,) least common ancestors of the points at places `low[i]` < `high[i]`.
+        """(n,) LCAs of the points at positions `low[i]` < `high[i]`.
 
         O(n_points log n_points + n).
         """
         return range_minima(self.meet, low, high)
 
     def after(self, place: int) -> Int:
-        """(n_points - 1 - place,) least common ancestors of the point there and each later one."""
+        """(n_points - 1 - place,) LCAs of the point at `place` and each later one."""
         return np.minimum.accumulate(self.meet[place:])

@@ -1,4 +1,4 @@
-"""The catalogue's metrics that a method measures of itself, as it fits.
+"""The catalogue's metrics that a method measures itself during a fit.
 
 They are on points or in spaces that only the method knows.
 """
@@ -36,7 +36,7 @@ def held_out_log_likelihood(subject: Subject) -> Estimate:
     source="The method's own",
 )
 def explained_variance(subject: Subject) -> Estimate:
-    """1 less the variance of what the fitted model leaves over, over that of its targets, where
+    """1 minus the residual variance of the fitted model over that of its targets, where
     the method measured it.
     """
     return Estimate(subject.measured["explained_variance"])

@@ -1,4 +1,4 @@
-"""One entry of the catalogue: what a metric is called, needs and means.
+"""One entry of the catalogue: the name, inputs and definition of a metric.
 
 A metric is a function of a `Subject` under the decorator `metric`, in one of the modules that
 `models.metrics.catalogue` collects.
@@ -20,11 +20,12 @@ Role = Literal["labels", "features", "distances", "similarity", "hierarchy", "me
 class Metric:
     """One entry of the catalogue.
 
-    needs : roles of which one must be given; the first one given is used. "measured" is no input:
-        the tree's method measured it itself.
-    looks_at : "cut" (a flat clustering), "tree" (all of it) or "method" (what made it).
-    low, high : range of its values; None is without bound.
-    better : which end is the good one.
+    needs : roles of which one is required; the first one present is used. "measured" is no input:
+        the tree's method measured the metric itself.
+    looks_at : "cut" (a flat clustering), "tree" (the whole tree) or "method" (the method that made
+        it).
+    low, high : range of its values; None: unbounded.
+    better : which end is better.
     definition, source : one sentence for people; paper and place.
     compute : the metric itself.
     """
@@ -41,7 +42,7 @@ class Metric:
     compute: Callable[[Subject], Estimate]
 
     def applies(self, subject: Subject) -> bool:
-        """Whether all that it needs is there: an input, and clusters where it looks at some."""
+        """Whether its inputs are present: one of its roles, and a cut if it needs one."""
         if self.needs == ("measured",):
             return self.id in subject.measured
         if not subject.given & set(self.needs):

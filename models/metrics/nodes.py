@@ -1,7 +1,7 @@
-"""A report on every node of a tree: how pure it is, of which class, and its most typical points.
+"""A report on every node of a tree: its purity, its largest class and its most typical points.
 
-All is counted from the leaves up along heavy paths (`loops.nodes`, `loops.exemplars`), at any depth
-and for any number of classes: O(N log N) time and O(N + n_nodes) memory for the classes.
+Everything is counted from the leaves up along heavy paths (`loops.nodes`, `loops.exemplars`), at
+any depth and for any number of classes: O(N log N) time and O(N + n_nodes) memory for the classes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from models.progress import Progress, silent
 from models.tree.tree import Tree
 
 POOL = 64
-"""Number of points that are compared for each node while the nearest to its mean is among them."""
+"""The number of points compared for each node, as long as the nearest to its mean are among
+them."""
 MOST_VALUES = 40_000_000_000
-"""Largest number of values that are read to make sure of that, some tens of seconds."""
+"""The largest number of values read to verify that, some tens of seconds."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ class NodeReport:
     """Columns of (n_nodes,) each.
 
     size : points under the node.
-    class_name : the classes that `majority` numbers; None without labels, as are all columns that
+    class_name : the classes to which `majority` refers; None without labels, like all columns that
         need them.
     purity : share of the largest class; NaN without points.
-    entropy : of the classes, in nats; NaN without points.
+    entropy : entropy of the classes, in nats; NaN without points.
     n_classes : number of classes that have points under the node.
-    majority : number of the largest class, of equal ones the first in sorted order; -1 without
+    majority : number of the largest class, ties going to the first in sorted order; -1 without
         points.
     exemplars : (n_nodes, n) the points nearest to the mean of all, nearest first, -1 where there
         are fewer; None where no features were given.
@@ -69,13 +70,14 @@ def report_on_nodes(
 
     labels, features : as in `models.metrics.catalogue.evaluate`; at least one of them. Exemplars
         need dense features.
-    n_exemplars : most exemplars of a node.
+    n_exemplars : largest number of exemplars of a node.
 
     Exemplars take O(N D log N) on a balanced tree and about as much on deep ones (see
-    `loops.exemplars`), and a copy of features that are neither float32 nor float64. Past
-    `MOST_VALUES`, nodes may have the nearest of some points in place of all; a warning says so.
+    `loops.exemplars`), and a copy of features that are neither float32 nor float64. Beyond
+    `MOST_VALUES`, exemplars may be the nearest of some points instead of all, which gives a
+    warning.
 
-    Raises UsageError `wrong-input` without labels and features, and as `evaluate` does for those.
+    Raises UsageError `wrong-input` without labels and features, and as `evaluate` for either.
     """
     if labels is None and features is None:
         raise UsageError(

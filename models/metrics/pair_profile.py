@@ -1,4 +1,4 @@
-"""What a tree says of pairs of its points, as numbers to compare with those of another tree."""
+"""Numbers that a tree assigns to pairs of its points, to compare with those of another tree."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class PairProfile:
 
     @classmethod
     def shortest_path(cls, tree: Tree) -> PairProfile:
-        """1 less the edges between two leaves over the most edges between any two."""
+        """1 minus the edges between two leaves over the most edges between any two."""
         longest = max(1, _diameter(tree))
         depth: Float = tree.depth / longest
         return cls(tree, 2.0 * depth, 0.5 - depth, np.ones(tree.n_nodes))
 
     @classmethod
     def path_sharing(cls, tree: Tree) -> PairProfile:
-        """The nodes that two paths from the root share over those of the longer one."""
+        """The number of nodes shared by two paths from the root, over that of the longer one."""
         none = np.zeros(tree.n_nodes)
         if tree.max_depth <= 1:
             return cls(tree, (tree.n_children == 0).astype(np.float64), none, none + 1.0)
@@ -48,7 +48,7 @@ class PairProfile:
 
     @classmethod
     def heights(cls, tree: Tree) -> PairProfile | None:
-        """Heights with mean 0 and variance 1 over pairs; None where they are all equal."""
+        """Heights with mean 0 and variance 1 over pairs; None if they are all equal."""
         n_pairs = tree.size * (tree.size - 1) // 2
         meeting = n_pairs.copy()
         np.subtract.at(meeting, tree.parent[1:], n_pairs[1:])
@@ -78,7 +78,7 @@ def _diameter(tree: Tree) -> int:
     deepest = under(tree.parent, tree.depth, np.maximum.at)
     child = np.lexsort((deepest[1:], tree.parent[1:])) + 1
     parent = tree.parent[child]
-    # The last two children of each node are those that reach deepest.
+    # The last two children of each node are those with the deepest leaves.
     last = np.flatnonzero(np.append(parent[1:] != parent[:-1], True))
     last = last[tree.n_children[parent[last]] > 1]
     reach = deepest[child[last]] + deepest[child[last - 1]] - 2 * tree.depth[parent[last]]

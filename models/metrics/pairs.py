@@ -13,16 +13,17 @@ from scipy.spatial.distance import cdist
 from models.arrays import Float, Int, Matrix
 
 BLOCK_VALUES = 1 << 22
-"""About how many values are held at a time."""
+"""The approximate number of values held at a time."""
 CACHED_VALUES = 1 << 18
-"""About how many of drawn rows are: few enough to stay in a core's cache, three times as fast."""
+"""The same for drawn rows: few enough to stay in the cache of a core, which is three times as
+fast."""
 
 
 class Pairs(Protocol):
     """A symmetric number for every pair of points.
 
-    stored : whether all pairs lie in memory already, so that using them all is no great cost.
-    width : about how many values one pair's number is made from.
+    stored : whether all pairs are in memory already, so that using them all is cheap.
+    width : approximate number of values from which a pair's number is computed.
     negative : whether a number may be below 0.
     warnings : one sentence each.
     """
@@ -68,7 +69,7 @@ class MatrixPairs:
 
 
 class SparsePairs:
-    """Similarity given as a sparse matrix: the pairs that it holds; all others are 0.
+    """Similarity given as a sparse matrix: pairs that are not stored are 0.
 
     first, second, value : (n_pairs,) each unordered pair of distinct points.
     """
@@ -132,7 +133,7 @@ class Euclidean(_FeaturePairs):
 
 
 class Cosine(_FeaturePairs):
-    """(1 + cosine) / 2 of rows, in [0, 1], as HypHC (Chami et al. 2020) makes similarities.
+    """(1 + cosine) / 2 of rows, in [0, 1], the similarity of HypHC (Chami et al. 2020).
 
     A row of zeros has cosine 0 with every row.
     """

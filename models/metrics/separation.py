@@ -22,7 +22,7 @@ from models.metrics.pairs import BLOCK_VALUES, Pairs
 from models.tree.cut import Cut
 
 EXACT_VALUES = 4_000_000_000
-"""Values read for one metric at most, some seconds; where all pairs take more, some are drawn."""
+"""The most values read for a metric, a few seconds; if all pairs take more, some are drawn."""
 AT_LEAST = 100
 """Fewest draws."""
 
@@ -58,7 +58,7 @@ class Groups:
         return np.diff(self.start)
 
     def refused(self, metric: str) -> Estimate | None:
-        """The answer where there are too few or too many clusters."""
+        """The result for too few or too many clusters."""
         n_points = self.order.shape[0]
         if 2 <= self.n_groups < n_points:
             return None
@@ -76,8 +76,8 @@ def silhouette(
     a is the mean distance to the other points of the cluster, b that to the points of the nearest
     other cluster; 0 for a point alone in its cluster and for a = b = 0. Source: Rousseeuw 1987.
 
-    O(N^2 D) for all points. Where that reads more than `EXACT_VALUES` values, points are drawn
-    without replacement, each measured against all N, with the standard error.
+    O(N^2 D) for all points. If that reads more than `EXACT_VALUES` values, points are drawn without
+    replacement, each measured against all N, with the standard error.
     """
     groups = Groups.of(clusters)
     refused = groups.refused("silhouette")
@@ -101,10 +101,10 @@ def davies_bouldin(
 ) -> Estimate:
     """Mean over clusters of the greatest (s_i + s_j) / d_ij, 0 or more; lower is better.
 
-    s is a cluster's mean distance from its centre, d_ij the distance of two centres; clusters of
-    one centre are left out of each other's greatest. Source: Davies and Bouldin 1979.
+    s is a cluster's mean distance from its centre, d_ij the distance of two centres; pairs of
+    clusters with the same centre are left out. Source: Davies and Bouldin 1979.
 
-    O(N D + K^2 D) for K clusters, memory O(K D). Where all pairs of clusters read more than
+    O(N D + K^2 D) for K clusters, memory O(K D). If all pairs of clusters read more than
     `EXACT_VALUES` values, some clusters are drawn, with the standard error.
     """
     groups = Groups.of(clusters)
@@ -130,9 +130,9 @@ def davies_bouldin(
 def calinski_harabasz(features: Matrix, clusters: Cut) -> Estimate:
     """Variance between clusters over that within, per degree of freedom; higher is better.
 
-    (B / (K - 1)) / (W / (N - K)), B the squared distances of the centres from the points' mean, one
-    a point, W those of the points from their centres. None where W is 0. Source: Calinski and
-    Harabasz 1974. O(N D), memory O(K D).
+    It is (B / (K - 1)) / (W / (N - K)), with B the sum over points of the squared distance of their
+    centre from the mean, W that of the points from their centres. None if W is 0. Source: Calinski
+    and Harabasz 1974. O(N D), memory O(K D).
     """
     groups = Groups.of(clusters)
     refused = groups.refused("calinski_harabasz")
@@ -214,7 +214,7 @@ def _from_centres(features: Matrix, groups: Groups, centre: Float) -> Iterator[t
 
 
 def _overlaps(centre: Float, spread: Float, chosen: Int) -> Float:
-    """(n,) of each cluster chosen the greatest (s_i + s_j) / d_ij."""
+    """(n,) the greatest (s_i + s_j) / d_ij of each chosen cluster."""
     greatest = np.empty(chosen.shape[0], dtype=np.float64)
     step = max(1, BLOCK_VALUES // centre.shape[0])
     for top in range(0, chosen.shape[0], step):

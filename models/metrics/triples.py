@@ -1,4 +1,4 @@
-"""The Wang-Wang ratio: what a tree pays for triples of points over the least that any could.
+"""The Wang-Wang ratio: the cost of a tree for triples of points, over the least possible cost.
 
 Source: gHHC eq. 8 and 9 (Wang and Wang, "An Improved Cost Function for Hierarchical Cluster Trees",
 2018), over unordered triples of distinct points.
@@ -19,11 +19,11 @@ from models.metrics.pairs import BLOCK_VALUES, Pairs, SparsePairs
 from models.tree.tree import Tree
 
 EXACT_STEPS = 1_000_000_000
-"""Triangles of a sparse similarity are found exactly in up to so many steps, some seconds."""
+"""Triangles of a sparse similarity are counted exactly in up to this many steps, a few seconds."""
 SAMPLED_TRIPLES = 1_000_000
-"""Triples drawn where the ratio is estimated."""
+"""The number of triples drawn to estimate the ratio."""
 MOST_VALUES = 2_000_000_000
-"""Fewer are drawn, but no fewer than `AT_LEAST`, where so many would be read for them."""
+"""Fewer are drawn, but at least `AT_LEAST`, if this many values would be read for them."""
 AT_LEAST = 10_000
 FEW = "wang_wang_ratio is undefined for fewer than three points."
 NEGATIVE = "wang_wang_ratio is undefined where similarities are negative."
@@ -40,12 +40,12 @@ def wang_wang_ratio(
 ) -> Estimate:
     """The triplet cost over the sum of each triple's least cost, its two lesser similarities.
 
-    1 or more, 1 where every triple's most similar pair meets first; lower is better. None below
-    three points, for negative similarities and where all least costs are 0.
+    1 or more, 1 if every triple's most similar pair meets first; lower is better.
 
-    Exact up to `exact_points` points, in O(N^3) time and 8 N^2 bytes, and for a sparse similarity,
-    in O(m^1.5) for m pairs and O(N + m) memory while that takes up to `EXACT_STEPS` steps. Beyond,
-    up to `SAMPLED_TRIPLES` draws with the standard error (delta method).
+    None below three points, for negative similarities and if all least costs are 0. It is exact up
+    to `exact_points` points, in O(N^3) time and 8 N^2 bytes, and for a sparse similarity while it
+    takes up to `EXACT_STEPS` steps, in O(m^1.5) for m pairs and O(N + m) memory. Otherwise it is
+    estimated from up to `SAMPLED_TRIPLES` draws, with the standard error (delta method).
     """
     if tree.n_points < 3:
         return Estimate(None, warnings=(FEW,))
@@ -67,7 +67,7 @@ def wang_wang_ratio(
         return Estimate(None, warnings=(NOTHING, *notes))
     value = cost / least
     if value < 1.0:
-        # No tree pays less than the least, rounding apart.
+        # No tree costs less than the least, apart from rounding.
         value = 1.0
     if error == 0.0:
         return Estimate(value, warnings=notes)
@@ -97,7 +97,7 @@ def _from_draws(
     third += third >= np.minimum(first, second)
     third += third >= np.maximum(first, second)
     a, b, c = np.sort(np.stack([first, second, third]), axis=0)
-    # The outer two meet no lower than either meets the middle one.
+    # The outer two meet no lower than either of them meets the middle one.
     left, right = points.topmost(a, b), points.topmost(b, c)
     a, b, c = points.order[a], points.order[b], points.order[c]
     near, far, across = similarity.at(a, b), similarity.at(b, c), similarity.at(a, c)
@@ -121,8 +121,8 @@ def _least_of_sparse(
 ) -> tuple[float, float]:
     """Sum of least costs over all triples, and its standard error, 0 where it is exact.
 
-    The lesser of two similarities that share a point, summed over all such two, counts b once and c
-    twice for a triple a >= b >= c, whose least cost is b + c; so the least similarity of each
+    The lesser of two similarities that share a point, summed over all these pairs, counts b once
+    and c twice for a triple a >= b >= c, whose least cost is b + c; so the least similarity of each
     triangle is subtracted again.
     """
     kept = similarity.value > 0.0
@@ -133,7 +133,7 @@ def _least_of_sparse(
     order = np.lexsort((both, point))
     degree = np.bincount(point, minlength=n_points)
     begin = np.cumsum(degree) - degree
-    # How many of a point's similarities come after each one, from the least to the greatest.
+    # The number of a point's similarities after each one, in ascending order.
     after = np.empty(point.shape[0], dtype=np.int64)
     after[order] = (begin + degree - 1)[point[order]] - np.arange(point.shape[0])
     shared = float(both @ after)
@@ -147,7 +147,7 @@ def _least_of_sparse(
 
 @dataclass(frozen=True)
 class _Edges:
-    """Pairs as edges from the point of fewer pairs to that of more, equal ones by number.
+    """Pairs as edges from the point with fewer pairs to that with more, ties by number.
 
     start : (n_points + 1,) first edge out of each point. end, value : (n_edges,) by point, then
     end.
@@ -171,7 +171,7 @@ class _Edges:
 
     @property
     def _steps(self) -> Int:
-        """(n_edges,) edges that go on from each edge's end."""
+        """(n_edges,) number of edges that continue from the end of each edge."""
         steps: Int = np.diff(self.start)[self.end]
         return steps
 
@@ -180,7 +180,7 @@ class _Edges:
         return int(self._steps.sum())
 
     def sampled(self, rng: np.random.Generator) -> tuple[float, float]:
-        """Sum, over triangles, of their least weight, from drawn ways along two edges."""
+        """Sum, over triangles, of their least weight, from sampled paths of two edges."""
         n_points = self.start.shape[0] - 1
         begin = np.repeat(np.arange(n_points), np.diff(self.start))
         steps = np.cumsum(self._steps)
@@ -188,7 +188,7 @@ class _Edges:
         first = np.searchsorted(steps, draw, side="right")
         second = self.start[self.end[first] + 1] - (steps[first] - draw)
         key = begin * n_points + self.end
-        wanted = begin[first] * n_points + self.end[second]
-        closing = np.minimum(np.searchsorted(key, wanted), key.shape[0] - 1)
+        closing_key = begin[first] * n_points + self.end[second]
+        closing = np.minimum(np.searchsorted(key, closing_key), key.shape[0] - 1)
         least = np.minimum(np.minimum(self.value[first], self.value[second]), self.value[closing])
-        return mean_of(np.where(key[closing] == wanted, least, 0.0), scale=float(steps[-1]))
+        return mean_of(np.where(key[closing] == closing_key, least, 0.0), scale=float(steps[-1]))

@@ -1,4 +1,5 @@
-"""A true hierarchy over a tree's points: labels name its leaves, or its rows are these points."""
+"""A true hierarchy over the points of a tree: labels name its leaves, or its rows are these
+points."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ def truth_over_points(
     """The hierarchy with the tree's points at its leaves, and warnings.
 
     Labels that are text name a leaf, or give its path of names such as `animal/cat/lion`, with or
-    without the root's name. Labels that are integers name a leaf too, as text, or count the rows of
-    a hierarchy of one row a leaf. Without labels, with text that names no leaf and with integers,
+    without the root's name. Integer labels name a leaf too, as text, or are row numbers of a
+    hierarchy with one row per leaf. Without labels, with text that names no leaf and with integers,
     a hierarchy of as many rows as the tree has points is taken as one over these same points.
 
-    Raises UsageError `wrong-input` for a label that fits no leaf or several, `wrong-length` where
-    there are no labels and the rows are not as many as the points. O(n_nodes + n_points + length
-    of the paths).
+    Raises UsageError `wrong-input` for a label that fits no leaf or several, `wrong-length` if
+    there are no labels and the numbers of rows and points differ. O(n_nodes + n_points + length of
+    the paths).
     """
     same_rows = hierarchy.n_points == n_points
     if classes is None:
@@ -68,7 +69,7 @@ def _same_points(why: str) -> str:
 
 
 def _counts_rows(hierarchy: Tree, names: list[int] | list[str]) -> bool:
-    """Whether names are rows of a hierarchy of one row a leaf."""
+    """Whether names are row numbers of a hierarchy with one row per leaf."""
     single = hierarchy.n_points == hierarchy.n_leaves and bool(
         (hierarchy.size[hierarchy.leaves] == 1).all()
     )
@@ -103,10 +104,10 @@ class _Paths:
             self._below[key] = -1 if key in self._below else node
 
     def leaf(self, parts: list[str]) -> int:
-        """The leaf at the end of a path, -1 where there is none or not one alone.
+        """The leaf at the end of a path, -1 if there is none or more than one.
 
-        Where a path ends at an inner node, the leaf of the same name under it is meant, as the
-        reader of class paths makes it.
+        If a path ends at an inner node, the leaf of the same name below it is meant, as made by the
+        reader of class paths.
         """
         starts = [parts] if self._tree.name[0] != parts[0] else [parts[1:], parts]
         for path in starts:

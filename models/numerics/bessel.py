@@ -1,13 +1,13 @@
 """Modified Bessel functions of the first kind as the sphere needs them, exact in logarithms.
 
 I_v(a) = (a/2)^v / Gamma(v + 1) exp(L_v(a)), L_v being the logarithm of a series (0F1) of positive
-terms that begins with 1. All else follows from it; in D = 2 v + 2 dimensions log C_D(k) =
+terms that begins with 1. Everything else follows from it; in D = 2 v + 2 dimensions log C_D(k) =
 log Gamma(D/2) - log 2 - D/2 log pi - L_v(k), A_D = L_v', A_D' = L_v''.
 
-From order `LEAST` on L is Olver's uniform expansion (DLMF 10.41.3): its logarithm is expanded, and
-Stirling's series is taken out of it, so that nothing cancels for small a. Lower orders are reached
-downwards by I_{v-1} - I_{v+1} = (2 v / a) I_v, stable and in positive terms. So there is one way
-for every a, and nothing overflows.
+From order `LEAST` on, L is Olver's uniform expansion (DLMF 10.41.3): its logarithm is expanded with
+Stirling's series removed, so that nothing cancels for small a. Lower orders are reached by the
+downward recurrence I_{v-1} - I_{v+1} = (2 v / a) I_v, which is stable and has positive terms. So
+one algorithm serves every a, and nothing overflows.
 
 Error below 1e-10 against mpmath, relative or, where the value is below 1, absolute, for orders 0 to
 50,000 and a from 1e-6 to 1e6; a may be 0. Cost: 20 to 100 array operations, more for low orders;
@@ -33,7 +33,7 @@ import numpy.typing as npt
 from models.arrays import Float
 
 LEAST = 20.0
-"""The lowest order that is expanded: the first term left out is below 1e-15 there."""
+"""The lowest order that is expanded: its first omitted term is below 1e-15."""
 
 TERMS = 14
 """Number of terms of the expansion in 1 / order."""
@@ -53,7 +53,7 @@ def log_iv(order: float, a: npt.ArrayLike) -> Float:
 def log_c(n_features: int, kappa: npt.ArrayLike) -> Float:
     """log C_D(k), the logarithm of the density's constant k^(D/2-1) / ((2 pi)^(D/2) I_{D/2-1}(k)).
 
-    For k = 0 of the uniform density. n_features : D >= 2.
+    For k = 0 that of the uniform density. n_features : D >= 2.
     """
     return np.asarray(log_constant(n_features, np.asarray(kappa, dtype=np.float64)))
 
@@ -172,13 +172,13 @@ def invert(n_features: int, r: Any, xp: Any = np) -> Any:
     kappa = scale * (n_features - inside * inside)
     for _ in range(MOST_STEPS):
         own, rest, rise = ratios(order, kappa, xp)
-        # Of r near 1 the distance from 1 is exact, and that of the ratio is known as well.
+        # Near 1 the difference 1 - r is exact, and that of the ratio is known as well.
         miss = xp.where(inside < 0.5, own - inside, gap - rest)
         before = kappa
         kappa = xp.minimum(
             xp.maximum(kappa - miss / rise, (n_features - 1) * scale), n_features * scale
         )
-        # The error is squared by a step.
+        # A step squares the error.
         if bool((abs(kappa - before) <= 1e-9 * kappa).all()):
             break
     return xp.where(r < 1.0, kappa, math.inf)
@@ -202,7 +202,7 @@ class Expansion:
 
 @lru_cache(maxsize=1024)
 def expansion(order: float) -> Expansion:
-    """The polynomials of an order from `LEAST` on; terms that change nothing are left out."""
+    """The polynomials of an order from `LEAST` on; negligible terms are left out."""
     whole = np.zeros(3 * TERMS + 1)
     for k, polynomial in enumerate(_logarithms()):
         for power, value in polynomial.items():
@@ -232,7 +232,7 @@ def _start(order: float) -> float:
 
 
 def _down(order: float, start: float) -> list[float]:
-    """The orders above `order` from which one steps down, `start` first."""
+    """The orders of the downward recurrence to `order`, `start` first."""
     return [start - step for step in range(round(start - order))]
 
 
@@ -264,21 +264,21 @@ def _logarithms() -> tuple[dict[int, Fraction], ...]:
     U_{k+1} = p^2 (1 - p^2) U_k' / 2 + the integral of (1 - 5 t^2) U_k / 8 from 0 to p (DLMF
     10.41.9), and k D_k = k U_k - sum over 0 < j < k of j D_j U_{k-j}.
     """
-    made: list[dict[int, Fraction]] = [{0: Fraction(1)}]
+    series: list[dict[int, Fraction]] = [{0: Fraction(1)}]
     for _ in range(TERMS):
         after: dict[int, Fraction] = {}
-        for power, value in made[-1].items():
+        for power, value in series[-1].items():
             up = Fraction(power, 2) + Fraction(1, 8 * (power + 1))
             down = Fraction(power, 2) + Fraction(5, 8 * (power + 3))
             after[power + 1] = after.get(power + 1, Fraction(0)) + up * value
             after[power + 3] = after.get(power + 3, Fraction(0)) - down * value
-        made.append(after)
-    found: list[dict[int, Fraction]] = [{}]
+        series.append(after)
+    logarithms: list[dict[int, Fraction]] = [{}]
     for k in range(1, TERMS + 1):
-        own = {power: k * value for power, value in made[k].items()}
+        own = {power: k * value for power, value in series[k].items()}
         for j in range(1, k):
-            for left, one in found[j].items():
-                for right, other in made[k - j].items():
-                    own[left + right] = own.get(left + right, Fraction(0)) - j * one * other
-        found.append({power: value / k for power, value in own.items() if value})
-    return tuple(found)
+            for left, value in logarithms[j].items():
+                for right, other in series[k - j].items():
+                    own[left + right] = own.get(left + right, Fraction(0)) - j * value * other
+        logarithms.append({power: value / k for power, value in own.items() if value})
+    return tuple(logarithms)

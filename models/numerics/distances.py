@@ -15,7 +15,7 @@ import numpy.typing as npt
 from models.arrays import Array, Float, row_blocks
 from models.errors import UsageError
 
-Metric = Literal[
+DistanceMetric = Literal[
     "euclidean",
     "sqeuclidean",
     "cityblock",
@@ -26,15 +26,15 @@ Metric = Literal[
     "braycurtis",
 ]
 
-FLAT: tuple[Metric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
+FLAT: tuple[DistanceMetric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
 """Metrics that rise with the Euclidean distance between rows that `flat` prepares."""
 
 TILE = 1024
 """Rows and columns of a square matrix that are checked at a time."""
 
 
-def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
-    """Condensed distances. UsageError naming the points where one is not a number."""
+def pairwise(features: npt.NDArray[Any], metric: DistanceMetric) -> Float:
+    """Condensed distances. Raises UsageError naming the points if one is not a number."""
     from scipy.spatial.distance import pdist
 
     with np.errstate(all="ignore"):
@@ -50,7 +50,7 @@ def pairwise(features: npt.NDArray[Any], metric: Metric) -> Float:
 
 
 def refuse_distance(
-    metric: Metric, row: int, column: int, value: float, what: str = "rows"
+    metric: DistanceMetric, row: int, column: int, value: float, what: str = "rows"
 ) -> NoReturn:
     """UsageError: the distance between two rows is not a number, or too large for one."""
     raise UsageError(
@@ -73,8 +73,8 @@ def _pair(position: int, n_points: int) -> tuple[int, int]:
 def condensed(distances: npt.NDArray[Any]) -> Float:
     """Condensed form of a square matrix, by tiles; the mean of both halves.
 
-    UsageError for a negative value, a diagonal that is not zero or halves that differ by more than
-    rounding (the square root of the type's precision times the largest distance).
+    Raises UsageError for a negative value, a diagonal that is not zero or halves that differ by
+    more than rounding (the square root of the type's precision times the largest distance).
     """
     n_points = len(distances)
     largest = max(float(distances[r : r + TILE].max()) for r in range(0, n_points, TILE))
@@ -137,11 +137,11 @@ def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1, dtype=np.int64))))
 
 
-def flat(points: Array, metric: Metric) -> Array:
-    """Rows whose Euclidean distances give `metric` by `as_metric`; not copied without need.
+def flat(points: Array, metric: DistanceMetric) -> Array:
+    """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
-    UsageError naming the row for which the metric is not defined.
+    Raises UsageError naming the row for which the metric is not defined.
     """
     kind = np.float32 if points.dtype == np.float32 else np.float64
     if metric in ("euclidean", "sqeuclidean"):
@@ -150,7 +150,7 @@ def flat(points: Array, metric: Metric) -> Array:
     for block in row_blocks(len(points), points.shape[1], 1 << 20):
         rows = points[block].astype(np.float64)
         if metric == "correlation":
-            # The mean is rounded, so rows of one value would not become zero.
+            # The mean is rounded, so constant rows would not become exactly zero.
             steady = rows.max(axis=1) == rows.min(axis=1)
             rows -= rows.mean(axis=1, keepdims=True)
             rows[steady] = 0.0
@@ -172,7 +172,7 @@ def flat(points: Array, metric: Metric) -> Array:
     return out
 
 
-def as_metric(euclidean: Float, metric: Metric) -> Float:
+def as_metric(euclidean: Float, metric: DistanceMetric) -> Float:
     """Distances by `metric` from those between rows of `flat`."""
     if metric == "euclidean":
         return euclidean

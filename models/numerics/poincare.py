@@ -1,12 +1,12 @@
 """The Poincaré ball: points of norm under 1, curvature -1, metric (2 / (1 - |x|^2))^2 dx^2.
 
 Every function takes NumPy arrays or torch tensors, all of one kind, and returns that kind; the last
-axis holds coordinates, the others broadcast. Nothing is changed in place. Torch's own gradients
-hold through all of them: where a norm or a distance is 0 and has none, they are 0.
+axis holds coordinates, the others broadcast. Nothing is changed in place. Torch can differentiate
+through all of them: where a norm or a distance is 0 and has no gradient, the gradient is 0.
 
-Points may come as near the boundary as `margin` of their type: 1e-12 in float64, 1e-5 in float32
-(there norms are summed in float64, as 1 - |x|^2 would lose its last digits). Points further out
-are treated as lying there.
+Points may be as close to the boundary as the `margin` of their type: 1e-12 in float64, 1e-5 in
+float32 (whose norms are summed in float64, since 1 - |x|^2 would lose its last digits). Points
+further out are treated as if they lay at that margin.
 
 Source: Nickel and Kiela, "Poincaré Embeddings for Learning Hierarchical Representations" (2017),
 eq. 1 to 5; Ganea, Bécigneul and Hofmann, "Hyperbolic Neural Networks" (2018), §2, for addition and
@@ -29,13 +29,13 @@ Array: TypeAlias = Any
 
 
 def _library(x: Array) -> Any:
-    """The module whose functions take `x`: torch, or numpy."""
+    """The module whose functions accept `x`: torch or numpy."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(x, torch.Tensor) else np
 
 
 def margin(x: Array) -> float:
-    """How near the boundary points of x's type may come."""
+    """The least distance from the boundary for points of x's type."""
     return 1e-12 if str(x.dtype).endswith("float64") else 1e-5
 
 
@@ -51,7 +51,7 @@ def _as(value: Array, x: Array) -> Array:
 
 
 def _root(square: Array) -> Array:
-    """The square root of what is not negative, with the gradient 0 at 0."""
+    """The square root of a value that is not negative, with the gradient 0 at 0."""
     lib = _library(square)
     some = square > 0
     return lib.where(some, lib.sqrt(lib.where(some, square, lib.ones_like(square))), 0 * square)
@@ -69,7 +69,7 @@ def norm(x: Array) -> Array:
 
 
 def gap(x: Array) -> Array:
-    """(..., 1) 1 - |x|^2, never less than `margin`: half as far from the boundary as that."""
+    """(..., 1) 1 - |x|^2, at least `margin`, the value half that far from the boundary."""
     return _as(_gap(x), x)
 
 
@@ -78,12 +78,13 @@ def _gap(x: Array) -> Array:
 
 
 def _gap_of(squares: Array, x: Array) -> Array:
-    # Less than points at `margin` have, so that rounding of their norm does not cut gradients off.
+    # Less than the value of points at `margin`, so that rounding of their norm does not cut off
+    # gradients.
     return _library(x).clip(1 - squares, margin(x), None)
 
 
 def conformal(x: Array) -> Array:
-    """(..., 1) the factor 2 / (1 - |x|^2) between lengths in the ball and on paper."""
+    """(..., 1) the factor 2 / (1 - |x|^2) from Euclidean to hyperbolic lengths."""
     return 2 / gap(x)
 
 
@@ -104,14 +105,16 @@ def hyperbolic_norm_gradient(x: Array) -> Array:
 
 
 def project(x: Array, eps: float | None = None) -> Array:
-    """`x`, and where it lies within `eps` of the boundary or beyond, its ray's point of norm
-    1 - eps; `margin` if None."""
+    """`x`, moved along its ray to norm 1 - eps if it is within `eps` of the boundary or beyond.
+
+    eps is `margin` if None.
+    """
     lib = _library(x)
     most = 1 - (margin(x) if eps is None else eps)
     radius = _root(_squares(x))
     outside = radius > most
     scale = most / lib.where(outside, radius, lib.ones_like(radius))
-    # A little less, so that rounding of the coordinates cannot lead out again.
+    # Slightly less, so that rounding of the coordinates cannot lead out again.
     scale = scale * (1 - _spare(x))
     return lib.where(outside, _as(scale * _wide(x), x), x)
 
@@ -121,8 +124,8 @@ def _spare(x: Array) -> float:
 
 
 def distance(x: Array, y: Array) -> Array:
-    """(...) d(x, y) = 2 arsinh(|x - y| / sqrt((1 - |x|^2) (1 - |y|^2))), which is the usual
-    arcosh(1 + 2 |x - y|^2 / ...) and keeps its digits for near points. The gradient is 0 where
+    """(...) d(x, y) = 2 arsinh(|x - y| / sqrt((1 - |x|^2) (1 - |y|^2))), which equals the usual
+    arcosh(1 + 2 |x - y|^2 / ...) but is accurate for close points. The gradient is 0 where
     x = y."""
     square = _squares(x - y) / (_gap(x) * _gap(y))
     return _as(2 * _library(x).arcsinh(_root(square)), x)[..., 0]
@@ -131,13 +134,13 @@ def distance(x: Array, y: Array) -> Array:
 def distances(x: Array, y: Array) -> Array:
     """(n, m) distances of all rows of x (n, D) to all of y (m, D), by one matrix product.
 
-    |x - y|^2 comes as |x|^2 + |y|^2 - 2 x.y, so two points nearer than about 1e-3 in float32, 1e-7
-    in float64, on paper may seem to be at one place, or at such a distance. The gradient is 0
-    where points seem to be one. O(n m D), and a few matrices (n, m).
+    |x - y|^2 is computed as |x|^2 + |y|^2 - 2 x.y, so two points at a Euclidean distance below
+    about 1e-3 in float32, 1e-7 in float64, may appear to coincide, or to be that far apart. The
+    gradient is 0 where points appear to coincide. O(n m D), and a few matrices (n, m).
     """
     lib = _library(x)
     ours, theirs = _squares(x), _squares(y)[:, 0]
-    # Divided before they meet, so that fewer matrices are made.
+    # Divided before the outer product, so that fewer matrices are made.
     near, far = 1 / _gap_of(ours, x), 1 / _gap_of(theirs, y)
     square = _as(ours * near, x) * _as(far, x) + _as(theirs * far, x) * _as(near, x)
     square = square - (_as(near, x) * x) @ (_as(2 * far, x)[:, None] * y).T
@@ -165,7 +168,7 @@ def riemannian(x: Array, gradient: Array) -> Array:
 
 
 def retract(x: Array, step: Array, eps: float | None = None) -> Array:
-    """x + step, brought back where it leaves the ball: the exponential map to first order."""
+    """x + step, pulled back if it leaves the ball: the exponential map to first order."""
     return project(x + step, eps)
 
 
@@ -181,7 +184,8 @@ def _sum(x: Array, y: Array, g: Array, h: Array) -> Array:
 
 
 def exp_map(x: Array, v: Array) -> Array:
-    """Where the geodesic from x with velocity v is after time 1, kept `margin` from the boundary.
+    """The point that the geodesic from x with velocity v reaches at time 1, kept `margin` from the
+    boundary.
 
     x (+) tanh(|v| / (1 - |x|^2)) v / |v|.
     """
@@ -199,7 +203,7 @@ def exp_map(x: Array, v: Array) -> Array:
 
 
 def log_map(x: Array, y: Array) -> Array:
-    """The velocity at x whose geodesic is at y after time 1; 0 where x = y.
+    """The velocity at x of the geodesic that reaches y at time 1; 0 where x = y.
 
     (1 - |x|^2) artanh |w| w / |w| with w = (-x) (+) y.
     """

@@ -4,10 +4,10 @@ For a matrix W (K, P) whose columns are the groups it is
 
     R(W) = sum_kp l1_p |w_kp| + sum_p l2_p |w_:p| + sum_kp ridge_p w_kp^2
 
-The proximal operator takes the l1 threshold first, then the group's (Friedman et al., "A note on
-the group lasso and a sparse group lasso", 2010; Zhou et al., "Hierarchical Maximum-Margin
-Clustering", 2015, section 4.2). The other order is wrong: the group's factor shrinks what the l1
-threshold is compared with.
+The proximal operator applies the l1 threshold first, then that of the group (Friedman et al., "A
+note on the group lasso and a sparse group lasso", 2010; Zhou et al., "Hierarchical Maximum-Margin
+Clustering", 2015, section 4.2). The other order is wrong: the factor of the group would shrink the
+values that the l1 threshold is compared with.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Penalty:
         return float(self.by_feature(weights).sum())
 
     def by_feature(self, weights: Float) -> Float:
-        """(P,) what each column adds to R(W)."""
+        """(P,) the contribution of each column to R(W)."""
         squared = (weights * weights).sum(axis=0)
         absolute = np.abs(weights).sum(axis=0)
         total: Float = self.l1 * absolute + self.l2 * np.sqrt(squared) + self.ridge * squared

@@ -19,7 +19,7 @@ def uniform(n_points: int, n_features: int, rng: np.random.Generator) -> Float:
 def unit(vectors: npt.NDArray[Any]) -> Float:
     """Rows brought to length 1 in double precision; rows of zeros stay so."""
     wide = np.asarray(vectors, dtype=np.float64)
-    # Neither squares nor length of the scaled row overflow.
+    # Neither the squares nor the length of a scaled row overflow.
     scale = np.abs(wide).max(axis=-1, keepdims=True)
     wide = np.divide(wide, scale, out=np.zeros_like(wide), where=scale > 0)
     length = np.linalg.norm(wide, axis=-1, keepdims=True)
@@ -30,9 +30,8 @@ def unit(vectors: npt.NDArray[Any]) -> Float:
 def draw_vmf(means: npt.ArrayLike, kappa: npt.ArrayLike, rng: np.random.Generator) -> Float:
     """(n_points, D) one draw from the vMF of each row of `means`, unit vectors, D >= 2.
 
-    kappa : (n_points,) or one number, >= 0.
-
-    `draw_cosines` gives its cosine with the mean; its direction around the mean is uniform. O(n D).
+    kappa : (n_points,) or one number, >= 0. The cosine of a draw with its mean is from
+    `draw_cosines`; the direction around the mean is uniform. O(n D).
     """
     centers = np.asarray(means, dtype=np.float64)
     n_points, n_features = centers.shape

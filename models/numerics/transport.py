@@ -1,18 +1,18 @@
-"""Points shared out among clusters of bounded size at the least total cost: a minimum-cost flow.
+"""Points assigned to clusters of bounded size at the least total cost: a minimum-cost flow.
 
 A unit flows from each point to one cluster at its cost, and `low` to `high` units leave each
-cluster (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, eq. 6 and figure
-1; the paper calls this NP-hard, which it is not). The optimum is exact, to the integer.
+cluster (Zhou et al., "Hierarchical Maximum-Margin Clustering", 2015, eq. 6 and figure 1; contrary
+to the paper it is not NP-hard). The optimum is exact, to the integer.
 
-Two clusters: by the order of the differences of costs, O(N). More: from the cheapest cluster
-of each point under some prices, points move along shortest paths between clusters until none
-lowers the cost; the least cost as a function of the sizes is M-convex, so where no step is better
-no assignment is (Murota, "Discrete Convex Analysis", 2003). The number of steps is that of points
-in excess. O(N K log N) to begin and O(K^2 + K log N) a step.
+Two clusters are solved by ordering the differences of costs, O(N). With more, each point starts in
+its cheapest cluster under some prices, and points move along shortest paths between clusters until
+no move lowers the cost; the least cost as a function of the sizes is M-convex, so if no step is
+better, no assignment is (Murota, "Discrete Convex Analysis", 2003). The number of steps is the
+number of points in excess. O(N K log N) to start and O(K^2 + K log N) a step.
 
-The flow comes with prices: each point lies where cost + price is least, a price is positive only
-for a full cluster and negative only for one at its lower bound. So new points can be placed by the
-rule that placed the old ones.
+The flow comes with prices: each point is assigned where cost + price is least, and a price is
+positive only for a full cluster and negative only for one at its lower bound. So new points can be
+placed by the same rule.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ class Shares:
 def share_out(cost: Float, low: int, high: int, price: Float | None = None) -> Shares:
     """The cheapest assignment with `low` to `high` points in each cluster.
 
-    cost : (n_clusters, n_points), finite. price : of an earlier assignment, to start from.
-
-    Raises UsageError where no assignment meets the bounds.
+    cost : (n_clusters, n_points), finite. price : that of an earlier assignment, to start from.
+    Raises UsageError if no assignment meets the bounds.
     """
     n_clusters, n_points = cost.shape
     require_room(n_points, n_clusters, low, high)
@@ -58,7 +57,7 @@ def share_out(cost: Float, low: int, high: int, price: Float | None = None) -> S
 
 
 def require_room(n_points: int, n_clusters: int, low: int, high: int) -> None:
-    """UsageError unless clusters of `low` to `high` points can hold all points."""
+    """Raises UsageError unless clusters of `low` to `high` points can hold all points."""
     if not (0 <= low <= high and n_clusters * low <= n_points <= n_clusters * high):
         raise UsageError(
             f"{n_points} points cannot be shared out among {n_clusters} clusters of {low} to "
@@ -68,7 +67,8 @@ def require_room(n_points: int, n_clusters: int, low: int, high: int) -> None:
 
 
 def _between_two(cost: Float, low: int, high: int) -> Shares:
-    """Cluster 0 takes the points that gain most by it, as many as gain, within the bounds."""
+    """Cluster 0 takes all points that gain by it, as far as the bounds allow, largest gains
+    first."""
     n_points = cost.shape[1]
     dearer = cost[0] - cost[1]
     fewest, most = max(low, n_points - high), min(high, n_points - low)

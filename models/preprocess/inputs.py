@@ -1,7 +1,7 @@
-"""The preprocessing of a job: which of its inputs are prepared, and what takes their place.
+"""The preprocessing of a job: which of its inputs are prepared, and what replaces them.
 
-Each matrix of features has a pipeline of its own. Where the first step is 'words' there is one
-pipeline, which makes features of documents: their columns then stand for words, which name them.
+Each matrix of features has its own pipeline. If the first step is 'words' there is one pipeline,
+which turns documents into features: their columns then stand for words, which name them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from models.preprocess.pipeline import (
 from models.rows import Rows
 
 TERMS = "feature_names"
-"""The input that names the columns; where they stand for words it need not be given."""
+"""The input that names the columns; not needed if they stand for words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Fitted pipelines, one for each matrix of features; none where features are taken as given."""
+    """Fitted pipelines, one for each matrix of features; none if features are used as they are."""
 
     pipelines: tuple[Pipeline, ...] = ()
 
@@ -46,10 +46,10 @@ class Preparation:
         }
 
     def apply(self, values: Mapping[str, Value]) -> dict[str, Value]:
-        """The values with features, or documents, prepared as those of the fit were.
+        """The values with features, or documents, prepared like those of the fit.
 
-        Raises UsageError for another number of matrices or columns than in the fit, and for
-        documents that are missing.
+        Raises UsageError for a number of matrices or columns other than in the fit, and for missing
+        documents.
         """
         if self.reads_documents:
             counts = self.pipelines[0].apply(_documents(values))
@@ -77,7 +77,7 @@ class Preparation:
     ) -> Mapping[str, Value]:
         """The values with the features of `prepared` and, as names of their columns, words.
 
-        As they are where the columns stand for no words, or have been given names.
+        Unchanged if the columns do not stand for words, or already have names.
         """
         words = self.pipelines[0].words if self.pipelines else None
         if words is None or TERMS in values:
@@ -85,7 +85,7 @@ class Preparation:
         return {**values, ROLE: prepared[ROLE], TERMS: words}
 
     def roles_given(self, roles: Iterable[str]) -> list[str]:
-        """The roles of a method's inputs as a user gives them: documents in place of features."""
+        """The roles of a method's inputs as a user sends them: documents in place of features."""
         return [DOCUMENTS if self.reads_documents and role == ROLE else role for role in roles]
 
 
@@ -94,9 +94,9 @@ def fit_inputs(
 ) -> tuple[Preparation, dict[str, Value], list[str]]:
     """(the preparation, the values prepared, warnings).
 
-    With the input `base` they are prepared as its job's were: what is learned anew from new rows
-    would put them into another space than the old ones. Raises UsageError for other steps than that
-    job had, and what the steps raise.
+    With the input `base` they are prepared as in that job: steps fitted on the new rows would map
+    them into a different space than the old ones. Raises UsageError for steps other than those of
+    that job, and the errors of the steps.
     """
     earlier = Data(values).earlier()
     if earlier is not None:

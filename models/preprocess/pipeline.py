@@ -1,6 +1,6 @@
 """A chain of steps, fitted on the features of a job and applied to them and to new rows.
 
-Features that are read by rows stay so: fitting takes one pass over them for each step, and every
+Features that are read by rows remain so: fitting takes one pass over them for each step, and every
 block is prepared when it is read.
 """
 
@@ -25,7 +25,7 @@ ROLE = "features"
 """The input that is prepared."""
 
 DOCUMENTS = "documents"
-"""The input that features are made from, where the first step is 'words'."""
+"""The input from which features are made if the first step is 'words'."""
 
 _STEPS: TypeAdapter[list[Step]] = TypeAdapter(list[Step])
 _BLOCK_BYTES = 16 << 20
@@ -35,7 +35,7 @@ _BLOCK_BYTES = 16 << 20
 class Pipeline:
     """Fitted steps.
 
-    n_features : columns that it takes; 0 where it takes documents.
+    n_features : columns that the pipeline takes; 0 if it takes documents.
     learned : what each step learned.
     """
 
@@ -48,7 +48,7 @@ class Pipeline:
 
         first_row : the number of the first row, for messages.
 
-        UsageError for another number of columns or for values that are not finite.
+        Raises UsageError for another number of columns or for values that are not finite.
         """
         if isinstance(rows, list):
             rows = self.steps[0].apply(rows, self.learned[0])
@@ -96,7 +96,7 @@ class Pipeline:
         }
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What was learned, by "<number of the step>.<name>"."""
+        """The learned arrays, by "<number of the step>.<name>"."""
         return {
             f"{number}.{name}": array
             for number, learned in enumerate(self.learned)
@@ -104,44 +104,44 @@ class Pipeline:
         }
 
     @classmethod
-    def of(cls, asked: Sequence[Any], arrays: Arrays, n_features: int) -> Pipeline:
-        """The pipeline whose steps, `arrays()` and `n_features` these are."""
+    def of(cls, requested: Sequence[Any], arrays: Arrays, n_features: int) -> Pipeline:
+        """The pipeline with these steps, `arrays()` and `n_features`."""
         learned = [
             {
                 name.partition(".")[2]: array
                 for name, array in arrays.items()
                 if name.startswith(f"{number}.")
             }
-            for number in range(len(asked))
+            for number in range(len(requested))
         ]
-        return cls(tuple(parsed(asked)), tuple(learned), n_features)
+        return cls(tuple(parsed(requested)), tuple(learned), n_features)
 
 
-def parsed(asked: Sequence[Any]) -> list[Step]:
+def parsed(requested: Sequence[Any]) -> list[Step]:
     """Steps from their JSON. Raises pydantic's ValidationError."""
-    return _STEPS.validate_python(list(asked))
+    return _STEPS.validate_python(list(requested))
 
 
-def reads_documents(asked: Sequence[Mapping[str, Any]]) -> bool:
+def reads_documents(requested: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps make features of documents."""
-    return bool(asked) and asked[0].get("step") == "words"
+    return bool(requested) and requested[0].get("step") == "words"
 
 
-def columns_are_words(asked: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the steps make features of documents whose columns stand for words."""
-    return reads_documents(asked) and all(step.keeps_columns for step in parsed(asked))
+def columns_are_words(requested: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps make features of documents with columns that stand for words."""
+    return reads_documents(requested) and all(step.keeps_columns for step in parsed(requested))
 
 
 def fit(
-    asked: Sequence[Mapping[str, Any]], features: Matrix | Rows | list[str], seed: int
+    requested: Sequence[Mapping[str, Any]], features: Matrix | Rows | list[str], seed: int
 ) -> tuple[Pipeline, Matrix | Rows, tuple[str, ...]]:
-    """(the fitted pipeline, the features prepared, warnings). features : or documents.
+    """The fitted pipeline, the prepared features and warnings. features : or documents.
 
-    Raises UsageError for features that a step cannot take. O(N D) time a step; pca and svd as
-    `models.preprocess.steps` says.
+    Raises UsageError for features that a step cannot take. O(N D) time per step; for pca and svd
+    see `models.preprocess.steps`.
     """
     if isinstance(features, list):
-        first, *rest = parsed(asked)
+        first, *rest = parsed(requested)
         learned, notes = first.fit(lambda: (cast(Any, features),), seed)
         counts = first.apply(cast(Any, features), learned)
         done, rows, more = fit([step.model_dump() for step in rest], counts, seed)
@@ -155,7 +155,7 @@ def fit(
             role=ROLE,
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return _fit(parsed(asked), features, seed)
+        return _fit(parsed(requested), features, seed)
 
 
 def _fit(

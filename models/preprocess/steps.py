@@ -1,4 +1,4 @@
-"""The steps that prepare features: the parameters of each, what it learns and does.
+"""The steps that prepare features: the parameters of each, what it learns and what it does.
 
 A step is fitted on all rows once and then applied to those and to new ones; what it learned is a
 few arrays. Dense matrices are arrays, sparse ones `scipy.sparse.csr_array`; only pca and svd turn
@@ -25,14 +25,14 @@ from models.errors import UsageError
 from models.parameters import Whole
 
 Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
-"""Gives all rows from the first to the last, in blocks, each time it is called."""
+"""Yields all rows from the first to the last, in blocks, each time it is called."""
 
 MOST_COLUMNS = 8192
 """Number of columns up to which pca and svd compute second moments of rows read in blocks."""
 
 
 class _Step(BaseModel):
-    """keeps_columns : whether each column stays what it was, in its place."""
+    """keeps_columns : whether each column keeps its meaning and its place."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     keeps_columns: ClassVar[bool] = True
@@ -87,7 +87,7 @@ class Words(_Step):
 
 
 def _documents(blocks: Iterable[Any]) -> list[str]:
-    """The documents that come as one block. UsageError for a matrix."""
+    """The documents that come as one block. Raises UsageError for a matrix."""
     for block in blocks:
         if isinstance(block, list):
             return block
@@ -371,7 +371,7 @@ def _moments(blocks: Blocks, name: str, centred: bool) -> tuple[Float, Float, in
             )
         wide = block.astype(np.float64)
         if n == 0:
-            # About the first block's mean, subtracting the mean cancels little.
+            # With moments about the mean of the first block, subtracting the mean loses few digits.
             origin = wide.mean(axis=0) if centred else np.zeros(wide.shape[1])
             total, square = np.zeros(wide.shape[1]), np.zeros((wide.shape[1],) * 2)
         wide -= origin
@@ -412,7 +412,7 @@ def _unit(rows: Matrix) -> Matrix:
 
 
 def _require_sums(sums: npt.NDArray[Any]) -> None:
-    """UsageError where sums of squares have overflowed."""
+    """Raises UsageError if sums of squares have overflowed."""
     if not np.isfinite(sums).all():
         raise UsageError(
             "Input 'features' has values whose squares overflow; scale the input down.",
@@ -422,7 +422,7 @@ def _require_sums(sums: npt.NDArray[Any]) -> None:
 
 
 def _require_counts(rows: Matrix, first_row: int) -> None:
-    """UsageError for the first negative count."""
+    """Raises UsageError for the first negative count."""
     values = rows.data if isinstance(rows, sp.csr_array) else rows
     if values.size == 0 or values.min() >= 0:
         return

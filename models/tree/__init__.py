@@ -1,4 +1,4 @@
-"""The tree that every method gives, and functions over it; none of them recurses.
+"""The tree that every method returns, and functions over it; none of them recurses.
 
 Start with `tree`, the frozen table of columns, and `build`, the ways to make one.
 
@@ -6,8 +6,8 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
   subtrees), `leaf_ranges` (the leaves under each node).
 - Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine), `suggested_cuts` (those
   that stand out), `silhouette` (the curve of cuts by features).
-- What is known of nodes: `labels`, `categories`, `features`, `support`, `search`.
-- Pictures: `layout`, `window` (a part that is small enough to draw), `tangle` (two trees side by
+- Attributes of nodes: `labels`, `categories`, `features`, `support`, `search`.
+- Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by
   side).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `linkage`, `columns` (Arrow),
   `paths` (class paths).

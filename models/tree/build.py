@@ -1,4 +1,4 @@
-"""Ways to make a `Tree`: from merges, from a partition, from parents in any order.
+"""Constructors of a `Tree`: from merges, from a partition, from parents in any order.
 
 Every builder ends with `Tree.validate`, so what it returns is valid or it raised InvalidTree.
 """
@@ -29,10 +29,9 @@ def from_merges(
 ) -> Tree:
     """Binary tree from merges in SciPy's numbering: leaves are 0 .. L-1, merge i makes L + i.
 
-    Node numbering, stable for the same merges: the last merge is node 0, merge i is node
-    L - 2 - i, leaf j is node L - 1 + j. So `tree.leaves[j]` is the node of leaf j. Which of the
-    two children of a merge is `left` and which is `right` is not kept: children are ordered by
-    row number.
+    Node numbering, stable for the same merges: the last merge is node 0, merge i is node L - 2 - i,
+    leaf j is node L - 1 + j. So `tree.leaves[j]` is the node of leaf j. The distinction of `left`
+    and `right` is not kept: children are ordered by row number.
 
     Parameters
     ----------
@@ -41,10 +40,10 @@ def from_merges(
     names : names of the L leaves; their indices as text if None.
     leaf_of_point : (n_points,) leaf index 0 .. L-1 of each row; one row for each leaf if None.
     extra : further columns, each (2 L - 1,) in SciPy's numbering: leaves first, then merges.
-    monotone : whether heights never fall from child to parent, which is then checked.
+    monotone : whether heights never fall from child to parent; if so, this is checked.
 
-    Raises InvalidTree for an id out of range, not yet made or used twice, and for what
-    `Tree.validate` refuses. O(L + n_points).
+    Raises InvalidTree for an id out of range, not yet defined or used twice, and as
+    `Tree.validate`. O(L + n_points).
     """
     heights = np.asarray(height, dtype=np.float64)
     lefts, rights = _vector(left, "left"), _vector(right, "right")
@@ -69,7 +68,7 @@ def from_merges(
     twice = np.flatnonzero(np.bincount(parts.ravel(), minlength=n_nodes) > 1)
     if twice.size:
         raise InvalidTree(f"Node {int(twice[0])} is merged more than once.", node=int(twice[0]))
-    # 2 L - 2 merged ids, none twice, none the last: every node but the last has one parent.
+    # 2 L - 2 distinct merged ids without the last one: every node but the last has one parent.
     above = np.full(n_nodes, -1, dtype=np.int64)
     above[parts] = merged
     row_of_id = np.concatenate(
@@ -144,24 +143,22 @@ def from_parents(
 ) -> Tree:
     """Tree from the parent of each node, nodes in any order.
 
-    Where the root is row 0 and parents already come before children, rows keep their numbers.
-    Otherwise rows are sorted by depth, those of one depth in the order given. Siblings keep their
-    order in both cases.
+    If the root is row 0 and parents already come before children, rows keep their numbers.
+    Otherwise rows are sorted by depth, stably. Siblings keep their order in both cases.
 
     Parameters
     ----------
     parent : (n_nodes,) row of each node's parent, -1 for the root.
     height : (n_nodes,) float.
     name : (n_nodes,) `str` or None each.
-    leaf_of_point : (n_points,) row of each point's leaf, in the numbering given. None: the points
+    leaf_of_point : (n_points,) row of each point's leaf, in the input numbering. None: the points
         are the leaves, one each, from left to right.
-    extra : further columns, each (n_nodes,), in the numbering given.
-    labels : (n_nodes,) what errors call the nodes; their rows as given if None.
+    extra : further columns, each (n_nodes,), in the input numbering.
+    labels : (n_nodes,) the names of nodes in errors; None: their input rows.
 
     Raises InvalidTree, naming the node, for an unknown parent, no root, several roots, a cycle, a
-    height that is not finite or falls from child to parent while `monotone`; and for what else
-    `Tree.validate` refuses.
-    O(n_nodes log depth + n_points).
+    height that is not finite or falls from child to parent while `monotone`; and otherwise as
+    `Tree.validate`. O(n_nodes log depth + n_points).
     """
     above = _vector(parent, "parent")
     n_nodes = above.size
@@ -204,7 +201,7 @@ def from_parents(
 
 
 def levels_below(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
-    """(n_nodes,) most edges from each node down to a leaf: heights for a tree that has none.
+    """(n_nodes,) the most edges from each node down to a leaf: heights for a tree without any.
 
     `parent` is as in `Tree`: parents come first. O(n_nodes log depth).
     """
@@ -215,7 +212,7 @@ def levels_below(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
 def _parents_first(
     parent: npt.NDArray[np.int64], called: Sequence[int | str]
 ) -> npt.NDArray[np.int64] | None:
-    """Rows sorted by depth, or None where they may stay as they are. Raises InvalidTree."""
+    """Rows sorted by depth, or None if they are in order already. Raises InvalidTree."""
     n_nodes = parent.size
     unknown = np.flatnonzero((parent < -1) | (parent >= n_nodes))
     if unknown.size:
@@ -240,7 +237,8 @@ def _parents_first(
     jump[root] = root
     depth = np.ones(n_nodes, dtype=np.int64)
     depth[root] = 0
-    # After i doublings a jump spans 2^i edges: a node that has not reached the root never does.
+    # After i doublings a jump spans 2^i edges: a node that has not reached the root by then never
+    # does.
     for _ in range(n_nodes.bit_length()):
         if (jump == root).all():
             break

@@ -1,4 +1,4 @@
-"""What colours a tree: one category for each leaf, and what follows for the nodes above."""
+"""The colouring of a tree: a category for each leaf, from which those of inner nodes follow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
 _CELLS = 1 << 22
-"""Counts are kept in a table of up to so many cells, else sorted."""
+"""Counts are kept in a table of up to this many cells, else sorted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,8 +22,9 @@ class Categories:
     """The categories of the leaves; 8 bytes a leaf.
 
     of_leaf : (n_leaves,) the category of each leaf from left to right, -1: none.
-    changes : (n_leaves,) how many leaves up to here differ in category from the leaf before.
-    size : (n_categories,) points or leaves that have it.
+    changes : (n_leaves,) number of leaves so far whose category differs from that of the previous
+        leaf.
+    size : (n_categories,) number of points or leaves in each category.
     labels : the labels that are the categories; None for the clusters of a cut.
     node : (n_categories,) the clusters' nodes, from left to right; None for labels.
     warnings : one sentence each.
@@ -41,7 +42,7 @@ class Categories:
         return len(self.size)
 
     def texts(self, tree: Tree, most: int) -> list[str]:
-        """The names of the first categories; for clusters their node's name or their number."""
+        """The names of the first categories; for a cluster the name of its node, or its number."""
         if self.labels is not None:
             texts: list[str] = self.labels.text[:most].to_pylist()
             return texts
@@ -79,12 +80,12 @@ def of_labels(tree: Tree, labels: Labels) -> Categories:
 def shared(
     tree: Tree, categories: Categories, nodes: Int, majority: npt.NDArray[np.bool_]
 ) -> tuple[Int, npt.NDArray[np.float64]]:
-    """Category of each of `nodes` and the share of the leaves under it that have it.
+    """The category of each of `nodes`, and its share of the leaves below the node.
 
-    A node has a category where all leaves under it share it; where `majority`, it has that of most
-    leaves (the lowest of equals), and no two such nodes may lie under each other. The category is
-    -1 with a share of 1 where no leaf has any, -1 with a share of 0 where they differ.
-    O(len(nodes)), more only for leaves under mixed nodes with `majority`.
+    A node has a category if all leaves below it share it; with `majority` it has the most frequent
+    one (the lowest of equals), and the nodes must not lie below each other. The category is -1 with
+    a share of 1 if no leaf has one, and -1 with a share of 0 if they differ. O(len(nodes)), more
+    only for leaves under mixed nodes with `majority`.
     """
     at = spans(tree)
     start, count = at.start[nodes].astype(np.int64), at.count[nodes]

@@ -20,9 +20,9 @@ class Clusters:
     """Disjoint nodes that cover all leaves, those of `models.tree.cut.cut`.
 
     nodes : (n_clusters,) ascending.
-    heights : every height from the first up to, not including, the second gives this cut (None: no
-        bound); None where no height does.
-    warning : a sentence where the cut differs from the request.
+    heights : every height from the first up to, but not including, the second gives this cut (None:
+        no bound); None if no height does.
+    warning : a sentence if the cut differs from the request.
     """
 
     nodes: Int
@@ -52,10 +52,10 @@ _openings_of: WeakKeyDictionary[Tree, _Openings] = WeakKeyDictionary()
 def clusters(
     tree: Tree, k: int | None = None, height: float | None = None, level: int | None = None
 ) -> Clusters:
-    """Cut by at most one of `k`, `height` and `level`, without any at the leaves.
+    """Cut by at most one of `k`, `height` and `level`; without any, at the leaves.
 
-    Meaning and errors are those of `models.tree.cut.cut`. O(n_nodes log n_nodes) once per tree and
-    12 bytes a node kept, then O(n_clusters log n_nodes); by level O(n_nodes).
+    Arguments and errors are those of `models.tree.cut.cut`. O(n_nodes log n_nodes) once per tree
+    and 12 bytes a node kept, then O(n_clusters log n_nodes); by level O(n_nodes).
     """
     criteria = [
         name
@@ -88,7 +88,8 @@ def clusters(
 def _openings(tree: Tree) -> _Openings:
     openings = _openings_of.get(tree)
     if openings is None:
-        # Sorted so, a parent comes before its children: it is as high or higher and has a lower id.
+        # In this order a parent comes before its children: it is at least as high and has a lower
+        # id.
         inner = np.flatnonzero(tree.n_children > 0)
         highest = greatest_heights(tree)[inner]
         order = np.argsort(-highest, kind="stable")
@@ -100,7 +101,7 @@ def _openings(tree: Tree) -> _Openings:
 
 
 def _steps(openings: _Openings, k: int, n_leaves: int) -> tuple[int, str | None]:
-    """How many nodes to open for k clusters, and the warning where k cannot be met."""
+    """The number of nodes to open for k clusters, and a warning if k cannot be reached."""
     if not 1 <= k <= n_leaves:
         raise UsageError(
             f"The cut asks for k = {k} clusters; the tree has {n_leaves} leaves, so k must be 1 to "

@@ -1,4 +1,5 @@
-"""A tree as an Arrow table, one row a node: how trees are kept and how `.arrow` is served."""
+"""A tree as an Arrow table, one row per node: the form in which trees are stored and served as
+`.arrow`."""
 
 from __future__ import annotations
 
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
 
 OWN = ("parent", "height", "size", "name")
 _SLICE = 1 << 15
-"""Texts converted at a time: the interpreter's lock is held for so many."""
+"""The number of texts converted at a time, while the interpreter lock is held."""
 
 
 def to_table(tree: Tree) -> pa.Table:
     """Table of the columns parent (int32, -1 at the root), height, size, name and the extra ones.
 
-    The schema's metadata have `kind` and `monotone` ("true" or "false"). Extra columns of numbers,
-    booleans or texts keep their type, (n_nodes, d) ones are lists of fixed length; any other is
-    JSON text and its field says so (metadata `form` = `json`). `leaf_of_point` is not in the table.
+    The metadata of the schema hold `kind` and `monotone` ("true" or "false"). Extra columns of
+    numbers, booleans or texts keep their type, (n_nodes, d) ones become lists of fixed length; any
+    other becomes JSON text, marked in its field's metadata (`form` = `json`). `leaf_of_point` is
+    not in the table.
     """
     import pyarrow as pa
 
@@ -48,10 +50,10 @@ def to_table(tree: Tree) -> pa.Table:
 
 
 def from_table(table: pa.Table, leaf_of_point: npt.NDArray[np.int32]) -> Tree:
-    """The tree of a table of `to_table`, checked. Columns without nulls are not copied.
+    """The validated tree of a table from `to_table`.
 
-    Raises InvalidTree for a column that is missing or has nulls, unknown metadata, and what
-    `Tree.validate` refuses.
+    Columns without nulls are not copied. Raises InvalidTree for a column that is missing or has
+    nulls, for unknown metadata, and as `Tree.validate`.
     """
     missing = [column for column in OWN if column not in table.column_names]
     if missing:

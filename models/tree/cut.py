@@ -19,7 +19,7 @@ class Cut:
     cluster_of_point : (n_points,) cluster 0 .. n_clusters - 1 of each row.
     nodes : (n_clusters,) the node of each cluster, ascending.
     sizes : (n_clusters,) points in each cluster, 0 where a leaf has none.
-    warning : a sentence where the cut differs from the request.
+    warning : a sentence if the cut differs from the request.
     """
 
     cluster_of_point: npt.NDArray[np.int64]
@@ -38,8 +38,8 @@ def cut(
     """Cut a tree by at most one of `k`, `height` and `level`; without any, at the leaves.
 
     k : open the highest node first, ties by lower node id, until there are k clusters. In a tree
-        that is not binary an opening can jump past k: then the openings stop before it, which
-        gives fewer than k clusters, and `warning` says so.
+        that is not binary, opening a node can skip k: then the cut stops before it, with fewer than
+        k clusters, and `warning` says so.
     height : the clusters are the highest nodes whose height is at most `height`, as SciPy's
         `fcluster(..., criterion="distance")`; a leaf above `height` is a cluster too.
     level : the nodes at depth `level`, and the leaves above it.

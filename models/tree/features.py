@@ -17,9 +17,9 @@ FEATURE_KEYS = ("feature", "term")
 class DistinctiveFeature(NamedTuple):
     """One number of one feature of one node.
 
-    column : the tree's column that holds it. rank : place in the node's list, from 1.
-    quantity : what `value` is, `weight` say. child : the child it concerns; None for what concerns
-    the node.
+    column : the tree's column that holds it. rank : position in the node's list, from 1.
+    quantity : what `value` is, for instance `weight`. child : the child it refers to; None if it
+        refers to the node.
     """
 
     node: int
@@ -33,7 +33,7 @@ class DistinctiveFeature(NamedTuple):
 
 
 def distinctive_features(tree: Tree) -> Iterator[DistinctiveFeature]:
-    """All such numbers, by node; nothing where the method gives none. O(n_nodes + numbers)."""
+    """All these numbers, by node; none if the method gives none. O(n_nodes + numbers)."""
     columns = {key: column for key, column in tree.extra.items() if column.dtype.kind == "O"}
     start, child = tree.children
     for node in range(tree.n_nodes):

@@ -19,7 +19,7 @@ MAX_EXTRA = 64
 MAX_LEVELS = 16
 
 Column = Callable[[int, int], list[str]]
-"""Gives the JSON texts of a column's rows `start` to `stop`."""
+"""Returns the JSON texts of a column's rows `start` to `stop`."""
 
 
 def columns_as_text(
@@ -27,8 +27,8 @@ def columns_as_text(
 ) -> tuple[list[str], list[Column]]:
     """Templates `"key":%s` of a node's fields, and the columns that fill them.
 
-    ids : what to write in place of row numbers. above : ids of the parents; None leaves them out.
-    UsageError where an extra column has the name of a field.
+    ids : written instead of row numbers. above : ids of the parents; None leaves them out.
+    Raises UsageError if an extra column has the name of a field.
     """
     taken = sorted(set(tree.extra) & set(FIELDS))
     if taken:
@@ -78,7 +78,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold of an extra field: arrays as lists, numbers of NumPy, NaN as None."""
+    """The JSON value of an extra field: arrays become lists, NumPy numbers plain ones, NaN None."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
@@ -93,8 +93,9 @@ def plain(value: Any) -> Any:
 def extra_columns(nodes: Sequence[Mapping[str, Any]]) -> dict[str, npt.NDArray[Any]]:
     """The fields of JSON nodes that are not a tree's own, as columns.
 
-    Integers, numbers and booleans give columns of their own type, numbers with NaN where a node has
-    none; anything else, and integers or booleans that some node lacks, gives objects with None.
+    Integers, numbers and booleans give columns of their own type, numbers with NaN for nodes
+    without one; anything else, and integers or booleans that are missing at some node, gives
+    objects with None.
 
     Raises InvalidTree past 64 fields or 16 levels of lists within a value.
     """
@@ -107,7 +108,8 @@ def extra_columns(nodes: Sequence[Mapping[str, Any]]) -> dict[str, npt.NDArray[A
 
 
 def require_text(values: Sequence[Any], what: str) -> None:
-    """InvalidTree where a text among JSON values has half a surrogate pair, which is no text."""
+    """Raises InvalidTree if a text among JSON values has half a surrogate pair, which is not
+    text."""
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:

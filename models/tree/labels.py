@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _SLICE = 1 << 15
-"""Texts converted at a time: the interpreter's lock is held for so many."""
+"""The number of texts converted at a time, while the interpreter lock is held."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +29,8 @@ class Labels:
     of : whether there is a label per row or per leaf, in the order of the leaves' node ids.
     code : (n,) number of the label of each row or leaf, -1: none.
     text : (n_labels,) the labels, an Arrow array.
-    times : (n_labels,) how many rows or leaves have each.
-    in_order : (n_labels,) place of each label in sorted order.
+    times : (n_labels,) number of rows or leaves with each label.
+    in_order : (n_labels,) position of each label in sorted order.
     """
 
     of: Literal["row", "leaf"]
@@ -48,8 +48,8 @@ class Labels:
 class Mix:
     """The labels under a node.
 
-    n : how many points (or leaves) have a label. n_labels : how many different labels they have.
-    purity, entropy : share of the most frequent label, and entropy in nats; None where n is 0.
+    n : number of points (or leaves) with a label. n_labels : number of different labels.
+    purity, entropy : share of the most frequent label, and entropy in nats; None if n is 0.
     most : the most frequent labels, as number, times and share.
     """
 
@@ -63,8 +63,8 @@ class Mix:
 def labels(tree: Tree, values: npt.NDArray[Any] | Sequence[str | None]) -> Labels:
     """Number `values`, one per row of the tree or else per leaf: integers, texts, None for none.
 
-    Where a tree has as many rows as leaves they are taken by row. UsageError `wrong-shape` for
-    another length. O(n log n), the interpreter's lock let go in between.
+    If a tree has as many rows as leaves they are taken by row. Raises UsageError `wrong-shape` for
+    another length. O(n log n), releasing the interpreter lock in between.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -83,7 +83,7 @@ def labels(tree: Tree, values: npt.NDArray[Any] | Sequence[str | None]) -> Label
         sort_keys=[("times", "descending"), ("label", "ascending")],
     )
     label = coded.dictionary.take(order)
-    # One more: -1 is the number of those without a label.
+    # One bin more: rows without a label have the number -1.
     number = np.full(len(label) + 1, -1, dtype=np.int32)
     number[order.to_numpy()] = np.arange(len(label))
     return Labels(
@@ -123,7 +123,7 @@ def mix(tree: Tree, labels: Labels, node: int, most: int = 20) -> Mix:
 def leaf_codes(tree: Tree, labels: Labels) -> Int32:
     """(n_leaves,) the most frequent label of each leaf's rows, by node id; -1 without any.
 
-    Equally frequent labels give the first in sorted order. O(n_points log n_points).
+    Ties go to the first in sorted order. O(n_points log n_points).
     """
     if labels.of == "leaf":
         return labels.code

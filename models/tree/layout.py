@@ -25,7 +25,7 @@ class Layout:
     x : position across, in left-to-right order of the leaves; an inner node stands midway between
         its first and its last child.
     y : position along, 0 at the highest node (the root), 1 at the lowest.
-    left, right : the span of x that the node's subtree takes; the root's is [0, 1].
+    left, right : the range of x of the node's subtree; [0, 1] for the root.
     """
 
     x: npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ def layout(
     Parameters
     ----------
     parent, height : (n_nodes,) as in `Tree`; children of a node are ordered by row number.
-    scale : what y shows; where all heights are equal, heights show nothing and y is `level`.
+    scale : what y shows; if all heights are equal, y is `level`.
     lowest : the height that stands at y = 1 (default: the lowest one given).
     weight : (n_nodes,) positive width of each tip (default 1 each); inner nodes' are not read.
     """
@@ -70,7 +70,7 @@ def along(
     if scale == "level" or reach == 0.0:
         level = _level(parent)
         return 1.0 - level / max(1, int(level[0]))
-    # Halved where the distance of two finite heights overflows.
+    # Halved if the difference of two finite heights overflows.
     part = 1.0 if np.isfinite(reach) else 0.5
     share = (height * part - low * part) / (float(height.max()) * part - low * part)
     if scale == "sqrt":
@@ -82,11 +82,11 @@ def along(
 
 
 def readable_scale(parent: npt.NDArray[np.integer], height: npt.NDArray[np.float64]) -> Scale:
-    """The plainest scale under which the inner nodes do not crowd at one end.
+    """The simplest scale under which the inner nodes do not crowd at one end.
 
-    `height` where the median inner node below the root lies in the middle (0.15 to 0.9 of the
-    root's height above the lowest node), else `sqrt` by the same measure, else `rank`; `level`
-    where heights say nothing. Merge orders 1 .. K-1 are even by themselves and stay `height`.
+    `height` if the median inner node below the root is in the middle (0.15 to 0.9 of the root's
+    height above the lowest node), else `sqrt` by the same test, else `rank`; `level` if all heights
+    are equal. Merge orders 1 .. K-1 are even by themselves and stay `height`.
     """
     inner = np.bincount(parent[1:], minlength=len(parent)) > 0
     inner[0] = False
@@ -104,7 +104,7 @@ def readable_scale(parent: npt.NDArray[np.integer], height: npt.NDArray[np.float
 def _spans(
     parent: npt.NDArray[np.integer], weight: npt.NDArray[np.float64] | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(n_nodes,) left and right end of each subtree, tips as wide as their weight."""
+    """(n_nodes,) left and right end of each subtree, with tips as wide as their weight."""
     n = len(parent)
     above = parent.tolist()
     tip = np.bincount(parent[1:], minlength=n) == 0
@@ -127,7 +127,8 @@ def _across(
     left: npt.NDArray[np.float64],
     right: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """(n_nodes,) x: tips in the middle of their span, others midway of first and last child."""
+    """(n_nodes,) x: tips in the middle of their span, others midway between first and last
+    child."""
     above = parent.tolist()
     x = ((left + right) / 2).tolist()
     last: list[float | None] = [None] * len(above)

@@ -1,4 +1,4 @@
-"""The range of leaves, from left to right, that lies under each node."""
+"""The range of leaves under each node, in left-to-right order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leaf_counts(tree: Tree) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """The leaves under node v stand at the places `start[v]` to `start[v] + count[v] - 1`.
+    """The leaves under node v are at positions `start[v]` to `start[v] + count[v] - 1`.
 
     start : (n_nodes,) int32.
     count : (n_nodes,) leaves under each node, 1 for a leaf.
@@ -56,7 +56,7 @@ def spans(tree: Tree) -> Spans:
 
 
 def ordered_starts(tree: Tree, child: Int) -> Int:
-    """(n_nodes,) leaves on the left of each node where siblings stand as in `child`.
+    """(n_nodes,) number of leaves to the left of each node, with siblings in the order of `child`.
 
     child : (n_nodes - 1,) as in `Tree.children`, each node's in any order. O(n_nodes log depth).
     """

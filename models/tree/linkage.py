@@ -20,9 +20,9 @@ def to_scipy(tree: Tree) -> npt.NDArray[np.float64]:
     """(L - 1, 4) linkage of a binary tree: left id, right id, height, number of leaves.
 
     Leaf ids 0 .. L-1: where each leaf holds exactly one point, the leaf's id is its point's row;
-    else leaves are counted by node id. Merges are ordered by height, a merge always after those it
-    joins (where heights fall from child to parent, by the greatest height at or under the node).
-    Heights of leaves are lost.
+    else leaves are counted by node id. Merges are ordered by height, and a merge always follows
+    those it joins (if heights fall from child to parent, the order is by the greatest height at or
+    below the node). Heights of leaves are lost.
 
     Raises UsageError: code "not-binary" for a node with one or more than two children or a tree of
     one leaf, code "negative-height" for a merge below 0, which SciPy refuses. O(n log n).
@@ -44,14 +44,15 @@ def to_scipy(tree: Tree) -> npt.NDArray[np.float64]:
 
 
 def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) -> Tree:
-    """Tree of a SciPy linkage matrix; its rows are the leaves in order, numbered by `from_merges`.
+    """The tree of a SciPy linkage matrix.
 
-    The tree is `monotone` where no merge lies below one that it joins. The fourth column, the
-    number of observations, is not used: some tools count weights there.
+    Its points are the leaves in order, numbered by `from_merges`. It is `monotone` if no merge is
+    lower than one that it joins. The fourth column, the number of observations, is ignored: some
+    tools store weights there.
 
-    Raises InvalidTree, naming the row counted from 0, for a matrix that is not (L - 1, 4) with
-    L > 1, a value that is not finite, an id that is no integer, out of range, not yet made or used
-    twice, and a negative distance. O(L).
+    Raises InvalidTree, naming the row counted from 0, for a matrix that is not (L - 1, 4) with L >
+    1, a value that is not finite, an id that is not an integer, is out of range, not yet defined or
+    used twice, and a negative distance. O(L).
     """
     matrix = np.asarray(linkage)
     if matrix.ndim != 2 or matrix.shape[1] != 4 or matrix.shape[0] == 0:
@@ -70,7 +71,7 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
             column=column,
         )
     ids, height = matrix[:, :2], matrix[:, 2]
-    # Past n_nodes an id is out of range anyway, and a larger float may not fit an integer.
+    # An id beyond n_nodes is out of range anyway, and a larger float may not fit an integer.
     wrong = np.flatnonzero(((ids != np.floor(ids)) | (np.abs(ids) > 2 * len(ids))).any(axis=1))
     if wrong.size:
         row = int(wrong[0])
@@ -87,7 +88,7 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
         )
     left, right = ids.astype(np.int64).T
     all_heights = np.concatenate([np.zeros(len(ids) + 1), height])
-    # Ids out of range are refused by from_merges; here they only must not fail.
+    # Ids out of range are refused by `from_merges`; here they must only not fail.
     highest = all_heights[np.clip(ids.astype(np.int64), 0, None)].max(axis=1)
     return from_merges(left, right, height, names=names, monotone=bool((highest <= height).all()))
 
@@ -96,9 +97,9 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
 class Hclust:
     """The parts of R's `hclust` object, as arrays.
 
-    merge : (L - 1, 2) int64; -i is leaf i, i the merge of row i, both counted from 1. Leaves before
-        merges, earlier merges before later ones, as R has it.
-    height : (L - 1,) float64; they rise unless the tree is not monotone.
+    merge : (L - 1, 2) int64; -i is leaf i, i the merge of row i, both counted from 1. Leaves come
+        before merges, earlier merges before later ones, as in R.
+    height : (L - 1,) float64, ascending unless the tree is not monotone.
     order : (L,) the leaves from left to right, counted from 1.
     labels : L names; a leaf without one has its number.
     """
@@ -132,7 +133,7 @@ def hclust(tree: Tree) -> Hclust:
 
 
 def to_hclust(tree: Tree) -> dict[str, Any]:
-    """As `hclust`, as plain JSON values: merge, height, order, labels."""
+    """`hclust` as plain JSON values: merge, height, order, labels."""
     parts = hclust(tree)
     return {
         "merge": parts.merge.tolist(),

@@ -1,7 +1,7 @@
 """JSON trees: the flat list of nodes, and d3's nested form.
 
-Flat is the form for any tree: one object a node, parents first. Nested is for small ones, since
-most JSON readers recurse.
+The flat form suits any tree: one object per node, parents first. The nested form is for small
+trees, since most JSON readers recurse.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ def flat_nodes(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Itera
     Each node has `id`, `parent` (null at the root), `name` (null or text), `height`, `size` and the
     tree's extra columns. A number that is NaN or infinite becomes null.
 
-    ids : (n_nodes,) the ids to write in place of row numbers, for a part of a tree.
-
-    UsageError where an extra column has the name of a field. O(n_nodes).
+    ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
+    Raises UsageError if an extra column has the name of a field. O(n_nodes).
     """
     templates, columns = columns_as_text(tree, ids, _above(tree, ids))
     template = "{" + ",".join(templates) + "}"
@@ -43,9 +42,9 @@ def flat_nodes(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Itera
 def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[str]:
     """d3's nested form: `{"id", "name", "height", "size", extras, "children": [...]}`, in pieces.
 
-    Leaves have no `children`. The root also says `"kind": "partition"` and `"monotone": false`
-    where that is so. `ids` is as in `flat_nodes`. The limits are checked at the call, not
-    when the first piece is taken.
+    Leaves have no `children`. The root also has `"kind": "partition"` and `"monotone": false` if
+    that is the case. `ids` is as in `flat_nodes`. The limits are checked at the call, not when the
+    first piece is taken.
 
     Raises UsageError: code "too-deep" past 200 levels, "too-many-nodes" past 50,000 nodes.
     O(n_nodes).
@@ -70,7 +69,7 @@ def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[s
 
 
 def node_fields(tree: Tree, node: int) -> dict[str, Any]:
-    """One node as in `flat_nodes`, as plain JSON values. UsageError for an unknown node."""
+    """One node as in `flat_nodes`, as plain JSON values. Raises UsageError for an unknown node."""
     require_node(tree, node)
     return {
         "id": node,
@@ -86,20 +85,20 @@ def read(document: Any) -> Tree:
     """Tree of a parsed JSON document. Its rows are the leaves from left to right, one each.
 
     Flat: a list of nodes, or an object with such a list as `nodes`. Each node has an `id`, integer
-    or text, and `parent`, the id of its parent (null or absent at the root), in any order. Where
-    parents come first, rows are numbered as listed, else as `build.from_parents` says. A node with
-    a text id and no `name` takes its id as name. `kind` and `monotone` of the object are kept.
+    or text, and `parent`, the id of its parent (null or absent at the root), in any order. If
+    parents come first, rows are numbered as listed, else as by `build.from_parents`. A node with a
+    text id and no `name` gets its id as name. `kind` and `monotone` of the object are kept.
 
     Nested: an object with `children`, a list of such objects; ids are not needed. Rows are in
-    preorder. `kind` and `monotone` of the root are the tree's. An object with such an object as
-    `root` may also say them.
+    preorder. `kind` and `monotone` of the root are those of the tree. An object with such an object
+    as `root` may also have them.
 
-    `height` is a number for every node; where no node has one, it is the most edges down to a leaf.
+    `height` is a number for every node; if no node has one, it is the most edges down to a leaf.
     `size` is not used: the rows are the leaves. Further fields become extra columns.
 
-    Raises InvalidTree naming the node: not an object, an id that is missing, doubled or of another
-    type, an unknown parent, no or several roots, a cycle, a name that is no text, a height that is
-    missing or no finite number or falls from child to parent without `monotone: false`.
+    Raises InvalidTree naming the node: not an object, an id that is missing, duplicated or of
+    another type, an unknown parent, no or several roots, a cycle, a name that is not text, a height
+    that is missing, not a finite number, or falls from child to parent without `monotone: false`.
     O(n_nodes log depth).
     """
     if isinstance(document, list):
@@ -146,7 +145,7 @@ def _nested(tree: Tree, template: str, columns: list[Column]) -> Iterator[str]:
             pieces.append(',"children":[')
             continue
         pieces.append("}")
-        # Close every node whose last child this was.
+        # Close every node that ends with this child.
         while node:
             node = above[node]
             left[node] -= 1
@@ -198,7 +197,7 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
 def _read_nested(root: dict[str, Any]) -> Tree:
     nodes: list[dict[str, Any]] = []
     parents: list[int] = []
-    # The root's claims are the tree's, no extra columns.
+    # The claims of the root belong to the tree; they are no extra columns.
     bare_root = {key: value for key, value in root.items() if key not in ("kind", "monotone")}
     waiting: list[tuple[Any, int]] = [(bare_root, -1)]
     while waiting:
@@ -264,6 +263,6 @@ def _height(value: Any, own: int | str) -> float:
 
 
 def _short(value: Any) -> str:
-    """A value of the user's for a sentence: plain ASCII, cut."""
+    """A user's value made safe for a message: plain ASCII, shortened."""
     text = ascii(value) if isinstance(value, str | int) else f"of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."

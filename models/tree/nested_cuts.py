@@ -16,8 +16,8 @@ from models.tree.walk import greatest_heights
 class NestedCuts:
     """Cuts by the number of clusters.
 
-    cluster_of_point : (n_points,) of the finest cut.
-    nodes : by k, ascending, the nodes of the cut into k clusters.
+    cluster_of_point : (n_points,) cluster of each point in the finest cut.
+    nodes : by k, the nodes of the cut into k clusters, ascending.
     coarser : by k, the position in `nodes[k]` of each cluster of the finest cut.
     """
 
@@ -27,7 +27,8 @@ class NestedCuts:
 
 
 def nested_cuts(tree: Tree, most: int) -> NestedCuts:
-    """The cuts into 2 to `most` clusters that `models.tree.cut.cut` gives exactly.
+    """The cuts into 2 to `most` clusters, for the numbers that `models.tree.cut.cut` reaches
+    exactly.
 
     O(n_nodes log n_nodes + n_points + most^2 + most depth).
     """

@@ -25,8 +25,8 @@ Labels = Literal["name", "id"]
 _PLAIN = re.compile(r"[A-Za-z0-9.\-]+")
 _CHUNK = 8192
 
-# Blanks and comments have no group. Quotes hide whatever stands in them. Some group takes any
-# character, so that the text is never searched for the next match, which would be quadratic.
+# Blanks and comments have no group. Quotes hide their contents. Every character matches some group,
+# so the text is never searched for the next match, which would be quadratic.
 _TOKEN = re.compile(
     r"[ \t\r\n\f\v]+|\[[^\]]*+\]"
     r"|(?P<open>\()|(?P<close>\))|(?P<comma>,)|(?P<colon>:)|(?P<end>;)"
@@ -45,14 +45,15 @@ def write(
 ) -> Iterator[str]:
     """The tree as one line of Newick, in pieces of about 8,000 nodes.
 
-    A label with a character outside `[A-Za-z0-9.-]`, or an empty one, stands in single quotes, `'`
-    doubled; a node whose name is None has no label, but an inner one its bootstrap support where
-    the tree has the column `support`. Lengths are exact (`repr`) and negative where
-    heights fall from child to parent, which `read` refuses. The root has no length.
+    An empty label, or one with a character outside `[A-Za-z0-9.-]`, is put in single quotes, with
+    `'` doubled. A node whose name is None has no label, except that an inner one shows its
+    bootstrap support if the tree has the column `support`. Lengths are exact (`repr`); where
+    heights fall from child to parent they are negative, which `read` refuses. The root has no
+    length.
 
     labels : "name", or "id" for node ids at every node.
-    ids : (n_nodes,) the ids to write in place of row numbers, for a part of a tree.
-    plain : whether a label that needs no quotes goes without them.
+    ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
+    plain : whether labels that need no quotes are written without them.
 
     O(n_nodes log depth) before the first piece, O(n_nodes) numbers of memory.
     """
@@ -85,7 +86,7 @@ def write(
 
 
 def _with_support(tree: Tree) -> npt.NDArray[np.object_]:
-    """The names, inner nodes without one called by their bootstrap support, as is usual."""
+    """The names, with the bootstrap support for unnamed inner nodes, as is usual."""
     if "support" not in tree.extra:
         return tree.name
     support = np.asarray(tree.extra["support"], dtype=np.float64)
@@ -97,29 +98,29 @@ def _with_support(tree: Tree) -> npt.NDArray[np.object_]:
 
 
 def quoted(label: str) -> str:
-    """A label in single quotes, as Newick and Nexus have them: `'` doubled."""
+    """A label in single quotes with `'` doubled, as in Newick and Nexus."""
     return "'" + label.replace("'", "''") + "'"
 
 
 def quoted_if_odd(label: str) -> str:
-    """A label as it is where it has only characters of `[A-Za-z0-9.-]`, else in quotes."""
+    """A label, in quotes unless it has only characters of `[A-Za-z0-9.-]`."""
     return label if _PLAIN.fullmatch(label) else quoted(label)
 
 
 def read(text: str) -> Tree:
     """The one tree in a Newick text. Rows are its leaves from left to right, nodes in preorder.
 
-    Labels may be quoted (`''` is a quote); underscores stay underscores, as ete4 has it and unlike
-    DendroPy's default, which turns them into blanks. Names of inner nodes are kept; no label is
-    None. Comments in `[]`, so also a leading `[&R]`, and a byte-order mark are skipped. A missing
+    Labels may be quoted (`''` is a quote); underscores are kept, as in ete4 and unlike the default
+    of DendroPy, which turns them into blanks. Names of inner nodes are kept; no label is None.
+    Comments in `[]`, including a leading `[&R]`, and a byte-order mark are skipped. A missing
     length is 1; the root's is ignored.
 
-    Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do
-    not match, a missing `;`, text after it, two labels in a row, a length that is no finite number
-    or is negative. O(len(text)).
+    Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do not
+    match, a missing `;`, text after it, two labels in a row, and a length that is negative or not a
+    finite number. O(len(text)).
     """
     rows = _Rows()
-    # The bracket that the next node stands in, the node just read, and what may come next.
+    # The bracket around the next node, the node just read, and what may come next.
     within = node = -1
     state = _NODE
     for kind, part, at in _tokens(text, 1 if text.startswith("\ufeff") else 0):
@@ -135,7 +136,7 @@ def read(text: str) -> Tree:
         elif state == _NODE and kind == "end" and not rows.parent:
             raise InvalidTree("The text holds no tree.", position=at + 1)
         else:
-            # Whatever it is, it belongs to a node or ends one: a leaf begins here if none did.
+            # Any other token belongs to a node or ends one: a leaf begins here if none has.
             if state == _NODE:
                 node = rows.add(within)
                 state = _LABEL
@@ -170,8 +171,8 @@ def read(text: str) -> Tree:
     return rows.tree()
 
 
-# What may come next: a node; its label or what follows it; its length or what follows it; the
-# length itself; the end of the node; nothing.
+# States, by what may come next: a node; a label or what follows it; a length or what follows it;
+# the length itself; the end of the node; nothing.
 _NODE, _LABEL, _COLON, _LENGTH, _END, _DONE = range(6)
 
 
@@ -195,30 +196,32 @@ class _Rows:
             distance[node] = distance[self.parent[node]] + self.length[node]
         far = np.array(distance)
         if not math.isfinite(far.max()):
-            raise InvalidTree("The branch lengths from the root to a leaf add up past any number.")
+            raise InvalidTree("The sum of the branch lengths from the root to a leaf overflows.")
         return from_parents(self.parent, far.max() - far, self.name)
 
 
 def _postorder(
     tree: Tree,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-    """The nodes in postorder, the order in which Newick has their labels; and for each node (row):
-    the brackets that open right before it, -1 for an inner one; whether it is a last child.
+    """The nodes in postorder, which is the order of labels in Newick.
+
+    For each node (row) also the number of brackets that open right before it, -1 for an inner node,
+    and whether it is a last child.
     """
     rank, weight = ranks(tree.parent)
     order = np.empty_like(rank)
-    # Before v stand all of lower rank, but for its ancestors, and all under it.
+    # All nodes of lower rank except its ancestors precede v, and so do all nodes below it.
     order[rank + weight - 1 - tree.depth] = np.arange(tree.n_nodes)
     opens = np.full(tree.n_nodes, -1, dtype=np.int32)
     leaves = order[tree.n_children[order] == 0]
-    # In preorder the nodes between two leaves are those that begin with the second.
+    # In preorder, the nodes between two leaves are those whose first leaf is the second.
     opens[leaves] = np.diff(rank[leaves], prepend=-1) - 1
     end = rank + weight
     return order, opens, end == end[tree.parent]
 
 
 def _tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
-    """Kind, text (a quoted label without its quotes) and place of each token that counts."""
+    """The kind, text (without the quotes of a label) and place of each significant token."""
     for match in _TOKEN.finditer(text, place):
         kind = match.lastgroup
         if kind is None:
@@ -240,7 +243,7 @@ def _length(kind: str, part: str, at: int) -> float:
     if not math.isfinite(length):
         raise _error(f"A branch length must be a finite number, not {part[:40]!r}", at)
     if length < 0:
-        raise _error(f"A branch length is negative ({part[:40]}), which no height can hold", at)
+        raise _error(f"A branch length is negative ({part[:40]}), which no height allows", at)
     return length
 
 

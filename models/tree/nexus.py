@@ -19,9 +19,9 @@ def write(
 ) -> Iterator[str]:
     """The tree as Nexus, in pieces: a TAXA block with each leaf label once, then a TREES block.
 
-    Labels, lengths and parameters are those of `newick.write`, but every label stands in quotes.
-    Leaves without a name have no taxon. Programs want the labels of leaves distinct, most of them
-    whatever the case: `labels="id"` makes them so. O(n_nodes).
+    Labels, lengths and parameters are those of `newick.write`, but every label is quoted. Leaves
+    without a name have no taxon. Programs require distinct leaf labels, most of them ignoring case:
+    `labels="id"` ensures that. O(n_nodes).
     """
     import pyarrow as pa
 

@@ -1,9 +1,9 @@
-"""What follows from a column of parents alone: children, sums over subtrees and down paths.
+"""Functions of the column of parents alone: children, sums over subtrees and along paths.
 
-All is array operations, so no depth is too deep and the interpreter's lock is free meanwhile. Sums
-go by pointer doubling: before round k each node knows its ancestor 2^k edges up and what lies
-between, so log2(depth) rounds reach everything. Leaves, half of a binary tree or more, need no
-rounds: they are taken off first and added last.
+They are array operations, so any depth works and the interpreter lock is released meanwhile. Sums
+use pointer doubling: before round k each node knows its ancestor 2^k edges up and the sum in
+between, so log2(depth) rounds suffice. Leaves, half of a binary tree or more, need no rounds: they
+are taken off first and added last.
 
 `parent` is (n_nodes,) as in `Tree` throughout: -1 for the root, parents before children.
 """
@@ -37,7 +37,7 @@ def children(parent: Int32) -> tuple[Int, Int]:
 
 
 def add_at(into: npt.NDArray[Any], at: Int, value: npt.NDArray[Any]) -> None:
-    """As `np.add.at`, which keeps the interpreter's lock meanwhile; integers below 2^53."""
+    """As `np.add.at`, but without holding the interpreter lock; integers below 2^53."""
     into += np.bincount(at, value, into.size).astype(into.dtype)
 
 
@@ -48,7 +48,7 @@ def under(
 ) -> npt.NDArray[Number]:
     """(n_nodes,) sum of `value` over each node and all nodes under it; integers below 2^53.
 
-    With `np.maximum.at` for `gather` the greatest in place of the sum. O(n_nodes log depth).
+    With `np.maximum.at` for `gather`, the maximum instead of the sum. O(n_nodes log depth).
     """
     total = value.copy()
     inner, leaf, above = _apart(parent)
@@ -73,7 +73,7 @@ def along(parent: Int32, value: npt.NDArray[Number]) -> npt.NDArray[Number]:
 
 
 def nearest(parent: Int32, marked: npt.NDArray[np.bool_]) -> Int:
-    """(n_nodes,) the nearest marked node at or above each, -1 where there is none.
+    """(n_nodes,) the nearest marked node at or above each node, -1 if there is none.
 
     O(n_nodes log depth).
     """
@@ -96,10 +96,10 @@ def nearest(parent: Int32, marked: npt.NDArray[np.bool_]) -> Int:
 def places(
     parent: Int32, width: npt.NDArray[Number]
 ) -> tuple[npt.NDArray[Number], npt.NDArray[Number]]:
-    """Where each node begins if all stand in a line in preorder, each taking its `width`.
+    """The start of each node if all are lined up in preorder, each taking its `width`.
 
-    Returns `start` and `total`, (n_nodes,) each: what lies under v, itself included, takes
-    `start[v]` to `start[v] + total[v]`. O(n_nodes log depth).
+    Returns `start` and `total`, (n_nodes,) each: the subtree of v takes `start[v]` to `start[v] +
+    total[v]`. O(n_nodes log depth).
     """
     first, child = children(parent)
     return places_of(parent, first, child, width)
@@ -120,7 +120,8 @@ def places_of(
 
 
 def _apart(parent: Int32) -> tuple[Int, Int, Int]:
-    """Inner nodes, leaves but for a root, and each inner node's parent by its number among them."""
+    """The inner nodes, the leaves except a root, and each inner node's parent, numbered among
+    them."""
     has_child = np.zeros(parent.shape[0], dtype=bool)
     has_child[parent[1:]] = True
     inner = np.flatnonzero(has_child)

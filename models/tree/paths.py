@@ -12,14 +12,15 @@ from models.tree.tree import Tree
 def read(text: str) -> Tree:
     """Tree of class paths: row i of its points is line i, at the leaf that the line's path ends in.
 
-    A node is named by the last part of its path; blanks at its ends count. The root has no name,
-    unless all paths begin with the same part: then that part is the root. Where a path goes on in
-    another line (`a` and `a/b`), the shorter one gets a leaf of its own, of the same name, under
-    its node. Nodes are numbered as they first appear, such leaves after all others. Height is the
-    most edges down to a leaf. Empty lines at the end and a byte-order mark are skipped.
+    A node is named by the last part of its path; leading and trailing blanks count. The root has no
+    name, unless all paths begin with the same part: then that part is the root. If one path
+    continues another (`a` and `a/b`), the shorter one gets a separate leaf of the same name below
+    its node. Nodes are numbered in order of appearance, with these leaves after all others. The
+    height of a node is its largest number of edges to a leaf below. Empty lines at the end and a
+    byte-order mark are skipped.
 
-    Raises InvalidTree, naming the line counted from 1, for no path, an empty line or part, and a
-    path that came before. O(len(text) + n_nodes).
+    Raises InvalidTree, naming the line counted from 1, for a text without a path, an empty line or
+    part, and a repeated path. O(len(text) + n_nodes).
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").rstrip("\n").split("\n")
     if lines == [""]:
@@ -57,7 +58,7 @@ def read(text: str) -> Tree:
             leaves.append(len(parents) - 1)
         else:
             leaves.append(node)
-    # A single node under the root takes its place: it was made first, so it is node 1.
+    # A single node under the root takes its place; it was created first, so it is node 1.
     top = 1 if parents.count(0) == 1 else 0
     parent = np.array(parents[top:], dtype=np.int32) - top
     parent[0] = -1

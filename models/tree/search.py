@@ -18,7 +18,7 @@ class NodeMatch(TypedDict):
 
 
 def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
-    """The nodes of `find`, each with its path: as many numbers as it lies deep."""
+    """The nodes from `find`, each with its path: one number per level."""
     return [
         NodeMatch(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
         for node in find(tree, text, limit)
@@ -26,15 +26,15 @@ def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
 
 
 def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
-    """Nodes whose name contains `text`, whatever the case.
+    """Nodes whose name contains `text`, ignoring case.
 
-    The whole name first, then names that begin with it, then the others; each by falling size,
-    then by row. At most `limit`. O(characters of all names).
+    Exact matches come first, then names that begin with it, then the others; each group by
+    decreasing size, then by row. At most `limit`. O(characters of all names).
 
-    Raises UsageError for an empty text and a limit below 1.
+    Raises UsageError for an empty text or a limit below 1.
     """
-    wanted = text.strip().casefold()
-    if not wanted:
+    query = text.strip().casefold()
+    if not query:
         raise UsageError(
             "The text to search for is empty; give at least one character.",
             code="wrong-parameter",
@@ -51,8 +51,8 @@ def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
         if name is None:
             continue
         folded = name.casefold()
-        if wanted in folded:
-            rank = 0 if folded.strip() == wanted else 1 if folded.startswith(wanted) else 2
+        if query in folded:
+            rank = 0 if folded.strip() == query else 1 if folded.startswith(query) else 2
             hits.append((rank, -int(tree.size[node]), node))
     hits.sort()
     return [node for _, _, node in hits[:limit]]

@@ -1,4 +1,4 @@
-"""The curve of the mean silhouette over a tree's cuts, where there are features."""
+"""The curve of the mean silhouette over a tree's cuts, from the features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KS = (*range(2, 11), 12, 15, 20, 25, 30, 40, 50)
 
 def curve(tree: Tree, features: Matrix | Rows) -> list[tuple[int, float]]:
     """(k, mean silhouette) of the cuts into `KS` clusters (Rousseeuw 1987), by Euclidean distance
-    of at most `SAMPLE` points drawn evenly; cuts that give another number are left out.
+    of at most `SAMPLE` evenly spaced points; numbers that no cut gives are left out.
 
     Distances are measured within the sample: O(SAMPLE^2 (D + len(KS))).
     """

@@ -1,9 +1,9 @@
 """The few cuts of a tree that stand out: where a criterion peaks over the number of clusters.
 
-Two criteria follow from the tree alone: `gap`, how far the cut's height may move before the number
-of clusters changes, as a share of the root's height; and `support`, the mean bootstrap support of
-the clusters, weighted by size, where nodes have any. Others (`silhouette`, `modularity`) were
-measured when the tree was made and are given as curves.
+Two criteria follow from the tree alone: `gap`, the range of heights that give the cut, as a share
+of the root's height; and `support`, the mean bootstrap support of the clusters, weighted by size,
+where nodes have any. Others (`silhouette`, `modularity`) were measured when the tree was made and
+are passed as curves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ MOST_CLUSTERS = 100
 """Largest number of clusters of a suggested cut; no curve is longer."""
 
 _WORTH = 0.5
-"""A further peak of a curve is suggested if it has at least this share of the highest peak, ..."""
+"""A further peak of a curve is suggested if it reaches at least this share of the highest one,
+..."""
 
 _STANDS_OUT = 0.1
 """... and if its prominence is at least this share of the curve's range."""
@@ -36,7 +37,7 @@ _STANDS_OUT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A cut into `k` clusters, by `height` as well (None where no height gives it).
+    """A cut into `k` clusters, also by `height` (None if no height gives it).
 
     score : the criterion's value there. curve : (k, value) of all cuts that were compared.
     """
@@ -51,7 +52,7 @@ class Level:
 def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]:
     """At most `MOST` levels from coarse to fine; none for a tree with fewer than three leaves.
 
-    Each k comes once, with the criterion in which it stands out most.
+    Each k occurs once, with the criterion in which it stands out most.
     O(n_nodes log n_nodes + n_points).
     """
     ks, low, high = _cuts(tree)
@@ -88,7 +89,7 @@ def _cuts(tree: Tree) -> tuple[npt.NDArray[np.int64], Float, Float]:
 
 
 def _by_rank(tree: Tree) -> bool:
-    """Whether heights only say the order of the merges: 1, 2, ..."""
+    """Whether heights are only the order of the merges: 1, 2, ..."""
     inner = np.sort(tree.height[tree.n_children > 0])
     return bool(np.array_equal(inner, np.arange(1, inner.size + 1)))
 

@@ -15,8 +15,8 @@ from models.tree.tree import Tree
 def support(tree: Tree, replicates: Iterable[tuple[Tree, Int]]) -> Float:
     """(n_nodes,) support of each node, NaN where no replicate bears on it.
 
-    replicates : each a tree, and for each of its points the row of `tree`'s data; a row may come
-        several times (then its first point stands for it) or not at all.
+    replicates : each a tree, and for each of its points the row of `tree`'s data; a row may occur
+        several times (its first point then represents it) or not at all.
 
     In a hierarchy support is the share of replicates with a node that holds exactly the same rows,
     among the rows of the replicate (Felsenstein, "Confidence limits on phylogenies", 1985); nodes

@@ -1,12 +1,12 @@
 """Two trees of the same points face to face: their entanglement, and rotations that lower it.
 
 Entanglement is that of dendextend (Galili, Bioinformatics 31(22), 2015; its function `entanglement`
-with L = 1.5): sum |l - r|^L over the points, l and r their places in the one and the other tree,
-over the same sum where one order is the reverse of the other. A leaf may hold many points here, in
-any order, so they stand as in the other tree.
+with L = 1.5): sum |l - r|^L over the points, with l and r their positions in the two trees, divided
+by the same sum for reversed orders. Here a leaf may hold many points, in any order, so they are
+ordered as in the other tree.
 
 Rotation keeps the trees and their heights and only reorders siblings. Sweeps alternate between the
-trees: each orders the children of every node by the mean place of their points in the other tree
+trees: each orders the children of every node by the mean position of their points in the other tree
 (the barycentre heuristic of Sugiyama, Tagawa and Toda, 1981). A sweep that does not lower the
 entanglement is undone, so it never rises.
 """
@@ -29,7 +29,7 @@ Rotate = Literal["both", "other", "none"]
 L = 1.5
 MOST_SWEEPS = 16
 ENOUGH = 1e-3
-"""Sweeps end where neither tree lowered the entanglement by at least this share."""
+"""Sweeps end once neither tree lowers the entanglement by at least this share."""
 WORK = 12_000_000
 """Number of nodes that all sweeps may visit; large trees get fewer sweeps, but at least two."""
 
@@ -38,8 +38,9 @@ WORK = 12_000_000
 class Tangle:
     """How two trees are drawn beside each other.
 
-    left, right : (n_nodes,) each, the leaves on the left of each node; siblings stand by it.
-    entanglement : 0 (the same order) to 1 (the reverse), and before anything was turned.
+    left, right : (n_nodes,) each, the number of leaves to the left of each node, which orders
+        siblings.
+    entanglement : from 0 (the same order) to 1 (the reverse), after and before rotation.
     """
 
     left: Int
@@ -50,10 +51,10 @@ class Tangle:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What joins the visible ends of two folded trees.
+    """The links between the visible ends of two folded trees.
 
     left, right : (n_links,) positions among the shown nodes, left to right.
-    n_points : (n_links,) points that lie under both.
+    n_points : (n_links,) number of points under both.
     crossings : pairs of links that cross.
     """
 
@@ -69,7 +70,7 @@ def tangle(left: Tree, right: Tree, *, rotate: Rotate = "both") -> Tangle:
     rotate : turn both trees, only the right one (`other`), or none.
 
     O(sweeps (n_nodes log n_nodes + n_points log n_points)); a second for 100,000 points, some for a
-    million. UsageError `wrong-shape` for trees of different numbers of points.
+    million. Raises UsageError `wrong-shape` for trees with different numbers of points.
     """
     if left.n_points != right.n_points:
         raise UsageError(
@@ -99,10 +100,11 @@ def tangle(left: Tree, right: Tree, *, rotate: Rotate = "both") -> Tangle:
 
 
 def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
-    """The right tree with its rows in the order of the left one's, and whether by their names.
+    """The right tree with its rows in the order of the left one, and whether they were matched by
+    name.
 
-    That is where both have one row a leaf and the same names, each once; else rows stand for
-    themselves. O(n_points log n_points).
+    Rows are matched by name if both trees have one row per leaf and the same distinct names; else
+    by number. O(n_points log n_points).
     """
     if not left.n_points == right.n_points == left.n_leaves == right.n_leaves:
         return right, False
@@ -119,7 +121,10 @@ def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
 
 
 def entanglement(first: Int, second: Int) -> float:
-    """0 to 1, of the places 0 .. n - 1 of each point in two orders; 0 for a single point."""
+    """The entanglement, 0 to 1, of two orders of the points; 0 for a single point.
+
+    first, second : (n,) the positions 0 .. n - 1 of each point.
+    """
     n = len(first)
     ends = np.abs(2.0 * np.arange(n) - (n - 1))
     worst = float(np.sum(ends**L))
@@ -144,9 +149,9 @@ def links(left: Tree, left_shown: Folded, right: Tree, right_shown: Folded, draw
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the trees, its points in a line so that each node's stand side by side.
+    """One of the trees, with its points ordered so that those of each node are contiguous.
 
-    point : (n_points,) the points. begin : (n_nodes,) where those under each node begin.
+    point : (n_points,) the points. begin : (n_nodes,) position of the first point under each node.
     """
 
     tree: Tree
@@ -161,7 +166,8 @@ class _Side:
         return cls(tree, np.argsort(place, kind="stable"), behind[spans(tree).start])
 
     def ordered_by(self, rank: Int) -> Int:
-        """(n_nodes,) leaves on the left of each node when children stand by their mean `rank`.
+        """(n_nodes,) number of leaves to the left of each node, with children ordered by their mean
+        `rank`.
 
         Nodes without points come last.
         """
@@ -179,7 +185,7 @@ def _by(mean: Float, tree: Tree) -> Int:
     """(n_nodes - 1,) the children as in `Tree.children`, each node's by rising `mean`."""
     first, child = tree.children
     child = child.copy()
-    # Most nodes have two children: comparing these is far quicker than sorting them.
+    # Most nodes have two children: comparing these is far faster than sorting.
     pair = first[:-1][tree.n_children == 2]
     wrong = pair[mean[child[pair]] > mean[child[pair + 1]]]
     child[wrong], child[wrong + 1] = child[wrong + 1], child[wrong]
@@ -190,13 +196,16 @@ def _by(mean: Float, tree: Tree) -> Int:
 
 
 def _ranks(left: Tree, right: Tree, left_start: Int, right_start: Int) -> tuple[Int, Int]:
-    """Place of each point in both trees; points of one leaf stand as in the other tree."""
+    """The position of each point in both trees.
+
+    Points of a leaf are ordered as in the other tree.
+    """
     first, second = left_start[left.leaf_of_point], right_start[right.leaf_of_point]
     return _rank(first, second, right.n_leaves), _rank(second, first, left.n_leaves)
 
 
 def _rank(place: Int, then: Int, n_then: int) -> Int:
-    """Rank by `place`, equals by `then` (below `n_then`), then by row."""
+    """The ranks by `place`, ties by `then` (below `n_then`), then by row."""
     order = np.argsort(place * np.int64(n_then) + then, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
@@ -204,10 +213,10 @@ def _rank(place: Int, then: Int, n_then: int) -> Int:
 
 
 def _ends(tree: Tree, shown: Folded) -> Int:
-    """(n_nodes,) for leaves the shown node that stands for them, as a position among the shown.
+    """(n_nodes,) for leaves the shown node that represents them, as a position among the shown.
 
-    The first shown node stands for leaves under its children that are not shown, and for leaves
-    elsewhere in the tree.
+    The first shown node represents leaves below its hidden children, and leaves elsewhere in the
+    tree.
     """
     at = spans(tree)
     seen = np.zeros(tree.n_leaves, dtype=np.int64)
@@ -222,16 +231,16 @@ def _ends(tree: Tree, shown: Folded) -> Int:
 
 
 def _place(start: Int) -> Int:
-    """Dense ranks 0, 1, ... of places across."""
+    """The dense ranks 0, 1, ... of positions across."""
     return np.unique(start, return_inverse=True)[1]
 
 
 def _crossings(left: Int, right: Int) -> int:
-    """Pairs of links whose ends stand in opposite orders. O(n_left n_right)."""
+    """The number of pairs of links whose ends are in opposite order. O(n_left n_right)."""
     shape = int(left.max()) + 1, int(right.max()) + 1
-    # A root that is an end begins where its first child does, so a cell may have several links.
+    # A root that is an end has the position of its first child, so a cell may have several links.
     table = np.bincount(left * shape[1] + right, minlength=shape[0] * shape[1]).reshape(shape)
-    # Links that begin further left and end further right than each cell.
+    # The number of links that begin further left and end further right than each cell.
     above = np.zeros_like(table)
     above[1:] = np.cumsum(table, axis=0)[:-1]
     behind = np.zeros_like(table)

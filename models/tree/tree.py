@@ -30,7 +30,7 @@ class Tree:
     height : (n_nodes,) float64, finite. Never falls from child to parent while `monotone`.
     size : (n_nodes,) int64. Number of points under the node.
     name : (n_nodes,) object, `str` or `None` each.
-    leaf_of_point : (n_points,) int32. The leaf node that each input row lies in.
+    leaf_of_point : (n_points,) int32. The leaf node of each input row.
     kind : "hierarchy" or "partition" (depth one).
     monotone : False where heights may fall from child to parent (centroid and median linkage).
     extra : further columns by name, each of length n_nodes (`parent_probability`, ...).
@@ -94,7 +94,7 @@ class Tree:
         return int(self.depth.max())
 
     def validate(self) -> Tree:
-        """Check every invariant; returns self so that builders can end with it. O(n_nodes).
+        """Check every invariant; returns self so that builders can return the result. O(n_nodes).
 
         Raises
         ------
@@ -154,7 +154,7 @@ class Tree:
         inside = np.bincount(self.leaf_of_point, minlength=n)
         wrong = np.flatnonzero(self.size != inside + np.bincount(self.parent[1:], self.size[1:], n))
         if wrong.size:
-            # The sizes under the last one are right.
+            # The sizes below the last one are correct.
             node = int(wrong[-1])
             raise InvalidTree(f"The size of node {node} is not its number of points.", node=node)
         if self.kind == "partition" and n > 1 and self.parent[1:].any():

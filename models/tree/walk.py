@@ -17,10 +17,10 @@ from models.tree.tree import Tree
 
 
 def ranks(parent: npt.NDArray[np.int32]) -> tuple[Int, Int]:
-    """Place of each node in preorder, and number of nodes under it, itself included.
+    """Position of each node in preorder, and the number of nodes in its subtree.
 
-    The nodes under v are those of rank `rank[v]` to `rank[v] + weight[v] - 1`. `parent` is as in
-    `Tree`: parents come first. O(n_nodes log depth).
+    The subtree of v consists of the nodes with rank `rank[v]` to `rank[v] + weight[v] - 1`.
+    `parent` is as in `Tree`: parents come first. O(n_nodes log depth).
     """
     return parents.places(parent, np.ones(parent.shape[0], dtype=np.int64))
 
@@ -39,7 +39,7 @@ def leaf_order(tree: Tree) -> Int:
 
 
 def leaves_in_order(parent: npt.NDArray[np.int32]) -> Int:
-    """`leaf_order` of a tree that has only its parents yet."""
+    """`leaf_order` of a tree of which only the parents are known."""
     tip = np.bincount(parent[1:], minlength=parent.shape[0]) == 0
     place, _ = parents.places(parent, tip.astype(np.int64))
     leaves = np.flatnonzero(tip)
@@ -54,7 +54,10 @@ def internal(tree: Tree) -> Int:
 
 
 def path(tree: Tree, node: int) -> Int:
-    """(depth + 1,) nodes from the root to `node`. O(depth). UsageError for an unknown node."""
+    """(depth + 1,) nodes from the root to `node`.
+
+    O(depth). Raises UsageError for an unknown node.
+    """
     require_node(tree, node)
     up = [node]
     parent = tree.parent
@@ -66,7 +69,7 @@ def path(tree: Tree, node: int) -> Int:
 def paths(tree: Tree, nodes: npt.ArrayLike) -> tuple[Int, Int]:
     """Paths of many nodes, root first: that of `nodes[i]` is `node[start[i]:start[i + 1]]`.
 
-    Returns `start` (n + 1,) and `node` (start[-1],). O(length of the answer + n_nodes log depth).
+    Returns `start` (n + 1,) and `node` (start[-1],). O(length of the result + n_nodes log depth).
     """
     current = _known(tree, nodes)
     start = np.zeros(current.size + 1, dtype=np.int64)
@@ -84,7 +87,7 @@ def paths(tree: Tree, nodes: npt.ArrayLike) -> tuple[Int, Int]:
 def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Int:
     """(n,) lowest common ancestor of each pair of nodes; a node is its own ancestor.
 
-    UsageError for an unknown node.
+    Raises UsageError for an unknown node.
 
     Between the ranks of two nodes, the least rank of a parent is that of their lowest common
     ancestor. O(n_nodes log n_nodes + n) time, O(n_nodes + n) memory.
@@ -103,8 +106,8 @@ def lca(tree: Tree, first: npt.ArrayLike, second: npt.ArrayLike) -> Int:
 def range_minima(values: Int, start: Int, stop: Int) -> Int:
     """(n_ranges,) minimum of `values[start:stop]` for each range; none may be empty.
 
-    values : (n,) integers below 2^31. Levels of a sparse table are made one by one and answer the
-    ranges of their width: O(n log n + n_ranges) time, O(n + n_ranges) memory.
+    values : (n,) integers below 2^31. The levels of a sparse table are built one by one and serve
+        the ranges of their width: O(n log n + n_ranges) time, O(n + n_ranges) memory.
     """
     least = values.astype(np.int32)
     minimum = np.empty(start.shape[0], dtype=np.int64)
@@ -120,7 +123,7 @@ def range_minima(values: Int, start: Int, stop: Int) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a tree as a tree of its own.
+    """A part of a tree as a separate tree.
 
     tree : the part. Nodes keep their order, so its row i is row `node[i]` of the whole tree.
     node : (tree.n_nodes,) the nodes of the whole tree, ascending.
@@ -139,7 +142,8 @@ def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
 
     A node at the depth limit becomes a leaf that holds all the points under it. Points elsewhere
     are left out; heights, sizes, names and extra columns are kept. A partition's part is a
-    partition. UsageError for an unknown node or a negative depth. O(n_nodes log depth + n_points).
+    partition. Raises UsageError for an unknown node or a negative depth. O(n_nodes log depth +
+    n_points).
     """
     require_node(tree, root)
     if depth is not None and depth < 0:
@@ -148,7 +152,7 @@ def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
             code="wrong-part",
             parameter="depth",
         )
-    # Node of the part that stands for each node of the tree; -1 outside.
+    # The node of the part that represents each node of the tree; -1 outside.
     standing = np.arange(tree.n_nodes)
     if depth is not None:
         standing = parents.nearest(tree.parent, tree.depth <= tree.depth[root] + depth)
@@ -177,20 +181,20 @@ def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
 
 
 def subtree(tree: Tree, root: int = 0, depth: int | None = None) -> Tree:
-    """The tree of `part`, where neither the former node ids nor the points' rows are needed."""
+    """The tree of `part`, if neither the original node ids nor the points' rows are needed."""
     return part(tree, root, depth).tree
 
 
 def contract_unary(tree: Tree) -> Tree:
     """The same tree without inner nodes that have a single child.
 
-    The child takes the place of the node above it and keeps its own height and name. Points stay
+    The child replaces the node above it and keeps its own height and name. Points stay
     where they are. O(n_nodes log depth + n_points).
     """
     kept = tree.n_children != 1
     if kept.all():
         return tree
-    # -1 above a root that goes.
+    # -1 above a root that is removed.
     nearest = parents.nearest(tree.parent, kept)
     node_of_row = np.flatnonzero(kept)
     row_of_node = np.full(tree.n_nodes + 1, -1, dtype=np.int32)
@@ -211,7 +215,7 @@ def contract_unary(tree: Tree) -> Tree:
 
 
 def greatest_heights(tree: Tree) -> npt.NDArray[np.float64]:
-    """(n_nodes,) the greatest height at or under each node; its own where the tree is monotone.
+    """(n_nodes,) the greatest height at or below each node; its own if the tree is monotone.
 
     A stable sort by it, later rows first among equals, puts children before their parents.
     O(n_nodes log depth).
@@ -222,7 +226,7 @@ def greatest_heights(tree: Tree) -> npt.NDArray[np.float64]:
 
 
 def require_node(tree: Tree, node: int) -> None:
-    """UsageError with code "unknown-node" where `node` is not one of the tree's rows."""
+    """Raises UsageError with code "unknown-node" if `node` is not a row of the tree."""
     if not 0 <= node < tree.n_nodes:
         raise UsageError(
             f"The tree has no node {node}; its nodes are 0 to {tree.n_nodes - 1}.",

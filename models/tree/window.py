@@ -1,4 +1,4 @@
-"""A part of a tree that is small enough to draw: the largest subtrees open, the rest folded."""
+"""A part of a tree small enough to draw: the largest subtrees are open, the rest is folded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models.tree.tree import Tree
 from models.tree.walk import require_node
 
 _DIGITS = 7
-"""Digits of positions: enough for a picture of a million pixels, and half as long as all."""
+"""The digits of positions: enough for a picture of a million pixels, and half of all digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Folded:
     node : (n_shown,) their rows in the whole tree.
     parent : (n_shown,) position of the parent in these columns, -1 for the first.
     n_leaves : (n_shown,) leaves under each in the whole tree.
-    hidden : (n_shown,) how many of its children are not shown; above 0 the node is folded.
+    hidden : (n_shown,) number of children that are not shown; above 0 the node is folded.
     """
 
     node: npt.NDArray[np.int64]
@@ -38,7 +38,7 @@ class Folded:
 
     @property
     def tip(self) -> npt.NDArray[np.bool_]:
-        """(n_shown,) whether no child is shown; a root may be folded and yet no tip."""
+        """(n_shown,) whether no child is shown; a root may be folded without being a tip."""
         ends: npt.NDArray[np.bool_] = np.bincount(self.parent[1:], minlength=self.node.size) == 0
         return ends
 
@@ -54,15 +54,15 @@ def fold(
 ) -> Folded:
     """Open the subtrees with most leaves first (ties: most points, then lowest row) while they fit.
 
-    A node opens whole or stays folded; only a root with more children than fit shows the largest
-    of them. O(n_nodes) the first time, then O(shown log shown) and the children looked at.
+    A node opens completely or stays folded; only a root with more children than fit shows the
+    largest of them. O(n_nodes) the first time, then O(shown log shown) and the visited children.
 
     Parameters
     ----------
-    max_nodes : bound on the nodes shown.
-    max_tips : bound on the shown nodes without shown children.
-    max_depth : nodes so many edges below `root` stay folded.
-    place : (n_nodes,) siblings stand by this from left to right; by row number without it.
+    max_nodes : limit on the shown nodes.
+    max_tips : limit on the shown nodes without shown children.
+    max_depth : nodes this many edges below `root` stay folded.
+    place : (n_nodes,) the left-to-right order of siblings; None: by row number.
     """
     require_node(tree, root)
     for name, value in (("max_nodes", max_nodes), ("max_tips", max_tips), ("depth", max_depth)):
@@ -95,11 +95,12 @@ def fold(
 def _first(
     tree: Tree, root: int, max_nodes: int, max_tips: int | None, max_depth: int | None
 ) -> tuple[Int, int, int]:
-    """The nodes that are opened before the first one that does not fit; nodes and tips by then."""
+    """The nodes opened before the first that does not fit, and the numbers of nodes and tips
+    then."""
     counts = leaf_counts(tree)
     inner = np.flatnonzero(tree.n_children)
     if root:
-        # Above the root, where it is an only child, the same leaves begin; its rows come before.
+        # Ancestors of the root with the same leaves, if it is an only child, come in earlier rows.
         place = spans(tree).start[inner] - spans(tree).start[root]
         inner = inner[(place >= 0) & (place < counts[root]) & (inner >= root)]
     if max_depth is not None:
@@ -107,7 +108,7 @@ def _first(
     if inner.size > max_nodes:
         last = inner.size - max_nodes
         inner = inner[counts[inner] >= np.partition(counts[inner], last)[last]]
-    # Sorted so, a parent comes before its children.
+    # In this order a parent comes before its children.
     order = inner[np.lexsort((inner, -tree.size[inner], -counts[inner]))]
     shown = 1 + np.cumsum(tree.n_children[order])
     tips = 1 + np.cumsum(tree.n_children[order] - 1)
@@ -117,7 +118,7 @@ def _first(
 
 
 def _rest(tree: Tree, root: int, shown: Int, opened: Int, room: int, max_depth: int | None) -> Int:
-    """Smaller nodes, one at a time, that still fit after the first that did not."""
+    """Smaller nodes that still fit after the first that did not, one at a time."""
     counts = leaf_counts(tree)
     first, child = tree.children
     closed = np.setdiff1d(shown[tree.n_children[shown] > 0], opened, assume_unique=True)
@@ -154,7 +155,7 @@ def _under(first: Int, child: Int, nodes: Int) -> Int:
 
 
 def _columns(tree: Tree, shown: Int, place: npt.NDArray[np.integer]) -> Folded:
-    """The shown nodes in preorder: by where their leaves begin, parents before children."""
+    """The shown nodes in preorder: by the position of their first leaf, parents before children."""
     counts = leaf_counts(tree)
     node = shown[np.lexsort((shown, -counts[shown], place[shown]))]
     in_order = np.argsort(node)
@@ -170,7 +171,7 @@ def _columns(tree: Tree, shown: Int, place: npt.NDArray[np.integer]) -> Folded:
 
 
 Colours = Callable[[Folded], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
-"""Category (-1: none) and share of each shown node, as `models.tree.categories.shared` gives."""
+"""Category (-1: none) and share of each shown node, from `models.tree.categories.shared`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class Scene:
 
     nodes : plain JSON values, see `scene`.
     scale : what y shows.
-    axis : the heights at y = 0 and y = 1; None where y does not follow the height alone.
+    axis : the heights at y = 0 and y = 1; None if y does not depend on the height alone.
     """
 
     nodes: list[dict[str, Any]]
@@ -208,15 +209,15 @@ def scene(
     Each node has `id` (its row in the tree), `parent` (None for `root`), `x`, `y` (see
     `models.tree.layout`: the root at y = 0, the lowest height at y = 1), `height`, `size`,
     `n_leaves`, `name`, `folded` (some of its children are not shown) and `hidden` (how many). A
-    folded node takes more room across than a leaf, by the logarithm of its leaves. With `colours`
-    it has `category` and `share`, both None for none. The scale "auto" is the one that can be read
-    best. `place` is as in `fold`.
+    folded node is wider than a leaf, by the logarithm of its number of leaves. With `colours` it
+    has `category` and `share`, both None for none. The scale "auto" picks the most readable one.
+    `place` is as in `fold`.
 
-    Raises UsageError for a root that is no node and max_nodes below 1. Cost as `fold`.
+    Raises UsageError for an unknown root and for max_nodes below 1. Cost as `fold`.
     """
     part = fold(tree, root, max_nodes=max_nodes, place=place)
     height = tree.height[part.node]
-    # Below a folded node the tree goes on, so its own height must not look like the ground.
+    # The tree continues below a folded node, so its height must not look like the lowest one.
     low = float(tree.height.min()) if part.hidden.any() else float(height.min())
     high = float(height.max())
     if scale == "auto":
@@ -251,5 +252,5 @@ def scene(
 
 
 def tip_weight(n_leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Room that a tip takes across: 1 for a leaf, one third more for each doubling of leaves."""
+    """The width of a tip: 1 for a leaf, one third more for each doubling of leaves."""
     return 1.0 + np.log2(np.maximum(n_leaves, 1)) / 3.0

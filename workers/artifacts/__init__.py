@@ -1,8 +1,8 @@
-"""What the service keeps of its users in the object store: records, and the files they own.
+"""What the service stores for its users in the object store: records, and the files they own.
 
 - `datasets`: uploaded datasets; start here.
 - `uploads`: uploads in parts, until they are put together as a dataset.
 - `results`: the files of a job's result, as the child writes them and later jobs read them.
 - `trees`: the trees that jobs published, with those files.
-- `checkpoints`: what a long fit has saved so far.
+- `checkpoints`: the saved state of long fits.
 """

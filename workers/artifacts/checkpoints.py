@@ -1,8 +1,8 @@
 """Checkpoints of a long fit, kept in the store so that the next attempt resumes from the last.
 
-The child writes a file now and then and reports it; its supervisor stores it under a new name and
-removes the one before. Any checkpoint of a job serves any of its attempts: the fit is a function of
-the job's inputs. They are removed when the job ends.
+The child writes a file from time to time and reports it; its supervisor stores it under a new name
+and removes the previous one. Any checkpoint of a job serves any of its attempts: the fit is a
+function of the job's inputs. They are removed when the job ends.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 
 FOLDER = "checkpoints"
-"""Where the child writes them, beside the result's folder."""
+"""The folder in which the child writes them, beside that of the result."""
 
 _SHARE = 20.0
-"""Saving takes at most one part in so many of the time."""
+"""Saving takes at most one part in this many of the time."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class FileCheckpoint(Checkpoint):
         try:
             return results.load_arrays(self._last)
         except Exception:
-            _log.warning("a checkpoint cannot be read, the fit begins anew", exc_info=True)
+            _log.warning("a checkpoint cannot be read; the fit starts anew", exc_info=True)
             return None
 
     def save(self, state: Arrays) -> None:
@@ -75,7 +75,7 @@ class Checkpoints:
         self._blobs = blobs
 
     def latest(self, request: Request) -> Path | None:
-        """A local copy of the last checkpoint of a job; None where there is none."""
+        """A local copy of the last checkpoint of a job; None if there is none."""
         if not _resumes(request):
             return None
         keys = list(self._blobs.keys(layout.checkpoints(request.tenant, request.id)))
@@ -84,7 +84,10 @@ class Checkpoints:
         return None
 
     def keep(self, claim: Claim, path: Path) -> None:
-        """Store `path` in place of the job's others; where that fails, the fit goes on."""
+        """Store `path` in place of the job's other checkpoints.
+
+        If that fails, the fit continues.
+        """
         request = claim.request
         folder = layout.checkpoints(request.tenant, request.id)
         key = f"{folder}{time.time_ns():020d}.{claim.fence}"

@@ -23,7 +23,7 @@ INSPECTED = "inspected.json"
 
 
 class Dataset(BaseModel):
-    """What is known of an upload. `member` names one array of a file that holds several.
+    """The facts of an upload. `member` names one of several arrays in a file.
 
     shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
     """
@@ -46,7 +46,7 @@ class Dataset(BaseModel):
 
 
 class _Inspection(BaseModel):
-    """What a worker found in a dataset; `job` is the job that inspected it."""
+    """The result of inspecting a dataset; `job` is the job that did it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -90,11 +90,11 @@ class Datasets:
             raise
 
     def discard(self, tenant: str, dataset_id: str) -> None:
-        """Remove content received for a dataset that was not created."""
+        """Remove the content of a dataset that was not created."""
         self._blobs.delete_under(layout.dataset(tenant, dataset_id))
 
     def get(self, tenant: str, dataset_id: str) -> Dataset | None:
-        """The dataset; None where there is none or it is another tenant's."""
+        """The dataset; None if there is none or it belongs to another tenant."""
         facts = self._index.get(tenant, dataset_id)
         if facts is None:
             return self._stored(tenant, dataset_id)
@@ -109,7 +109,7 @@ class Datasets:
         dtype: str | None,
         problem: Problem | None,
     ) -> None:
-        """Record what a worker found: ready, or invalid with the problem. Idempotent."""
+        """Record the result of an inspection: ready, or invalid with the problem. Idempotent."""
         self.settle(tenant, dataset_id, shape=shape, dtype=dtype, problem=problem, job_id=None)
 
     def settle(
@@ -122,7 +122,7 @@ class Datasets:
         problem: Problem | None,
         job_id: str | None,
     ) -> bool:
-        """As `inspected`, with the job that did it; False where the dataset is gone."""
+        """As `inspected`, with the job that did it; False if the dataset is gone."""
         if self._blobs.size(layout.dataset(tenant, dataset_id, META)) is None:
             return False
         inspection = _Inspection(shape=shape, dtype=dtype, problem=problem, job=job_id)
@@ -155,11 +155,11 @@ class Datasets:
         return True
 
     def content_key(self, tenant: str, dataset_id: str) -> str:
-        """Key of the bytes as they were uploaded."""
+        """The key of the bytes as uploaded."""
         return layout.dataset(tenant, dataset_id, CONTENT)
 
     def restore(self, tenant: str, dataset_id: str) -> bool:
-        """Whether a dataset of the store was missing from the list; it is listed now."""
+        """List a dataset of the store; True if it was missing from the list."""
         if self._index.get(tenant, dataset_id) is not None:
             return False
         dataset = self._stored(tenant, dataset_id)
@@ -167,7 +167,7 @@ class Datasets:
             return False
         self._list(dataset)
         if self._stored(tenant, dataset_id) is None:
-            # Deleted meanwhile, perhaps before it was in the list.
+            # It was deleted meanwhile, perhaps before it was listed.
             self._index.drop(dataset_id)
         return True
 

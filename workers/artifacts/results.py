@@ -63,10 +63,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class FittedModel:
-    """All that a prediction needs.
+    """Everything that a prediction needs.
 
-    stages : in order. inputs : the roles that they expect. prepared : how features are prepared,
-        a pipeline for each matrix of them; empty where they are taken as they are.
+    stages : in order. inputs : the roles that they expect. prepared : how features are prepared, a
+        pipeline for each matrix; empty if they are used as they are.
     """
 
     stages: list[Stage]
@@ -78,10 +78,10 @@ def save_tree(tree: Tree, folder: Path) -> None:
     """Write the tree's two files into `folder`."""
     from models.tree.columns import to_table
 
-    # One batch: whole columns are mapped back.
+    # One batch, so that whole columns can be mapped back.
     save_arrow(to_table(tree), folder / TREE, batch_rows=None)
     with (folder / LEAF_OF_POINT).open("wb") as file:
-        # Given the file itself, numpy loses the reason why it cannot be written.
+        # Given an open file, numpy loses the reason why it cannot be written.
         np.save(SimpleNamespace(write=file.write), tree.leaf_of_point)
 
 
@@ -154,13 +154,13 @@ def _mapped(path: Path, start: int, entry: Mapping[str, Any]) -> npt.NDArray[Any
     """An array of a safetensors file whose data begin at `start`."""
     dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
     if 0 in shape:
-        # Nothing cannot be mapped.
+        # An empty array cannot be mapped.
         return np.empty(shape, dtype)
     return np.memmap(path, dtype, "r", start + entry["data_offsets"][0], shape)
 
 
 def load_prepared(path: Path) -> tuple[Pipeline, ...]:
-    """The pipelines that prepare a model's features; none of its other arrays is read."""
+    """The pipelines that prepare the features of a model; its other arrays are not read."""
     from safetensors import safe_open
 
     with safe_open(path, framework="numpy") as source:
@@ -192,7 +192,7 @@ def model_header(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
 
 def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
-    """The arrays whose names begin with `prefix`, by the rest of their names."""
+    """The arrays whose names begin with `prefix`, by the remainder of their names."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -273,7 +273,7 @@ def _exemplars(report: NodeReport) -> pa.Array:
 
 
 def save_state(state: Arrays, folder: Path) -> None:
-    """Write what a later job needs to grow from this one."""
+    """Write the arrays that a later job needs to grow from this one."""
     _save(state, folder / STATE)
 
 
@@ -283,7 +283,7 @@ def save_points(columns: Arrays, folder: Path) -> None:
 
 
 def save_arrays(arrays: Arrays, folder: Path) -> Path:
-    """The file that the arrays of a piece are written to."""
+    """The file for the arrays of a piece."""
     path = folder / PIECE
     _save(arrays, path)
     return path
@@ -311,7 +311,7 @@ def _save(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) ->
     try:
         save_file(whole, path, metadata)
     except SafetensorError as error:
-        # As the file system's own error: a full disk passes, a fault of ours does not.
+        # Raised as an error of the file system: a full disk is transient, a fault of ours is not.
         number = re.search(r"\(os error (\d+)\)", str(error))
         if number is None:
             raise

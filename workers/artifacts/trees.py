@@ -25,7 +25,7 @@ from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 
 KEPT_NODES = 4_000_000
-"""Bound on the nodes and points of all loaded trees together."""
+"""The limit on the nodes and points of all loaded trees together."""
 
 
 class TreeRecord(BaseModel):
@@ -76,7 +76,7 @@ class Trees:
         self._loaded: OrderedDict[tuple[str, str, str], Tree] = OrderedDict()
 
     def record(self, tenant: str, tree_id: str) -> TreeRecord | None:
-        """The facts; None where there is none or it is another tenant's."""
+        """The facts; None if there is no such tree or it belongs to another tenant."""
         facts = self._index.get(tenant, tree_id)
         if facts is None:
             self._ensure()
@@ -84,7 +84,7 @@ class Trees:
         return None if facts is None else TreeRecord.model_validate_json(facts)
 
     def load(self, tenant: str, tree_id: str) -> Tree | None:
-        """The whole tree, read-only; the last few are kept. None where there is none."""
+        """The whole tree, read-only; the last few are kept. None if there is none."""
         record = self.record(tenant, tree_id)
         if record is None:
             return None
@@ -124,7 +124,7 @@ class Trees:
         return {} if path is None else results.load_arrays(path)
 
     def stored(self, tenant: str, tree_id: str, name: str) -> Stored | None:
-        """Where one of the result's files was published, though it may have been removed since."""
+        """Where one of the result's files was published; it may have been removed since."""
         job_id = sibling(tree_id, "job")
         end = read_end(self._blobs, tenant, job_id)
         file = next((each for each in end.files if each.name == name), None) if end else None
@@ -134,7 +134,7 @@ class Trees:
         return Stored(key, file.size, file.sha256, end.finished_at)
 
     def delete_model(self, tenant: str, model_id: str) -> bool:
-        """Remove the model of a tree, which stays. False where there is none."""
+        """Remove the model of a tree, but not the tree. False if there is none."""
         stored = self.stored(tenant, model_id, results.MODEL)
         if stored is None or self.file(tenant, model_id, results.MODEL) is None:
             return False
@@ -152,8 +152,8 @@ class Trees:
     def delete(self, tenant: str, tree_id: str) -> bool:
         """Remove the tree's files and its model; the job's record stays.
 
-        An imported tree goes with its job, which is hidden. The columns go first: without them a
-        rebuild does not list the tree again.
+        An imported tree goes with its job, which is hidden. The columns are removed first: without
+        them a rebuild does not list the tree again.
         """
         record = self.record(tenant, tree_id)
         if record is None:
@@ -174,7 +174,7 @@ class Trees:
 
 
 def tree_record(request: Request, end: End) -> TreeRecord | None:
-    """The facts of the tree that a job made; None where it made none."""
+    """The facts of the tree that a job made; None if it made none."""
     if end.status != "succeeded" or end.tree is None:
         return None
     stored = {file.name: file.sha256 for file in end.files}

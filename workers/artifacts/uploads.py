@@ -1,9 +1,9 @@
-"""Uploads in parts: each part is an object of its own, until all are put together as a dataset.
+"""Uploads in parts: each part is a separate object, until all are combined into a dataset.
 
-Redis holds nothing of them. An upload exists while its `upload.json` does, a part while an empty
-object does whose name holds its number, length and hash. A part that is sent again replaces the
-earlier one; a request that is cut off leaves none. The first dataset put together is the upload's,
-whoever else tries; the upload remembers it until it is forgotten.
+Redis does not store them. An upload exists while its `upload.json` does, a part while an empty
+object exists whose name holds its number, length and hash. A part that is sent again replaces the
+earlier one; an interrupted request leaves none. Only the first dataset made from an upload counts;
+the upload refers to it until it is forgotten.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UPLOAD, _DATASET = "upload.json", "dataset.json"
 
 
 class Upload(BaseModel):
-    """What an upload will be, as the request that began it says."""
+    """The future dataset of an upload, as described in the request that began it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -62,7 +62,7 @@ class Parts:
         self._blobs.put(key, upload.model_dump_json().encode(), create=True)
 
     def get(self, tenant: str, upload_id: str) -> Upload | None:
-        """The upload; None where there is none, or no longer, or it is another tenant's."""
+        """The upload; None if there is none, if it is gone, or if it belongs to another tenant."""
         try:
             kept = self._blobs.get(layout.upload(tenant, upload_id, _UPLOAD))
         except Missing:
@@ -76,9 +76,9 @@ class Parts:
         return Part(number=number, bytes=stored.length, sha256=stored.sha256, stamp=stamp)
 
     def add(self, upload: Upload, part: Part) -> bool:
-        """Make the part exist in the place of any other of its number.
+        """Make the part exist, replacing any other with its number.
 
-        False, and nothing is left, where the upload is gone by now.
+        False, with nothing left, if the upload is gone by now.
         """
         self._blobs.put(self._mark(upload, part), b"")
         if self.get(upload.tenant, upload.id) is None:
@@ -90,7 +90,7 @@ class Parts:
         return True
 
     def drop(self, upload: Upload, part: Part) -> None:
-        """Remove a part, whether it has been added or not."""
+        """Remove a part, added or not."""
         self._blobs.delete(self._mark(upload, part))
         self._blobs.delete(self._bytes(upload, part.number, part.stamp))
 
@@ -106,13 +106,13 @@ class Parts:
     def read(self, upload: Upload, parts: Iterable[Part]) -> Iterator[bytes]:
         """The bytes of the parts in order, in pieces of about 1 MiB.
 
-        Raises Missing where a part was replaced or removed meanwhile.
+        Raises Missing if a part was replaced or removed meanwhile.
         """
         for part in parts:
             yield from self._blobs.read(self._bytes(upload, part.number, part.stamp))
 
     def completed(self, upload: Upload) -> Dataset | None:
-        """The dataset that its parts were put together as, even if that does not exist yet."""
+        """The dataset that its parts were combined into, even if that does not exist yet."""
         try:
             kept = self._blobs.get(layout.upload(upload.tenant, upload.id, _DATASET))
         except Missing:
@@ -120,7 +120,10 @@ class Parts:
         return Dataset.model_validate_json(kept)
 
     def complete(self, upload: Upload, dataset: Dataset) -> Dataset:
-        """Record the dataset as the upload's; the one already recorded if another was faster."""
+        """Record the dataset of the upload.
+
+        Returns the one already recorded if another was faster.
+        """
         key = layout.upload(upload.tenant, upload.id, _DATASET)
         try:
             self._blobs.put(key, dataset.model_dump_json().encode(), create=True)
@@ -129,7 +132,7 @@ class Parts:
         return dataset
 
     def reopen(self, upload: Upload) -> None:
-        """Forget the dataset, whose bytes were lost before it existed."""
+        """Forget the dataset if its bytes were lost before it existed."""
         self._blobs.delete(layout.upload(upload.tenant, upload.id, _DATASET))
 
     def clear(self, upload: Upload) -> None:
@@ -143,7 +146,10 @@ class Parts:
         self._blobs.delete_under(layout.upload(tenant, upload_id))
 
     def forget(self, tenant: str, before: datetime) -> int:
-        """Remove the tenant's uploads that received nothing since `before`; gives their number."""
+        """Remove the tenant's uploads that received nothing since `before`.
+
+        Returns their number.
+        """
         newest: dict[str, datetime] = {}
         for key in self._blobs.keys(layout.upload(tenant)):
             upload_id, _, rest = key.removeprefix(layout.upload(tenant)).partition("/")

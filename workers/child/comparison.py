@@ -1,7 +1,7 @@
 """A comparison: several methods and seeds on the same inputs, each measured, as one table.
 
-Every run with one seed is a piece of the job, so several workers share the runs. A run that fails
-leaves its problem in the table, and the others go on.
+Every run with one seed is a piece of the job, so several workers share the runs. A failed run
+leaves its problem in the table, and the others continue.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workers.errors import problem_of
 from workers.model import MethodStep
 
 MEASURED_ON = ("labels", "hierarchy")
-"""Inputs that metrics use and methods are not given."""
+"""Inputs that metrics use and methods do not get."""
 
 
 class Contender(BaseModel):
@@ -48,7 +48,7 @@ class Contender(BaseModel):
         return any("seed" in method(method_id).Params.model_fields for method_id in steps)
 
     def plan(self, seed: int) -> Plan:
-        """Its plan with `seed` added to each step's own."""
+        """Its plan with `seed` added to the seed of each step."""
         then = self.then
         if then is not None:
             then = MethodStep(method=then.method, params=_seeded(then.params, seed))
@@ -60,9 +60,9 @@ def _seeded(params: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 class ComparisonOptions(BaseModel):
-    """What is to be compared: `workers.model.Request.options` of a comparison.
+    """The comparison to make: `workers.model.Request.options`.
 
-    seeds : how often a method that draws is run. metrics, cut : as for an evaluation.
+    seeds : how often a method with a seed is run. metrics, cut : as for an evaluation.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -99,20 +99,20 @@ class ComparisonRuns:
         from models.metrics.catalogue import METRICS, evaluate
 
         roles = method(plan.method).inputs
-        given = {
+        inputs = {
             role: value
             for role, value in self._values.items()
             if role in roles and role not in MEASURED_ON
         }
 
         began = time.perf_counter()
-        result = run_plan(plan, given, progress, self._threads)
+        result = run_plan(plan, inputs, progress, self._threads)
         seconds = time.perf_counter() - began
 
         truth: dict[str, Any] = {
             role: value for role, value in self._values.items() if role in MEASURED_ON
         }
-        # Distances between all rows are not measured unless a requested metric needs them.
+        # Distances between all rows are measured only if a requested metric needs them.
         needed = {
             role
             for name in self._options.metrics or ()
@@ -155,7 +155,7 @@ def compare(options: ComparisonOptions, crew: Crew) -> dict[str, Any]:
 
 
 def _row(contender: Contender, figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A row of the table from the figures of each seed."""
+    """A row of the table, from the figures for each seed."""
     good = [of_seed for of_seed in figures if "error" not in of_seed]
     names = list(dict.fromkeys(name for of_seed in good for name in of_seed["metrics"]))
     values = {
@@ -185,7 +185,7 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
 
 def _best(table: Sequence[dict[str, Any]]) -> dict[str, int]:
     """The number of the first row with the best mean, by metric, among rows that ran with all
-    seeds. A metric of which no value is better than another has none."""
+    seeds. A metric without a better direction has none."""
     from models.metrics.catalogue import METRICS
 
     best: dict[str, int] = {}

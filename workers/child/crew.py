@@ -1,6 +1,7 @@
-"""A fit that is cut into pieces, as its child sees it: which to compute, which to read.
+"""A fit that is cut into pieces, from the child's side: which to compute, which to read.
 
-The child reaches neither Redis nor the store; a `Coordinator` tells it what others have computed.
+The child has access to neither Redis nor the store; a `Coordinator` tells it what others have
+computed.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from workers.artifacts.results import load_arrays
 from workers.model import MOST_PIECES
 
 LARGEST_POST = 8 << 20
-"""Bytes of JSON of all pieces; more is not worth keeping in Redis: the child computes them all."""
+"""The limit on the JSON of all pieces in Redis, in bytes; beyond it the child computes them all."""
 
 
 class Assignment(BaseModel):
-    """A piece, by its number: to be computed or, where there is a `path`, to be read from it."""
+    """A piece, by its number: to be computed or, if there is a `path`, to be read from it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,7 +40,7 @@ class Coordinator(Protocol):
         ...
 
     def next(self, finished: int | None) -> Assignment:
-        """Wait for the next piece, each number once; `finished` is the one computed just now."""
+        """Wait for the next piece, each number once; `finished` is the one just computed."""
         ...
 
     def keep(self, checkpoint: int) -> None:
@@ -48,10 +49,10 @@ class Coordinator(Protocol):
 
 
 class Crew:
-    """A `models.method.Crew`: this process and, where there is a coordinator, its helpers.
+    """A `models.method.Crew`: this process and, with a coordinator, its helpers.
 
-    piece : computes one, and reports its progress as if it were the whole.
-    progress : of the fit.
+    piece : computes one, and reports progress from 0 to 1.
+    progress : the progress of the fit.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Crew:
         if self._coordinator is not None and 1 < len(pieces) <= MOST_PIECES:
             text = json.dumps(list(pieces), allow_nan=False)
             if len(text) <= LARGEST_POST:
-                # As a helper gets them, so that it does not matter who computes.
+                # In the form a helper receives, so that it does not matter who computes.
                 yield from self._shared(json.loads(text), self._coordinator)
                 return
         progress = _PieceProgress(self._progress, len(pieces))
@@ -96,7 +97,7 @@ class Crew:
 
 
 class _PieceProgress:
-    """Progress of one piece as part of that of all, judged by the fraction that a piece ends at."""
+    """The progress of one piece as part of all, scaled by the fraction at which a piece ends."""
 
     def __init__(self, progress: Progress, n_pieces: int) -> None:
         self._progress = progress
@@ -110,7 +111,7 @@ class _PieceProgress:
         self._progress((self._n_done * highest + fraction) / self._n_pieces, stage, message)
 
     def one_more(self) -> None:
-        """One more piece is done, whoever computed it."""
+        """Record that one more piece is done, whoever computed it."""
         self._n_done += 1
         if self._highest is not None:
             highest, stage = self._highest

@@ -1,4 +1,5 @@
-"""A fit: features prepared, a method run on them, and maybe a second one on its logits."""
+"""A fit: features are prepared, a method runs on them, and optionally a second one on its
+logits."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from workers.model import MethodStep
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be run: one method, or a second one on the logits of the first."""
+    """The methods to run: one, or a second one on the logits of the first."""
 
     method: str
     params: Mapping[str, Any]
@@ -38,8 +39,8 @@ class Plan:
 class PlanResult:
     """The result of a plan.
 
-    fitted : of the last method. inputs : of the first one, prepared. stages : the methods that left
-        a model. metrics, warnings : of all.
+    fitted : the result of the last method. inputs : the prepared inputs of the first method. stages
+        : the methods that produced a model. metrics, warnings : those of all methods.
     """
 
     fitted: Fitted
@@ -64,10 +65,10 @@ def run_plan(
 ) -> PlanResult:
     """Run a plan on inputs by role.
 
-    crew_of : the crew of the first step; None: this process computes all pieces.
-    checkpoint : of the first step.
+    crew_of : gives the crew of the first step; None: this process computes all pieces.
+    checkpoint : that of the first step.
 
-    Raises UsageError, and Cancelled when `progress` says so.
+    Raises UsageError, and Cancelled if `progress` does.
     """
     preparation, inputs, warnings = prepared_inputs(plan, values)
     metrics = preparation.explained
@@ -108,7 +109,7 @@ def prepared_inputs(
 
 
 def _after(plan: Plan, fitted: Fitted, inputs: Mapping[str, Value]) -> dict[str, Value]:
-    """What the second step is given: the logits of the first, and the names."""
+    """The inputs of the second step: the logits of the first, and the names."""
     if fitted.logits is None:
         raise UsageError(
             f"Method {plan.method!r} gives no logits, so nothing can be run on them.",
@@ -120,18 +121,19 @@ def _after(plan: Plan, fitted: Fitted, inputs: Mapping[str, Value]) -> dict[str,
 
 
 def unnamed(values: Mapping[str, Value]) -> dict[str, Value]:
-    """The inputs of a step that is not the last: the names are the last step's."""
+    """The inputs of a step before the last: names go to the last step."""
     return {role: value for role, value in values.items() if role != "names"}
 
 
 def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
-    """By criterion, its value at each number of clusters: the method's own and the silhouette."""
+    """The value of each criterion at each number of clusters: the method's own and the
+    silhouette."""
     curves = {name: [*curve] for name, curve in result.fitted.curves.items()}
     features, tree = result.inputs.get(ROLE), result.fitted.tree
-    # Where leaves are tasks, rows lie at them whatever their features.
+    # Where leaves are tasks, rows belong to them independently of their features.
     if features is not None and tree.kind == "hierarchy" and "tasks" not in result.inputs:
         matrix = feature_matrix(features[0] if isinstance(features, tuple) else features)
-        # A tree grown from an earlier job has that one's points, too, whose features are not here.
+        # A tree grown from an earlier job also has that job's points, whose features are not here.
         curve = silhouette.curve(tree, matrix) if matrix.shape[0] == tree.n_points else []
         if curve:
             curves["silhouette"] = curve
@@ -139,7 +141,7 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
 
 
 class StepProgress:
-    """Progress of one step as its share of that of all."""
+    """The progress of one step, as its share of all steps."""
 
     def __init__(self, progress: Progress, number: int, n_steps: int) -> None:
         self._progress, self._number, self._n_steps = progress, number, n_steps
@@ -150,5 +152,5 @@ class StepProgress:
         self._progress((self._number + self._fraction) / self._n_steps, stage, message)
 
     def within(self, fraction: float, stage: str, message: str = "") -> None:
-        """Progress of pieces: where they are many it is an estimate, which must not go back."""
+        """The progress of pieces: with many of them it is an estimate, which must not go back."""
         self(max(fraction, self._fraction), stage, message)

@@ -1,4 +1,5 @@
-"""What a child sends its supervisor: one JSON object a message, answered by `crew.Assignment`s."""
+"""The messages of a child to its supervisor: one JSON object each, answered by
+`crew.Assignment`s."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from workers.model import MOST_PIECES, Advance
 
 
 class PieceRequest(BaseModel):
-    """The child wants the next piece of its fit; `finished` is the piece it has just computed."""
+    """A request for the next piece of the fit; `finished` is the piece just computed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -21,10 +22,10 @@ class PieceRequest(BaseModel):
 
 class ChildMessage(BaseModel):
     """Progress, the pieces of a fit, a request for one of them, the number of a checkpoint, or the
-    last message: the outcome, or a failure that may pass.
+    last message: the outcome, or a transient failure.
 
-    transient : what kept the job from being done and may pass; `transient_kind` says whether there
-        was no room left, a store did not answer, or neither.
+    transient : the message of a transient failure; `transient_kind` says whether there was no room
+        left, a store did not answer, or neither.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,7 +1,7 @@
 """The worker's side of its children: a pool of fresh processes, one for each job.
 
 No memory is shared between jobs, memory and time are bounded, and a process dies with its worker.
-One spare child waits for each slot, so that a job does not wait for a fork.
+One spare child waits per slot, so that a job does not wait for a fork.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workers.child.run import Spec
 from workers.errors import FatalError, TransientError
 
 _LARGEST_MESSAGE = 16 << 20
-"""Bytes of one message; a child computes on a user's input, so it is not trusted."""
+"""The size limit of a message; a child computes on a user's input, so it is not trusted."""
 
 
 class Child:
@@ -57,11 +57,10 @@ class Child:
             raise TransientError(self._how_it_died()) from error
 
     def receive(self, timeout_s: float) -> ChildMessage | None:
-        """Its next message, None if there was none in time.
+        """Its next message; None if there was none in time.
 
-        Raises
-        ------
-        TransientError : it died, killed by a signal or without a last message.
+        Raises ------
+        TransientError : it was killed by a signal or ended without a last message.
         FatalError : the message is too long or is not a `ChildMessage`.
         """
         if not wait([self._pipe, self._process.sentinel], timeout_s):
@@ -79,15 +78,18 @@ class Child:
         try:
             return ChildMessage.model_validate_json(text)
         except ValidationError as error:
-            raise FatalError("the job's process sent a message that makes no sense") from error
+            raise FatalError("the job's process sent an invalid message") from error
 
     def kill(self) -> None:
-        """End it with all that it started, and clear it away."""
+        """End it with everything that it started, and clean up."""
         self.stop()
         self.clear()
 
     def stop(self) -> None:
-        """Kill it and all that it started, without waiting; it computes and writes no more."""
+        """Kill it with everything that it started, without waiting.
+
+        It computes and writes no more.
+        """
         if self.alive():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -95,7 +97,7 @@ class Child:
                 os.kill(self.pid, signal.SIGKILL)
 
     def clear(self) -> None:
-        """Wait until it is gone: the kernel takes a while to free a large memory."""
+        """Wait until it is gone: the kernel takes a while to free much memory."""
         self._pipe.close()
         self._process.join(30.0)
 
@@ -123,19 +125,19 @@ class ChildPool:
         self._closed = False
 
     def fill(self) -> Future[None]:
-        """Have the spare children started; done when they are."""
+        """Start the spare children; returns when they run."""
         return self._starter.submit(self._fill)
 
     def take(self) -> Child:
-        """A child that waits for its job. One found dead is replaced."""
+        """A child that waits for its job. A dead one is replaced."""
         while not (child := self._starter.submit(self._next).result()).alive():
             child.kill()
         return child
 
     def drop(self, child: Child) -> None:
-        """Stop a child, clear it away and have a spare one started, without waiting for it."""
+        """Stop a child, clean up after it and start a spare one, without waiting."""
         child.stop()
-        # After `close` nothing is cleared away: the process ends.
+        # After `close` nothing is cleaned up: the process ends.
         with contextlib.suppress(RuntimeError):
             self._reaper.submit(child.clear)
             self.fill()

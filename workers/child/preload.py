@@ -1,7 +1,7 @@
-"""What the template of job children has loaded; imported there and nowhere else.
+"""The modules loaded by the template of job children; imported there and nowhere else.
 
-It must start no threads: a fork copies only the thread that forks. So nothing here computes with
-OpenMP, and torch, which is large and starts threads, stays out; a method imports it in its child.
+It must start no threads: a fork copies only the forking thread. So nothing here computes with
+OpenMP, and torch, which is large and starts threads, is left out; a method imports it in its child.
 """
 
 from __future__ import annotations
@@ -59,18 +59,20 @@ def _load() -> None:
         outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")
-    # What is alive now stays alive: no child's collector need touch, and so copy, its pages.
+    # Objects alive now stay alive: so no child's collector needs to touch, and copy, their pages.
     gc.collect()
     gc.freeze()
 
 
 _NICENESS = 5
-"""Jobs compute for as long as they like, and templates load at any time; the API, Redis and
-heartbeats go first."""
+"""The nice value of jobs and templates, which may compute for long: the API, Redis and heartbeats
+have priority."""
 
 _SECRET = ("UMBEL_", "AWS_")
-"""Prefixes of variables that jobs have no use for: addresses and credentials of Redis and the
-store. A job that prints or passes on its environment reveals none of them."""
+"""Prefixes of variables that jobs do not need: addresses and credentials of Redis and the store.
+
+A job that prints or forwards its environment reveals none of them.
+"""
 
 
 def _forget() -> None:
@@ -86,7 +88,7 @@ try:
     _load()
     BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
 except Exception:
-    # The fork server swallows an ImportError and goes on without the module.
+    # The fork server swallows an ImportError and continues without the module.
     print("the template of job processes cannot be loaded:", file=sys.stderr)
     traceback.print_exc()
     os._exit(1)

@@ -36,8 +36,8 @@ _log = logging.getLogger(__name__)
 class Limits:
     """Bounds of one job's process.
 
-    memory_bytes : what it may allocate beyond what the template holds; files mapped read-only do
-        not count. Kept on Linux only (RLIMIT_DATA). None: no bound.
+    memory_bytes : what it may allocate beyond the template's memory; files mapped read-only do not
+        count. Enforced on Linux only (RLIMIT_DATA). None: no bound.
     threads : of linear algebra and OpenMP.
     """
 
@@ -68,22 +68,22 @@ def live(pipe: Connection, limits: Limits) -> None:
 
 
 def _rehearse(limits: Limits) -> None:
-    """Do the trial job while there is none: a fresh fork copies each page that it first writes to,
-    which costs a short job more than its own work. Where the disk is full it goes without."""
+    """Do the trial job while idle: a fresh fork copies each page that it first writes to, which
+    costs a short job more than its own work. Skipped if the disk is full."""
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
         spec = trial(Path(folder))
         _do(Spec.model_validate_json(spec.model_dump_json()), limits, lambda _: None)
 
 
 class _SupervisorLink:
-    """The child's way to its supervisor, as a `Coordinator`."""
+    """The child's connection to its supervisor, as a `Coordinator`."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
         self._assignments: SimpleQueue[Assignment] = SimpleQueue()
 
     def receive(self) -> None:
-        """Take assignments in, in a thread of its own; raises when the other end is gone."""
+        """Receive assignments, in its own thread; raises when the other end is gone."""
         while True:
             self._assignments.put(Assignment.model_validate_json(self._pipe.recv_bytes()))
 
@@ -107,7 +107,7 @@ def _do(
     report: Callable[[Advance], None],
     coordinator: Coordinator | None = None,
 ) -> ChildMessage:
-    """Do the job; the last message."""
+    """Do the job; returns the last message."""
     from workers.child import preload
 
     try:
@@ -137,7 +137,7 @@ def _do(
 
 
 def _temporary_folder(folder: Path) -> Path:
-    """Where the job's temporary files go: beside its results, removed with them."""
+    """The folder of the job's temporary files: beside its results, removed with them."""
     temporary = folder.parent / "tmp"
     temporary.mkdir(exist_ok=True)
     return temporary
@@ -180,7 +180,7 @@ def _restrict(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not sys.platform.startswith("linux"):
         return
-    # Where memory is short, the kernel is to kill a job and not the worker or the server.
+    # If memory is short, the kernel should kill a job and not the worker or the server.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
     if limits.memory_bytes is not None:
@@ -189,8 +189,8 @@ def _restrict(limits: Limits) -> None:
 
 
 def _data_bytes() -> int:
-    """Bytes of writable private memory that the process holds now: what RLIMIT_DATA counts."""
+    """The bytes of writable private memory of this process, as counted by RLIMIT_DATA."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
-    raise FatalError("the kernel does not report how much memory the process holds")
+    raise FatalError("the kernel does not report how much memory the process uses")

@@ -1,7 +1,7 @@
 """A matrix that stays in the object store: its rows are read by range, over HTTP.
 
-Nothing is kept on the disk, and no more than a few blocks of the matrix in memory. The address is
-all that is needed: no credentials, no knowledge of the store.
+Nothing is kept on disk, and only a few blocks of the matrix in memory. Only the address is needed:
+no credentials, no knowledge of the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workers.formats.raw import Layout, runs
 from workers.stores.objects.blobs import Link
 
 BLOCK_BYTES = 8 << 20
-"""What a scan reads at once: less costs requests, more costs memory."""
+"""The size of a scan's reads: smaller ones cost requests, larger ones memory."""
 
 STRETCH_BYTES = 4 << 20
 NEAR_BYTES = 512 << 10
@@ -34,21 +34,21 @@ NEAR_BYTES = 512 << 10
 take about as long as another request. At most `STRETCH_BYTES` a request."""
 
 AT_ONCE = 32
-"""Requests at a time: a distant store answers each after tens of milliseconds."""
+"""Concurrent requests: a remote store answers each after tens of milliseconds."""
 
 AHEAD = 6
 _KEPT = 32
-"""Blocks in memory at most; as a rule those ahead and one for each thread that reads."""
+"""The largest number of blocks in memory; usually those read ahead and one per reading thread."""
 
 GIVE_UP_S = 60.0
-"""How long a store that is away is tried again."""
+"""How long requests to an unavailable store are retried."""
 
 
 class RemoteContent:
     """The bytes of one object. Threads may share it.
 
-    A request is tried again, with growing pauses, where the connection is refused or cut, or the
-    store does not answer, is too busy or fails.
+    A request is retried, with growing pauses, if the connection is refused or cut, or if the store
+    does not answer, is too busy or fails.
 
     Raises
     ------
@@ -116,7 +116,7 @@ class RemoteContent:
 
 @dataclass(slots=True)
 class _Block:
-    """Rows that are being fetched; `left` of them have not been handed out yet."""
+    """Rows being fetched; `left` of them have not been handed out yet."""
 
     rows: Future[npt.NDArray[Any]]
     left: int
@@ -124,12 +124,12 @@ class _Block:
 
 
 class RemoteRows(Rows):
-    """Rows of a matrix in C order that lies in an object. Threads may share it.
+    """Rows of a matrix in C order in an object.
 
-    A scan is read ahead in blocks, several at a time, and a block is dropped once all its rows have
-    been handed out. Scattered rows are fetched in stretches, many at a time; `take` needs room for
-    its answer and `AT_ONCE` stretches, and as much time for a row by itself as for `NEAR_BYTES`.
-    Errors as `RemoteContent`.
+    Threads may share it. A scan is read ahead in blocks, several at a time, and a block is dropped
+    once all its rows have been handed out. Scattered rows are fetched in stretches, many at a time;
+    `take` needs memory for its result and `AT_ONCE` stretches, and as much time for a single row as
+    for `NEAR_BYTES`. Raises the errors of `RemoteContent`.
     """
 
     far = True
@@ -178,14 +178,15 @@ class RemoteRows(Rows):
         return out
 
     def _wanted(self, first: int, last: int) -> int:
-        """The last block that a read of blocks `first` to `last` makes likely: later in a scan."""
+        """The last block to fetch after a read of blocks `first` to `last`: further ahead in a
+        scan."""
         with self._lock:
             scan = first == 0 or first in self._recent or first - 1 in self._recent
         n_blocks = -(-self.shape[0] // self._step)
         return min(last + AHEAD, n_blocks - 1) if scan else last
 
     def _part(self, number: int, start: int, stop: int, upto: int) -> npt.NDArray[Any]:
-        """Rows [start, stop), all within block `number`; blocks up to `upto` will be wanted."""
+        """Rows [start, stop), all within block `number`; blocks up to `upto` are fetched ahead."""
         with self._lock:
             block = self._request(number)
             if not block.begun:
@@ -226,7 +227,7 @@ class RemoteRows(Rows):
 
 
 def facts_of(link: Link, format: str, member: str | None, role: str) -> Facts:
-    """As `workers.formats.catalogue.inspect`, of an object of one of the formats `RAW`."""
+    """As `workers.formats.catalogue.inspect`, for an object of one of the formats `RAW`."""
     return locate(format, RemoteContent(link, role), member).facts()
 
 
@@ -239,5 +240,5 @@ def rows(link: Link, format: str, member: str | None, role: str) -> RemoteRows:
     layout = locate(format, content, member)
     roles.require_matrix(layout.shape, layout.dtype, role)
     if layout.fortran:
-        raise FatalError("a matrix in Fortran order cannot be read by rows from afar")
+        raise FatalError("a matrix in Fortran order cannot be read by rows remotely")
     return RemoteRows(content, layout)

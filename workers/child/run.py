@@ -1,7 +1,7 @@
 """One job, inside its own process: read the input files, do the work, write the result files.
 
-Reaches neither Redis nor the object store: it is given local paths, the address of an object that
-is read in parts, and a folder.
+It has access to neither Redis nor the object store: it gets local paths, the address of an object
+that is read in parts, and a folder.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from workers.model import Advance, Request, now, sibling
 
 
 class Spec(BaseModel):
-    """All that the child needs; travels as JSON.
+    """Everything that the child needs; sent as JSON.
 
     folder : empty folder for the result files; everything in it is published.
-    n_pieces : how many pieces a fit is cut into, where its method can be cut.
-    checkpoint : what an earlier attempt at the fit had saved, to go on from.
-    checkpoint_s : how often checkpoints are kept; never where it is None.
-    piece : only this piece of the request's fit is wanted, and its arrays are the result.
+    n_pieces : the number of pieces of a fit, if its method can be cut.
+    checkpoint : the file that an earlier attempt at the fit saved, to resume from.
+    checkpoint_s : how often checkpoints are saved; None: never.
+    piece : only this piece of the request's fit is computed, and its arrays are the result.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -80,9 +80,10 @@ Report = Callable[[Advance], None]
 
 
 def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> Outcome:
-    """Do the job. The user's errors and a lack of memory come back as `Outcome.error`.
+    """Do the job.
 
-    coordinator : hands out the pieces of a fit that is cut; None: all are computed here.
+    The user's errors and a lack of memory are returned as `Outcome.error`.
+    coordinator : hands out the pieces of a fit; None: all are computed here.
     """
     kind = spec.request.kind
     try:
@@ -128,7 +129,7 @@ def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome
     method_inputs, given = _inputs(spec)
 
     def crew_of(used: Method[Any], data: Data, params: Params, progress: StepProgress) -> Crew:
-        # Helpers have the job's own inputs, not the result of an earlier step.
+        # Helpers have the inputs of the job, not the result of an earlier step.
         compute = partial(_piece_arrays, spec, used, data, params)
         return Crew(compute, progress.within, spec.n_pieces, coordinator)
 
@@ -158,12 +159,15 @@ def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome
 
 
 def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dict[str, Any]:
-    """Write the files of a fit but for its tree's; the members of the job's result."""
+    """Write the files of a fit except those of its tree.
+
+    Returns the members of the job's result.
+    """
     request, fitted = spec.request, result.fitted
     if fitted.state is not None:
         results.save_state(fitted.state, spec.folder)
-    if fitted.points:
-        results.save_points(fitted.points, spec.folder)
+    if fitted.point_columns:
+        results.save_points(fitted.point_columns, spec.folder)
     # Each step must have left a model.
     predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:
@@ -190,18 +194,18 @@ def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint |
 
 
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
-    """(what the method is given by role, that and what only names its tree)."""
+    """The inputs of the method by role, and these with the inputs that only name its tree."""
     request = spec.request
-    given = values_of(spec.sources, many=many_of(request.method))
+    values = values_of(spec.sources, many=many_of(request.method))
     roles = method(request.method).inputs
     method_inputs = {
-        role: value for role, value in given.items() if role != request.name_by or role in roles
+        role: value for role, value in values.items() if role != request.name_by or role in roles
     }
-    return method_inputs, given
+    return method_inputs, values
 
 
 def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
-    """The tree named by labels or terms; names that were given for its leaves stay."""
+    """The tree named by labels or terms; names from the input `names` stay."""
     keep_leaves, naming = "names" in values, values[by]
     if by == "labels":
         return by_labels(tree, naming, keep_leaves)
@@ -215,7 +219,7 @@ def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
 
 
 def _progress(report: Report) -> Progress:
-    """A method's progress as that of the job; the last hundredth is writing."""
+    """The progress of a method as that of the job; the last hundredth is writing."""
 
     def progress(fraction: float, stage: str, message: str = "") -> None:
         whole = 0.99 * min(max(fraction, 0.0), 1.0)
@@ -235,7 +239,7 @@ def _piece_arrays(
 
 
 def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
-    """One piece of a fit, or one replicate of its support, for the attempt that runs elsewhere."""
+    """One piece of a fit, or one replicate of its support, for an attempt on another worker."""
     request, plan = spec.request, _plan(spec.request)
     used = method(request.method)
     values, _ = _inputs(spec)
@@ -254,7 +258,7 @@ def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
 def _with_tree(
     spec: Spec, tree: Tree, method_id: str, result: dict[str, Any], warnings: list[str]
 ) -> Outcome:
-    """The outcome of a job that made a tree, which is written."""
+    """The outcome of a job that made a tree; writes the tree."""
     results.save_tree(tree, spec.folder)
     facts = {
         "method": method_id,

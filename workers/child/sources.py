@@ -1,4 +1,4 @@
-"""Where the inputs of a job lie, and how its process reads them."""
+"""Where the inputs of a job are, and how its process reads them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from workers.stores.objects.blobs import Link
 
 
 class Source(BaseModel):
-    """Where one input lies.
+    """The location of one input.
 
     kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
         content of an import), "tree" (`files` by name, as in `workers.artifacts.results`) or "job"
-        (`files` too, `method` and `params` as they were).
-    before : for a "job", the inputs by rows of that job and of those that it grew from, oldest
-        first; None for one that is gone.
-    link : in place of `path`, where the object stays in the store and is read in parts.
+        (also `files`, with its `method` and `params`).
+        before : for a "job", the inputs by rows of that job and of those that it grew from, oldest
+            first; None for a deleted one.
+        link : in place of `path`, if the object stays in the store and is read in parts.
     by_rows : whether the method reads it through `Data.rows`.
     """
 
@@ -65,11 +65,11 @@ def many_of(method_id: str) -> frozenset[str]:
 def values_of(
     sources: Sequence[Source], but: str = "", many: frozenset[str] = frozenset()
 ) -> dict[str, Value]:
-    """What the sources hold by role, without the role `but`.
+    """The values of the sources by role, without the role `but`.
 
     many : roles that may have several sources.
 
-    Raises UsageError for another role with several, and for what cannot be read.
+    Raises UsageError for another role with several, and for a source that cannot be read.
     """
     values: dict[str, Value] = {}
     several: dict[str, list[Any]] = {}

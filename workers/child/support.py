@@ -31,17 +31,17 @@ BY_PAIRS = ("distances", "similarity", "graph")
 
 
 class Support(Exact):
-    """How the support of a tree's nodes is to be found."""
+    """How the support of a tree's nodes is measured."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     replicates: int = Field(100, ge=1, le=1000, description="How often the method is run again.")
     resample: Literal["rows", "columns", "seeds"] = Field(
         "rows",
-        description="What changes: `rows` are drawn with replacement, `columns` of the features "
-        "are, or only the `seeds` of the methods differ.",
+        description="What varies: `rows` or `columns` of the features are drawn with replacement, "
+        "or only the `seeds` of the methods differ.",
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of what is drawn.")
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the draws.")
 
 
 class Replicates:
@@ -70,8 +70,10 @@ class Replicates:
         return [{"replicate": number} for number in range(self._options.replicates)]
 
     def compute(self, piece: Piece, progress: Progress) -> Arrays:
-        """The tree of one replicate, and the row that each of its points is; no rows where the fit
-        failed."""
+        """The tree of one replicate, and the row of each of its points.
+
+        No rows if the fit failed.
+        """
         number = int(piece["replicate"])
         rng = np.random.default_rng([self._options.seed, number])
         values, row = _resampled(self._values, self._options.resample, rng)
@@ -108,7 +110,7 @@ class Replicates:
 
 
 def _bare(arrays: Arrays, kind: Literal["hierarchy", "partition"]) -> Tree:
-    """A tree with nothing but its shape and its points."""
+    """A tree with only its shape and its points."""
     parent, leaf = arrays["parent"], arrays["leaf_of_point"]
     n = len(parent)
     return Tree(
@@ -122,7 +124,7 @@ def _bare(arrays: Arrays, kind: Literal["hierarchy", "partition"]) -> Tree:
 
 
 def _seeded(plan: Plan, by: int) -> Plan:
-    """The plan with `by` added to each step's seed. UsageError where no step has one."""
+    """The plan with `by` added to each step's seed. Raises UsageError if no step has one."""
 
     def moved(params: Mapping[str, Any]) -> dict[str, Any]:
         return {**params, "seed": params["seed"] + by} if "seed" in params else dict(params)
@@ -143,7 +145,7 @@ def _seeded(plan: Plan, by: int) -> Plan:
 def _resampled(
     values: Mapping[str, Value], how: str, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
-    """The values with rows or columns drawn anew, and the row that each point now is."""
+    """The values with rows or columns drawn anew, and the row of each point."""
     n_points = next(
         matrix.shape[0]
         for value in values.values()
@@ -187,7 +189,7 @@ def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str,
 
 
 class _Drawn(Rows):
-    """Rows of another matrix by ascending number, some of them several times."""
+    """Rows of another matrix by ascending number, with repetitions."""
 
     def __init__(self, rows: Rows, row: npt.NDArray[np.int64]) -> None:
         self._rows, self._row = rows, row

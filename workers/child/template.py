@@ -1,6 +1,6 @@
-"""The template that job children are forked from: started early, and again when it has died.
+"""The template that job children are forked from: started early, and again if it has died.
 
-Imports next to nothing, so that the template loads while its worker still does.
+Imports next to nothing, so that the template loads while its worker is still loading.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def begin(threads: int) -> ForkServerContext:
     """
     os.environ[OWNER] = str(os.getpid())
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core for every job;
-    # 2^14 are as fast in matrix products of 64 to 1500 rows.
+    # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core in every job;
+    # 2^14 is as fast in matrix products of 64 to 1500 rows.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "14")
     # OpenMP's threads spin for milliseconds at the end of every loop: where two jobs of two threads
     # shared two cores, a step of 30 ms took 2.4 s; with this it takes as long as alone.

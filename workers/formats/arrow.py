@@ -1,9 +1,9 @@
 """Arrow IPC, as a stream and as a file (Feather V2).
 
 A file holds the messages of a stream between its magic bytes; both are read in order from a memory
-map, so that uncompressed buffers are not copied. Before anything is unpacked the messages' own
-metadata are added up: rows, and the sizes that compressed buffers claim.
-Format: https://arrow.apache.org/docs/format/Columnar.html, Message.fbs.
+map, so that uncompressed buffers are not copied. Before anything is unpacked, the metadata of the
+messages are added up: rows, and the sizes claimed by compressed buffers. Format:
+https://arrow.apache.org/docs/format/Columnar.html, Message.fbs.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def inspect_file(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Fa
 
 
 def read_stream(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The columns chosen of an IPC stream."""
+    """The chosen columns of an IPC stream."""
     with _open(path, bounds, file=False) as opened:
         return batches.read(opened, member, want, bounds)
 
 
 def read_file(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The columns chosen of an IPC file."""
+    """The chosen columns of an IPC file."""
     with _open(path, bounds, file=True) as opened:
         return batches.read(opened, member, want, bounds)
 
@@ -115,7 +115,10 @@ def _batches(data: Any, columns: list[int]) -> Iterator[Any]:
 
 
 def _measure(data: Any, bounds: Bounds) -> int:
-    """Number of rows claimed. UsageError where rows or unpacked buffers would be too large."""
+    """The claimed number of rows.
+
+    Raises UsageError if rows or unpacked buffers would be too large.
+    """
     n_rows = 0
     unpacked = 0
     for message in _messages(data):
@@ -139,7 +142,7 @@ def _measure(data: Any, bounds: Bounds) -> int:
 
 
 def _unpacked(root: _Flat, at: int, body: Any) -> int:
-    """Bytes that a batch's compressed buffers claim to unpack to, by the int64 before each."""
+    """The claimed unpacked size of a batch's compressed buffers, from the int64 before each."""
     total = 0
     for offset, size in root.pairs(at, 2):
         if size >= 8 and 0 <= offset <= body.size - 8:
@@ -157,7 +160,10 @@ def _header(metadata: Any) -> tuple[int, _Flat, int]:
 
 
 class _Flat:
-    """As much of a flatbuffer as a message header needs. struct.error past the end."""
+    """The part of a flatbuffer reader that message headers need.
+
+    Raises struct.error past the end.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -170,7 +176,7 @@ class _Flat:
         return int(struct.unpack_from(form, self._data, at)[0]) if at else 0
 
     def table(self, table: int, field: int) -> int:
-        """Position of a table that is a field, 0 where absent."""
+        """The position of a table field, 0 if absent."""
         at = self._field(table, field)
         return at + self.uint(at) if at else 0
 

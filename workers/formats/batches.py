@@ -1,4 +1,4 @@
-"""Arrow record batches as plain tables: what Arrow and Parquet files share.
+"""Arrow record batches as plain tables, for both Arrow and Parquet files.
 
 A matrix is a table whose columns are all numbers, or one column of lists of equal length
 (`fixed_size_list`, a tensor column, `list`). A column is a table of one column, or the one that
@@ -29,7 +29,7 @@ class Batches:
     """An open Arrow table.
 
     schema : `pyarrow.Schema`. n_rows : as the file's metadata claims.
-    read : gives the record batches with only the columns at these positions.
+    read : returns the record batches with only the columns at these positions.
     """
 
     schema: Any
@@ -38,7 +38,7 @@ class Batches:
 
 
 def facts(batches: Batches, member: str | None, bounds: Bounds) -> Facts:
-    """Shape and dtype; every batch is read once and dropped, so that damage shows."""
+    """Shape and dtype; every batch is read once and dropped, to detect damage."""
     chosen = _chosen(batches, member)
     first = _plain(batches.schema.field(chosen[0]).type)
     if len(chosen) == 1 and _is_text(first):
@@ -57,7 +57,10 @@ def facts(batches: Batches, member: str | None, bounds: Bounds) -> Facts:
 
 
 def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Table:
-    """The columns chosen, as one array or as texts. One batch of one list column is not copied."""
+    """The chosen columns, as one array or as texts.
+
+    A single batch of one list column is not copied.
+    """
     bounds.require(8 * batches.n_rows)
     require_filled((batches.n_rows,))
     chosen = _chosen(batches, member)
@@ -96,7 +99,7 @@ def _matrix(batches: Batches, chosen: list[int], bounds: Bounds) -> npt.NDArray[
 
 
 def _chosen(batches: Batches, member: str | None) -> list[int]:
-    """Positions of the columns to read: the one that `member` names, or all."""
+    """Positions of the columns to read: the one named by `member`, or all."""
     names = list(batches.schema.names)
     if not names:
         raise UsageError("The table has no columns.", code="empty")
@@ -125,7 +128,10 @@ def _index_columns(schema: Any) -> set[str]:
 
 
 def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt.NDArray[Any]]:
-    """The rows as dense blocks (n, n_columns), in order. UsageError names a missing value."""
+    """The rows as dense blocks (n, n_columns), in order.
+
+    Raises UsageError naming a missing value.
+    """
     dtype = _dtype(batches, chosen)
     width: int | None = None
     start = 0
@@ -213,7 +219,7 @@ def _texts(batches: Batches, position: int) -> Iterator[list[str]]:
 
 
 def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
-    """The one dtype of the matrix. UsageError naming a column that is not numbers."""
+    """The common dtype of the matrix. Raises UsageError naming a column that is not numbers."""
     import pyarrow as pa
 
     kinds = set()

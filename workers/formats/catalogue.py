@@ -1,7 +1,7 @@
-"""Which formats there are, how a file's format is recognised, and how each is read.
+"""The formats, how the format of a file is recognised, and how each is read.
 
-The declared media type decides; where none or an unknown one is declared, the first bytes do. A
-declared type that the bytes contradict is refused. Pickles are refused whatever they are called.
+The declared media type decides; if none or an unknown one is declared, the first bytes do. A
+declared type that contradicts the bytes is refused. Pickles are refused under any name.
 """
 
 from __future__ import annotations
@@ -52,9 +52,11 @@ __all__ = [
 class Format:
     """A format and its reader.
 
-    media_types : its own first, then others it goes by. binary : whether its first bytes tell it.
-    inspect : facts of a file. read : its plain table, `member` chosen, for `roles.value`.
-    locate : where an array lies, for formats in which it lies as it is.
+    media_types : the main one first, then other names for it. binary : whether its first bytes
+        identify it.
+    inspect : gives the facts of a file. read : gives its plain table, for `roles.value`; `member`
+        chooses an array.
+    locate : gives the position of an array, for formats that store it uncompressed.
     """
 
     id: str
@@ -117,7 +119,7 @@ _ALL = (
 
 FORMATS = {format.id: format for format in _ALL}
 RAW = frozenset(format.id for format in _ALL if format.locate is not None)
-"""Formats whose arrays lie in the file as they are, so that parts can be read."""
+"""Formats that store arrays uncompressed, so that parts can be read."""
 
 ACCEPTED = tuple(format.media_types[0] for format in _ALL)
 _BY_TYPE = {media_type: format for format in _ALL for media_type in format.media_types}
@@ -143,15 +145,15 @@ _TORCH = re.compile(
 
 
 def format_of(media_type: str | None, head: bytes) -> str:
-    """The id of the format that a file has, by its declared type and its first bytes.
+    """The id of a file's format, by its declared type and its first bytes.
 
     Parameters
     ----------
-    media_type : the Content-Type as sent, with parameters or without; None where none was sent.
+    media_type : the Content-Type as sent, with or without parameters; None if none was sent.
     head : the first bytes, 64 KiB or the whole file.
 
     Raises UsageError `unsupported-format`, naming what is accepted, for pickles, for unknown
-    content and where type and content disagree; `empty` for no bytes at all.
+    content and if type and content disagree; `empty` for an empty file.
     """
     if not head:
         raise UsageError("The file is empty.", code="empty")
@@ -180,7 +182,7 @@ def format_of(media_type: str | None, head: bytes) -> str:
 
 
 def peek(format: str, head: bytes, length: int) -> Facts | None:
-    """Facts of an npy file from its first 64 KiB and its length, None for every other format.
+    """Facts of an npy file from its first 64 KiB and its length; None for every other format.
 
     Raises UsageError: `truncated`, `invalid-file`, `unsupported-format`, `wrong-shape` (neither one
     nor two dimensions), `empty` (no rows or no columns); `too-large` for JSON past what is read.
@@ -192,28 +194,28 @@ def peek(format: str, head: bytes, length: int) -> Facts | None:
 
 
 def inspect(format: str, path: Path, member: str | None = None, bounds: Bounds = DEFAULT) -> Facts:
-    """What a file holds. For a worker's child, never for the API process.
+    """The facts of a file.
 
-    Of npy, npz and safetensors the headers are read, of the others every value. Raises UsageError:
-    `member-needed` where the file holds several arrays and `member` names none of them,
-    `archive-bomb`, `too-large`, `truncated`, `invalid-file`, `empty`, `ragged`, `missing-value`,
-    `not-finite`, `wrong-input`.
+    For a worker's child, never for the API process. For npy, npz and safetensors only headers are
+    read, for other formats every value. Raises UsageError: `member-needed` if the file holds
+    several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
+    `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
     return _format(format).inspect(path, member, bounds)
 
 
 def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
-    """The input of `role` that a file holds, as `roles.value` describes it. For a worker's child.
+    """The input of `role` in a file, as described at `roles.value`.
 
-    A matrix is mapped read-only where the file allows it: npy, safetensors, an uncompressed list
-    column of Arrow. Errors as of `inspect` and `roles.value`.
+    For a worker's child. A matrix is mapped read-only if the file allows it: npy, safetensors, an
+    uncompressed list column of Arrow. Raises the errors of `inspect` and `roles.value`.
     """
     want = roles.wanted(role)
     return roles.value(_format(format).read(path, member, want, bounds), role)
 
 
 def rows(format: str, path: Path, member: str | None, role: str) -> Value:
-    """As `load` for a matrix that is read by rows: `Rows` where the format is one of `RAW`.
+    """As `load` for a matrix that is read by rows: `Rows` if the format is one of `RAW`.
 
     Nothing is copied, whatever the dtype and the byte order.
     """
@@ -224,9 +226,9 @@ def rows(format: str, path: Path, member: str | None, role: str) -> Value:
 
 
 def locate(format: str, content: Content, member: str | None = None) -> Layout:
-    """Where the array lies in a file of a format of `RAW`, local or remote. Errors as `inspect`.
+    """The position of the array in a file of a format of `RAW`, local or remote.
 
-    Reads the header only.
+    Reads only the header. Raises the errors of `inspect`.
     """
     locate = _format(format).locate
     if locate is None:
@@ -251,7 +253,7 @@ def _refuse_foreign(head: bytes) -> None:
 
 
 def _binary(head: bytes) -> str | None:
-    """The binary format that the first bytes belong to."""
+    """The binary format to which the first bytes belong."""
     if head.startswith(npy.MAGIC):
         return "npy"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -280,7 +282,7 @@ def _require_agreement(declared: Format, binary: str | None, head: bytes) -> Non
             actual=len(head),
         )
     if binary is None and declared.id in ("safetensors", "arrow-stream"):
-        # These have hardly any magic bytes: the reader's own refusal says more.
+        # These have hardly any magic bytes: the reader's own error says more.
         return
     what = f"it begins as {binary}" if binary else "its first bytes are not those of such a file"
     raise unsupported(
@@ -289,7 +291,7 @@ def _require_agreement(declared: Format, binary: str | None, head: bytes) -> Non
 
 
 def _text(head: bytes) -> str | None:
-    """The text format, if only one fits: JSON as a list or lines, libsvm, a table of numbers."""
+    """The text format, if exactly one fits: a JSON list, JSON lines, libsvm, a table of numbers."""
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:

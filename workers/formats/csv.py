@@ -39,24 +39,24 @@ from workers.formats.tables import (
 )
 
 MAX_LINE = 16 << 20
-"""Bound on a line in bytes."""
+"""The largest length of a line in bytes."""
 MAX_COLUMNS = 100_000
 HEADERS = frozenset(
     {"label", "labels", "name", "names", "class", "classes", "category", "target", "text"}
     | {"task", "tasks", "targets", "timestamp", "timestamps", "document", "documents"}
     | {"feature_names"}
 )
-"""What heads a single column of text, in any case."""
+"""Possible headers of a single column of text, in any case."""
 
 _BLOCK = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a file is written.
+    """The layout of a file.
 
-    names : the header's cells, None without a header. first : the first line's cells.
-    start, end : bytes between which the data lie, without line breaks at the end.
+    names : the cells of the header, None without a header. first : the cells of the first line.
+    start, end : byte range of the data, without line breaks at the end.
     line : number of the first line of data, from 1.
     """
 
@@ -73,7 +73,10 @@ class Dialect:
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the table, every cell read. One column without `member` may be text."""
+    """Facts of the table, after reading every cell.
+
+    A single column without `member` may be text.
+    """
     dialect = _dialect_of(path)
     if member is not None or dialect.n_columns == 1:
         return roles.facts(_column(path, dialect, member, bounds))
@@ -84,7 +87,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The table as float64 (n_rows, n_columns), or one column as it is written."""
+    """The table as float64 (n_rows, n_columns), or one column as written."""
     dialect = _dialect_of(path)
     if want == "column":
         return _column(path, dialect, member, bounds)
@@ -129,7 +132,7 @@ def _dialect_of(path: Path) -> Dialect:
 
 
 def _first_row(head: bytes, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """The first row's cells, and how many lines it takes: a quoted cell may hold line breaks."""
+    """The cells of the first row and its number of lines: a quoted cell may contain line breaks."""
     reader = csv.reader(
         io.StringIO(head.decode("utf-8", "replace"), newline=""), delimiter=delimiter
     )
@@ -150,7 +153,7 @@ def _first_row(head: bytes, delimiter: str) -> tuple[tuple[str, ...], int]:
 
 
 def _end(file: IO[bytes]) -> int:
-    """Where the file ends, without line breaks at its end."""
+    """The end of the file, without trailing line breaks."""
     size = file.seek(0, io.SEEK_END)
     while size:
         step = min(size, 1 << 16)
@@ -163,7 +166,7 @@ def _end(file: IO[bytes]) -> int:
 
 
 def _require_matrix(dialect: Dialect) -> None:
-    """Refuse a first line of which it is not clear whether it is a header, and a header alone."""
+    """Refuse a first line that may or may not be a header, and a file with only a header."""
     names = dialect.names
     if names is not None and not names[0].strip() and any(name.strip() for name in names):
         raise UsageError(
@@ -226,7 +229,10 @@ def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
 
 
 def _blocks(path: Path, dialect: Dialect) -> Iterator[npt.NDArray[np.float64]]:
-    """The rows as float64 (n, n_columns), in order. UsageError names a cell that is no number."""
+    """The rows as float64 (n, n_columns), in order.
+
+    Raises UsageError naming a cell that is not a number.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -261,7 +267,7 @@ def _blocks(path: Path, dialect: Dialect) -> Iterator[npt.NDArray[np.float64]]:
 def _explain(piece: bytes, dialect: Dialect, row: int, line: int) -> NoReturn:
     """Raise UsageError naming the first cell of a piece that is not a finite number.
 
-    row, line : of the piece's first line.
+    row, line : numbers of the first row and line of the piece.
     """
     # Numbers are not quoted over several lines, so a line is a row.
     for offset, raw in enumerate(piece.removesuffix(b"\n").split(b"\n")):
@@ -283,7 +289,7 @@ def _explain(piece: bytes, dialect: Dialect, row: int, line: int) -> NoReturn:
 
 
 def _number(cell: str, row: int, column: int, line: int) -> float:
-    """The finite number that a cell of a matrix is. UsageError for anything else."""
+    """The finite number in a cell of a matrix. Raises UsageError for anything else."""
     at = f"row {row}, column {column} (counted from 0; line {line} of the file)"
     bare = cell.strip().lower()
     if not bare or bare.lstrip("+-").startswith("nan") or bare in NOTHING:
@@ -353,7 +359,7 @@ def _position(dialect: Dialect, member: str | None) -> int:
 
 
 def _has_header(texts: list[str]) -> bool:
-    """Whether the first of a single column's cells is its header."""
+    """Whether the first cell of a single column is its header."""
     if texts[0].strip().lower() in HEADERS:
         return True
     return (

@@ -1,4 +1,4 @@
-"""What is known of a file of arrays, and the bounds that hold while one is read."""
+"""Facts of a file of arrays, and the limits that apply while one is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One array of a file that holds several."""
+    """One of several arrays in a file."""
 
     name: str
     shape: tuple[int, ...]
@@ -41,11 +41,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large a file may become when it is opened.
+    """Limits on a file that is opened.
 
-    max_bytes : bound on the arrays in memory and on the total size of an archive's members.
-    max_members : bound on the number of arrays in one file.
-    max_ratio : bound on how many times its packed size an archive may unpack to, once that is more
+    max_bytes : limit on the arrays in memory and on the total size of an archive's members.
+    max_members : limit on the number of arrays in a file.
+    max_ratio : limit on the ratio of unpacked to packed size of an archive, if it unpacks to more
         than `ratio_floor` bytes.
     """
 
@@ -55,7 +55,7 @@ class Bounds:
     ratio_floor: int = 64 << 20
 
     def require(self, n_bytes: int) -> None:
-        """Raise UsageError `too-large` where an opened file would take more than `max_bytes`."""
+        """Raise UsageError `too-large` if an opened file would take more than `max_bytes`."""
         if n_bytes > self.max_bytes:
             raise UsageError(
                 f"The file would take {n_bytes} bytes in memory; at most {self.max_bytes} are "
@@ -72,8 +72,8 @@ DEFAULT = Bounds()
 def choose(members: Sequence[Member], name: str | None) -> int:
     """Position of the array to read: the one called `name`, or the only one.
 
-    Raises UsageError `member-needed` listing the arrays where none is chosen or none has that
-    name, `empty` where the file holds no array.
+    Raises UsageError `member-needed` listing the arrays if none is chosen or none has that name,
+    `empty` if the file holds no array.
     """
     if not members:
         raise UsageError("The file holds no array.", code="empty")

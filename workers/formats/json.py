@@ -13,21 +13,21 @@ from workers.formats.refusals import broken
 from workers.formats.tables import Lists, Want
 
 MAX_JSON = 16 << 20
-"""Bound on a JSON document in bytes."""
+"""The largest length of a JSON document in bytes."""
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of a JSON file, every value checked."""
+    """Facts of a JSON file, after checking every value."""
     return facts(_bytes(path))
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Lists:
-    """The lists of a JSON file, parsed and not looked at."""
+    """The lists of a JSON file, parsed but not checked."""
     return parse(_bytes(path))
 
 
 def facts(document: bytes) -> Facts:
-    """Shape and dtype of a JSON document, every value checked. O(length)."""
+    """Shape and dtype of a JSON document, after checking every value. O(length)."""
     return roles.facts(parse(document))
 
 
@@ -47,7 +47,7 @@ def parse(document: bytes) -> Lists:
 
 
 def decode(text: str) -> object:
-    """The value of a JSON text, of whatever form.
+    """The value of a JSON text of any form.
 
     Raises UsageError `not-finite` for NaN and infinities, `invalid-file` for deep nesting and for
     what is not JSON, naming line and column.

@@ -1,7 +1,7 @@
-"""JSON lines: one text a line, as a JSON string or in a field of an object, by default `text`.
+"""JSON lines: one text per line, as a JSON string or in a field of an object, `text` by default.
 
-The file is read line by line, so that it may be longer than a JSON document. A line without a text
-is refused by its number. Blank lines may end the file.
+The file is read line by line, so it may be longer than a JSON document. A line without a text is
+refused by its number. Blank lines may end the file.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from workers.formats.refusals import missing, shown
 from workers.formats.tables import Want
 
 MAX_LINE = 16 << 20
-"""Bound on a line in bytes."""
+"""The largest length of a line in bytes."""
 
 FIELD = "text"
 _BOM = b"\xef\xbb\xbf"
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """The number of texts, every line read."""
+    """The number of texts, after reading every line."""
     return Facts((sum(1 for _ in _texts(path, member, bounds)),), "str")
 
 
@@ -34,7 +34,7 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
 
 
 def begins(first_line: str) -> bool:
-    """Whether a file that begins with this line, read whole, is one of JSON lines."""
+    """Whether a file that begins with this complete line holds JSON lines."""
     try:
         value = json.loads(first_line)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """libsvm (SVMlight): one row a line, `label index:value index:value ...`, `#` begins a comment.
 
-A matrix is the sparse features, a column the labels of the same file. Indices count from 1 as
-libsvm's do, unless some index is 0; they ascend within a row.
+As a matrix the file gives the sparse features, as a column the labels. Indices count from 1 as in
+libsvm, unless some index is 0; they ascend within a row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_INDEX = 2**31 - 1
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PAIR = re.compile(r"(\d{1,19}):(\S+)", re.ASCII)
 LINE = re.compile(r"[+-]?[\d.]\S*([ \t]+qid:\d+)?([ \t]+\d+:[+-]?[\d.]\S*)+[ \t]*(#.*)?", re.ASCII)
-"""An ordinary line, by which an undeclared file is recognised."""
+"""The pattern of an ordinary line, by which an undeclared file is recognised."""
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:

@@ -24,16 +24,17 @@ from workers.formats.tables import Table, Want, require_dtype, require_filled
 
 MAGIC = b"\x93NUMPY"
 HEAD = 1 << 16
-"""The first bytes of a file, as many as every accepted header fits in."""
+"""The number of bytes at the start of a file that contain every accepted header."""
 
 _MAX_PADDED = 10_000
 _MAX_WRITTEN = 1024
 
 
 def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
-    """Where the array lies, by the header that `head` begins with.
+    """The position of the array, from the header at the start of `head`.
 
-    head : the first bytes of a file of `length` bytes. what : how refusals name the file.
+    head : the first bytes of a file of `length` bytes. what : the name of the file in error
+        messages.
 
     Raises UsageError: `truncated` where the file holds fewer bytes than claimed, `invalid-file` for
     a header that is broken or claims fewer, `unsupported-format` for object and structured arrays
@@ -93,7 +94,7 @@ def peek(head: bytes, length: int) -> Facts:
 
 
 def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
-    """Where the array lies, from the header. O(1)."""
+    """The position of the array, from the header. O(1)."""
     return _filled(header(content.read(0, HEAD), content.length))
 
 
@@ -103,7 +104,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The array mapped read-only, as it is stored. O(1)."""
+    """The array mapped read-only, as stored. O(1)."""
     return mapped(path, locate(LocalContent(path), member, bounds))
 
 
@@ -113,8 +114,8 @@ def _filled(layout: Layout) -> Layout:
 
 
 def _parsed(data: bytes, major: int, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    # Version 3.0 has the layout of 2.0 and differs only for field names outside Latin-1, which no
-    # plain array has.
+    # Version 3.0 has the layout of 2.0 and differs only in field names outside Latin-1, which plain
+    # arrays do not have.
     reader = (
         np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
     )

@@ -38,7 +38,7 @@ _PARTS = {
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the chosen array, or of the sparse matrix. Reads the headers only."""
+    """Facts of the chosen array, or of the sparse matrix. Reads only headers."""
     with _archive(path, bounds) as archive:
         members = _members(archive)
         if member is None and _is_sparse(members):
@@ -93,7 +93,7 @@ def _damaged() -> UsageError:
 
 
 def _check_directory(path: Path) -> None:
-    """Bound the directory before `zipfile` reads it whole."""
+    """Check the directory's size before `zipfile` reads all of it."""
     size = path.stat().st_size
     if size == 0:
         raise UsageError("The .npz file is empty.", code="empty")
@@ -178,7 +178,7 @@ def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Layout:
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
-    """A member unpacked into memory, in blocks. EOFError where it ends early."""
+    """A member unpacked into memory, in blocks. Raises EOFError if it ends early."""
     info = archive.getinfo(f"{name}.npy")
     layout = _header(archive, info)
     array = np.empty(layout.shape[::-1] if layout.fortran else layout.shape, dtype=layout.dtype)

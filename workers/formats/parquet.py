@@ -1,4 +1,4 @@
-"""Parquet: columns in row groups, measured by the metadata before a page is unpacked."""
+"""Parquet: columns in row groups, checked by their metadata before any page is unpacked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The columns chosen, read batch by batch into one array."""
+    """The chosen columns, read batch by batch into one array."""
     with _open(path, bounds) as opened:
         return batches.read(opened, member, want, bounds)
 
@@ -86,10 +86,11 @@ def _texts(schema: Any) -> list[str]:
 
 
 def _check_sizes(path: Path, opened: Any, bounds: Bounds) -> None:
-    """Bound the number of values, not bytes: with run lengths few bytes hold many values.
+    """Check the number of values, not bytes, since run-length encoding stores many values in few
+    bytes.
 
-    A column of plain values has as many as there are rows, which are read in batches; one of lists
-    has what its chunks claim.
+    A column of plain values has one value per row, and rows are read in batches; a column of lists
+    has as many values as its chunks claim.
     """
     n_rows, n_columns = opened.metadata.num_rows, opened.metadata.num_columns
     if n_rows < 0:
@@ -111,7 +112,7 @@ def _footer(path: Path) -> bytes:
 
 
 def _batches(opened: Any, columns: list[int]) -> Iterator[Any]:
-    # The property makes the schema anew each time.
+    # The property builds a new schema each time.
     schema_names = opened.schema_arrow.names
     names = [schema_names[column] for column in columns]
     rows = min(_BATCH_ROWS, max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns)))

@@ -1,8 +1,8 @@
 """The number of values that a Parquet file claims to hold, from its footer.
 
-The footer is Thrift in the compact protocol. It is walked here because pyarrow's own view of a
-column chunk aborts the process where a damaged footer breaks certain invariants.
-Formats: https://parquet.apache.org/docs/file-format/metadata/ (parquet.thrift),
+The footer is Thrift in the compact protocol. It is parsed here because pyarrow's own view of a
+column chunk aborts the process if a damaged footer breaks certain invariants. Formats:
+https://parquet.apache.org/docs/file-format/metadata/ (parquet.thrift),
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
 
@@ -19,7 +19,10 @@ _MAX_DEPTH = 16
 
 
 def values_claimed(footer: bytes) -> int:
-    """Sum of `num_values` over all column chunks. UsageError `invalid-file` for other content."""
+    """Sum of `num_values` over all column chunks.
+
+    Raises UsageError `invalid-file` for other content.
+    """
     walk = _Walk(footer)
     total = 0
     try:
@@ -63,7 +66,7 @@ class _Walk:
             yield field, kind
 
     def structs_of(self, wanted: int) -> Iterator[None]:
-        """Once for each struct in the list that is field `wanted` of the struct here."""
+        """Yields once for each struct in the list in field `wanted` of the current struct."""
         for field, kind in self.fields():
             if field == wanted and kind == _LIST:
                 size, inner = self._list()
@@ -105,7 +108,7 @@ class _Walk:
             raise broken("The Parquet file's footer cannot be read.")
 
     def _skip_items(self, size: int, kinds: tuple[int, ...], depth: int) -> None:
-        """Items of a collection. Each takes a byte or more, booleans included."""
+        """The number of items in a collection. Each takes a byte or more, even a boolean."""
         if size > len(self._data) - self._at:
             raise IndexError
         for _ in range(size):

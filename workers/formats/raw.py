@@ -1,7 +1,7 @@
-"""Arrays that lie in a file as they are, one number after the other: mapped or read by rows.
+"""Arrays stored uncompressed in a file, one number after the other: mapped or read by rows.
 
-A header is checked against the length of its file, be that on the disk or in the object store.
-Nothing but headers is read here.
+A header is checked against the length of its file, whether on disk or in the object store. Only
+headers are read here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workers.formats.facts import Facts, Member
 from workers.formats.tables import dtype_name
 
 HELD_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-"""A file of up to so many bytes is still in memory when it is read again."""
+"""A file of up to this many bytes is still in memory when it is read again."""
 
 _NEAR_BYTES = 64 << 10
 
@@ -33,7 +33,7 @@ class Content(Protocol):
     length: int
 
     def read(self, start: int, stop: int) -> bytes:
-        """The bytes [start, stop), fewer where the file ends before."""
+        """The bytes [start, stop), fewer if the file ends earlier."""
         ...
 
 
@@ -52,12 +52,12 @@ class LocalContent:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where one array lies in a file, its header checked against the file's length.
+    """The position of an array in a file, its header checked against the file's length.
 
-    dtype : as stored; uint16 where `bfloat16`.
-    offset : of its first byte.
-    fortran : whether it lies column after column.
-    members : every array of the file, where the format can hold several.
+    dtype : as stored; uint16 if `bfloat16`.
+    offset : position of the first byte.
+    fortran : whether it is stored column by column.
+    members : all arrays of the file, if the format can hold several.
     """
 
     shape: tuple[int, ...]
@@ -87,7 +87,7 @@ def mapped(path: Path, layout: Layout) -> npt.NDArray[Any]:
 
 
 def rows(path: Path, layout: Layout, role: str) -> Rows:
-    """The matrix of `role`, mapped and read by rows. UsageError unless it is one of numbers."""
+    """The matrix of `role`, mapped and read by rows. Raises UsageError unless it holds numbers."""
     roles.require_matrix(layout.shape, layout.dtype, role)
     array = ArrayRows(mapped(path, layout), bfloat16=layout.bfloat16)
     if layout.fortran or array.nbytes <= HELD_BYTES:
@@ -96,18 +96,18 @@ def rows(path: Path, layout: Layout, role: str) -> Rows:
 
 
 class MappedRows(Rows):
-    """Rows of a mapped matrix in C order that is larger than memory, so that they come from a disk.
+    """Rows of a mapped matrix in C order that is larger than memory, so that they come from disk.
 
     The kernel reads ahead of a scan by itself. Scattered rows are all announced before the first
-    is waited for: they come several times as fast, and little else is read.
+    one is read, which makes them several times faster and reads little else.
     """
 
     def __init__(self, array: ArrayRows, offset: int) -> None:
-        """offset : in the file, of the array's first byte."""
+        """offset : position of the array's first byte in the file."""
         self.shape, self.dtype, self.bfloat16 = array.shape, array.dtype, array.bfloat16
         self._array = array
         self._memory = cast("mmap.mmap", cast("np.memmap[Any, Any]", array.array.base).base)
-        # The mapping begins at the page that the array begins in.
+        # The mapping begins at the page where the array begins.
         self._before = offset % mmap.ALLOCATIONGRANULARITY
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
@@ -124,7 +124,7 @@ class MappedRows(Rows):
 
 
 def runs(rows: npt.NDArray[np.int64], near: int, longest: int) -> list[tuple[int, int]]:
-    """Positions [begin, end) in `rows`, which ascend, of stretches that are better read at once.
+    """Positions [begin, end) in `rows`, which ascend, of stretches that are best read in one go.
 
     near : unused rows that may lie between two rows of a stretch. longest : bound on the rows from
     a stretch's first to its last, both counted; at least 1. O(len(rows)).

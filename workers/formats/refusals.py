@@ -1,4 +1,4 @@
-"""The refusals that several readers share, and how foreign text is quoted in them."""
+"""The errors that several readers share, and how foreign text is quoted in them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ CONVERT = (
 
 
 def unsupported(detail: str) -> UsageError:
-    """`unsupported-format`: a file, or an array in it, of a kind that is not accepted."""
+    """The error `unsupported-format`: a file, or an array in it, of a kind that is not accepted."""
     return UsageError(detail, code="unsupported-format")
 
 
 def broken(detail: str) -> UsageError:
-    """`invalid-file`: a file that is not what its format requires."""
+    """The error `invalid-file`: a file that violates its format."""
     return UsageError(detail, code="invalid-file")
 
 
 def missing(
     row: int, column: int | None = None, *, line: int | None = None, role: str | None = None
 ) -> UsageError:
-    """`missing-value` at a row and column counted from 0, on a line counted from 1."""
+    """The error `missing-value` at a row and column counted from 0, on a line counted from 1."""
     place = {"row": row, "column": column, "line": line}
     at = f"row {row}" if column is None else f"row {row}, column {column}"
     of_file = "" if line is None else f"; line {line} of the file"
@@ -38,21 +38,21 @@ def missing(
 
 
 def subject(role: str | None) -> str:
-    """How a refusal names the input of `role`, or a file whose role is not known yet."""
+    """The name of the input of `role`, or of a file whose role is not known yet, in an error."""
     return f"Input {role!r}" if role else "The file"
 
 
 def where(role: str | None, **place: int) -> dict[str, str | int]:
-    """The machine-readable place of a refusal."""
+    """The machine-readable place of an error."""
     return {"role": role, **place} if role else {**place}
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Foreign names as they may stand in a sentence, the first `most` of them."""
+    """Foreign names made safe for a message, the first `most` of them."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(shown(name) for name in names[:most]) + more
 
 
 def shown(text: str, limit: int = 60) -> str:
-    """A foreign text as it may stand in a sentence: quoted, escaped and shortened."""
+    """A foreign text made safe for a message: quoted, escaped and shortened."""
     return ascii(text if len(text) <= limit else text[:limit] + "...")

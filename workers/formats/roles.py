@@ -1,7 +1,7 @@
-"""What each role takes: the one place where a plain table becomes an input, or is refused.
+"""What each role accepts: the one place where a plain table becomes an input, or is refused.
 
-`value` for a table whose role is known, `facts` for one whose role is not. Every refusal names the
-role, the place (rows and columns counted from 0) and what is accepted.
+Use `value` for a table whose role is known, `facts` if it is not. Every error names the role, the
+place (rows and columns counted from 0) and what is accepted.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ COLUMN = frozenset(
     {"labels", "names", "feature_names", "tasks", "targets", "timestamps", "documents"}
 )
 REAL = frozenset({"targets", "timestamps"})
-"""Columns of numbers that need not be integers."""
+"""Roles that take a column of numbers, not only integers."""
 TEXT = frozenset({"names", "feature_names", "documents"})
-"""Columns of text: a number is taken as it is written."""
+"""Roles that take a column of text: a number is taken as written."""
 
 _NUMBERS = frozenset({int, float})
 
 
 def wanted(role: str) -> Want:
-    """What `role` takes. UsageError `wrong-input` for a role that takes no file."""
+    """What `role` takes. Raises UsageError `wrong-input` for a role that takes no file."""
     if role in COLUMN:
         return "column"
     if role in MATRIX:
@@ -57,11 +57,11 @@ def wanted(role: str) -> Want:
 
 
 def value(table: Table, role: str) -> Value:
-    """The input of `role` that a table holds.
+    """The input of `role` in a table.
 
     A matrix is (n_rows, n_columns) numbers in native byte order, or `csr_array`; it is copied only
-    where its bytes are in the other order or unaligned. NaN and infinity in a binary file are left
-    for the method to refuse.
+    if its bytes are in the other order or unaligned. NaN and infinity in a binary file are left for
+    the method to refuse.
 
     A column is (n_rows,) int64 or `str` objects, float64 for `REAL`, a list of `str` for `TEXT`. A
     matrix of one column is taken as that column, whole floats as integers.
@@ -91,7 +91,7 @@ def value(table: Table, role: str) -> Value:
 
 
 def facts(table: Cells | Lists) -> Facts:
-    """Shape and dtype of a table whose role is not known yet, every value checked."""
+    """Shape and dtype of a table whose role is not known yet, after checking every value."""
     if isinstance(table, Cells):
         _require_written(table, None)
         typed = table.typed()
@@ -336,7 +336,7 @@ def _column_of_list(items: object, role: str | None) -> npt.NDArray[Any]:
 
 
 def _numbers(items: list[Any], role: str | None) -> npt.NDArray[Any]:
-    """Integers stay exact: float64 only where a number is written as a float."""
+    """Integers stay exact: float64 is used only if some number is written as a float."""
     whole = all(type(item) is int for item in items)
     try:
         numbers = np.array(items, dtype=np.int64 if whole else np.float64)
@@ -367,7 +367,7 @@ def _refused(what: str, role: str | None, code: str = "wrong-input", **place: in
 
 
 def _described(item: object) -> str:
-    """A JSON value as it may stand in a sentence."""
+    """A JSON value made safe for a message."""
     match item:
         case None:
             return "null"

@@ -1,9 +1,8 @@
 """safetensors: a JSON header, then plain little-endian arrays.
 
 The arrays must follow each other without holes or overlaps and fill the file, as the format
-requires; they are mapped, not read. bfloat16, which NumPy lacks, is widened to float32 exactly, or
-left as it is for a reader by rows.
-Format: https://github.com/huggingface/safetensors#format.
+requires; they are mapped, not read. bfloat16, which NumPy lacks, is widened exactly to float32, or
+left as it is if read by rows. Format: https://github.com/huggingface/safetensors#format.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _DTYPES = {
 
 
 def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
-    """Where the chosen array lies. Reads the header only."""
+    """The position of the chosen array. Reads only the header."""
     entries, start = _header(content, bounds)
     held = content.length - start
     arrays = []
@@ -91,7 +90,7 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
 
 
 def _header(content: Content, bounds: Bounds) -> tuple[dict[str, Any], int]:
-    """The header's entries, and where the data begin."""
+    """The entries of the header, and the position where the data begin."""
     length = content.length
     if length == 0:
         raise UsageError("The safetensors file is empty.", code="empty")

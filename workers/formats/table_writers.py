@@ -1,4 +1,4 @@
-"""Tables written as CSV, JSON or Arrow, piece by piece: the one writer for results and answers.
+"""Tables written as CSV, JSON or Arrow, piece by piece, for results and responses.
 
 A table is given as its column names and an iterable of pieces. A piece holds some of the rows,
 column by column: a NumPy array, list or tuple for each name, all of one length. Each writer is a
@@ -35,17 +35,17 @@ Piece: TypeAlias = Sequence[Column]
 """Some rows of a table, as one column for each of its names."""
 
 PIECE_ROWS = 16_384
-"""Rows in a piece of short cells: an encoder holds the interpreter's lock for a whole piece."""
+"""Rows in a piece of short cells: an encoder holds the interpreter lock for a whole piece."""
 BATCH_ROWS = 65_536
 """Rows in a record batch."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What may begin a formula; the last four are the wide forms of the first four."""
+"""Characters that may begin a formula; the last four are the wide forms of the first four."""
 _PLAIN = frozenset({int, float, bool, type(None)})
 
 
 def guarded(text: str) -> str:
-    """`text`, behind an apostrophe where a spreadsheet would take it for a formula."""
+    """`text`, with an apostrophe in front if a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
@@ -140,7 +140,7 @@ def pieces_of_rows(
 
 
 def pieces_of_arrow(table: pa.Table, *, piece_rows: int = PIECE_ROWS) -> Iterator[Piece]:
-    """Pieces of an Arrow table, their values as Python has them: nulls are None."""
+    """Pieces of an Arrow table with Python values: nulls are None."""
     for start in range(0, table.num_rows, piece_rows):
         yield [column.to_pylist() for column in table.slice(start, piece_rows).columns]
 
@@ -187,7 +187,7 @@ def _json_values(column: Column) -> Sequence[Any]:
 
 
 class _Drained(io.RawIOBase):
-    """A file that is written to, and emptied after each batch."""
+    """A file object that is emptied after each batch."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -206,6 +206,6 @@ class _Drained(io.RawIOBase):
         return self._size
 
     def drain(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)

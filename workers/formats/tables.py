@@ -1,4 +1,4 @@
-"""Plain tables: what every reader makes of a file, before its role says what it must be.
+"""Plain tables: the result of every reader, before a role requires more of it.
 
 A reader parses bytes and refuses what is not of its format; `roles` turns the table into the value
 of a role, or refuses it.
@@ -21,24 +21,24 @@ from workers.formats.refusals import shown, unsupported
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 NOT_FINITE = re.compile(r"[ \t]*[+-]?(nan|inf(inity)?)[ \t]*", re.ASCII | re.IGNORECASE)
 NOTHING = frozenset({"na", "n/a", "null", "none", "nil"})
-"""What is written, in any case, where a value is missing."""
+"""The spellings of a missing value, in any case."""
 
 _INTEGER = re.compile(r"[ \t]*[+-]?\d{1,18}[ \t]*", re.ASCII)
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"})
 
 Want: TypeAlias = Literal["matrix", "column"]
-"""What is read of a file that can be read as either."""
+"""Which part of a file is read, if it can be read as either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A column as it is written: text that may stand for numbers, and the line of each cell."""
+    """A column as written: text that may stand for numbers, and the line of each cell."""
 
     texts: Sequence[str]
     lines: Sequence[int]
 
     def typed(self) -> npt.NDArray[Any]:
-        """(n_rows,) int64, else float64 with NaN where a value is missing, else `str` objects."""
+        """(n_rows,) int64, else float64 with NaN for missing values, else `str` objects."""
         texts = self.texts
         if all(map(_INTEGER.fullmatch, texts)):
             return np.array([int(text) for text in texts], dtype=np.int64)
@@ -53,14 +53,14 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """A value of JSON, not looked at yet."""
+    """A JSON value, not yet checked."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A table of several columns where one is needed and none was chosen: their names."""
+    """The names of several columns, where one is needed and none was chosen."""
 
     names: Sequence[str]
 
@@ -71,7 +71,7 @@ classes above."""
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is written as a number, be it finite or not."""
+    """Whether a cell is written as a number, finite or not."""
     return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))
 
 
@@ -88,7 +88,8 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def require_dtype(dtype: np.dtype[Any]) -> None:
-    """Raise UsageError `unsupported-format` unless numbers of up to 64 bits, booleans or text."""
+    """Raise UsageError `unsupported-format` except for numbers of up to 64 bits, booleans and
+    text."""
     if dtype.kind in "US" and dtype.itemsize > 0:
         return
     if f"{dtype.kind}{dtype.itemsize}" not in _DTYPES or dtype.subdtype is not None:
@@ -99,7 +100,7 @@ def require_dtype(dtype: np.dtype[Any]) -> None:
 
 
 def require_filled(shape: tuple[int, ...]) -> None:
-    """Raise UsageError unless the shape is that of a column or a matrix that is not empty."""
+    """Raise UsageError unless the shape is that of a column or matrix that is not empty."""
     if len(shape) not in (1, 2):
         raise UsageError(
             f"The array has {len(shape)} dimensions, shape {shape}; accepted are a matrix "

@@ -1,9 +1,9 @@
 """Which webhooks are to be sent, and the result of each: over Redis and the store.
 
-A job whose request names a webhook owes it from its end until `webhook.json` lies in the store.
-Nothing else is written for it: the same step that writes the end into the record makes the webhook
-due in Redis, and a rebuild makes it due again unless `webhook.json` is there. So it is sent at
-least once, whatever process dies, and once where none does.
+A job whose request names a webhook owes it from its end until `webhook.json` exists in the store.
+Nothing else is written for it: the step that writes the end into the record also makes the webhook
+due in Redis, and a rebuild makes it due again unless `webhook.json` exists. So it is sent at least
+once, whichever process dies, and exactly once if none does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WEBHOOK = "webhook.json"
 
 
 def read_delivery(blobs: Blobs, tenant: str, job_id: str) -> Delivery | None:
-    """The result of a job's webhook; None where it is still to be sent."""
+    """The result of a job's webhook; None while it is still to be sent."""
     try:
         return Delivery.model_validate_json(blobs.get(layout.job(tenant, job_id, WEBHOOK)))
     except Missing:
@@ -49,17 +49,17 @@ class Deliveries:
         return self._queue.take(token, limit, lease_s)
 
     def job_of(self, lease: WebhookLease) -> Record | None:
-        """The job whose webhook is to be sent; None where it was sent before or is gone."""
+        """The job whose webhook is to be sent; None if that was sent before or the job is gone."""
         delivery = read_delivery(self._blobs, lease.tenant, lease.job)
         if delivery is not None:
-            # Its sender could not report it to Redis, or Redis lost the report.
+            # The sender could not report it to Redis, or Redis lost the report.
             self._report(lease, delivery)
             return None
         record = self._records.get(lease.job)
         return record if record is not None and record.ended else None
 
     def end(self, lease: WebhookLease, delivery: Delivery) -> None:
-        """Record that it was delivered or is given up: in the store first, then in Redis."""
+        """Record that it was delivered or given up: first in the store, then in Redis."""
         key = layout.job(lease.tenant, lease.job, WEBHOOK)
         try:
             self._blobs.put(key, delivery.model_dump_json().encode(), create=True)
@@ -75,8 +75,8 @@ class Deliveries:
         )
 
     def give_back(self, lease: WebhookLease, after_s: float = 0.0) -> None:
-        """Record that it was not sent, or that nobody knows: due after `after_s`; the try does not
-        count."""
+        """Record that it was not sent, or that this is unknown: due after `after_s`, and no attempt
+        counts."""
         self._queue.report(lease, "pending", attempts=lease.attempts, after_s=after_s)
 
     def counts(self) -> dict[str, int]:

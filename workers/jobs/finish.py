@@ -44,11 +44,10 @@ class Endings:
     def settle(
         self, tenant: str, job_id: str, end: End, *, quiet: bool = False
     ) -> Literal["gone", "ended", "ok"]:
-        """Bring everything else into line with an end in the store. May be called again.
+        """Bring everything else in line with an end in the store.
 
+        May be called again. Returns "gone" if there is no record.
         quiet : the job ended long ago (a rebuild): no events, and its tree may have been deleted.
-
-        Answers "gone" where there is no record.
         """
         if end.status == "rejected":
             erase_job(self._blobs, self._records, tenant, job_id)
@@ -75,9 +74,9 @@ class Endings:
         return outcome
 
     def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
-        """End a job that no attempt has ended; an end that exists stands.
+        """End a job that no attempt has ended; an existing end stands.
 
-        "failed" shows why the last attempt was given back, where that is known, else `worker-lost`.
+        "failed" shows why the last attempt was given back, if that is known, else `worker-lost`.
         """
         record = self._records.get(job_id)
         if record is None or record.ended:
@@ -94,7 +93,7 @@ class Endings:
         self.settle(tenant, job_id, end)
 
     def after_release(self, tenant: str, job_id: str, outcome: str) -> None:
-        """End the job if its attempt ended with a cancel, or was the last that it had."""
+        """End the job if its attempt ended with a cancel, or was its last one."""
         if outcome == "cancelled":
             self.conclude(tenant, job_id, "cancelled")
         elif outcome == "exhausted":

@@ -35,7 +35,7 @@ from workers.stores.objects.jobs import publish_files, read_end, read_request, w
 from workers.stores.redis.records import Records
 
 Send = Callable[[str, str], None]
-"""send(queue, job id): puts a hint on the queue; may fail."""
+"""send(queue, job id): puts a hint on the queue; it may fail."""
 
 LONGEST_LINE = 4096
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 class Ledger:
     """Jobs over one Redis and one object store. Threads may share it.
 
-    place_of : host and port of a webhook's address.
+    place_of : gives host and port of a webhook's address.
     """
 
     blobs: Blobs
@@ -79,10 +79,10 @@ class Ledger:
         )
 
     def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
-        """The record of a job that is accepted now. Raises StoreUnavailable or StoreFull, and then
-        nothing is left half-made.
+        """The record of a job that is accepted now.
 
-        Where an earlier job has the same idempotency key: the record of that job, or UsageError
+        Raises StoreUnavailable or StoreFull, in which case nothing is left half-made. If an earlier
+        job has the same idempotency key, the result is the record of that job, or UsageError
         `idempotency-mismatch` if its body was different.
         """
         if request.idempotency_key is not None:
@@ -90,12 +90,12 @@ class Ledger:
         return self._intake.submit(request, inline or {})
 
     def get(self, tenant: str, job_id: str) -> Record | None:
-        """The record; None where there is none, or it is another tenant's."""
+        """The record; None if there is none, or if it belongs to another tenant."""
         record = self._records.get(job_id)
         if record is None:
             if self._rebuild.needed():
                 self._rebuild.restore_job(tenant, job_id)
-            # Once more in any case: a rebuild may have ended in the meantime.
+            # Read again in any case: a rebuild may have ended in the meantime.
             record = self._records.get(job_id)
         return record if record is not None and record.tenant == tenant else None
 
@@ -117,23 +117,23 @@ class Ledger:
         return self._records.page(tenant, status=status, method=method, limit=limit, cursor=cursor)
 
     def cancel(self, tenant: str, job_id: str) -> Record | None:
-        """The record after a cancel: of a queued job cancelled, of a running one cancelling, of an
-        ended one unchanged; None where there is no such job."""
+        """The record after a cancel: a queued job is cancelled, a running one cancelling, an ended
+        one unchanged; None if there is no such job."""
         while self.get(tenant, job_id) is not None:
             outcome = self._records.cancel(tenant, job_id)
             if outcome == "gone":
-                continue  # Deleted just now, or Redis lost it.
+                continue  # It was deleted just now, or Redis lost it.
             if outcome == "queued":
                 self._endings.conclude(tenant, job_id, "cancelled")
             return self.get(tenant, job_id)
         return None
 
     def delete(self, tenant: str, job_id: str) -> bool:
-        """Cancel if need be, then remove the job with its tree, model and files; False where there
-        is no such job.
+        """Cancel the job if needed, then remove it with its tree, model and files.
 
-        A running job is ended as cancelled here and now; the next heartbeat of its worker answers
-        "lost", and what the worker still publishes is removed again by `finish`.
+        False if there is no such job. A running job is ended as cancelled immediately; the next
+        heartbeat of its worker gets "lost", and `finish` removes anything the worker still
+        publishes.
         """
         record = self.get(tenant, job_id)
         if record is None:
@@ -144,7 +144,10 @@ class Ledger:
         return True
 
     def claim(self, job_id: str, worker: str) -> Claim | None:
-        """The right to run it, or None: ended, leased to another, gone, or out of attempts."""
+        """The right to run the job.
+
+        None if it has ended, is leased to another worker, is gone or has no attempts left.
+        """
         owner = self._records.owner(job_id)
         if owner is None:
             self.ensure_built()
@@ -186,10 +189,10 @@ class Ledger:
     def give_back(
         self, claim: Claim, *, spend: bool, delay_s: float = 0.0, why: Problem | None = None
     ) -> None:
-        """End the lease now so that the job is tried again, after `delay_s`.
+        """End the lease now so that the job is tried again after `delay_s`.
 
         With `spend` False the attempt does not count. A job without attempts left fails with `why`,
-        or as `worker-lost`; one whose cancel was requested is cancelled.
+        or as `worker-lost`; a job whose cancel was requested is cancelled.
         """
         request = claim.request
         outcome = self._records.release(
@@ -209,8 +212,8 @@ class Ledger:
     def finish(self, claim: Claim, end: End, folder: Path | None = None) -> bool:
         """Publish: files, then the terminal object (create-only), then the record.
 
-        False where another attempt was first: its result stands, and the record adopts it. May be
-        called again after StoreUnavailable or StoreFull; `folder` is left as it is.
+        False if another attempt was first: its result stands, and the record adopts it. May be
+        called again after StoreUnavailable or StoreFull; `folder` is not changed.
         """
         tenant, job_id = claim.request.tenant, claim.request.id
         if not self._may_publish(claim):
@@ -218,7 +221,8 @@ class Ledger:
         try:
             files = () if folder is None else publish_files(self.blobs, claim, folder)
         except Missing:
-            # Removed meanwhile: by the job's deletion, or because another attempt's end stands.
+            # It was removed meanwhile: by the job's deletion, or because the end of another attempt
+            # stands.
             if not self._deleted(claim) and self.end_of(tenant, job_id) is None:
                 raise
             return self._adopt(claim)
@@ -239,7 +243,10 @@ class Ledger:
         return True
 
     def sweep(self) -> int:
-        """Attend once to what is due: lost leases, queued jobs not taken. The number of jobs."""
+        """Handle once what is due, lost leases and queued jobs not taken.
+
+        Returns the number of jobs.
+        """
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
         taken = self._sweeper.sweep()
@@ -247,7 +254,7 @@ class Ledger:
         return taken
 
     def rebuild(self) -> int:
-        """Restore records and lists from the store, after Redis has started. The number restored.
+        """Restore records and lists from the store, after Redis has started; returns their number.
 
         Waits while another process does so; StoreUnavailable if that takes too long.
         """
@@ -258,11 +265,11 @@ class Ledger:
         return self._rebuild.needed()
 
     def ensure_built(self) -> None:
-        """Rebuild if that is needed: what is not found afterwards does not exist."""
+        """Rebuild if needed: what is not found afterwards does not exist."""
         self._rebuild.ensure()
 
     def worker_seen(self, worker: str) -> None:
-        """Report that a worker is alive; this counts for 15 s."""
+        """Report that a worker is alive; the report is valid for 15 s."""
         self._records.worker_seen(worker)
 
     def worker_gone(self, worker: str) -> None:
@@ -299,8 +306,10 @@ class Ledger:
         return holder == claim.fence
 
     def _adopt(self, claim: Claim) -> bool:
-        """Settle the end that another call has written; True if this same attempt wrote it, in an
-        earlier try."""
+        """Settle the end that another call has written.
+
+        True if the same attempt wrote it in an earlier call.
+        """
         tenant, job_id = claim.request.tenant, claim.request.id
         end = self.end_of(tenant, job_id)
         if end is not None:

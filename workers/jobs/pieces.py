@@ -1,10 +1,10 @@
-"""Pieces of a fit that is cut: who computes which, and where the results lie.
+"""Pieces of a fit: who computes which, and where the results are stored.
 
 An attempt puts its pieces on a board in Redis and computes them itself, one after the other; any
-worker with time to spare takes some of them. A lease that is not renewed frees its piece, so a
-helper that is lost costs one piece and no more. A board belongs to the fence of its attempt: each
-Lua script checks that the attempt runs and is not being cancelled, so pieces of an attempt that is
-over are neither given out nor accepted.
+idle worker takes some of them. A lease that is not renewed frees its piece, so a lost helper costs
+one piece and no more. A board belongs to the fence of its attempt: each Lua script checks that the
+attempt runs and is not being cancelled, so pieces of a finished attempt are neither handed out nor
+accepted.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _log = logging.getLogger(__name__)
 
 
 def n_pieces(n_bytes: int, settings: WorkerSettings) -> int:
-    """How many pieces a fit on so many bytes is cut into; 1 where cutting does not pay.
+    """The number of pieces for a fit on inputs of this size; 1 if cutting does not pay.
 
-    Depends on nothing else, so a job is cut the same way however many workers there are.
+    It depends on nothing else, so a job is cut the same way for any number of workers.
     """
     if not settings.split_bytes or n_bytes <= settings.split_bytes:
         return 1
@@ -46,16 +46,19 @@ def n_pieces(n_bytes: int, settings: WorkerSettings) -> int:
 def piece_lease_s(settings: WorkerSettings) -> float:
     """How long a helper may be silent.
 
-    Shorter than the lease of a job: in the end the child waits for the helper, and if the helper is
-    alive after all, a piece was computed twice and nothing else happened.
+    This is shorter than the lease of a job: in the end the child waits for the helper, and if the
+    helper is alive after all, the only loss is a piece computed twice.
     """
     return min(settings.lease_s, _LEASE_S)
 
 
 @dataclass(frozen=True, slots=True)
 class NextPiece:
-    """What an attempt does next: "take" a piece and compute it; fetch one that a helper has "done",
-    stored under `token`; "wait"; or, where the board is "lost", go on alone."""
+    """What an attempt does next: "take" a piece and compute it.
+
+    Fetch one that a helper has "done", stored under `token`; "wait"; or, if the board is "lost",
+    continue alone.
+    """
 
     kind: Literal["take", "done", "wait", "lost"]
     number: int = 0
@@ -63,7 +66,7 @@ class NextPiece:
 
 
 class _AttemptId(NamedTuple):
-    """One attempt of a job, as the sorted set `boards` names it."""
+    """One attempt of a job, as named in the sorted set `boards`."""
 
     job: str
     fence: str
@@ -94,7 +97,7 @@ class Pieces:
 
     def post(self, claim: Claim, first: int, pieces: Sequence[Piece]) -> None:
         """Put pieces on the attempt's board, numbered from `first`, in place of earlier ones, and
-        ask for help."""
+        request help."""
         attempt = _attempt(claim)
         texts = [json.dumps(piece) for piece in pieces]
         answer = self._scripts("board_post", *attempt, self._lease_ms, first, *texts)
@@ -104,8 +107,8 @@ class Pieces:
     def next(self, claim: Claim, n_seen: int, finished: Collection[int]) -> NextPiece:
         """What the attempt does next.
 
-        n_seen : number of pieces done by helpers that it has seen. finished : pieces that it has
-            computed itself.
+        n_seen : number of pieces done by helpers that it has received. finished : pieces that it
+            has computed itself.
         """
         kind, *details = self._scripts(
             "board_next", claim.request.id, claim.fence, n_seen, *finished
@@ -116,8 +119,10 @@ class Pieces:
         return NextPiece(kind, int(number), token)
 
     def fetch(self, claim: Claim, piece: NextPiece) -> Path | None:
-        """A local file with the arrays of a piece that a helper has computed; None where it cannot
-        be had."""
+        """A local file with the arrays of a piece that a helper has computed.
+
+        None if it is unavailable.
+        """
         request = claim.request
         key = layout.piece(request.tenant, request.id, claim.fence, piece.number, piece.token)
         try:
@@ -127,12 +132,12 @@ class Pieces:
             return None
 
     def invite_again(self, claim: Claim) -> None:
-        """Ask for help if pieces are free and no hint waits: some worker may have time."""
+        """Request help if pieces are free and no hint waits: some worker may be idle."""
         if not self._records.hints(claim.request.queue):
             self._invite(claim.request, self._n_free(claim))
 
     def close(self, claim: Claim) -> None:
-        """Take the board away and remove what helpers have stored."""
+        """Remove the board and what helpers have stored."""
         attempt = _attempt(claim)
         no_helper_left = self._scripts("board_close", *attempt)
         self._erase(attempt)
@@ -144,7 +149,7 @@ class Pieces:
     def join(self, job_id: str) -> PieceClaim | None:
         """The right to compute a piece of a running job.
 
-        None where no piece is free, and while other jobs wait: those come before help.
+        None if no piece is free, and while other jobs wait, which come first.
         """
         record = self._records.get(job_id)
         if record is None or record.status != "running" or self._jobs_wait(record.queue):
@@ -167,12 +172,14 @@ class Pieces:
         )
 
     def beat(self, claim: PieceClaim) -> bool:
-        """Renew the lease; False: another has the piece, or the attempt is over."""
+        """Renew the lease; False if another worker has the piece, or the attempt is over."""
         return self._report(claim, "beat")
 
     def finish(self, claim: PieceClaim, path: Path) -> bool:
-        """Store the file with the piece's arrays; False, and nothing is left, where it is no longer
-        wanted."""
+        """Store the file with the piece's arrays.
+
+        False, with nothing stored, if it is no longer needed.
+        """
         request = claim.request
         key = layout.piece(request.tenant, request.id, claim.fence, claim.number, claim.token)
         accepted = False
@@ -186,17 +193,17 @@ class Pieces:
         return accepted
 
     def give_back(self, claim: PieceClaim, *, spend: bool) -> None:
-        """Let others take the piece; with `spend` False this attempt at it does not count."""
+        """Release the piece to others; with `spend` False this attempt at it does not count."""
         self._report(claim, "back" if spend else "forgiven")
 
     def leave(self, claim: PieceClaim) -> None:
-        """Leave the piece to the attempt itself, which then meets what is wrong with it."""
+        """Leave the piece to the attempt itself, which then runs into the problem."""
         self._report(claim, "own")
 
-    # For whoever has time.
+    # For any process.
 
     def sweep(self) -> None:
-        """Remove what is left of attempts that are over."""
+        """Remove what is left of finished attempts."""
         rows = self._scripts("board_sweep", _AT_ONCE, self._lease_ms, self._clean_again_ms)
         for row in rows:
             attempt = _AttemptId(*row.split(" "))
@@ -229,7 +236,10 @@ class Pieces:
     def _report(
         self, claim: PieceClaim, what: Literal["beat", "done", "back", "forgiven", "own"]
     ) -> bool:
-        """Report on a helper's piece (see `board_tell.lua`); False where it no longer has it."""
+        """Report on a helper's piece (see `board_tell.lua`).
+
+        False if the helper no longer holds it.
+        """
         answer = self._scripts(
             "board_tell",
             claim.request.id,
@@ -245,7 +255,7 @@ class Pieces:
         self._blobs.delete_under(layout.pieces(attempt.tenant, attempt.job, attempt.fence))
 
     def _forget(self, attempt: _AttemptId) -> None:
-        """Nothing of this board is left in the store."""
+        """Record that nothing of this board is left in the store."""
         with translated():
             self._redis.zrem(f"{self._prefix}boards", " ".join(attempt))
 

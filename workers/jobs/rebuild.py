@@ -1,8 +1,8 @@
 """Restores records and lists from the store, after Redis has started or lost its data.
 
-A marker in Redis holds the run id of the server that was last rebuilt: it is gone with the data and
-wrong after a restart. Everything here may be done twice, and by several processes; the lock only
-saves work. What Redis still has is kept: jobs under a lease go on.
+A marker in Redis holds the run id of the server that was last rebuilt: it is lost with the data and
+differs after a restart. Everything here may be done twice, and by several processes; the lock only
+saves work. Data still in Redis are kept: jobs under a lease continue.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from workers.stores.objects.jobs import END, REQUEST, read_end, read_request
 from workers.stores.redis.records import IDEMPOTENCY_S, Records
 
 HOLD_S = 30.0
-"""After this time another process takes over a rebuild whose process died."""
+"""Another process takes over a rebuild whose process died after this time."""
 
 LEFT_S = 24 * 3600.0
-"""After this time a submission that was begun but never accepted is removed."""
+"""A submission that was begun but never accepted is removed after this time."""
 
 _AT_ONCE = 500
 _THREADS = 8
@@ -70,9 +70,9 @@ class Rebuild:
             self.run()
 
     def run(self, wait_s: float = 10.0) -> int:
-        """Restore what is missing; the number of jobs and datasets restored.
+        """Restore what is missing; returns the number of restored jobs and datasets.
 
-        While another process does so, wait for it; StoreUnavailable after `wait_s`.
+        While another process does so, wait for it; raises StoreUnavailable after `wait_s`.
         """
         token = secrets.token_hex(8)
         until = time.monotonic() + wait_s
@@ -97,7 +97,7 @@ class Rebuild:
         return restored
 
     def restore_job(self, tenant: str, job_id: str) -> bool:
-        """Make the record of one job again if the store has the job; True if it was missing."""
+        """Restore the record of one job if the store has the job; True if it was missing."""
         try:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
@@ -120,13 +120,13 @@ class Rebuild:
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
         if self._endings.deleted(tenant, job_id):
-            # It was deleted meanwhile, when there was no record to drop yet.
+            # It was deleted meanwhile, before there was a record to drop.
             self._records.drop(job_id)
         return created.outcome == "made"
 
     def _all(self, token: str) -> int:
         restored = 0
-        # By job of the store, whether it has ended.
+        # For each job in the store, whether it has ended.
         ended: dict[str, bool] = {}
         with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
             for datasets in _batches(_folders(self._blobs.keys("datasets/"))):
@@ -166,7 +166,7 @@ class Rebuild:
     def _job(self, folder: tuple[str, str, set[str]], status: str | None) -> bool:
         tenant, job_id, names = folder
         if REQUEST not in names:
-            # The request is written first and deleted first: a deletion was cut off.
+            # The request is written first and deleted first: so a deletion was interrupted.
             if self._endings.deleted(tenant, job_id):
                 erase_job(self._blobs, self._records, tenant, job_id)
             return False
@@ -205,5 +205,5 @@ def _batches(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _age_s(moment: datetime | None) -> float:
-    """Seconds since `moment`; 0 where it is not known."""
+    """Seconds since `moment`; 0 if it is not known."""
     return 0.0 if moment is None else (datetime.now(UTC) - moment).total_seconds()

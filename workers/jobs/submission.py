@@ -1,4 +1,4 @@
-"""Accepting a job: its request first, then its record; nothing is left half-made."""
+"""The submission of a job: first its request, then its record; nothing is left half-made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Intake:
     """Submits jobs.
 
     hint : hint(queue, job id), which does not raise.
-    receiver_of : host and port that a request's webhook goes to, "" where it has none.
+    receiver_of : gives host and port of a request's webhook, "" without one.
     """
 
     def __init__(
@@ -87,7 +87,10 @@ class Intake:
             raise
 
     def _first(self, request: Request) -> Record | None:
-        """The accepted job with this idempotency key. UsageError where its body was different."""
+        """The accepted job with this idempotency key.
+
+        Raises UsageError if its body was different.
+        """
         if request.idempotency_key is None:
             return None
         first = self._records.first_with(request.tenant, request.idempotency_key)
@@ -96,7 +99,7 @@ class Intake:
         job_id, body = first
         record = self._records.get(job_id)
         if record is not None and not record.ended:
-            # It may have a record although its submission was refused.
+            # There may be a record although the submission was refused.
             end = read_end(self._blobs, request.tenant, job_id)
             if end is not None:
                 self._endings.settle(request.tenant, job_id, end)
@@ -109,7 +112,7 @@ class Intake:
         return record
 
     def _reject(self, request: Request) -> None:
-        """Its record could not be made, or the answer to that got lost: the job must not run."""
+        """Called if the record could not be made, or the answer was lost: the job must not run."""
         try:
             write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
             self._blobs.delete(layout.open_marker(request.tenant, request.id))

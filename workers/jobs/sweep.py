@@ -1,4 +1,4 @@
-"""Jobs that nobody attends to: lost leases, lost hints, cancels that were not obeyed."""
+"""Jobs that nobody works on: lost leases, lost hints, cancels that had no effect."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Takes what is due. Any number may run at once: one script hands a job out and sets when it is
-    due again.
+    """Handles due jobs.
 
-    The hint of a queued job is sent again only while its queue has fewer hints than queued jobs, so
-    that a long queue does not fill up with duplicates.
+    Any number of sweepers may run at once: one script hands out a job and sets when it is due
+    again. The hint of a queued job is sent again only while its queue has fewer hints than queued
+    jobs, so that a long queue does not fill up with duplicates.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class Sweeper:
                 try:
                     self._attend(job, missing)
                 except TransientError as error:
-                    _log.warning("job %s is attended to later: %s", job.job, error)
+                    _log.warning("job %s is handled later: %s", job.job, error)
             n_taken += len(due)
             if len(due) < AT_ONCE:
                 return n_taken
 
     def _attend(self, due: Due, missing: dict[str, int]) -> None:
-        """missing : by queue, how many hints it lacks; filled in here."""
+        """missing : for each queue the number of missing hints; filled in here."""
         if due.action == "send":
-            # If the job has an end, the claim will find it.
+            # If the job has ended, the claim will find out.
             if self._lacks_hint(due.queue, missing):
                 self._hint(due.queue, due.job)
             return

@@ -1,7 +1,7 @@
 """Signing keys of webhooks, one per tenant, all derived from one secret of the service.
 
 The secret is a setting or, without one, random: made once and kept in the store. Keys themselves
-are not kept. A setting of two secrets signs with both, so that receivers can change over.
+are not kept. With two secrets in the setting, both sign, so that receivers can switch keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class WebhookKeys:
             return self._secrets
 
     def _stored_secret(self) -> bytes:
-        """The service's own secret, made now if there is none yet."""
+        """The secret of the service, created now if there is none yet."""
         key = layout.WEBHOOK_ROOT
         try:
             return self._blobs.get(key)
@@ -51,12 +51,12 @@ class WebhookKeys:
             pass
         with contextlib.suppress(AlreadyThere):
             self._blobs.put(key, secrets.token_hex(32).encode(), create=True)
-        # The one that is stored, whoever was first.
+        # The stored one, whichever process was first.
         return self._blobs.get(key)
 
 
 def encoded(key: bytes) -> str:
-    """A key in the form that receivers are given."""
+    """A key in the form given to receivers."""
     return "whsec_" + base64.b64encode(key).decode()
 
 

@@ -1,4 +1,4 @@
-"""Removes a job from the store and from Redis, in an order that may be cut off anywhere."""
+"""Removes a job from the store and from Redis, in an order that is safe to interrupt anywhere."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from workers.stores.redis.records import Records
 def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
     """Remove an ended job with its tree, model and files.
 
-    The request goes first: from then on a rebuild removes the rest instead of restoring the job.
-    While the record exists the job can be erased again.
+    The request is removed first: from then on a rebuild removes the rest instead of restoring the
+    job. While the record exists the removal can be repeated.
     """
     blobs.delete(layout.job(tenant, job_id, REQUEST))
     records.drop(job_id)

@@ -6,5 +6,5 @@ Runs in threads of a worker process, beside the child that computes. Start with 
 - `inputs`: ids become local files, or addresses of objects that are read in parts
 - `interrupts`: the heartbeat, and what may interrupt the work
 - `pieces`: hands the child the pieces of its fit
-- `helper`: computes pieces of a job that runs elsewhere
+- `helper`: computes pieces of a job that runs on another worker
 """

@@ -1,7 +1,7 @@
-"""A worker with time to spare computes pieces of a job that runs elsewhere.
+"""Help from an idle worker: it computes pieces of a job that runs on another worker.
 
-As for a job: a lease that is renewed, a child that is killed when the work is interrupted, and
-nothing left behind.
+As for a job, a lease is renewed, the child is killed when the work is interrupted, and nothing is
+left behind.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 class Helper:
     """Helps jobs by their ids; parameters as for a `Supervisor`. Threads share it, one job each.
 
-    stop_at : gives when the worker is to end, None: not yet.
+    stop_at : returns the time at which the worker must stop; None: not yet.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Helper:
     def help(self, job_id: str) -> None:
         """Compute pieces of the job while any are free.
 
-        Raises StoreUnavailable; a piece that was taken is then free again after its lease.
+        Raises StoreUnavailable; a taken piece is then free again after its lease.
         """
         while self._stop_at() is None and (claim := self._pieces.join(job_id)) is not None:
             logs.request_id.set(claim.request.request_id or None)
@@ -71,7 +71,7 @@ class Helper:
                 return
 
     def _compute(self, claim: PieceClaim) -> bool:
-        """Compute one piece; whether to go on with another."""
+        """Compute one piece; returns whether to continue with another."""
         pieces, name = self._pieces, f"piece {claim.number} of job {claim.request.id}"
 
         def renew(_: object) -> Literal["on", "lost"]:
@@ -88,7 +88,7 @@ class Helper:
                 return True
             pieces.leave(claim)
         except LeaseLost:
-            _log.info("%s is no longer wanted", name)
+            _log.info("%s is no longer needed", name)
             return True
         except WorkerStopping:
             pieces.give_back(claim, spend=False)
@@ -96,10 +96,10 @@ class Helper:
             _log.warning("%s: %s", name, error)
             pieces.give_back(claim, spend=True)
         except (OutOfTime, UsageError) as error:
-            _log.info("%s is left to the job itself: %r", name, error)
+            _log.info("%s is left to the worker of the job: %r", name, error)
             pieces.leave(claim)
         except Exception:
-            _log.exception("%s is left to the job itself", name)
+            _log.exception("%s is left to the worker of the job", name)
             pieces.leave(claim)
         finally:
             heartbeat.stop()
@@ -107,7 +107,7 @@ class Helper:
         return False
 
     def _arrays(self, interrupts: Interrupts, claim: PieceClaim, folder: Path) -> Path | None:
-        """The file with the piece's arrays, computed by a child; None where it failed for good."""
+        """The file with the piece's arrays, computed by a child; None if it failed for good."""
         result = folder / "result"
         result.mkdir(parents=True)
         parts = self._assembly

@@ -1,5 +1,5 @@
-"""From a request to what its child needs: ids become local files, or addresses of objects that are
-read in parts. Runs in the supervisor."""
+"""The inputs of a child, resolved from a request: ids become local files, or addresses of objects
+that are read in parts. Runs in the supervisor."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from workers.stores.objects.jobs import read_request
 def prepare(
     request: Request, blobs: Blobs, datasets: Datasets, trees: Trees, folder: Path, threads: int
 ) -> Spec:
-    """The inputs of `request`, resolved, with what else its child needs.
+    """The resolved inputs of `request`, with everything else that its child needs.
 
-    Raises UsageError `input-deleted` for an input that is gone, the problem of a dataset known to
-    be invalid, and StoreUnavailable where the store does not answer.
+    Raises UsageError `input-deleted` for a deleted input, the problem of a dataset known to be
+    invalid, and StoreUnavailable where the store does not answer.
     """
     inputs = _Inputs(request, blobs, datasets, trees)
     sources = [
@@ -82,7 +82,7 @@ class _Inputs:
         return self._content(role, dataset, by_rows=by_rows, in_parts=by_rows)
 
     def uninspected(self, role: str, dataset_id: str) -> Source:
-        """A dataset whose header alone is read, if its format has one."""
+        """A dataset of which only the header is read, if its format has one."""
         return self._content(role, self._known(role, dataset_id), by_rows=False, in_parts=True)
 
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
@@ -99,7 +99,7 @@ class _Inputs:
         return Source(role=role, kind="tree", path=files[results.TREE], files=files)
 
     def job(self, role: str, job_id: str) -> Source:
-        """An earlier job, with what is left of its inputs and of those of the jobs it grew from."""
+        """An earlier job, with the remaining inputs of that job and of the jobs it grew from."""
         tenant, tree_id = self.request.tenant, sibling(job_id, "tr")
         files = dict(self.tree(role, tree_id).files)
         for name in (results.STATE, results.MODEL):
@@ -111,7 +111,7 @@ class _Inputs:
         except Missing as error:
             raise _deleted(role, job_id) from error
         if earlier.preprocess and results.MODEL not in files:
-            # The model held what the steps had learned.
+            # The learned state of the steps was in the model.
             raise _deleted(role, sibling(job_id, "md"))
         before: list[Source | None] = []
         ancestor: Request | None = earlier
@@ -121,7 +121,7 @@ class _Inputs:
             try:
                 ancestor = None if base is None else read_request(self.blobs, tenant, str(base))
             except Missing:
-                # Its own state tells how many rows came before it.
+                # Its own state contains the number of rows before it.
                 break
         return Source(
             role=role,
@@ -134,7 +134,7 @@ class _Inputs:
         )
 
     def _rows_of(self, request: Request) -> list[Source | None]:
-        """The inputs that a job read by rows, None for one that is gone."""
+        """The inputs that a job read by rows; None for a deleted one."""
         used = methods().get(request.method)
         sources: list[Source | None] = []
         for role, slot in used.inputs.items() if used else ():
@@ -170,7 +170,10 @@ class _Inputs:
         )
 
     def _link(self, key: str, format: str) -> Link | None:
-        """Where the content can be read in parts; None where it cannot, or need not, be."""
+        """The address for reading the content in parts.
+
+        None if that is impossible or not needed.
+        """
         link = self.blobs.link(key) if format in RAW else None
         if link is not None and format == "npy":
             head = b"".join(self.blobs.read(key, 0, npy.HEAD))

@@ -1,4 +1,4 @@
-"""What may interrupt work on a job: a lost lease, a cancel, a deadline, a worker that is to end."""
+"""What may interrupt work on a job: a lost lease, a cancel, a deadline, the end of the worker."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from workers.settings import WorkerSettings
 LeaseState = Literal["on", "cancel", "lost"]
 
 _CHECK_EVERY_S = 0.1
-"""How often a supervisor looks at cancel, deadline and stop while it waits."""
+"""How often a waiting supervisor checks for a cancel, the deadline and a stop."""
 
 _LONGEST_PAUSE_S = 0.5
-"""A cancel is noticed by the heartbeat, so it beats at least this often."""
+"""The longest pause between heartbeats, by which cancels are noticed."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,19 +36,19 @@ class LeaseLost(Exception):
 
 
 class CancelRequested(Exception):
-    """The user wants the job to end."""
+    """The user has cancelled the job."""
 
 
 class WorkerStopping(Exception):
-    """This worker is to end before the job has."""
+    """This worker must stop before the job has ended."""
 
 
 class OutOfTime(Exception):
-    """The job has run longer than it may."""
+    """The job has exceeded its time limit."""
 
 
 class Heartbeat:
-    """Renews a lease from a thread of its own, and carries progress along, until `stop`.
+    """Renews a lease and reports progress from its own thread, until `stop`.
 
     renew : renews the lease once, with the latest progress if there is any.
     """
@@ -64,7 +64,7 @@ class Heartbeat:
         self._thread.start()
 
     def carry(self, advance: Advance) -> None:
-        """Pass this progress on with the next beat."""
+        """Report this progress with the next beat."""
         self._advance = advance
 
     def stop(self) -> None:
@@ -92,7 +92,8 @@ def beat_s(settings: WorkerSettings) -> float:
 class Interrupts:
     """Checks for interrupts while a worker waits for something.
 
-    deadline : by the monotonic clock. stop_at : gives when the worker is to end, None: not yet.
+    deadline : by the monotonic clock. stop_at : returns the time at which the worker must stop;
+        None: not yet.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Interrupts:
             raise OutOfTime
 
     def meanwhile(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done in another thread so that a long download can be abandoned.
+        """The result of `work`, run in another thread so that a long download can be abandoned.
 
         Raises what `check` and `work` do.
         """
@@ -138,10 +139,10 @@ class Interrupts:
             self.check()
 
     def listen(self, child: Child, attend: Callable[[ChildMessage | None], None]) -> Outcome:
-        """Wait for the child's outcome. `attend` gets each earlier message, and None now and then.
+        """Wait for the child's outcome.
 
-        Raises what `check` does, and TransientError where something that may pass kept the child
-        from its work.
+        `attend` is called with each earlier message, and regularly with None. Raises what `check`
+        does, and TransientError if a transient condition kept the child from its work.
         """
         while True:
             message = child.receive(_CHECK_EVERY_S)

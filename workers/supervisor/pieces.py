@@ -1,9 +1,9 @@
-"""The pieces of one attempt, from its supervisor's side: the child is given the next one here.
+"""The pieces of one attempt, from the supervisor's side: it hands them to the child one by one.
 
-The child computes whatever is free; a piece that a helper has computed is given to it as a file. It
-needs no helper: where the board is out of reach, or a helper takes too long, the child computes the
+The child computes whatever is free and receives pieces computed by helpers as files. It does not
+depend on helpers: if the board is unreachable, or a helper takes too long, the child computes the
 piece itself, and the helper's result is ignored. A piece is a pure function, so it does not matter
-who was first.
+who is first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workers.model import Claim
 from workers.settings import WorkerSettings
 
 _PATIENCE = 2.0
-"""A helper may take so many times as long as this child took for its longest piece, and a lease."""
+"""A helper may take this many times the child's longest time for a piece, plus a lease."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ class AttemptPieces:
         self._claim = claim
         self._settings = settings
         self._first = self._end = 0
-        # Pieces that the child has not been given, and those it has finished without the board
-        # knowing.
+        # Pieces not yet handed to the child, and pieces it has finished that the board does not
+        # know of.
         self._left: set[int] = set()
         self._finished: list[int] = []
         self._n_seen = 0
@@ -48,7 +48,7 @@ class AttemptPieces:
         self._invited_at = 0.0
 
     def post(self, pieces: Sequence[Piece]) -> None:
-        """The child has cut its fit, for the first time or again."""
+        """Called when the child has cut its fit, for the first time or again."""
         self._first = self._end
         self._end += len(pieces)
         self._left = set(range(self._first, self._end))
@@ -61,24 +61,24 @@ class AttemptPieces:
             _log.warning("job %s: its pieces are computed here: %s", self._claim.request.id, error)
 
     def request(self, finished: int | None) -> None:
-        """The child wants a piece, having `finished` the one that it was given to compute.
+        """Called when the child requests a piece, having `finished` the one it computed.
 
-        Raises FatalError for a piece that it was not given, and where none is left.
+        Raises FatalError for a piece that was not handed to it, and if none is left.
         """
         now = time.monotonic()
         if finished is not None:
             if self._begun is None or self._begun[0] != self._first + finished:
-                raise FatalError("the job's process finished a piece that it was not given")
+                raise FatalError("the job's process finished a piece that was not handed to it")
             self._finished.append(self._begun[0])
             self._longest_s = max(self._longest_s, now - self._begun[1])
         if not self._left or self._requested_at is not None:
-            raise FatalError("the job's process asked for a piece that does not exist")
+            raise FatalError("the job's process requested a piece that does not exist")
         self._begun, self._requested_at = None, now
 
     def assignment(self, meanwhile: Meanwhile) -> Assignment | None:
-        """The answer to the child's request; None where there is no request, or it must wait.
+        """The answer to the child's request; None if there is no request, or if it must wait.
 
-        meanwhile : does what may take long.
+        meanwhile : runs work that may take long.
         """
         if self._requested_at is None:
             return None
@@ -94,23 +94,23 @@ class AttemptPieces:
                     return self._assign(piece.number)
                 self._finished.append(piece.number)
             elif piece.kind == "lost" or self._out_of_patience():
-                # Helpers begin with the first.
+                # Helpers start with the first one.
                 return self._assign(max(self._left))
             else:
                 return None
 
     def invite(self) -> None:
-        """Ask for help again, now and then: hints get lost, and workers arrive."""
+        """Request help again from time to time: hints get lost, and workers arrive."""
         if not self._left or time.monotonic() - self._invited_at < self._settings.resend_s:
             return
         self._invited_at = time.monotonic()
         try:
             self._pieces.invite_again(self._claim)
         except TransientError as error:
-            _log.warning("job %s: cannot ask for help: %s", self._claim.request.id, error)
+            _log.warning("job %s: cannot request help: %s", self._claim.request.id, error)
 
     def close(self) -> None:
-        """The attempt is over."""
+        """Called when the attempt is over."""
         if not self._end:
             return
         try:

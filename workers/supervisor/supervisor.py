@@ -1,6 +1,6 @@
-"""One attempt of one job, seen from outside: lease, heartbeat, cancel, deadline, publication.
+"""One attempt of one job, from outside: lease, heartbeat, cancel, deadline, publication.
 
-Runs in a thread of a worker process; the computing is done by a child. Imports no torch.
+Runs in a thread of a worker process; a child does the computing. Does not import torch.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _log = logging.getLogger(__name__)
 class Supervisor:
     """Runs jobs by their ids for one worker process. Threads share it, one job each.
 
-    scratch : folder of this worker alone, on the store's file system where that is local.
-    threads : how many one job may use.
+    scratch : folder used by this worker only, on the store's file system if that is local.
+    threads : the number that one job may use.
     """
 
     def __init__(
@@ -87,8 +87,10 @@ class Supervisor:
         self._change = threading.Condition()
 
     def run(self, job_id: str) -> None:
-        """Run one attempt of the job if it can be claimed, else help the attempt that runs. Never
-        raises."""
+        """Run an attempt of the job if it can be claimed, else help the running one.
+
+        Never raises.
+        """
         try:
             with self._counted():
                 if self._stop_at is not None:
@@ -104,11 +106,11 @@ class Supervisor:
             _log.exception("job %s: the supervisor failed", job_id)
 
     def stop(self, drain_s: float) -> None:
-        """Take no more jobs; those that run may go on for `drain_s` seconds."""
+        """Take no more jobs; running jobs may continue for `drain_s` seconds."""
         self._stop_at = time.monotonic() + drain_s
 
     def wait_idle(self, timeout_s: float) -> bool:
-        """Wait until no job runs; False if one still does after `timeout_s`."""
+        """Wait until no job runs; False if one still runs after `timeout_s`."""
         with self._change:
             return self._change.wait_for(lambda: self._running == 0, timeout_s)
 
@@ -143,9 +145,9 @@ class Supervisor:
             end = self._end(attempt, folder)
             self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
         except LeaseLost:
-            _log.warning("job %s: the lease was lost, its result is dropped", claim.request.id)
+            _log.warning("job %s: the lease was lost, the result is discarded", claim.request.id)
         except WorkerStopping:
-            _log.info("job %s is given back, this worker ends", claim.request.id)
+            _log.info("job %s is given back because this worker stops", claim.request.id)
             ledger.give_back(claim, spend=False)
         except TransientError as error:
             _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
@@ -159,7 +161,7 @@ class Supervisor:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _end(self, attempt: _Attempt, folder: Path) -> End:
-        """Do the job; how it ended for good."""
+        """Run the job; returns its final end."""
         try:
             outcome = self._outcome(attempt, folder)
         except CancelRequested:
@@ -197,7 +199,7 @@ class Supervisor:
             self._pool.drop(child)
 
     def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
-        """Finish the job, trying again for a while where Redis or the store is away."""
+        """Finish the job; retries for a while if Redis or the store is unavailable."""
         ledger, pause_s = self._assembly.ledger, 0.1
         give_up_at = time.monotonic() + max(30.0, 4 * self._settings.lease_s)
         while True:
@@ -216,7 +218,7 @@ class Supervisor:
 class _Attempt(Interrupts):
     """One claim: what may interrupt it, and what its child sends before the outcome.
 
-    keep : stores the checkpoint of a number.
+    keep : stores the checkpoint with the given number.
     """
 
     def __init__(
@@ -235,7 +237,7 @@ class _Attempt(Interrupts):
         self._began = time.monotonic()
 
     def attend(self, child: Child, message: ChildMessage | None) -> None:
-        """Pass the child's progress on, keep its checkpoints, hand it the pieces it asks for."""
+        """Forward the child's progress, keep its checkpoints, hand it the pieces it requests."""
         if message is not None:
             if message.advance is not None:
                 self.heartbeat.carry(self._with_eta(message.advance))
@@ -257,7 +259,7 @@ class _Attempt(Interrupts):
         *,
         error: Problem | None = None,
     ) -> End:
-        """How it ended, its problem with the id of the request that the user made."""
+        """The end of the job; a problem carries the id of the user's request."""
         request = self.claim.request
         outcome = outcome or Outcome(error=error)
         error = outcome.error
@@ -285,7 +287,7 @@ class _Attempt(Interrupts):
 
 
 def _why(error: Exception) -> Problem | None:
-    """What a job shows whose last attempt raised `error`; None: its worker was lost."""
+    """The problem of a job whose last attempt raised `error`; None: its worker was lost."""
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return problem_of(StoreFull())
     if isinstance(error, (StoreFull, StoreUnavailable)):

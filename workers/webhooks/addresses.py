@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_core import Url
 
 LONGEST = 2048
-"""Most characters of an address."""
+"""The largest number of characters in an address."""
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -26,7 +26,7 @@ _BEGINNING = re.compile(r"https?://([^/?]*)", re.IGNORECASE)
 _NEVER = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _NOT_GLOBAL: tuple[ipaddress.IPv6Network, ...] = (
-    # Not all of them are known to `ipaddress` in every release of Python.
+    # `ipaddress` does not know all of them in every release of Python.
     ipaddress.IPv6Network("64:ff9b:1::/48"),
     ipaddress.IPv6Network("3fff::/20"),
     ipaddress.IPv6Network("5f00::/16"),
@@ -54,7 +54,7 @@ class Target:
 
     @property
     def place(self) -> str:
-        """Host and port, always: one receiver."""
+        """Host and port, always both: they identify a receiver."""
         return f"{self._host}:{self.port}"
 
     @property
@@ -63,7 +63,7 @@ class Target:
 
 
 def parse(address: str) -> Target:
-    """The parts of an address. Raises ValueError with a sentence that says what is accepted."""
+    """The parts of an address. Raises ValueError with a message that states what is accepted."""
     if len(address) > LONGEST:
         raise ValueError(f"A webhook's address has {LONGEST} characters at most.")
     beginning = _BEGINNING.match(address)
@@ -100,7 +100,7 @@ def place_of(address: str) -> str:
 
 
 SocketAddress = tuple[int, Any]
-"""Family, and what `socket.connect` takes."""
+"""The address family, and the argument of `socket.connect`."""
 
 Resolve = Callable[[str, int], Iterable[SocketAddress]]
 """resolve(host, port): the socket addresses of a host. OSError where it has none."""
@@ -108,13 +108,13 @@ Resolve = Callable[[str, int], Iterable[SocketAddress]]
 
 def lookup(host: str, port: int) -> list[SocketAddress]:
     """The socket addresses that the system's resolver gives."""
-    # As bytes: Python's own codec for names would refuse some that the resolver takes.
+    # As bytes: Python's own codec for names would refuse some that the resolver accepts.
     entries = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
     return [(family, address) for family, _, _, _, address in entries]
 
 
 class Guard:
-    """Allows addresses of the public internet, and networks that a setting names."""
+    """Allows addresses of the public internet, and the networks in a setting."""
 
     def __init__(self, allowed: Iterable[Network] = (), resolve: Resolve = lookup) -> None:
         self._allowed = tuple(allowed)

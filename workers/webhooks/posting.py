@@ -1,8 +1,8 @@
 """One POST to a receiver that may be slow, endless or hostile.
 
-The host is looked up once and the connection goes to the very address that was checked, so a name
-that changes its address in between changes nothing; TLS is verified for the name. No redirects, no
-proxies, no cookies, one deadline for all of it.
+The host is resolved once and the connection goes to the very address that was checked, so a name
+that changes its address in between has no effect; TLS is verified for the name. No redirects, no
+proxies, no cookies, one deadline for everything.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ import httpcore
 from workers.webhooks.addresses import Guard, NotAllowed, Target
 
 _CONNECT_S = 5.0
-"""To one of several addresses of a host."""
+"""The timeout for connecting to one of several addresses of a host."""
 
 _REST_S = 1.0
 _REST_BYTES = 64 << 10
-"""Read after the status, so that the receiver is not cut off in the middle of its answer."""
+"""Bytes read after the status, so that the receiver is not cut off in the middle of its
+response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The status of the answer, and its Retry-After, "" where it has none."""
+    """The status of the response, and its Retry-After header, "" without one."""
 
     status: int
     retry_after: str
 
 
 class NotSent(Exception):
-    """There was no answer; the message says why, in words that a user may see.
+    """There was no response; the message, which a user may see, gives the reason.
 
     final : trying again will not help.
     """
@@ -49,7 +50,7 @@ class NotSent(Exception):
 def post(
     target: Target, headers: Mapping[str, str], body: bytes, guard: Guard, timeout_s: float
 ) -> Reply:
-    """The answer to a POST of `body`. Raises NotSent, within `timeout_s`.
+    """The response to a POST of `body`. Raises NotSent, within `timeout_s`.
 
     Only the system's resolver may take longer; then nothing is sent.
     """
@@ -76,15 +77,17 @@ def post(
             network.deadline = min(network.deadline, time.monotonic() + _REST_S)
             _read_some(response)
     except Exception as error:
-        # What goes wrong after the status changes nothing.
+        # Errors after the status do not matter.
         if reply is None:
             raise _failure(error, timeout_s) from None
     return reply
 
 
 def _failure(error: Exception, timeout_s: float) -> Exception:
-    """The error to raise for what httpcore, the guard or the socket raised; a fault of ours stays
-    as it is."""
+    """The error to raise for one of httpcore, the guard or the socket.
+
+    A fault of ours is left as it is.
+    """
     match error:
         case NotAllowed():
             return NotSent("The host has an address that webhooks may not be sent to.", final=True)
@@ -122,7 +125,7 @@ def _context() -> ssl.SSLContext:
 
 
 class _Network(httpcore.NetworkBackend):
-    """Connects to the target, where the guard allows it, and to nothing else."""
+    """Connects to the target, if the guard allows it, and to nothing else."""
 
     def __init__(self, target: Target, guard: Guard, deadline: float) -> None:
         self._target = target

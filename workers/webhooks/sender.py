@@ -1,4 +1,4 @@
-"""Sends webhooks beside a process's other work; any number of processes may do so."""
+"""Sends webhooks alongside the other work of a process; any number of processes may do so."""
 
 from __future__ import annotations
 
@@ -25,28 +25,27 @@ from workers.webhooks.posting import NotSent, Reply, post
 
 _H = 3600.0
 SCHEDULE_S = (0.0, 5.0, 300.0, 1800.0, 2 * _H, 5 * _H, 10 * _H, 14 * _H, 20 * _H, 24 * _H)
-"""Pause before each try, as Standard Webhooks 1.0.0 has it: 75 hours in all."""
+"""The pause before each attempt, as in Standard Webhooks 1.0.0: 75 hours in all."""
 
 JITTER = 0.1
 LONGEST_RETRY_AFTER_S = 24 * _H
 TIMEOUT_S = 15.0
 _LEASE_EXTRA_S = 15.0
 _PASSING_S = 5.0
-"""Pause before the next try where a store was away."""
+"""The pause before the next attempt after a store was unavailable."""
 _KEEPING_S = (0.1, 0.5, 2.0)
-"""Pauses between tries to store the result of a webhook."""
+"""The pauses between attempts to store the result of a webhook."""
 _LAST_TAKE_S = 1.0
-"""How long a stop waits for Redis, whose answer may still hand something out."""
+"""How long a stop waits for Redis, whose reply may still hand out webhooks."""
 
 _GONE = 410
 _log = logging.getLogger("umbel.webhooks")
 
 
 class Sender:
-    """Takes what is due and sends it, each in a thread of its own, `webhook_senders` at a time.
+    """Sends due webhooks, each in its own thread, `webhook_senders` at a time.
 
-    Each thread lives for one webhook: a service without webhooks pays one call to Redis in
-    `sweep_s`.
+    A thread lives for one webhook: a service without webhooks pays one call to Redis in `sweep_s`.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Sender:
         self._taking = threading.Thread(target=self._run, name="webhooks", daemon=True)
 
     def start(self) -> None:
-        """Begin, unless `webhook_senders` is 0."""
+        """Start sending, unless `webhook_senders` is 0."""
         if self._room:
             self._deliveries.on_due = self._look.set
             self._taking.start()
@@ -84,7 +83,7 @@ class Sender:
         self._look.set()
 
     def stop(self, grace_s: float) -> None:
-        """Take no more, wait up to `grace_s` for what is being sent, give back the rest."""
+        """Take no more webhooks, wait up to `grace_s` for those being sent, give back the rest."""
         self.close()
         if self._taking.is_alive():
             self._taking.join(_LAST_TAKE_S)
@@ -118,12 +117,13 @@ class Sender:
             return
         for lease in self._deliveries.take(secrets.token_hex(8), free, self._lease_s):
             with self._changed:
-                # By job and token: an earlier try, whose lease has ended, may be under way here.
+                # By job and token: an earlier attempt, whose lease has ended, may still be under
+                # way here.
                 self._sending[f"{lease.job} {lease.token}"] = lease
             thread = threading.Thread(target=self._send, args=[lease], daemon=True)
             try:
                 thread.start()
-            except RuntimeError as error:  # No more threads: it waits for its lease to end.
+            except RuntimeError as error:  # no thread: it waits for its lease to end
                 _log.warning("webhook of job %s is not sent now: %s", lease.job, error)
                 self._done(lease)
 
@@ -193,8 +193,11 @@ class Sender:
             self._deliveries.again(lease, pause_s * random.uniform(1.0, 1.0 + JITTER), reason)
 
     def _keep(self, lease: WebhookLease, delivery: Delivery) -> None:
-        """Store the result of a webhook that is over. A store that is briefly away is tried again:
-        otherwise the receiver would get the webhook twice."""
+        """Store the result of a finished webhook.
+
+        Retried if the store is briefly unavailable: otherwise the receiver would get the webhook
+        twice.
+        """
         for pause_s in _KEEPING_S:
             try:
                 self._deliveries.end(lease, delivery)
@@ -238,12 +241,12 @@ class Sender:
 
 
 def id_of(job_id: str) -> str:
-    """The `webhook-id`: the same for every try of a job's webhook."""
+    """The `webhook-id`: the same for every attempt at a job's webhook."""
     return f"msg_{job_id.partition('_')[2]}"
 
 
 def message(record: Record) -> bytes:
-    """The body, the same for every try: the job as clients saw it when it ended."""
+    """The body, the same for every attempt: the job as clients saw it when it ended."""
     assert record.webhook is not None
     ended = record.model_copy(update={"webhook": Webhook(url=record.webhook.url, status="pending")})
     content = {
@@ -255,7 +258,7 @@ def message(record: Record) -> bytes:
 
 
 def retry_after_s(reply: Reply) -> float:
-    """Seconds that the answer asks the sender to wait; 0 where it does not."""
+    """Seconds that the response asks the sender to wait; 0 if it does not."""
     text = reply.retry_after
     if text.isascii() and text.isdigit():
         return float(text[:9])

@@ -55,7 +55,7 @@ const main = part("main");
 let open = null;
 
 /**
- * The first route that fits a path.
+ * The first route that matches a path.
  *
  * @param {string} path
  */
@@ -73,7 +73,7 @@ function routeOf(path) {
   return null;
 }
 
-/** Close the page that is open and open the one that the address names. */
+/** Close the open page and open the one named by the address. */
 async function show({ focus = true } = {}) {
   close();
   const path = router.path();
@@ -116,7 +116,8 @@ async function show({ focus = true } = {}) {
 async function showFailure(root, error, isOpen) {
   let problem = problemOf(error);
   if (!(error instanceof Problem)) {
-    // The error of a module that cannot be fetched does not show whether the service is away.
+    // The error of a module that cannot be fetched does not show whether the service is
+    // unreachable.
     const isAway = !(await connection.check());
     if (!isOpen()) return;
     if (!isAway) console.error(error);
@@ -269,7 +270,7 @@ function showConnection(away) {
 key.setPrompt(askForKey);
 connection.watch((away) => {
   showConnection(away);
-  // A page that could not be shown while the service was away is tried again.
+  // Retry a page that could not be shown while the service was unreachable.
   if (!away && main.querySelector(".notice.calm")) show({ focus: false });
 });
 addEventListener("keychange", () => {
@@ -278,7 +279,7 @@ addEventListener("keychange", () => {
 
 buildFrame();
 await show({ focus: false });
-// The other pages, once there is time, so that they can be opened even while the service is away.
+// Preload the other pages when idle, so that they open even while the service is unreachable.
 setTimeout(() => {
   for (const [, , load] of ROUTES) load().catch(() => {});
 }, 2000);

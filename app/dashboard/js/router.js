@@ -1,11 +1,11 @@
-// The whole state of the page stands in the address after `#`: `#/trees/tr_x?layout=circular`.
+// The whole state of the page is in the address after `#`: `#/trees/tr_x?layout=circular`.
 
 import { addressOf, parseAddress } from "./net/address.js";
 
 /** @import { AddressValues, Params } from "./net/address.js" */
 
 /**
- * What a page is given, and what it gives: `unmount` ends it, `update` takes other parameters of the
+ * The arguments and the result of a page: `unmount` ends it, `update` takes other parameters of the
  * same path.
  *
  * @typedef {{ params: Params, id: string }} PageContext `id`: the one in the path, or ""
@@ -53,7 +53,7 @@ export function navigate(to, values = {}, { replace = false } = {}) {
 }
 
 /**
- * Change some parameters of the present place; null takes one away.
+ * Change some parameters of the current address; null removes one.
  *
  * @param {AddressValues} changes
  */

@@ -49,7 +49,7 @@ from models.methods.features.linkage.graph_linkage import (
     GraphRule,
     agglomerate,
 )
-from models.numerics.distances import FLAT, Metric, as_metric, flat
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges
@@ -67,7 +67,7 @@ class HACParams(Params):
             "variance, 'centroid' between means, 'median' between midpoints."
         ),
     )
-    metric: Metric = Field(
+    metric: DistanceMetric = Field(
         "euclidean",
         description=(
             "Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and 'median' "
@@ -220,7 +220,8 @@ def _role(data: Data) -> str:
 
 
 def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -> None:
-    """UsageError for parameters that only features take, and for a matrix that is not square."""
+    """Raises UsageError for parameters that only features take, and for a matrix that is not
+    square."""
     for parameter, default in (("metric", "euclidean"), ("connectivity", "none")):
         if getattr(params, parameter) != default:
             raise UsageError(
@@ -241,7 +242,7 @@ def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple
     """Merges along the graph of nearest neighbours, and the graph."""
 
     rule: GraphRule = params.linkage
-    metric: Metric = params.metric
+    metric: DistanceMetric = params.metric
     points = values
     if params.linkage == "average" and metric in FLAT:
         rule, metric = "spread", "euclidean"

@@ -342,7 +342,7 @@ class Hdbscan(Method[HdbscanParams]):
         return Fitted(
             tree=tree,
             metrics={"n_clusters": float(n_clusters), "n_noise": float(noise)},
-            points={"probability": clusterer.probabilities_, "outlier_score": outlier},
+            point_columns={"probability": clusterer.probabilities_, "outlier_score": outlier},
             warnings=notes,
         )
 

@@ -36,7 +36,7 @@ from models.data import Data, require_finite
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.neighbours import require_index
 from models.method import Fitted, Input, Method, Paper, Run, Shapes
-from models.numerics.distances import Metric
+from models.numerics.distances import DistanceMetric
 from models.parameters import Params
 from models.progress import Progress, subprogress
 from models.tree.build import from_parents
@@ -44,7 +44,7 @@ from models.tree.tree import Tree
 
 
 class SCCParams(Params):
-    metric: Metric = Field(
+    metric: DistanceMetric = Field(
         "euclidean", description="Distance between points, as SciPy's pdist defines it."
     )
     n_neighbors: int = Field(

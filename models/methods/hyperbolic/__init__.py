@@ -3,10 +3,10 @@
 The methods:
 - `ghhc`        nodes of a tree, moved by gradient steps
 - `ghhc_glove`  vectors of words, and such a tree over the words
-- `hyphc`       leaves on a sphere, moved so that their tree has a low cost of Dasgupta
+- `hyphc`       leaves on a sphere, moved so that their tree has a low Dasgupta cost
 
 What they are made of:
 - `ball`    nodes in the ball: their start, their steps, and the tree that they describe
-- `leaves`  leaves in the ball: their steps, and the tree that is decoded from them
+- `leaves`  leaves in the ball: their steps, and the tree decoded from them
 - `words`   words as points of the ball, with GloVe's loss
 """

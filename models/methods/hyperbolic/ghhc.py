@@ -1,35 +1,35 @@
 """gHHC: a hierarchy as points of the Poincaré ball, moved by gradient steps.
 
 The nodes of a tree are points of the ball, those near its centre high in the tree; the points of
-the data lie further out. The parent of a point or node is the nearest node that lies nearer to the
+the data lie further out. The parent of a point or node is the nearest node that is closer to the
 centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the points, the best of
 `n_init` draws (`ball.seeding`). They are then moved on triples of a point, one of its neighbours
 and another point, so that the first two meet deeper in the tree than with the third
 (`ball.losses`); in between, other steps draw nodes to their parents and apart in norm. The cost of
-the tree is measured after every 100 steps, without labels (`ball.tree_cost`), and the best tree is
-the result. A leaf holds the points that selected one node; `ball.extraction` describes the tree's
-columns.
+the tree, which needs no labels, is measured after every 100 steps (`ball.tree_cost`), and the best
+tree is the result. A leaf holds the points that selected one node; `ball.extraction` describes the
+tree's columns.
 
-With the input `base` nodes start where an earlier job's ended, in the same ball. Several processes
-may take each step together (`processes`), each for a part of its triples, and arrive at the same
+With the input `base` nodes start from the final nodes of an earlier job, in the same ball. Several
+processes may share each step (`processes`), each with a part of its triples, and reach the same
 nodes up to rounding (`ball.process_group`). A fit that diverges is stopped: its best nodes are the
-result, with a warning, or it fails where 'keep' is "last".
+result, with a warning, or it fails if 'keep' is "last".
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
-Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. Defaults that depart
-from it, since they make trees of lower cost on most sets: nodes start at midpoints ('placement':
-"order" in the paper), from several draws (`n_init`: 1), the best tree is kept ('keep': "last"), the
-temperature is below 1, objectives are means over a batch instead of sums, steps are longer
-(`learning_rate` 0.01), and norms are kept apart by 1 without the factor of distance ('structure':
-"distance", `gamma` not stated). The authors' program: 'loss': "softplus", 'margin' 0.25,
-'structure': "norms", 'mask': "nearest", 'max_norm' 0.8, 'placement': "order", 'seeding': "random",
-`structure_every` 250 with 25 steps each time.
+Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. Some defaults differ
+from it, since they give trees of lower cost on most data sets: nodes start at midpoints
+('placement': "order" in the paper), from several draws (`n_init`: 1), the best tree is kept
+('keep': "last"), the temperature is below 1, objectives are means over a batch instead of sums,
+steps are longer (`learning_rate` 0.01), and norms are kept apart by 1 without the factor of
+distance ('structure': "distance", `gamma` not stated). The authors' program: 'loss': "softplus",
+'margin' 0.25, 'structure': "norms", 'mask': "nearest", 'max_norm' 0.8, 'placement': "order",
+'seeding': "random", `structure_every` 250 with 25 steps each time.
 
-Cost: O(B M D) a step for B = `batch_size` and M = `n_internal`, whatever the number of points N;
-the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000
-nodes); neighbours as in `models.graphs.neighbours`, for at most 131,072 points at a time and by an
-approximate index for more than 10,000 (`ball.pools`). Memory: those points in float32 four times,
-about 100 B M values, and M^2 bytes for the tree over the seeds; the rest is read by rows.
+Cost: O(B M D) a step for B = `batch_size` and M = `n_internal`, independently of the number of
+points N; the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more than
+10,000 nodes); neighbours as in `models.graphs.neighbours`, for at most 131,072 points at a time and
+by an approximate index for more than 10,000 (`ball.pools`). Memory: those points in float32 four
+times, about 100 B M values, and M^2 bytes for the tree over the seeds; the rest is read by rows.
 `python -m bench hyperbolic` measures both.
 """
 
@@ -64,7 +64,7 @@ class GHHCParams(BallParams):
 
 
 def effort_of(params: GHHCParams) -> GHHCEffort:
-    """The fit that parameters ask for, as plain values."""
+    """The requested fit as plain values."""
     return GHHCEffort(
         scaling=params.scaling,
         point_norm=params.point_norm,
@@ -139,7 +139,10 @@ class GHHC(Method[GHHCParams]):
             return fit(data.rows("features"), data.earlier(), effort_of(params), run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf of the parent by eq. 4; a node has the probability of the leaves under it."""
+        """The leaf of the parent by eq.
+
+        4; the probability of a node is that of the leaves below it.
+        """
         from models.methods.hyperbolic.ball.placing import place
 
         return place(model, tree, data.rows("features"))
@@ -167,7 +170,7 @@ def _check_processes(params: GHHCParams) -> None:
 
 
 _UNCHANGED = ("n_internal", "scaling", "point_norm")
-"""Parameters that must be those of the job in `base`."""
+"""Parameters that must be equal to those of the job in `base`."""
 
 
 def _check_base(earlier: Earlier, data: Data, params: GHHCParams) -> None:

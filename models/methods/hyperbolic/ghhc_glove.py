@@ -1,18 +1,18 @@
 """gHHC with GloVe: vectors of words and a tree over the words, learned together.
 
 GloVe finds vectors whose products are the logarithms of how often words occur near each other
-(`words.vectors`). About their mean and scaled, they are points of the Poincaré ball; nodes of a
-tree start among them as in `ghhc`. Then nodes move by the tree's losses (eq. 15 and 17), words by
-eq. 15 and by GloVe's loss at once (eq. 21), contexts and biases by GloVe's alone
-(`words.words_torch`). Each word is a leaf; words that selected one node are side by side below it.
+(`words.vectors`). Centred and scaled, they are points of the Poincaré ball; nodes of a tree start
+among them as in `ghhc`. Then nodes move by the losses of the tree (eq. 15 and 17), words by eq. 15
+together with GloVe's loss (eq. 21), contexts and biases by GloVe's loss alone
+(`words.words_torch`). Each word is a leaf; words that selected the same node are siblings below it.
 Documents are first turned into counts of co-occurrences: two words d apart, `window` at most, count
 1 / d (`models.documents`). The model holds the vectors, in the order of the words: `words`, the
 points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nodes.
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
 Continuous Representations of Trees in Hyperbolic Space" (2019), §5; Pennington, Socher and Manning,
-"GloVe: Global Vectors for Word Representation" (2014). Not from there: what
-`models.methods.hyperbolic.ghhc` names, vectors that are learned alone first, and `problem_weight`.
+"GloVe: Global Vectors for Word Representation" (2014). Deviations: those of
+`models.methods.hyperbolic.ghhc`, vectors that are first learned alone, and `problem_weight`.
 
 Cost: O(P D) for each of `n_passes` over P pairs of words that occur; O(V D + B M D) a step for V
 words, B = `batch_size`, M = `n_internal`; neighbours of words after every 1,000 steps; for
@@ -38,11 +38,11 @@ from models.progress import subprogress
 from models.tree.tree import Tree
 
 _PAIR_BYTES = 90
-"""Memory of a pair of words that occurs, while pairs are put in order and after."""
+"""The memory of a pair of words, while pairs are sorted and after."""
 
 
 class WordParams(Params):
-    """What words are, and how their vectors are learned."""
+    """Parameters of the words, and of how their vectors are learned."""
 
     min_count: int = Field(
         5,
@@ -129,7 +129,7 @@ class GHHCGloveParams(BallParams, WordParams):
 
 
 def effort_of(params: GHHCGloveParams) -> GloveEffort:
-    """The fit that parameters ask for, as plain values."""
+    """The requested fit as plain values."""
     return GloveEffort(
         x_max=params.x_max,
         exponent=params.exponent,
@@ -210,7 +210,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
         elif "documents" not in shapes:
             return 0
         else:
-            # Numbers of a few hundred words a document, and the largest block of pairs.
+            # A few hundred word numbers per document, and the largest block of pairs.
             stored = 1000 * shapes["documents"][0] + (1 << 28)
             n_words = min(n_words, 200 * shapes["documents"][0])
         n_nodes, seeds = params.n_internal, n_seeds(params.n_internal)
@@ -284,7 +284,7 @@ def _documents(data: Data) -> list[str]:
 
 
 def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
-    """(n_documents, V) how often each word of the model occurs in each document."""
+    """(n_documents, V) the count of each word of the model in each document."""
     from models.documents.counts import word_counts
     from models.documents.vocabulary import numbered
 

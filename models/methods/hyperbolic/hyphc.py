@@ -1,10 +1,10 @@
-"""HypHC: leaves moved in the Poincaré ball so that their tree has a low cost of Dasgupta.
+"""HypHC: leaves move in the Poincaré ball so that their tree has a low Dasgupta cost.
 
 Every point is a leaf in the ball. The depth at which two leaves part is the distance from the
 origin to their lowest common ancestor, the point nearest to it on the geodesic between them
-(`leaves.ancestors`). Of three leaves, the two with the deepest ancestor merge first; Dasgupta's
-cost asks for the most similar two. With a softmax over the three depths that cost has gradients
-(`leaves.objective`), and leaves move along these on triples drawn at random (`leaves.triples`,
+(`leaves.ancestors`). Among three leaves, the two with the deepest ancestor merge first; under
+Dasgupta's cost these should be the most similar two. With a softmax over the three depths the cost
+has gradients (`leaves.objective`), along which leaves move on random triples (`leaves.triples`,
 `leaves.training`). The tree is decoded from the leaves greedily: the pair with the deepest ancestor
 merges first (`leaves.decoding`). After every round of steps it is decoded and its discrete cost
 measured; the result is the best tree of `n_init` runs.
@@ -12,10 +12,10 @@ measured; the result is the best tree of `n_init` runs.
 The height of a node is its distance, along the radius, above the leaves.
 
 Source: Chami, Gu, Chatziafratis and Ré, "From Trees to Continuous Embeddings and Back: Hyperbolic
-Hierarchical Clustering" (2020). Not from there: the radius that all leaves share grows on a
-schedule (their program learns it), steps are along the sphere of that radius, the third of a triple
-is never one of the other two, several runs (`n_init`: 1), and new points go to the leaf of the
-point most similar to them.
+Hierarchical Clustering" (2020). Deviations: the radius that all leaves share grows on a schedule
+(the authors' program learns it), steps are along the sphere of that radius, the third of a triple
+is never one of the other two, there can be several runs (`n_init`: 1 in the paper), and new points
+go to the leaf of the most similar point.
 
 Cost: O(B (D + d)) a step for B = `batch_size` and d = `dimension`, and O(N d) for N points;
 O(N log N + N D) after every round of max(10, N / 50) steps, for 'cosine'. Memory: the features
@@ -116,7 +116,7 @@ class HypHCParams(Params):
 
 
 def effort_of(params: HypHCParams, n_points: int) -> LeafEffort:
-    """How the leaves of so many points are moved, as plain values."""
+    """The values that control how the leaves of this many points move."""
     return LeafEffort(
         dimension=params.dimension,
         n_init=params.n_init,
@@ -229,7 +229,10 @@ class HypHC(Method[HypHCParams]):
             return fit(similarity, names, effort_of(params, n_points), run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf of the most similar point; a node has the probability of the leaves under it."""
+        """The leaf of the most similar point.
+
+        The probability of a node is that of the leaves below it.
+        """
         from models.methods.hyperbolic.leaves.placing import place
 
         return place(model, tree, data)

@@ -336,8 +336,9 @@ def _n_classes(data: Data, params: L2HParams) -> int:
 
 
 def _highest(data: Data) -> int:
-    """The highest class in 'top_classes', at least 1. UsageError for classes that are no integers
-    or too large."""
+    """The highest class in 'top_classes', at least 1.
+
+    Raises UsageError for classes that are no integers or too large."""
     classes = data.dense("top_classes")
     if classes.dtype.kind not in "iu":
         raise UsageError(

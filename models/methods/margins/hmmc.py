@@ -137,7 +137,7 @@ class HMMC(Method[HMMCParams]):
             tree=_tree(grown, columns(grown, regularizer_of(params), names)),
             model=_model(grown, params.branching),
             metrics=metrics(grown.splits),
-            points={"margin": grown.margin},
+            point_columns={"margin": grown.margin},
             warnings=(
                 *parted_warnings(features, grown.leaf_of_point),
                 *grown.end_warnings(limits, params.branching),

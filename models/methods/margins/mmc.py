@@ -126,7 +126,7 @@ class MMC(Method[MMCParams]):
             ),
             logits=rule.place(features)[1],
             metrics=metrics([split]),
-            points={"margin": split.margin},
+            point_columns={"margin": split.margin},
             warnings=(
                 *parted_warnings(features, cluster),
                 *round_warnings(int(not split.ended), params.max_iter),

@@ -7,9 +7,9 @@ Clusters are ordered by size, largest first, those of one size by their means' c
 The number of clusters is given, or chosen by the lowest BIC or the highest mean silhouette.
 
 Source: Dempster, Laird and Rubin (1977); scikit-learn's GaussianMixture. Densities are computed
-again in double precision (`mixtures.gaussian`), for new points as for fitted ones. Cost: time
-O(N K D^2) for each iteration with full and tied covariances, else O(N K D), plus K D^3; memory some
-copies of the features and 8 N K bytes a few times.
+again in double precision (`mixtures.gaussian`), both for fitted and new points. Cost: time O(N K
+D^2) for each iteration with full and tied covariances, else O(N K D), plus K D^3; memory a few
+copies of the features and a few times 8 N K bytes.
 """
 
 from __future__ import annotations

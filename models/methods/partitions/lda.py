@@ -143,7 +143,8 @@ class LDA(Method[LDAParams]):
             choice, topics = _chosen(features, fitted, params, out, effort, run, within)
         run.progress(0.8, "assigning points")
         mixture = mixtures(features, topics.arrays, topics.facts)
-        # Rows without counts are tied between all topics, so they do not count for their order.
+        # Rows without counts are tied between all topics, so they do not affect the order of
+        # topics.
         informative = totals(features) > 0
         n_clusters = mixture.shape[1]
         size = np.bincount(mixture[informative].argmax(axis=1), minlength=n_clusters)

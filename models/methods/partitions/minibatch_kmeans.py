@@ -46,10 +46,10 @@ from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 SAMPLE = 3_000
-"""Rows that the first centres are drawn from, at least."""
+"""The least number of rows from which the first centres are drawn."""
 
 CHOICE_SAMPLE = 10_000
-"""Rows that the number of clusters is chosen on, at least."""
+"""The least number of rows on which the number of clusters is chosen."""
 
 
 class MiniBatchKMeansParams(Count):
@@ -231,7 +231,7 @@ def _refine(
     from sklearn.cluster import MiniBatchKMeans as ScikitMiniBatchKMeans
     from threadpoolctl import threadpool_limits
 
-    # Scikit-learn takes no first batch with fewer rows than clusters.
+    # Scikit-learn does not accept a first batch with fewer rows than clusters.
     batch_size = max(params.batch_size, len(centers))
     estimator = ScikitMiniBatchKMeans(
         n_clusters=len(centers),

@@ -1,4 +1,4 @@
-"""Mixture of multinomials: a partition of rows of counts, of texts by their terms say, by EM.
+"""Mixture of multinomials: a partition of rows of counts, such as terms of texts, by EM.
 
 Each cluster is one distribution over the columns, smoothed by a Dirichlet prior. EM climbs to a
 mode of the posterior (`mixtures.multinomial`); the best of `n_init` runs from k-means++ seeds is

@@ -4,8 +4,8 @@ The graph joins each point to its nearest neighbours ('knn': half an edge for ea
 that is among the other's nearest), or all points by exp(-gamma d^2) ('rbf'), or it is a given
 matrix of similarities. Its eigenvectors are those of the normalized cut (`models.graphs.spectra`).
 The coordinates of a point, fitted or new, are the mean of the eigenvectors over the fitted points
-weighted by its affinity to them (`means.affinity`); where the input is a 'similarity', a new point
-comes with its similarities to all fitted points. k-means runs on the coordinates and makes the soft
+weighted by its affinity to them (`means.affinity`); with the input 'similarity', a new point comes
+with its similarities to all fitted points. k-means runs on the coordinates and makes the soft
 assignment there, as `kmeans` does.
 
 The number of clusters is given, or chosen: by the largest 'eigengap' lambda_k - lambda_k+1, or by
@@ -57,7 +57,7 @@ from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 MOST_POINTS = 200_000
-"""Number of points at which finding neighbours takes the better part of an hour."""
+"""The number of points at which finding neighbours takes most of an hour."""
 
 LEAST_EIGENVALUE = 1e-8
 
@@ -136,7 +136,7 @@ class Spectral(Method[SpectralParams]):
                 code="too-large",
                 role=role,
             )
-        # Whether a similarity is sparse is not known before it is read.
+        # It is not known whether a similarity is sparse before it is read.
         full = 2 * 8 * n_points**2 if role == "features" and params.affinity == "rbf" else 0
         return full + 3 * 8 * n_points * params.most
 
@@ -231,7 +231,7 @@ def _chosen(
     params: SpectralParams,
     run: Run,
 ) -> Choice:
-    """The number of clusters by a criterion, at least the number of parts of the graph."""
+    """The number of clusters by a criterion, at least the number of components of the graph."""
     fewest = max(params.min_clusters, spectrum.n_parts)
     most = min(params.max_clusters, len(vectors) - 1)
     if fewest > most:
@@ -258,7 +258,7 @@ def _chosen(
 
 
 def _require_parts(spectrum: Spectrum, params: SpectralParams) -> None:
-    """UsageError where the graph falls into more parts than the largest number of clusters."""
+    """Raises UsageError if the graph has more components than the largest number of clusters."""
     if spectrum.n_parts <= params.most:
         return
     size = np.bincount(spectrum.parts)
@@ -277,7 +277,7 @@ def _require_parts(spectrum: Spectrum, params: SpectralParams) -> None:
 
 
 def _graph_warnings(spectrum: Spectrum, values: Float) -> tuple[str, ...]:
-    """Warnings where the graph falls into parts, or has less structure than clusters."""
+    """Warnings if the graph is not connected, or has less structure than clusters."""
     warnings = []
     if spectrum.n_parts > 1:
         warnings.append(

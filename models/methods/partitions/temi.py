@@ -15,8 +15,8 @@ using Pretrained Models" (BMVC 2023). There a head may have a hidden layer; here
 Cost: 2 N^2 D multiplications and additions for the neighbours, exactly, then 24 N D H K for each
 pass over the points, H the number of heads: on a GPU ('device': "cuda") minutes, on a processor
 hours with all defaults. Memory: the features in float32 where they take at most 512 MiB (else they
-are read again and again), a tile of 64 MiB, about 12 B H K and 7 D H K values, B the points of a
-batch, 4 bytes for each neighbour, 8 N K for the logits.
+are read repeatedly), a tile of 64 MiB, about 12 B H K and 7 D H K values, B the points of a batch,
+4 bytes for each neighbour, 8 N K for the logits.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 MOST_COMPARED = {"cpu": 5e13, "cuda": 5e16}
-"""N^2 D at which finding neighbours takes the better part of an hour."""
+"""The N^2 D at which finding neighbours takes most of an hour."""
 
 
 class TemiParams(Params):
@@ -174,7 +174,7 @@ def effort_of(params: TemiParams) -> TemiEffort:
 
 
 def _neighbour_warnings(n_points: int, params: TemiParams) -> tuple[str, ...]:
-    """Warnings where points have fewer neighbours than wanted, or fewer in their own cluster."""
+    """Warnings if points have fewer neighbours than requested, or fewer in their own cluster."""
     wanted, n_others = params.k_neighbors, n_points - 1
     mean = n_points / params.n_clusters
     if wanted > n_others:
@@ -190,7 +190,7 @@ def _neighbour_warnings(n_points: int, params: TemiParams) -> tuple[str, ...]:
 
 
 def _loss_warnings(loss: float, params: TemiParams) -> tuple[str, ...]:
-    """A warning where the best head is about as uncertain as one that gives each cluster 1 / K."""
+    """A warning if the best head is about as uncertain as one that gives each cluster 1 / K."""
     n_clusters = params.n_clusters
     uniform = -(2.0 - 2.0 * params.beta) * math.log(n_clusters) / n_clusters
     if loss < 1.5 * uniform:

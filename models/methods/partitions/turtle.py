@@ -46,7 +46,7 @@ from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 VALIDATED = 20_000
-"""Rows that runs are compared on, or those of a batch where they are more."""
+"""The number of rows on which runs are compared, or that of a batch if it is larger."""
 
 _EFFORT = [field.name for field in fields(TurtleEffort)]
 
@@ -184,7 +184,7 @@ class Turtle(Method[TurtleParams]):
 
 
 def _reach_warnings(source: Source, params: TurtleParams) -> tuple[str, ...]:
-    """A warning where classifiers that start again in each step cannot learn anything.
+    """A warning if classifiers that start again in each step cannot learn anything.
 
     A step of Adam moves a parameter by its length at most, so the score of a point by that times
     the sum of its absolute values.
@@ -208,7 +208,8 @@ def effort_of(params: TurtleParams) -> TurtleEffort:
 class _Best:
     """The run that is kept.
 
-    weights, bias : its heads, as of `labelled`. accuracies : cross-validated, of each run.
+    weights, bias : its heads, as for `labelled`. accuracies : cross-validated accuracies of all
+        runs.
     """
 
     weights: list[npt.NDArray[np.float32]]

@@ -1,57 +1,59 @@
 """Bayesian mixture of von Mises-Fisher distributions: clusters of directions that share strength.
 
 pi ~ Dirichlet(alpha), mu_k ~ vMF(mu0, C0), kappa_k ~ log-normal(m, sigma^2), each row drawn from
-its cluster's vMF. Three ways to the posterior: `variational-sampling`, coordinate ascent with the
-mean-field optimum of each kappa (its expectations by a grid in log kappa instead of draws, so the
-lower bound stays one and never falls); `variational-bounding`, a log-normal kappa and an upper
-bound of the Bessel function, which shrinks kappa in few dimensions; `gibbs`, collapsed Gibbs
-sampling, exact in the long run (`bayes.variational`, `bayes.concentrations`, `gibbs.gibbs`).
-Empirical Bayes sets every prior parameter.
+its cluster's vMF. The posterior is computed in one of three ways: `variational-sampling`,
+coordinate ascent with the mean-field optimum of each kappa (expectations by a grid in log kappa
+instead of draws, so the bound stays a lower bound and never falls); `variational-bounding`, a
+log-normal kappa and an upper bound of the Bessel function, which shrinks kappa in few dimensions;
+`gibbs`, collapsed Gibbs sampling, exact in the long run (`bayes.variational`,
+`bayes.concentrations`, `gibbs.gibbs`). Empirical Bayes sets every prior parameter.
 
-How far to trust them, priors known, 400 rows in 4 clusters, D from 3 to 200 (`bench.calibration`):
-`gibbs` is calibrated, with either form of `weights` and of `kappa`; its 95% intervals hold kappa 86
-to 95 times in 100. `variational-sampling` nearly is where clusters are well separated (81 to 96);
-where one row in six could belong to another cluster, its standard deviations are 2 to 3 times too
-small, its intervals hold kappa 35 to 76 times, and in many dimensions small clusters lose rows to
-large ones (log weight 0.6 too low at D = 200). `variational-bounding` moreover makes kappa too
-small by the factor (D - 2) / (D - r^2), r being a cluster's mean resultant length: half at D = 3,
-14% at D = 10, 3% at D = 50, so below D = 50 its intervals seldom hold it.
+Calibration, measured with known priors, 400 rows in 4 clusters and D from 3 to 200
+(`bench.calibration`): `gibbs` is calibrated, with either form of `weights` and of `kappa`; its 95%
+intervals contain kappa 86 to 95 times in 100. `variational-sampling` is nearly calibrated for well
+separated clusters (81 to 96); where one row in six could belong to another cluster, its standard
+deviations are 2 to 3 times too small, its intervals contain kappa 35 to 76 times, and in many
+dimensions small clusters lose rows to large ones (log weight 0.6 too low at D = 200).
+`variational-bounding` moreover makes kappa too small by the factor (D - 2) / (D - r^2), r being a
+cluster's mean resultant length: half at D = 3, 14% at D = 10, 3% at D = 50, so below D = 50 its
+intervals seldom contain kappa.
 
-Each cluster has a concentration of its own, the thesis's model; with `kappa: "shared"` there is one
-for all, in every form, as `vmf` has it by default. With a single number empirical Bayes sets m, at
-E[log kappa]; sigma stays as given, since one draw says nothing of the spread it came from and the
-bound is highest at the least sigma. Own concentrations raise the likelihood, also of new rows,
-where wide clusters lie beside narrow ones, while a shared one recovers known classes better on most
-sets of texts and embeddings tried (`bench.sphere`).
+By default each cluster has its own concentration, as in the thesis; with `kappa: "shared"` all
+clusters share one, in every form, as in `vmf` by default. For a shared concentration empirical
+Bayes sets m to E[log kappa] and leaves sigma as given, since one draw carries no information on its
+spread and the bound is highest at the least sigma. Own concentrations raise the likelihood, also
+that of new rows, if wide and narrow clusters lie side by side, while a shared one recovers known
+classes better on most sets of texts and embeddings tried (`bench.sphere`).
 
 The number of clusters is given or inferred: with weights 'stick-breaking' pi follows a Dirichlet
-process of concentration alpha, of which at most `n_clusters` clusters are used. The variational
-forms (`bayes.proportions`) merge clusters to leave optima with too many (`bayes.merging`), Gibbs
-sampling (`gibbs.dirichlet_process`) has moves that split and merge; every second run starts with
-fewer: half, a quarter, and so on. The result has only clusters that are the likeliest one of some
-row; all others are empty, and neither tree, model nor logits have them. Clusters that overlap much
-come out as fewer, rows of no such mixture as many. A chain also gives the posterior of their
-number, as the curve `n_clusters_probability`, and its 95% credible interval `n_clusters_low` to
-`n_clusters_high`; these count outlying rows that have clusters of their own. Its result is the
-likeliest partition of the commonest number, without clusters that, on average over sweeps, are the
-likeliest of no row.
+process of concentration alpha, truncated to at most `n_clusters` clusters. The variational forms
+(`bayes.proportions`) merge clusters to escape optima with too many (`bayes.merging`), Gibbs
+sampling (`gibbs.dirichlet_process`) has split and merge moves; every second run starts with fewer
+clusters: half, a quarter, and so on. The result contains only clusters that are the likeliest one
+of some row; the others are empty and absent from tree, model and logits. Strongly overlapping
+clusters are merged into fewer, and rows that no such mixture describes are split into many. A chain
+also gives the posterior of their number, as the curve `n_clusters_probability`, and its 95%
+credible interval `n_clusters_low` to `n_clusters_high`; these count outlying rows that have
+clusters of their own. Its result is the likeliest partition with the most frequent number, without
+clusters that, on average over sweeps, are the likeliest of no row.
 
 By batches ('batch_size'), for data larger than memory, both variational inferences are stochastic
 (`mixture.stochastic`, which says when a run ends): rows in a random order, read in runs, update the
 posterior after each batch; a last pass measures the bound by which runs are compared. The curve
-`objective_estimate_by_epoch` has estimates of it, made while the posterior moved on.
+`objective_estimate_by_epoch` holds estimates of it, made while the posterior still moved.
 
 Rows are placed by the posterior predictive: the logits are log p(k | x), a row's log-likelihood is
 log p(x) with means integrated out exactly and concentrations by quadrature (`bayes.predictive`).
-The tree has kappa's posterior mean and 95% interval. The order of clusters, rows held out,
-in-sample rows and names are as by `vmf`.
+The tree has kappa's posterior mean and 95% interval. The order of clusters, held-out rows,
+in-sample rows and names are as in `vmf`.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.3; Gopal and Yang, "Von
 Mises-Fisher Clustering Models" (2014). Deviations: the inverse Bessel ratio and log I_v are exact;
-equation 5.8 has its integral put right; 5.10's delta method, which is no bound, is a quadrature;
-q(mu_k)'s mean is A_D(gamma_k) psi_k, the entropy of q(kappa) is added. Cost: an iteration as of
-`vmf` and some ms; a sweep of Gibbs as `gibbs.gibbs` says. Memory as of `vmf`; a chain that infers
-the number of clusters also keeps the clusters of every row in at most 500 sweeps.
+the integral in equation 5.8 is corrected; the delta method of 5.10, which gives no bound, is
+replaced by quadrature; the mean of q(mu_k) is A_D(gamma_k) psi_k, the entropy of q(kappa) is added.
+Cost: an iteration takes as long as one of `vmf` and a few ms; for a Gibbs sweep see `gibbs.gibbs`.
+Memory: as for `vmf`; a chain that infers the number of clusters also keeps the clusters of every
+row in at most 500 sweeps.
 """
 
 from __future__ import annotations
@@ -273,7 +275,7 @@ class BVMF(Method[BVMFParams]):
         return _fitted(data, points, inferred, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest posterior, with it as probability; in or out of the sample."""
+        """The leaf with the largest posterior, as its probability; in or out of the sample."""
         logits, evidence = _new_rows(model, data)
         return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
@@ -287,7 +289,7 @@ def in_sample(model: Model, data: Data) -> dict[str, Float]:
 
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. UsageError for rows that are not unit."""
+    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
     points = UnitRows.of(data)
     require_width(points.values, model.arrays["psi"].shape[1])
     points.require_unit()
@@ -295,7 +297,7 @@ def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
 
 
 def _check_combination(data: Data, params: BVMFParams) -> None:
-    """UsageError for parameters that do not go together, or not with the inputs."""
+    """Raises UsageError for parameters that contradict each other or the inputs."""
     if params.batch_size is not None and params.inference == "gibbs":
         raise UsageError(
             "Parameter 'batch_size' is set, but 'inference' = 'gibbs' draws every row in turn: "
@@ -320,7 +322,7 @@ def _check_combination(data: Data, params: BVMFParams) -> None:
 
 
 def _bytes_of_chain(n_points: int, params: BVMFParams) -> int:
-    """Bytes of a chain, of the best one of others and of its posterior; 0 without chains."""
+    """Bytes of a chain, of the best of the others and of its posterior; 0 without chains."""
     if params.inference != "gibbs":
         return 0
     n_bytes = 8 * params.n_samples * params.n_clusters
@@ -335,8 +337,8 @@ def _bytes_of_chain(n_points: int, params: BVMFParams) -> int:
 class _Inferred:
     """The outcome of an inference.
 
-    objective : of the best run. climb : that run; None for a chain. numbers : (n_sweeps,) of
-    clusters, of a chain that infers their number.
+    objective : that of the best run. climb : that run; None for a chain. numbers : (n_sweeps,)
+        numbers of clusters, for a chain that infers their number.
     """
 
     posterior: Posterior
@@ -348,7 +350,7 @@ class _Inferred:
 def _sampled(
     restarts: Restarts, params: BVMFParams, within: Progress, progress: Progress
 ) -> _Inferred:
-    """By 'inference' = 'gibbs'. within : the progress of the runs."""
+    """The outcome of 'inference' = 'gibbs'. within : the progress of the runs."""
     passes, counted = restarts.passes, restarts.counted
     common = (
         passes,
@@ -379,7 +381,7 @@ _WEIGHTS: dict[str, tuple[type[Variational], ProportionsKind]] = {
 def _climbed(
     restarts: Restarts, params: BVMFParams, within: Progress, rng: np.random.Generator
 ) -> _Inferred:
-    """By the variational inferences. within : the progress of the runs."""
+    """The outcome of a variational inference. within : the progress of the runs."""
     kind, proportions = _WEIGHTS[params.weights]
     variational = kind(
         restarts.passes,
@@ -402,7 +404,7 @@ def _climbed(
 
 
 def _priors(passes: Passes, counted: Float, params: BVMFParams) -> Priors:
-    """As given, with mu0 the direction of all rows that count."""
+    """The priors as given, with the direction of all fitted rows as mu0."""
     m = float(np.log(params.kappa_median))
     return Priors(params.alpha, direction(passes.points, counted), params.c0, m, params.kappa_sigma)
 

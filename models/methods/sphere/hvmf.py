@@ -3,24 +3,23 @@
 The hierarchy is a given tree, whose leaves are the clusters, or the complete one of `height` and
 `branching`. The root's mean is drawn from vMF(mu0, C0), any other node's from vMF(mu_parent,
 kappa_parent), every kappa from a log-normal(m, sigma^2), each row from the vMF of its leaf. So
-leaves near each other in the hierarchy are alike and share strength. Inference is coordinate ascent
-of the lower bound (`nested.hierarchical`), which never falls. A run starts top-down: spherical
-k-means divides each node's rows, or in every second run k-means++ seeds in their place, among its
-children.
+nearby leaves of the hierarchy are alike and share strength. Inference is coordinate ascent of the
+lower bound (`nested.hierarchical`), which never falls. A run starts top-down: spherical k-means
+divides the rows of each node, or in every second run k-means++ seeds instead, among its children.
 
-The tree has the hierarchy's shape, with rows at the leaves and for every node kappa's posterior
-mean and 95% interval: at a leaf how close its rows lie to its mean, above how close its children's
-means do. Siblings of a complete hierarchy are ordered by size, largest first; those of a given one
-stay. The logits are log p(leaf | x) by the posterior predictive; likelihoods, rows held out and
-in-sample rows are as by `bvmf`. Where features have names, nodes are named by those that
-distinguish them from their parents.
+The tree has the hierarchy's shape, with rows at the leaves and the posterior mean and 95% interval
+of kappa at every node: for a leaf how close its rows lie to its mean, for an inner node how close
+the means of its children do. Siblings of a complete hierarchy are ordered by size, largest first;
+those of an input tree stay. The logits are log p(leaf | x) by the posterior predictive;
+likelihoods, held-out rows and in-sample rows are as in `bvmf`. Where features have names, nodes are
+named by the features that distinguish them from their parents.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.4. Deviations: those of `bvmf`;
-the print leaves open an inner node's kappa, whose log density is (number of children) log C_D(k) +
-k sum_c E[mu_c].E[mu] and its log-normal prior's, and the root's parent term, C0 mu0. The root's
-prior is not estimated: one root says nothing of how roots spread. Cost: an iteration as of `vmf`
-with as many clusters as leaves, and some passes over the T nodes' means, T D each. Memory as of
-`vmf`, and T D numbers about ten times.
+the thesis leaves open the kappa of an inner node, whose log density is (number of children) log
+C_D(k) + k sum_c E[mu_c].E[mu] plus that of its log-normal prior, and the parent term of the root,
+C0 mu0. The prior of the root is not estimated: one root does not show how roots spread. Cost: an
+iteration takes as long as one of `vmf` with a cluster for each leaf, and a few passes over the
+means of the T nodes, T D each. Memory: as for `vmf`, and about ten times T D numbers.
 """
 
 from __future__ import annotations
@@ -148,7 +147,7 @@ class HVMF(Method[HVMFParams]):
     def _memory(self, shapes: Shapes, params: HVMFParams) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
-        # More leaves than points are refused, with a clearer message.
+        # More leaves than points are refused below, with a clearer message.
         n_leaves = min(params.branching**params.height, shapes["features"][0])
         return _bytes(shapes, params.n_init, n_leaves, 2 * n_leaves)
 
@@ -209,8 +208,10 @@ class HVMF(Method[HVMFParams]):
         return _fitted(data, points, best, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The likeliest leaf; a node's probability is that of all leaves under it. In or out of
-        the sample."""
+        """The likeliest leaf; the probability of a node is that of all leaves below it.
+
+        In or out of the sample.
+        """
         logits, evidence = _new_rows(model, data)
         return with_in_sample(placed_below(tree, logits), model, evidence)
 
@@ -224,7 +225,7 @@ def in_sample(model: Model, data: Data) -> dict[str, Float]:
 
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. UsageError for rows that are not unit."""
+    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
     points = UnitRows.of(data)
     require_width(points.values, model.arrays["psi"].shape[1])
     points.require_unit()
@@ -309,7 +310,7 @@ def _fitted(
 
 
 def _ordered(posterior: HierarchyPosterior, logits: Float) -> HierarchyPosterior:
-    """With larger siblings first where they may change places; the logits' columns with them."""
+    """The fit with larger siblings first where siblings can be swapped, columns of logits alike."""
     tree = posterior.hierarchy
     size = np.zeros(tree.n_nodes, dtype=np.int64)
     size[tree.leaves] = np.bincount(logits.argmax(axis=1), minlength=tree.leaves.size)
@@ -321,7 +322,7 @@ def _ordered(posterior: HierarchyPosterior, logits: Float) -> HierarchyPosterior
 
 
 def _arrays(posterior: HierarchyPosterior) -> dict[str, Float | Int]:
-    """The arrays of a model: `log_weights` and `rho` of the leaves, the rest of all nodes."""
+    """The arrays of a model: `log_weights` and `rho` for the leaves, the rest for all nodes."""
     kappas, rho = posterior.kappas, posterior.rho
     return {
         "leaf": posterior.hierarchy.leaves,

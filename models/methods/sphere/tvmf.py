@@ -2,27 +2,27 @@
 
 Rows have time stamps; each distinct stamp is a period, or time is cut into `n_periods` equal bins.
 A cluster's mean is drawn from vMF(mean of the period before, C0), so the larger `c0` is, the slower
-it moves; by default means turn by about 15 degrees a period. Its concentration stays. Weights are
-the softmax of Gaussian random walks. Inference is coordinate ascent of the lower bound, which never
-falls (`time.temporal`, `time.weight_paths`); a run starts from clusters that stand still or from
-clusters that are followed from one period to both ends, whichever is better.
+it moves; by default means turn by about 15 degrees a period. Its concentration is constant. Weights
+are the softmax of Gaussian random walks. Inference is coordinate ascent of the lower bound, which
+never falls (`time.temporal`, `time.weight_paths`); a run starts from stationary clusters or from
+clusters followed from one period to both ends, whichever is better.
 
 Rows go to their likeliest cluster by the posterior predictive of their own period; clusters are
 ordered by size. The model has each cluster's path: `psi` and `gamma` (periods, K, ...) with its
-means and how certain they are, `weights` (periods, K), and `drift` (periods - 1, K), the degrees
-that its mean turns from one period to the next; the latter two also in its facts, up to 20,000
-numbers each. `from_first` (periods, K) are the degrees from the first mean, and where features have
-names `told` are those that distinguish the cluster in each period (`mixture.distinctive_features`).
-The tree's column `drift` is the angle between first and last mean. New rows with stamps belong to
-the period of their stamp: between two distinct stamps to the earlier, before the first to the
-first; after the last, and without stamps, means are extrapolated by the walk's steps. Likelihoods,
-rows held out, in-sample rows and names are as by `bvmf`.
+means and how certain they are, `weights` (periods, K), and `drift` (periods - 1, K), the degrees by
+which its mean turns from one period to the next; the latter two are also in its facts, up to 20,000
+numbers each. `from_first` (periods, K) holds the degrees from the first mean and, where features
+have names, `told` the features that distinguish the cluster in each period
+(`mixture.distinctive_features`). The tree's column `drift` is the angle between first and last
+mean. New rows belong to the period of their stamp: between two distinct stamps to the earlier,
+before the first to the first; after the last, and without stamps, means are extrapolated by the
+steps of the walk. Likelihoods, held-out rows, in-sample rows and names are as in `bvmf`.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.5. Deviations: those of `bvmf`;
 z_ti ~ Cat(softmax(eta_t)), since the printed Dirichlet is not indexed by time; the first means have
-a concentration of their own, estimated, where the print takes C0, which for slow clusters puts all
-in one place. Cost: an iteration as of `vmf`, and some ten passes over T K D numbers. Memory: the
-rows once more, 8 N K bytes for the logits, T K D numbers about ten times.
+their own concentration, which is estimated, where the thesis uses C0, which puts slow clusters all
+in one place. Cost: an iteration takes as long as one of `vmf`, and about ten passes over T K D
+numbers. Memory: a copy of the rows, 8 N K bytes for the logits, about ten times T K D numbers.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ from models.progress import subprogress
 from models.tree.tree import Tree
 
 USUAL_TURN = 15.0
-"""Degrees that means turn in a period, about, where `c0` is not set."""
+"""Approximate degrees by which means turn in a period if `c0` is not set."""
 
 MOST_FACTS = 20_000
-"""The most numbers of paths that facts hold; a model's arrays have all."""
+"""The most numbers of a path that facts hold; the arrays of a model hold all."""
 
 
 class TVMFParams(Params):
@@ -238,7 +238,7 @@ class TVMF(Method[TVMFParams]):
         return _fitted(data, timed, periods, best, out, params, run.threads)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest posterior, with it as probability; in or out of the sample."""
+        """The leaf with the largest posterior, as its probability; in or out of the sample."""
         logits, evidence = _new_rows(model, data)
         return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
@@ -255,12 +255,13 @@ def in_sample(model: Model, data: Data) -> dict[str, Float]:
 
 
 def usual_c0(n_features: int) -> float:
-    """The `c0` by which the mean cosine with the mean before is that of `USUAL_TURN`."""
+    """The `c0` for which the mean cosine with the previous mean is that of `USUAL_TURN`."""
     return float(bessel.concentration(n_features, np.cos(np.deg2rad(USUAL_TURN))))
 
 
 def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
-    """UsageError where memory lacks room for the rows once more and the paths of all periods."""
+    """Raises UsageError if memory lacks room for a copy of the rows and the paths of all
+    periods."""
     n_points, n_features = points.shape
     own = (
         points.values.nnz * 12
@@ -277,7 +278,7 @@ def _bytes_of_paths(params: TVMFParams, n_periods: int, n_features: int) -> int:
 
 
 def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. UsageError for rows that are not unit."""
+    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
     points, periods = UnitRows.of(data), Periods.of_model(model)
     n_points = points.shape[0]
     require_width(points.values, model.arrays["psi"].shape[2])
@@ -292,7 +293,7 @@ def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
 def _paths(model: Model) -> ClusterPaths | None:
     arrays, facts = model.arrays, model.facts
     if "from_first" not in arrays:
-        # Models of earlier versions keep no such angles.
+        # Models of earlier versions do not store these angles.
         return None
     periods = Periods.of_model(model)
     labels, ends = periods.labels(), None
@@ -338,7 +339,7 @@ def _fitted(
     root = pooled_kappa(Mixture(log_weights, means, kappas.mean), params.max_kappa)
     ends = arrays["weights"][[0, -1], :, None] * posterior.psi[[0, -1]]
     turned = np.append(_angle(*unit(ends.sum(axis=1))), _angle(posterior.psi[0], posterior.psi[-1]))
-    # `out` is in the order of periods, the result in that of the rows.
+    # `out` is ordered by period, the result like the rows.
     own = np.repeat(np.arange(periods.n), n_rows)
     fitted_rows = np.bincount(own[~out], minlength=periods.n)
     rows_out = np.empty_like(out)
@@ -385,7 +386,7 @@ def _fitted(
 
 
 def _arrays(posterior: TemporalPosterior) -> dict[str, Array]:
-    """The arrays of a model, but for those of `Periods` and of features."""
+    """The arrays of a model, except those of `Periods` and of features."""
     kappas = posterior.kappas
     return {
         "psi": posterior.psi,

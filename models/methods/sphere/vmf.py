@@ -3,26 +3,28 @@
 Rows of length 1 are drawn from K distributions with density C_D(kappa) exp(kappa mu_k . x), with
 one kappa for all clusters or one for each. A run starts from k-means++ seeds by cosine and climbs
 by EM; the best of `n_init` runs is kept. `assignment: "hard"` assigns each row to its likeliest
-cluster alone; with a shared kappa all clusters then have one weight, and that is spherical k-means.
-The objective never falls, and the updates are exact: kappa is Newton's inverse of the Bessel ratio,
-not its closed approximation (`models.numerics.bessel`). The logits are log p(k | x). Clusters are
-ordered by size, largest first, those of one size by their means' coordinates.
+cluster alone; with a shared kappa all clusters then have the same weight, which is spherical
+k-means. The objective never falls, and the updates are exact: kappa is the inverse of the Bessel
+ratio by Newton's method, not its closed-form approximation (`models.numerics.bessel`). The logits
+are log p(k | x). Clusters are ordered by size, largest first, and at equal size by the coordinates
+of their means.
 
 By batches ('batch_size'), for data larger than memory, EM is stepwise (`mixture.stochastic`, which
 says when a run ends): rows in a random order, read in runs, update the mixture after each batch; a
 last pass measures the likelihood by which runs are compared. The curve
-`objective_estimate_by_epoch` has estimates of it, made while the mixture moved on.
+`objective_estimate_by_epoch` holds estimates of it, made while the mixture still moved.
 
 With `held_out` a random share of the rows is kept out of the fit and its likelihood measured. A
-row, new or fitted, is in-sample where its log-likelihood reaches the quantile 1 - `level` of those
-of the rows held out (of the fitted rows, where none are: a little too strict then). The number of
-clusters is given, or chosen by the lowest BIC or the highest held-out likelihood.
+row, new or fitted, is in-sample if its log-likelihood reaches the quantile 1 - `level` of the
+held-out rows (without held-out rows, of the fitted ones, which is a little too strict). The number
+of clusters is a parameter, or chosen by the lowest BIC or the highest held-out likelihood.
 
 Source: Banerjee, Dhillon, Ghosh and Sra (2005); Gopal, "Large-scale Structured Learning" (2014),
-section 5.2, whose pi_k is printed upside down. Cost: each iteration takes two products of N D K, or
-of sparse rows' stored values with K. Rows are read in blocks, also from a file; rows in single
-precision are multiplied in single and summed in double precision. Dense rows may lie on a GPU
-('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and K D sums at most 17 times.
+section 5.2, which prints the fraction of pi_k upside down. Cost: each iteration takes two products
+of N D K, or for sparse rows of their stored values with K. Rows are read in blocks, also from a
+file; rows in single precision are multiplied in single and summed in double precision. Dense rows
+may lie on a GPU ('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and at most 17 times K
+D sums.
 """
 
 from __future__ import annotations
@@ -179,7 +181,7 @@ class VMF(Method[VMFParams]):
         return _fitted(data, points, params, constraints, best, choice, out)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the largest posterior, with it as probability; in or out of the sample."""
+        """The leaf with the largest posterior, as its probability; in or out of the sample."""
         logits, evidence = _posterior(model, data)
         return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
 
@@ -193,7 +195,7 @@ def in_sample(model: Model, data: Data) -> dict[str, Float]:
 
 
 def _posterior(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. UsageError for rows that are not unit."""
+    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
     points, mixture = UnitRows.of(data), Mixture.of(model.arrays)
     require_width(points.values, mixture.means.shape[1])
     points.require_unit()

@@ -1,22 +1,23 @@
 """Multi-task gHHC: regressors or classifiers of tasks, learned together with a tree over the tasks.
 
-A task is a point of the Poincaré ball: its weights, intercept included, less those of one regressor
-of all rows (`regression.points`). Tasks and the nodes of a tree over them are moved together by
-the sum of the tasks' losses and gHHC's losses of triples of tasks, which draw a task to the nodes
-it has in common with similar tasks (`regression.joint`). Features and numbers to predict are
-first scaled by their mean and deviation over all rows. The leaves of the tree are the tasks.
+A task is a point of the Poincaré ball: its weights, intercept included, minus those of one
+regressor for all rows (`regression.points`). Tasks and the nodes of a tree over them move together
+along the gradient of the sum of the tasks' losses and gHHC's losses of triples of tasks, which draw
+a task to the nodes that it shares with similar tasks (`regression.joint`). Features and numeric
+targets are first scaled by their mean and deviation over all rows. The leaves of the tree are the
+tasks.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
-`explained_variance`, 1 less the mean squared error over the variance of the targets, or
-`classification_accuracy` and `held_out_log_likelihood`. Metrics of the rows fitted to have names
-that end in `_fitted`.
+`explained_variance`, 1 minus the mean squared error over the variance of the targets, or
+`classification_accuracy` and `held_out_log_likelihood`. Metrics of the fitted rows have names that
+end in `_fitted`.
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
-Continuous Representations of Trees in Hyperbolic Space" (2019), §5, eq. 21. Not from there: tasks
-start at ridge (logistic) regressors about that of all rows, which is the centre of the ball; each
-step looks at all rows, or 16,384, instead of one for each task of a triple; `sharing` weighs the
-tree's losses, and it and the number of steps are chosen on folds of rows; tasks move by Riemannian
-Adam; and the departures of `ghhc`.
+Continuous Representations of Trees in Hyperbolic Space" (2019), §5, eq. 21. Deviations: tasks start
+at ridge (logistic) regressors around that of all rows, which is the centre of the ball; each step
+uses all rows, or 16,384, instead of one for each task of a triple; `sharing` weighs the tree's
+losses, and it and the number of steps are chosen on folds of rows; tasks move by Riemannian Adam;
+and those of `ghhc`.
 
 Cost: O(B M Q + N Q) a step for B = `batch_size`, M = `n_internal` and Q = D + 1 columns, times the
 number of classes if they are more than two; `max_iter` (3 `n_folds` + 1) steps at most in total,
@@ -88,7 +89,7 @@ class GHHCMTLParams(TaskParams):
 
 
 def effort_of(params: GHHCMTLParams) -> GHHCMTLEffort:
-    """The fit that parameters ask for, as plain values."""
+    """The requested fit as plain values."""
     joint = JointEffort(
         n_internal=params.n_internal,
         n_init=params.n_init,

@@ -1,21 +1,21 @@
 """Multi-task relationship learning: regressors of tasks with the covariance of tasks.
 
-Weights and covariance are solved for in turn, each in closed form (`regression.relationship`), from
-unrelated tasks. `penalty`, the cost of weights, and `sharing`, how much tasks share, are given or
-chosen by the error on folds of rows. Features and targets are first scaled by their mean and
-deviation over all rows. The tree is by average linkage over 1 less the correlation of tasks: its
-leaves are the tasks.
+The fit alternates between weights and covariance, each solved in closed form
+(`regression.relationship`), starting from unrelated tasks. `penalty`, the cost of weights, and
+`sharing`, how much tasks share, are parameters or chosen by the error on folds of rows. Features
+and targets are first scaled by their mean and deviation over all rows. The tree is built by average
+linkage over 1 minus the correlation of tasks; its leaves are the tasks.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
-`explained_variance`, 1 less the mean squared error over the variance of the targets.
-`explained_variance_fitted` is that of the rows fitted to.
+`explained_variance` is 1 minus the mean squared error over the variance of the targets.
+`explained_variance_fitted` is that of the fitted rows.
 
 Source: Zhang and Yeung, "A Convex Formulation for Learning Task Relationships in Multi-Task
-Learning" (2010), §2.2 and §2.3. Not from there: grid and folds.
+Learning" (2010), §2.2 and §2.3. The grid and the folds are additions.
 
-Cost: O(N D^2 + i (s (T D^2 + T^2 D) + T^3)) for T tasks, i iterations of s steps each, tens of
-both, and as much again for each fold and pair of `penalty` and `sharing` tried, 18 of them; memory
-five copies of the features in double precision and 8 T (D^2 + 4 T) bytes.
+Cost: O(N D^2 + i (s (T D^2 + T^2 D) + T^3)) for T tasks and i iterations of s steps each, tens of
+both, and the same for each fold and each of the 18 pairs of `penalty` and `sharing`; memory five
+copies of the features in double precision and 8 T (D^2 + 4 T) bytes.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from models.progress import Progress, subprogress
 from models.tree.tree import Tree
 
 MOST_TASKS = 2_000
-"""Most tasks; the eigenvectors of their covariance take a few seconds."""
+"""The largest number of tasks; the eigenvectors of their covariance take a few seconds."""
 
 MOST_VALUES = 1 << 27
-"""Most values of the tasks' covariances of features (1 GiB)."""
+"""The most values in the tasks' covariances of features (1 GiB)."""
 
 PENALTIES = (1e-3, 1e-2, 1e-1)
 SHARINGS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)

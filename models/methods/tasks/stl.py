@@ -1,14 +1,14 @@
 """Single-task learning: a regressor or classifier for each task, from its own rows alone.
 
-Ridge regression with a free intercept, or logistic regression, the penalty given or chosen on rows
-left out (`regression.single`). Features and targets are first scaled by their mean and deviation
-over all rows. The tree is by average linkage over the regressors, intercepts included, in those
-scales: its leaves are the tasks. It is the baseline of `mtrl` and `ghhc-mtl`.
+It is ridge regression with a free intercept, or logistic regression, with a given penalty or one
+chosen on rows left out (`regression.single`). Features and targets are first scaled by their mean
+and deviation over all rows. The tree is built by average linkage over the scaled regressors,
+intercepts included; its leaves are the tasks. It is the baseline of `mtrl` and `ghhc-mtl`.
 
 With `held_out` the regressors are measured on rows that they were not fitted to:
-`explained_variance`, 1 less the mean squared error over the variance of the targets, or
-`classification_accuracy` and `held_out_log_likelihood`. Metrics of the rows fitted to have names
-that end in `_fitted`.
+`explained_variance`, 1 minus the mean squared error over the variance of the targets, or
+`classification_accuracy` and `held_out_log_likelihood`. Metrics of the fitted rows have names that
+end in `_fitted`.
 
 Source: Zhang and Yeung, "A Convex Formulation for Learning Task Relationships in Multi-Task
 Learning" (2010), §4; Monath et al., "Gradient-based Hierarchical Clustering using Continuous

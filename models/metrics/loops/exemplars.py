@@ -1,11 +1,11 @@
 """The loop that finds the points nearest to the mean of each node, compiled by numba; serial.
 
-It is compiled as those of `trees` are, and goes up heavy paths as those of `nodes` do. A mean moves
-little from one node to the next, so few points need be measured again: for all points under a node
-the distance to some earlier mean, the centre, is known, or known to be at least `radius`. Points
-closer to it are the pool. The nearest of the pool are the nearest of all once they are closer to
-the new mean than `radius` less its distance from the centre; else all points are measured again and
-the new mean becomes the centre.
+It is compiled like those of `trees`, and goes up heavy paths like those of `nodes`. A mean moves
+little from one node to the next, so few points must be measured again: for every point under a node
+the distance to some earlier mean, the centre, is known, or known to be at least `radius`. The
+points closer than that form the pool. The nearest points of the pool are the nearest of all if they
+are closer to the new mean than `radius` minus the distance of that mean from the centre; else all
+points are measured again and the new mean becomes the centre.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LISTS = types.int64[:, ::1]
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 """Sums in any order, so that they become vectors; values are finite."""
 _SLACK = 1e-9
-"""Relative difference up to which distances count as equal."""
+"""Distances count as equal up to this relative difference."""
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -36,7 +36,7 @@ def _squared(row, mean):
 
 @njit(cache=True, inline="always")
 def _offer(point, squared, points, distances, n_best):
-    """Insert a point among the best by distance, then number; gives how many there are."""
+    """Insert a point among the best by distance, then number; returns their number."""
     at = n_best
     if n_best == points.size:
         last = n_best - 1
@@ -67,13 +67,13 @@ def nearest(parent, heavy, start, end, order, features, few, most_visits, chosen
 
     heavy, start, end : (n_nodes,) as in `nodes`; items are points.
     order : (n_points,) the points from left to right. features : (n_points, d).
-    few : size of the pool, more than are chosen of a node.
-    most_visits : all points of a node are measured again while no more visits are made in all;
-        where a node doubles its child they always are.
+    few : size of the pool, larger than the number of points chosen for a node.
+    most_visits : all points of a node are measured again only up to this total number of visits; if
+        a node is twice as large as its child they always are.
     chosen : (n_nodes, n), filled.
 
-    Returns how many nodes have the nearest of the pool only, since the visits were spent. Distances
-    that differ by a billionth count as equal.
+    Returns the number of nodes with the nearest of the pool only, because the visits were used up.
+    Distances that differ by a billionth count as equal.
     """
     n_features = features.shape[1]
     total = np.empty(n_features, dtype=np.float64)

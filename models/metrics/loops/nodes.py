@@ -1,11 +1,12 @@
 """The loops up the tree that a report on every node needs, compiled by numba; serial.
 
-They are compiled as those of `trees` are.
+They are compiled like those of `trees`.
 
-Each node's child of most items is its heavy one, and a heavy path goes from a leaf up while that
-holds. Along a path what is known of the items under a node grows by those of the other children, so
-each item is taken up once for each path that it lies under: O(log) times, whatever the depth. Items
-stand from left to right in the tree: those under node v are number `start[v]` to `end[v]` - 1.
+The heavy child of a node is the one with most items, and a heavy path goes up from a leaf as long
+as each node is the heavy child of its parent. Along a path, the statistics of the items under a
+node are extended by the items of the other children, so each item is added once for each path above
+it: O(log) times, whatever the depth. Items are ordered from left to right in the tree: those under
+node v have numbers `start[v]` to `end[v]` - 1.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MADE = types.int64[::1]
 
 @njit([_MADE(_INT32S, _INTS, _INTS)], cache=True, nogil=True)
 def heavy_children(parent, start, end):
-    """(n_nodes,) the child of most items of each node, -1 for a leaf. O(n_nodes)."""
+    """(n_nodes,) the child with most items of each node, -1 for a leaf. O(n_nodes)."""
     heavy = np.full(parent.size, -1, dtype=np.int64)
     for node in range(parent.size - 1, 0, -1):
         over = parent[node]
@@ -55,7 +56,7 @@ def class_counts(parent, heavy, start, end, class_, count, most, majority, n_cla
         disorder = 0.0
         left = right = start[node]
         while True:
-            # What is known are items left to right - 1.
+            # The statistics cover items left to right - 1.
             for side in range(2):
                 first = start[node] if side == 0 else right
                 last = left if side == 0 else end[node]

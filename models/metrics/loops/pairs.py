@@ -1,6 +1,6 @@
 """The loop over pairs of cells that compares two trees, compiled by numba; serial.
 
-It is compiled as those of `trees` are.
+It is compiled like those of `trees`.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def squared_gap(
 ):
     """Sum, over pairs of points in different cells, of two trees' squared difference of numbers.
 
-    A cell is the points that share a leaf in both trees; a row is a leaf of the other tree that has
-    points. Cells and rows stand from left to right in their tree. A tree's number
-    of two leaves is `up` of their lowest common ancestor, times the lesser of their `rate`s, plus
+    A cell is the set of points that share a leaf in both trees; a row is a leaf of the other tree
+    that has points. Cells and rows are ordered from left to right in their tree. A tree's number
+    for two leaves is `up` of their lowest common ancestor, times the lesser of their `rate`s, plus
     both their `add`s.
 
     row_of_cell, count : (n_cells,) each cell's row and number of points.
     member, start : the cells of row r are `member[start[r]:start[r + 1]]`, ascending.
     meet : (n_cells - 1,) lowest node over each cell and the next. row_meet : (n_rows - 1,).
     up, row_up : by node. add, rate : (n_cells,). row_add, row_rate : (n_rows,).
-    alone : (n_rows,) the other tree's number of two points in one leaf.
+    alone : (n_rows,) the other tree's number for two points in one leaf.
 
     O(n_cells^2 + n_rows^2), about a nanosecond each.
     """

@@ -1,10 +1,10 @@
 """The loops over leaves and classes that metrics need, compiled by numba; serial.
 
-A class's cells (the leaves that hold points of it, from left to right) and the nodes at which
-neighbouring cells meet are the class's own part of the tree. `purity` and `distance` close its
-nodes from the bottom up, in one pass with a stack: what is open lies on the way from the root to
-the cell just read, so the stack's nodes rise by row number, and a node is complete when a meeting
-above it comes.
+The cells of a class (the leaves that hold points of it, from left to right) and the nodes at which
+neighbouring cells meet form the subtree of that class. `purity` and `distance` complete its nodes
+from the bottom up, in one pass with a stack: open nodes lie on the path from the root to the
+current cell, so row numbers ascend in the stack, and a node is complete when a meeting above it is
+read.
 
 Compiled for these types when the module is imported, or taken from numba's cache, so a process
 forked from one that has imported it compiles nothing. Only what computes metrics imports it.
@@ -25,7 +25,7 @@ _MADE = types.int64[::1]
 
 @njit([types.UniTuple(_MADE, 2)(_INT32S)], cache=True, nogil=True)
 def intervals(parent):
-    """The leaves under node v are, from left to right, number `start[v]` to `end[v]` - 1.
+    """The leaves under node v have the numbers `start[v]` to `end[v]` - 1, from left to right.
 
     parent : (n_nodes,) as in `Tree`. Returns `start` and `end`. O(n_nodes).
     """
@@ -48,7 +48,7 @@ def intervals(parent):
 
 @njit([types.void(_INT32S, types.boolean[::1])], cache=True, nogil=True)
 def mark_above(parent, marked):
-    """Mark every node above a marked one too. O(n_nodes)."""
+    """Also mark every node above a marked one. O(n_nodes)."""
     for node in range(parent.size - 1, 0, -1):
         if marked[node]:
             marked[parent[node]] = True
@@ -56,7 +56,7 @@ def mark_above(parent, marked):
 
 @njit(cache=True, inline="always")
 def _longest(class_start):
-    """Most cells of a class."""
+    """The largest number of cells of a class."""
     longest = 0
     for c in range(class_start.size - 1):
         longest = max(longest, class_start[c + 1] - class_start[c])
@@ -119,7 +119,7 @@ def distance(class_start, count, place_depth, meet, depth, value):
     longest = _longest(class_start)
     node = np.empty(longest, dtype=np.int64)
     begin = np.empty(longest + 1, dtype=np.int64)
-    # The counts of all open nodes one after the other, each by rising depth; `begin` says where.
+    # The counts of all open nodes in sequence, each by ascending depth, starting at `begin`.
     deep = np.empty(longest, dtype=np.int64)
     many = np.empty(longest, dtype=np.float64)
     deep_joined = np.empty(longest, dtype=np.int64)
@@ -134,7 +134,7 @@ def distance(class_start, count, place_depth, meet, depth, value):
             end += 1
             above = meet[cell] if cell < last else -1
             while top >= 0 and node[top] >= above:
-                # Join the last child, begin[top + 1] to end, to what the node has.
+                # Join the last child, begin[top + 1] to end, to the counts of the node.
                 first, middle = begin[top], begin[top + 1]
                 twice = 2 * depth[node[top]]
                 for i in range(first, middle):
@@ -159,7 +159,8 @@ def distance(class_start, count, place_depth, meet, depth, value):
                 end = first + n
                 top -= 1
             if above >= 0:
-                # A node that was open already opens again with what it has as its first child.
+                # A node that was open already opens again with its counts as those of its first
+                # child.
                 top += 1
                 node[top] = above
                 begin[top + 1] = end
@@ -171,8 +172,8 @@ def add_points(total, leaf, factor, rows):
     """Add points to the sums of their leaves; the sum, over pairs of points in one leaf, of their
     product times the leaf's factor.
 
-    total : (n_nodes, d), changed. leaf : (n,) each point's. factor : (n_nodes,). rows : (n, d).
-    O(n d).
+    total : (n_nodes, d), changed. leaf : (n,) leaf of each point. factor : (n_nodes,). rows : (n,
+    d). O(n d).
     """
     products = 0.0
     for i in range(leaf.size):
@@ -190,7 +191,7 @@ def add_children(total, parent, factor):
     """Add leaves' sums up to the root; the sum, over pairs of points in different leaves, of their
     product times the factor of their lowest common ancestor.
 
-    total : (n_nodes, d), 0 but for leaves, changed. parent, factor : (n_nodes,). O(n_nodes d).
+    total : (n_nodes, d), 0 except for leaves, changed. parent, factor : (n_nodes,). O(n_nodes d).
     """
     products = 0.0
     for node in range(parent.size - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""The loops over triples of points, compiled by numba; serial, compiled as those of `trees` are."""
+"""The loops over triples of points, compiled by numba; serial, compiled like those of `trees`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
 
 _ROWS, _COLUMNS = 32, 512
-"""Rows and columns of a part of the matrix; two parts stay in a core's cache."""
+"""Rows and columns of a tile of the matrix; two tiles fit in the cache of a core."""
 
 
 @njit([types.float64(_SQUARE)], cache=True, nogil=True, fastmath=_SUMS)
@@ -47,8 +47,9 @@ def least_of_triangles(start, end, value):
     """Sum, over triangles of a graph, of their least weight.
 
     start : (n_points + 1,) the edges out of point v are those from `start[v]` to `start[v + 1]`.
-    end, value : (n_edges,) where an edge leads, its weight above 0. Each edge is held once, in a
-    direction without cycles. O(number of ways to go along two edges).
+    end, value : (n_edges,) the end of an edge, and its weight above 0. Each edge is stored once,
+        directed so that there are no cycles.
+    O(number of paths of two edges).
     """
     total = 0.0
     n_points = start.size - 1

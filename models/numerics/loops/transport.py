@@ -1,8 +1,8 @@
 """The compiled loop of `models.numerics.transport` for more than two clusters.
 
-For each pair of clusters (a, b) a heap holds the points of a by what their move to b costs. Points
-that have left a stay in its heaps until they come to the top. Heaps lie in one pool and move to its
-end when they outgrow their place.
+For each pair of clusters (a, b) a heap holds the points of a by the cost of moving to b. Points
+that have left a stay in its heaps until they reach the top. Heaps are stored in one pool and move
+to its end when they outgrow their place.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def exchange(cost, low, high, price):
 
 @njit(cache=True, nogil=True)
 def _heaps(cost, cluster, size):
-    """A heap for each pair of clusters, with room for as many points again."""
+    """A heap for each pair of clusters, with room for twice as many points."""
     n_clusters, n_points = cost.shape
     n_heaps = n_clusters * n_clusters
     start = np.zeros(n_heaps, np.int64)
@@ -123,7 +123,7 @@ def _before(a, b, key, point):
 
 @njit(cache=True, nogil=True)
 def _push(heap, own, which, key, point, start, count, room, used):
-    """Add a point to a heap; returns the pool, which may have grown, and how much of it is used."""
+    """Add a point to a heap; returns the pool, which may have grown, and its used length."""
     if count[heap] == room[heap]:
         wanted = 2 * room[heap]
         if used + wanted > key.size:
@@ -152,7 +152,8 @@ def _push(heap, own, which, key, point, start, count, room, used):
 
 @njit(cache=True, nogil=True)
 def _cheapest(heap, a, key, point, start, count, cluster):
-    """What the cheapest move of a heap costs, once points that left its cluster are off its top."""
+    """The cost of the cheapest move in a heap, after removing points at its top that left the
+    cluster."""
     first = start[heap]
     while count[heap] > 0 and cluster[point[first]] != a:
         count[heap] -= 1
@@ -164,11 +165,11 @@ def _cheapest(heap, a, key, point, start, count, cluster):
 
 @njit(cache=True, nogil=True)
 def _best_path(step, size, low, high, least, path):
-    """Clusters along the step that lowers the cost most, into `path`; returns how many, 0 if none.
+    """Write the clusters along the step that lowers the cost most to `path`; returns their number.
 
-    step : (K, K) what the cheapest move from one cluster to another costs. A path that ends where
-    it begins changes no size.
-    Bounds that are not met count before costs.
+    It is 0 if there is no such step.
+    step : (K, K) the cost of the cheapest move from one cluster to another. A path that ends where
+        it begins changes no size. Meeting the bounds takes precedence over costs.
     """
     n_clusters = size.size
     over = under = False
@@ -208,7 +209,7 @@ def _best_path(step, size, low, high, least, path):
         n_path += 1
         at = before[at]
     if at != _NONE:
-        # Rounding of many steps has left a cycle that lowers the cost: that first.
+        # Rounding over many steps has left a cycle that lowers the cost: take that first.
         first = seen[at]
         path[n_path] = at
         n_path += 1 - first
@@ -219,12 +220,12 @@ def _best_path(step, size, low, high, least, path):
 
 @njit(cache=True, nogil=True)
 def _prices(step, size, low, high):
-    """Prices under which each point lies where it is cheapest, by as much as can be.
+    """Prices under which each point's cluster is its cheapest by the largest possible gap.
 
-    They meet price[a] - price[b] <= step[a, b] - gap, and by the bounds price[a] <= 0 below the
-    upper one and price[a] >= 0 above the lower one. There are such while no cycle of these
-    differences is negative: the largest gap is found by halving. The largest and the smallest
-    prices are shortest paths to and from a ground; these are their mean.
+    They satisfy price[a] - price[b] <= step[a, b] - gap, price[a] <= 0 for clusters below their
+    upper bound and price[a] >= 0 for clusters above their lower one. They exist while no cycle of
+    these differences is negative: the largest gap is found by bisection. The largest and the
+    smallest prices are shortest paths to and from a ground node; the result is their mean.
     """
     n_clusters = size.size
     ground = n_clusters
@@ -245,7 +246,7 @@ def _prices(step, size, low, high):
     for _ in range(30):
         gap = 0.5 * (narrow + wide)
         closer = _closer(edge, gap)
-        # One way may reach no cluster: all are full, or all at their lower bound.
+        # In one direction no cluster may be reachable: all are full, or all at their lower bound.
         if _paths(closer, ground, True)[1] and _paths(closer, ground, False)[1]:
             narrow = gap
         else:
@@ -266,7 +267,7 @@ def _prices(step, size, low, high):
 
 @njit(cache=True, nogil=True)
 def _closer(edge, gap):
-    """The edges between clusters made shorter; the last row and column are the ground's."""
+    """The edges between clusters, shortened; the last row and column belong to the ground node."""
     made = edge.copy()
     made[:-1, :-1] -= gap
     return made
@@ -274,7 +275,7 @@ def _closer(edge, gap):
 
 @njit(cache=True, nogil=True)
 def _paths(edge, ground, to):
-    """Shortest paths to or from the ground, and whether no cycle is negative."""
+    """Shortest paths to or from the ground node, and whether no cycle is negative."""
     n = edge.shape[0]
     far = np.full(n, np.inf)
     far[ground] = 0.0

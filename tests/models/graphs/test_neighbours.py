@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from models.errors import Cancelled, UsageError
 from models.graphs import neighbours
 from models.graphs.neighbours import nearest, require_index
-from models.numerics.distances import Metric
+from models.numerics.distances import DistanceMetric
 from models.progress import silent
 
 
@@ -28,8 +28,8 @@ def expected(points: np.ndarray, k: int, metric: str) -> tuple[np.ndarray, np.nd
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-@pytest.mark.parametrize("metric", get_args(Metric))
-def test_all_pairs_are_exact(metric: Metric) -> None:
+@pytest.mark.parametrize("metric", get_args(DistanceMetric))
+def test_all_pairs_are_exact(metric: DistanceMetric) -> None:
     points = np.random.default_rng(1).random(size=(300, 5))
     found = nearest(points, 7, metric, 1, silent)
     index, distance = expected(points, 7, metric)
@@ -40,7 +40,7 @@ def test_all_pairs_are_exact(metric: Metric) -> None:
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_cells_find_nearly_all_and_measure_in_float64(
-    metric: Metric, monkeypatch: pytest.MonkeyPatch
+    metric: DistanceMetric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(neighbours, "EXACT_POINTS", 1000)
     # Far from the origin, where float32 alone would see nothing.

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from models.errors import UsageError
 from models.numerics import distances
-from models.numerics.distances import FLAT, Metric, as_metric, condensed, flat, pairwise
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, condensed, flat, pairwise
 
 
 @pytest.mark.parametrize("n_points", [1, 2, 3, 4, 5, 9, 17])
@@ -51,7 +51,7 @@ def test_whole_numbers_are_distances_too() -> None:
 
 @pytest.mark.parametrize("metric", FLAT)
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_flat_rows_give_the_metric(metric: Metric, kind: type) -> None:
+def test_flat_rows_give_the_metric(metric: DistanceMetric, kind: type) -> None:
     points = (np.random.default_rng(0).normal(size=(40, 5)) * 1e3 + 7).astype(kind)
     rows = flat(points, metric)
     assert rows.dtype == kind
@@ -65,14 +65,16 @@ def test_flat_copies_only_where_it_must() -> None:
     points = np.ones((3, 2), dtype=np.float32)
     assert flat(points, "euclidean") is points
     assert flat(points.astype(np.int8), "sqeuclidean").dtype == np.float64
-    assert set(FLAT) < set(get_args(Metric))
+    assert set(FLAT) < set(get_args(DistanceMetric))
 
 
 @pytest.mark.parametrize(
     ("metric", "row", "part"),
     [("cosine", [0.0, 0.0, 0.0], "all zeros"), ("correlation", [0.1, 0.1, 0.1], "one value")],
 )
-def test_rows_without_a_direction_are_named(metric: Metric, row: list[float], part: str) -> None:
+def test_rows_without_a_direction_are_named(
+    metric: DistanceMetric, row: list[float], part: str
+) -> None:
     points = np.random.default_rng(0).normal(size=(9, 3))
     points[4] = row
     with pytest.raises(UsageError, match=f"Row 4 .*{part}") as caught:

@@ -1,8 +1,8 @@
-"""The object store as the rest of the code sees it, and what its keys may be.
+"""The interface of the object store, and the rules for its keys.
 
-`local.py` and `s3.py` are the two kinds. Keys are `/`-separated, made by the server, and checked:
-no empty part, no `.` or `..`. A write that has returned is durable and whole; a reader never sees
-half of one. All calls block; the API runs them in threads.
+`local.py` and `s3.py` are the two implementations. Keys are `/`-separated, made by the server, and
+checked: no empty part, no `.` or `..`. A write that has returned is durable and whole; a reader
+never sees a partial one. All calls block; the API runs them in threads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Link(BaseModel):
     """A temporary address of one object: whoever has it may read that object and no other.
 
     url : a secret; it must not be logged, shown or kept.
-    size, etag : of the object as it is now.
+    size, etag : those of the current object.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,7 +43,7 @@ class Blobs(Protocol):
         ...
 
     def put_file(self, key: str, path: Path) -> None:
-        """Store a local file, which must not change any more; it stays where it is."""
+        """Store a local file, which must not change afterwards; it is left in place."""
         ...
 
     def put_files(self, files: Mapping[str, Path]) -> None:
@@ -51,7 +51,7 @@ class Blobs(Protocol):
         ...
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
-        """Store what `chunks` yields, in constant memory; the number of bytes.
+        """Store what `chunks` yields, in constant memory; returns the number of bytes.
 
         If `chunks` raises, nothing is left under `key` and the error is passed on.
         """
@@ -95,7 +95,7 @@ class Blobs(Protocol):
         ...
 
     def free_bytes(self) -> int | None:
-        """Room left; None where the store does not tell (S3)."""
+        """The free space; None if the store does not report it (S3)."""
         ...
 
     def ping(self) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from workers.errors import StoreFull
 
 IN_USE_S = 600.0
-"""A file requested more recently stays: its path may not have been opened yet."""
+"""A file requested within this time stays: its path may not have been opened yet."""
 
 
 class Cache:
@@ -31,7 +31,7 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, key: str, version: str) -> Path | None:
-        """The file; None where it is not in the cache."""
+        """The file; None if it is not in the cache."""
         path = self._path(key, version)
         try:
             os.utime(path)
@@ -40,7 +40,10 @@ class Cache:
         return path
 
     def add(self, key: str, version: str, pieces: Iterable[bytes]) -> Path:
-        """The file of `pieces`, kept whole or not at all. StoreFull where the disk is full."""
+        """The file made of `pieces`, kept whole or not at all.
+
+        Raises StoreFull if the disk is full.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(key, version)
         temporary = self._folder / f"{path.name}.{secrets.token_hex(8)}.part"

@@ -1,4 +1,4 @@
-"""What a job leaves in the object store: the files of its attempt, then the one terminal object."""
+"""The objects of a job in the store: the files of its attempt, then the single terminal object."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_request(blobs: Blobs, tenant: str, job_id: str) -> Request:
 
 
 def read_end(blobs: Blobs, tenant: str, job_id: str) -> End | None:
-    """The end of a job; None where it has not ended."""
+    """The end of a job; None if it has not ended."""
     try:
         return End.model_validate_json(blobs.get(layout.job(tenant, job_id, END)))
     except Missing:
@@ -34,9 +34,9 @@ def read_end(blobs: Blobs, tenant: str, job_id: str) -> End | None:
 
 
 def put_once(blobs: Blobs, key: str, content: BaseModel) -> None:
-    """Store `content` as JSON, create-only; AlreadyThere if something else lies there.
+    """Store `content` as JSON, create-only; AlreadyThere if the key holds other content.
 
-    The same content there counts as success: the store's client may have tried twice.
+    Identical content counts as success: the store's client may have tried twice.
     """
     data = content.model_dump_json().encode()
     try:
@@ -47,7 +47,7 @@ def put_once(blobs: Blobs, key: str, content: BaseModel) -> None:
 
 
 def write_end(blobs: Blobs, tenant: str, end: End) -> bool:
-    """Write the terminal object, create-only; False where there is one already."""
+    """Write the terminal object, create-only; False if there is one already."""
     key = layout.job(tenant, end.job, END)
     try:
         blobs.put(key, end.model_dump_json().encode(), create=True)
@@ -80,7 +80,7 @@ def bare_end(
     started_at: str | None = None,
     error: Problem | None = None,
 ) -> End:
-    """An end that no attempt wrote: a cancel, a rejection, a lost worker."""
+    """An end not written by an attempt: a cancel, a rejection, a lost worker."""
     return End(
         job=job_id,
         status=status,

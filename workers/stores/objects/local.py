@@ -1,15 +1,15 @@
 """Blobs as plain files under one folder: `<root>/<key>`.
 
-How a write becomes durable: temporary file in `<root>/.tmp` (same file system), fsync of its
-content, then link or rename to its name, then fsync of every folder that got a new entry. A name
+A write becomes durable in these steps: temporary file in `<root>/.tmp` (same file system), fsync of
+its content, link or rename to its name, fsync of every folder that got a new entry. A name
 therefore never appears on bytes that are not on disk. Two shortcuts: an empty create-only object (a
 marker) has no content to sync; and files of an attempt get their names first and are then synced,
 all at once, since nobody reads them before the terminal object is there. On ext4 a commit of the
-journal carries whatever was changed before it, so syncing late and together is what makes it fast:
-two commits for a submission, three for a publication.
+journal includes all changes before it, so syncing late and together makes writes fast: two commits
+for a submission, three for a publication.
 
-Deleting one object is not synced (an object that is back after a power cut is deleted again by
-whoever cleans up); `delete_under` is synced, by moving the folder away first.
+Deleting one object is not synced (an object that reappears after a power cut is deleted again by
+the next cleanup); `delete_under` is synced, by moving the folder away first.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ class LocalBlobs:
         try:
             for target, data in objects:
                 if data or not create:
-                    # New folders before the content is synced: one commit of the journal has both.
+                    # Folders are made before the content is synced, so that one commit of the
+                    # journal has both.
                     self._make_folder(target.parent, folders)
                     sink = sinks[target] = _Sink(self._fresh())
                     sink.write(data)
@@ -220,7 +221,10 @@ class LocalBlobs:
         self._in_folder(target, folders, name)
 
     def _link(self, path: Path, target: Path) -> None:
-        """Give a file a second name, or copy it if it cannot have one; replaces what is there."""
+        """Give a file a second name, or copy it if that is impossible.
+
+        Replaces an existing file.
+        """
         try:
             os.link(path, target, follow_symlinks=False)
             return
@@ -240,19 +244,19 @@ class LocalBlobs:
             temporary.unlink(missing_ok=True)
 
     def _in_folder(self, target: Path, folders: set[Path], change: Callable[[Path], None]) -> None:
-        """Run `change`, which makes the entry `target`; add the folders that it needs synced."""
+        """Run `change`, which creates the entry `target`; add the folders that must be synced."""
         for _ in range(100):
             self._make_folder(target.parent, folders)
-            with suppress(FileNotFoundError):  # Removed in between by a deletion.
+            with suppress(FileNotFoundError):  # A deletion removed it in between.
                 change(target)
                 return
         raise StoreUnavailable(f"the folder {target.parent.name!r} keeps being removed")
 
     def _make_folder(self, folder: Path, folders: set[Path]) -> None:
-        """Make `folder` and those above it; add it, and all that are not known to be on disk, to
-        `folders`.
+        """Make `folder` and its parents.
 
-        A folder that is made here does not count as known: another process may have removed it.
+        Add it, and all that are not known to be on disk, to `folders`. A folder made here does not
+        count as known: another process may have removed it.
         """
         folders.add(folder)
         while folder != self.root:

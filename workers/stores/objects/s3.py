@@ -1,8 +1,8 @@
 """Blobs in a bucket of S3 or of a store that speaks S3. Credentials come from AWS's environment.
 
-A store that is away is noticed within about ten seconds. What is read by path is downloaded into a
-cache on the local disk, named by key and ETag: an object that changed is another file there. What
-is too large for that is read by range, from an address that needs no credentials.
+An unreachable store is noticed within about ten seconds. Objects read by path are downloaded into a
+cache on the local disk, named by key and ETag, so a changed object is a different file. Larger
+objects are read by range, from an address that needs no credentials.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class S3Blobs:
             await source.give(b"", upload)
             await upload
         except BaseException:
-            # The upload must fail by itself, so that it drops the parts that it has sent.
+            # The upload must fail by itself, so that it discards the parts already sent.
             source.break_off()
             with suppress(BaseException):
                 await upload
@@ -228,7 +228,10 @@ class _Source:
         self._parts: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=1)
 
     async def give(self, part: bytes, upload: asyncio.Future[None]) -> None:
-        """Hand over one part once there is room; raises what `upload` fails with meanwhile."""
+        """Hand over one part once there is room.
+
+        Raises the error of `upload` if it fails meanwhile.
+        """
         giving = asyncio.ensure_future(self._parts.put(part))
         try:
             await asyncio.wait({giving, upload}, return_when=asyncio.FIRST_COMPLETED)
@@ -249,7 +252,7 @@ class _Source:
     async def __anext__(self) -> bytes:
         part = await self._parts.get()
         if part is None:
-            raise RuntimeError("the stream was broken off")
+            raise RuntimeError("the stream was interrupted")
         if not part:
             raise StopAsyncIteration
         return part

@@ -1,4 +1,4 @@
-"""Streams of bytes in larger pieces: each small one would cost a switch of threads."""
+"""Streams of bytes regrouped into larger pieces, since each piece costs a thread switch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What lies in Redis. The scripts of `lua` are the only code that changes the state of a job.
+"""What is stored in Redis.
 
-Start with `records`; the comment at the top of each script says what it takes and answers, and
-the top of `lua/shared.lua` what each key holds.
+The scripts of `lua` are the only code that changes the state of a job. Start with `records`; the
+comment at the top of each script states its arguments and its result, and the top of
+`lua/shared.lua` what each key holds.
 
 - `client`: the connection, and how a script is called
 - `records`: job records, the workers, the right to rebuild

@@ -28,10 +28,10 @@ ANSWER_S = 5.0
 
 
 def options() -> dict[str, Any]:
-    """Options of every client: a Redis that is away is noticed within a second or so.
+    """Options of every client: an unreachable Redis is noticed within about a second.
 
-    One retry, at once, for a connection that went stale while idle; every script may safely run
-    twice. After a timeout there is no retry.
+    A connection that went stale while idle is retried once, immediately; every script may safely
+    run twice. Timeouts are not retried.
     """
     return {
         "decode_responses": True,
@@ -49,8 +49,10 @@ def connect(url: str) -> redis.Redis:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turns errors of Redis into those of a store. An error in a command is our fault and stays as
-    it is."""
+    """Converts errors of Redis to those of a store.
+
+    An error in a command is our fault and is left as it is.
+    """
     try:
         yield
     except OutOfMemoryError as error:

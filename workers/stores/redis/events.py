@@ -19,7 +19,7 @@ class Event:
     """One entry. `kind` is "progress", "log" or "done"; `status` is the job's at that time.
 
     id : `<base>-<number>`; numbers have no gaps within a base. The base changes when the record is
-        made again after a loss of Redis.
+        restored after a loss of Redis.
     """
 
     id: str

@@ -36,7 +36,7 @@ class Index:
         return bool(self._scripts("index_drop", self._name, own_id))
 
     def get(self, tenant: str, own_id: str) -> str | None:
-        """The facts; None where there are none or they are another tenant's."""
+        """The facts; None if there are none or they belong to another tenant."""
         with translated():
             whose, facts = cast(
                 "list[str | None]", self._client.hmget(self._key(own_id), ["tenant", "facts"])

@@ -1,4 +1,4 @@
-"""Job records in Redis: read here, changed by the Lua scripts only. Times are those of Redis."""
+"""Job records in Redis: read here, changed only by the Lua scripts. Times are those of Redis."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.cursor import decode, encode
 
 CANCEL_S = 7.0
-"""After this time a sweeper ends a cancelled job that has not ended by itself."""
+"""A sweeper ends a cancelled job that has not ended by itself after this time."""
 
 EVENTS_KEPT_S = 3600.0
 IDEMPOTENCY_S = 24 * 3600.0
@@ -52,7 +52,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The result of making a record; `first` is the job that has the idempotency key already."""
+    """The result of creating a record; `first` is the job that already has the idempotency key."""
 
     outcome: Literal["made", "exists", "replay", "mismatch"]
     first: str | None = None
@@ -76,9 +76,9 @@ class Records:
         due_s: float,
         idempotency_s: float = IDEMPOTENCY_S,
     ) -> Created:
-        """Make the record of `request`, queued and due in `due_s`.
+        """Create the record of `request`, queued and due in `due_s`.
 
-        receiver : host and port that its webhook goes to, "" where it has none.
+        receiver : host and port of its webhook, "" without one.
         """
         once = ""
         if request.idempotency_key is not None and idempotency_s > 0:
@@ -143,7 +143,7 @@ class Records:
         return None if tenant is None or status is None else (tenant, status)
 
     def holder(self, job_id: str) -> str | None:
-        """The fence of the attempt that runs, "" where none does; None without a record."""
+        """The fence of the running attempt, "" if none runs; None without a record."""
         with translated():
             status, fence = cast(
                 "list[str | None]", self.client.hmget(self._key(job_id), ["status", "fence"])
@@ -151,7 +151,7 @@ class Records:
         return None if status is None else fence or ""
 
     def statuses(self, job_ids: Iterable[str]) -> list[str | None]:
-        """The status of each job, None where there is no record."""
+        """The status of each job; None for a job without a record."""
         with translated():
             pipe = self.client.pipeline(transaction=False)
             for job_id in job_ids:
@@ -244,7 +244,7 @@ class Records:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
         quiet : leave no events, for a job that ended long ago. delivery : the result of the job's
-            webhook; without it the webhook is due from now on.
+            webhook; without it the webhook becomes due now.
         """
         answer = self._scripts(
             "end",
@@ -270,7 +270,10 @@ class Records:
         return bool(self._scripts("drop", job_id, sibling(job_id, "tr")))
 
     def due(self, limit: int) -> list[Due]:
-        """Take what is due; it is due again after `resend_s` unless its state changes."""
+        """Take the jobs that are due.
+
+        They are due again after `resend_s` unless their state changes.
+        """
         rows = self._scripts("sweep", limit, _ms(self._settings.resend_s))
         return [Due(*row) for row in rows]
 
@@ -315,21 +318,24 @@ class Records:
         return info["run_id"], built
 
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
-        """Take the right to rebuild; False while another process has it."""
+        """Acquire the right to rebuild; False while another process holds it."""
         key = f"{self.prefix}rebuilding"
         with translated():
             return bool(self.client.set(key, token, nx=True, px=_ms(hold_s)))
 
     def rebuild_hold(self, token: str, hold_s: float) -> bool:
-        """Renew that right; False where it was lost."""
+        """Renew that right; False if it was lost."""
         return bool(self._scripts("hold", token, _ms(hold_s)))
 
     def rebuild_end(self, token: str, run_id: str) -> bool:
-        """Give it up, the rebuild complete if `run_id` is not empty; False where it was lost."""
+        """Release that right, with the rebuild complete if `run_id` is not empty.
+
+        False if it was lost.
+        """
         return bool(self._scripts("built", token, run_id))
 
     def all_ids(self) -> Iterable[str]:
-        """The ids of all records; one made meanwhile may be missing."""
+        """The ids of all records; one created meanwhile may be missing."""
         start = len(f"{self.prefix}job:")
         with translated():
             for key in self.client.scan_iter(f"{self.prefix}job:*", count=1000):
@@ -349,7 +355,7 @@ class Records:
 
 
 def record_of(fields: Mapping[str, str]) -> Record | None:
-    """A record from the fields of its hash; None where there are none."""
+    """A record from the fields of its hash; None without fields."""
     if not fields:
         return None
     request: dict[str, Any] = json.loads(fields["request"])

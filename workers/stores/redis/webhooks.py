@@ -1,4 +1,4 @@
-"""The queue of webhooks in Redis: who sends which, and when. Changed by the Lua scripts only."""
+"""The queue of webhooks in Redis: who sends which, and when. Changed only by the Lua scripts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from workers.stores.redis.client import Scripts, translated
 
 PER_RECEIVER = 4
 PER_TENANT = 8
-"""Webhooks that all processes together send at a time to one host and port, and for one tenant: a
-receiver that does not answer keeps no other waiting."""
+"""The number of webhooks that all processes together send at a time to one host and port, and for
+one tenant: so a receiver that does not answer does not hold up others."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookLease:
-    """The right to send a job's webhook, until it ends. attempts : times it was sent before."""
+    """The right to send a job's webhook, for a limited time.
+
+    attempts : number of earlier attempts.
+    """
 
     job: str
     tenant: str
@@ -27,7 +30,7 @@ class WebhookLease:
 
 
 class WebhookQueue:
-    """The webhooks that are to be sent, of all tenants. Threads may share it."""
+    """The webhooks to be sent, of all tenants. Threads may share it."""
 
     def __init__(self, client: redis.Redis, settings: WorkerSettings) -> None:
         self._client = client
@@ -35,7 +38,7 @@ class WebhookQueue:
         self._scripts = Scripts(client, settings.key_prefix)
 
     def take(self, token: str, limit: int, lease_s: float) -> list[WebhookLease]:
-        """Take what is due, at most `limit`; it is due again when its lease ends."""
+        """Take at most `limit` due webhooks; they are due again when their leases end."""
         rows = self._scripts(
             "hook_take", token, limit, int(lease_s * 1000), PER_RECEIVER, PER_TENANT
         )
@@ -50,10 +53,10 @@ class WebhookQueue:
         after_s: float = 0.0,
         reason: str | None = None,
     ) -> Literal["ok", "gone", "lost"]:
-        """Record the result of a try; "pending": the webhook is due again `after_s` from now.
+        """Record the result of an attempt; "pending": the webhook is due again `after_s` from now.
 
-        Answers "gone" where there is no such record, "lost" where the lease has ended and another
-        process has one.
+        Returns "gone" if there is no such record, "lost" if the lease has ended and another process
+        has one.
         """
         answer = self._scripts(
             "hook_tell",

@@ -1,4 +1,4 @@
-// What the service offers: its methods, its metrics and the schemas of its API. Each is requested once.
+// The service's methods, metrics and API schemas. Each is requested once.
 
 import { get, raw } from "../net/requests.js";
 

@@ -1,4 +1,4 @@
-// The place to drop files on: a card for each file, with what it seems to be, progress and cancel.
+// The place to drop files: a card for each file, with its apparent kind, progress and cancel.
 
 import { ENDED } from "../net/jobs.js";
 import { aborted, messageOf, problemOf } from "../net/problem.js";
@@ -190,7 +190,7 @@ class FileCard {
   }
 
   /**
-   * Ask the user what the file is, with a guess to begin with.
+   * Ask the user what the file is, starting with a guess.
    *
    * @param {File} file
    */
@@ -254,7 +254,7 @@ class FileCard {
   }
 
   /**
-   * Upload the file; resolves when it is ready, or when the card shows why not.
+   * Upload the file; resolves when it is ready, or when the card shows the error.
    *
    * @param {File} file
    * @param {UploadPlan} plan

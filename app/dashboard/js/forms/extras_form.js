@@ -1,5 +1,5 @@
-// What may be added to a method: steps that prepare features, a second method on the logits, bootstrap
-// support, names. The forms are made from the API's own document.
+// The optional extras of a method: steps that prepare features, a second method on the logits,
+// bootstrap support, names. The forms are made from the API's own document.
 
 import { asCheckbox, button, codeText, field, select } from "../ui/controls.js";
 import { el, replace } from "../ui/dom.js";
@@ -241,7 +241,7 @@ function preprocessPart(known, initial, onchange) {
 const stepOption = (step) => [step, STEPS[step] ?? step];
 
 /**
- * The steps in a value from the address that there are.
+ * The existing steps in a value from the address.
  *
  * @param {unknown} value
  * @param {object} known
@@ -348,7 +348,7 @@ function supportPart(schema, initial, onchange) {
 }
 
 /**
- * What names the nodes.
+ * The naming of nodes.
  *
  * @param {Method} method
  * @param {unknown} initial

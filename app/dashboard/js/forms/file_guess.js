@@ -1,4 +1,4 @@
-// A guess at what a file is, from its name and its first bytes; the user has the last word.
+// A guess at the kind of a file, from its name and its first bytes; the user decides.
 
 const HEAD = 256 * 1024;
 
@@ -24,7 +24,7 @@ export const ACCEPTED =
   "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, JSON, JSON lines; Newick, JSON and class paths for trees";
 
 /**
- * What a file can be used as; "" leaves it open, "tree" is an import.
+ * The possible uses of a file; "" leaves it open, "tree" is an import.
  *
  * @type {[role: string, label: string][]}
  */
@@ -64,7 +64,7 @@ export const HINTS = new Set([
  */
 
 /**
- * How to upload a file, and what it looks like.
+ * How to upload a file, and its apparent content.
  *
  * @param {File} file
  * @returns {Promise<Guess & { media: string }>}

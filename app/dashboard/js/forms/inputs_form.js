@@ -90,7 +90,7 @@ export function inputsForm(
       for (const { role, row } of entries) row.setError(errors[role] ?? null);
       return { inputs, errors };
     },
-    /** Take the errors away. */
+    /** Remove the errors. */
     clear() {
       for (const { row } of entries) row.setError(null);
     },
@@ -168,7 +168,7 @@ function oneDataset(options) {
 const TYPED = "typed";
 
 /**
- * A dataset, or texts typed in, one a line.
+ * A dataset, or typed texts, one per line.
  *
  * @param {InputOptions} options
  * @returns {Input}
@@ -298,7 +298,7 @@ function earlierJob({ role, initial, method, onchange }) {
       ),
     );
   };
-  load().catch(() => {}); // The list stays empty, then.
+  load().catch(() => {}); // Then the list stays empty.
   return {
     control: list,
     group: false,

@@ -123,7 +123,7 @@ export function methodPicker(list, { onchoose }) {
 }
 
 /**
- * Whether all words of a query occur in what is known of a method.
+ * Whether all words of a query occur in the texts about a method.
  *
  * @param {Method} method
  * @param {string} query
@@ -143,7 +143,7 @@ export function isAbout(method, query) {
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
 
 /**
- * The description without the name that stands above it, and without where the code is.
+ * The description without the method's name, which is shown above it, and without code locations.
  *
  * @param {Pick<Method, "title" | "description">} method
  */

@@ -15,8 +15,8 @@ const NEEDS = {
 };
 
 /**
- * Boxes for the metrics that the inputs of `available()` allow; none ticked means all of them. `draw`
- * shows them again, `read` gives the ids that are ticked, or undefined.
+ * Boxes for the metrics that the inputs of `available()` allow; none ticked means all of them.
+ * `draw` updates them, `read` returns the ticked ids, or undefined.
  *
  * @param {Metric[]} list
  * @param {{ chosen?: string[], available: () => string[], onchange?: () => unknown }} options

@@ -1,13 +1,13 @@
-// What a JSON Schema states of a parameter: its name for people, its kind and range, and the values that
-// a text can mean. Pure.
+// The parts of a JSON Schema for a parameter: its title, its kind and range, and the values that a
+// text can mean. Pure.
 
 import { capitalized, number, sentence } from "../ui/format.js";
 
 /** @import { ObjectSchema, Schema } from "../net/answers.js" */
 
 /**
- * A schema whose references are resolved. `nullable`: null is allowed besides; `kinds`: the schemas that
- * it is one of, where there are several.
+ * A schema whose references are resolved. `nullable`: null is also allowed; `kinds`: its
+ * alternative schemas, if there are several.
  *
  * @typedef {Schema & { nullable: boolean, kinds?: Schema[] }} Property
  *
@@ -108,7 +108,7 @@ export const rangeOf = (schema) => ({
  * @param {Range} range
  */
 export function rangeText({ low, high, openLow, openHigh, whole }) {
-  // Bounds that nobody reaches stand for none.
+  // Bounds that are never reached count as none.
   const isBound = high !== undefined && Math.abs(high) < (whole ? 1e15 : 1e12);
   if (low !== undefined && isBound) {
     if (!openLow && !openHigh) return `from ${number(low)} to ${number(high)}`;
@@ -134,7 +134,7 @@ function isWithin(value, { low = -Infinity, high = Infinity, openLow, openHigh, 
 }
 
 /**
- * The values that a schema lists; null where it lists none.
+ * The values that a schema lists; null if it lists none.
  *
  * @param {Schema} schema
  */
@@ -142,7 +142,7 @@ export const literalsOf = (schema) =>
   schema.enum ?? (schema.const === undefined ? null : [schema.const]);
 
 /**
- * The text as a value of a plain kind; undefined where it is none.
+ * The text as a value of a plain kind; undefined if it is none.
  *
  * @param {string} text
  * @param {Schema} kind
@@ -170,7 +170,7 @@ export function kindName(kind) {
 }
 
 /**
- * The number in a text, "12,000" too; NaN where there is none.
+ * The number in a text, even "12,000"; NaN if there is none.
  *
  * @param {string} text
  */
@@ -273,7 +273,7 @@ export function readText(text, property) {
 }
 
 /**
- * What a field accepts, as a sentence; "" where its kind shows it.
+ * The values that a field accepts, as a sentence; "" if its kind shows it.
  *
  * @param {Property} property
  */

@@ -34,7 +34,7 @@ import {
  *   shows an error at a field, and gives its row
  */
 
-/** Parameters that are seldom changed: folded away where a method has many. */
+/** Parameters that are seldom changed: collapsed if a method has many. */
 const FINE = new Set([
   ...["seed", "max_iter", "tol", "device", "processes", "level"],
   ...["batch_size", "delay", "forgetting", "burn_in", "n_samples"],

@@ -1,4 +1,4 @@
-// Where the service is, and whether it answers.
+// The address of the service, and whether it answers.
 
 const BASE = new URL(".", document.baseURI);
 
@@ -18,7 +18,8 @@ export const connection = {
     return isAway;
   },
   /**
-   * Call `watcher(away)` when the service goes away or comes back; returns a function that ends it.
+   * Call `watcher(away)` when the service stops or resumes answering; returns a function that ends
+   * it.
    *
    * @param {(away: boolean) => unknown} watcher
    */
@@ -26,7 +27,7 @@ export const connection = {
     watchers.add(watcher);
     return () => watchers.delete(watcher);
   },
-  /** Check at once, e.g. because the user asks for it; resolves to whether the service answers. */
+  /** Check at once, e.g. at the user's request; resolves to whether the service answers. */
   async check() {
     try {
       const answer = await fetch(url("livez"), {

@@ -1,11 +1,12 @@
-// The format of server-sent events: what lies between two blank lines is an event. Pure.
+// The format of server-sent events: an event is the text between two blank lines. Pure.
 
 /**
  * @typedef {{ event: string, id: string | null, data: unknown }} ServerEvent `data` is parsed JSON
  */
 
 /**
- * The event in a block of lines; null where it has no data, e.g. a comment that keeps the line open.
+ * The event in a block of lines; null if it has no data, e.g. a comment that keeps the connection
+ * open.
  *
  * @param {string} block
  * @returns {ServerEvent | null}
@@ -28,7 +29,7 @@ export function parseEvent(block) {
 }
 
 /**
- * The events in a stream of text, whatever the pieces that it comes in.
+ * The events in a stream of text, split into any pieces.
  *
  * @param {AsyncIterable<string>} pieces
  * @returns {AsyncGenerator<ServerEvent>}

@@ -8,10 +8,10 @@ import { sleep } from "./timers.js";
 
 /** @import { ServerEvent } from "./event_stream.js" */
 
-const SILENT_MS = 45_000; // The service sends a sign of life every 15 s.
+const SILENT_MS = 45_000; // The service sends a heartbeat every 15 s.
 
 /**
- * The events of `path`, one after the other. A stream that was cut is resumed after the last event
+ * The events of `path` in order. A stream that was cut is resumed after the last event
  * received, with growing pauses; then comes {event: "away", data: {pause_ms}} and, once the service
  * is back, {event: "back"}. Ends after an event `done`; throws the Problem of an answer that is one
  * (404: deleted meanwhile).
@@ -92,7 +92,7 @@ async function* stream(path, last, signal) {
 }
 
 /**
- * The text of an answer as it comes.
+ * The text of a response as it arrives.
  *
  * @param {Response} response
  * @param {() => void} onpiece

@@ -16,7 +16,7 @@
  * }} ProblemDetails the body of a problem (RFC 9457), or a Problem itself
  */
 
-/** A problem that the service has answered with (RFC 9457), or that it cannot be reached (status 0). */
+/** A problem answered by the service (RFC 9457), or the failure to reach it (status 0). */
 export class Problem extends Error {
   /**
    * @param {ProblemDetails} [body]

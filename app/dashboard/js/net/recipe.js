@@ -20,7 +20,7 @@ const suffixOf = (id) => id.slice(id.indexOf("_") + 1);
 const prefixOf = (id) => id.split("_")[0];
 
 /**
- * The ids in a value, however deep.
+ * The ids in a value, at any depth.
  *
  * @param {unknown} value
  * @returns {string[]}
@@ -107,7 +107,7 @@ export function curl(steps, { base, keyed }) {
   const defined = new Set();
   /** @param {string} text */
   const filled = (text) => {
-    // Outside of the single quotes, so that the shell fills it in.
+    // Outside the single quotes, so that the shell expands it.
     const quoted = shellQuoted(text).replaceAll(ID, (id) => {
       const variable = variables.get(suffixOf(id));
       return variable && defined.has(suffixOf(id)) ? `'"$${shellName(variable, id)}"'` : id;
@@ -134,7 +134,7 @@ export function curl(steps, { base, keyed }) {
 }
 
 /**
- * A text as a word of the shell, quoted where it must be.
+ * A text as a word of the shell, quoted if needed.
  *
  * @param {string} text
  */
@@ -260,7 +260,7 @@ export function python(steps, { base, keyed }) {
 }
 
 /**
- * An id in terms of the variable of its suffix; null where that does not hold it.
+ * An id in terms of the variable of its suffix; null if that does not hold it.
  *
  * @param {Variable} variable
  * @param {string} id
@@ -276,7 +276,7 @@ function pythonExpression({ kind, name }, id) {
 }
 
 /**
- * One call of httpx, on one line where that is short.
+ * One call of httpx, on one line if that is short.
  *
  * @param {Call} step
  * @param {(id: string) => string | null} expression
@@ -307,7 +307,7 @@ function pythonCall(step, expression) {
 const indented = (text, spaces) => text.replace(/^/gm, " ".repeat(spaces));
 
 /**
- * A text as a literal, an f-string where it holds ids of variables.
+ * A text as a literal, an f-string if it contains ids of variables.
  *
  * @param {string} value
  * @param {(id: string) => string | null} expression

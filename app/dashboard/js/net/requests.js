@@ -9,7 +9,7 @@ import { authorization, key, renewKey } from "./session.js";
 /** @import { Call } from "./log.js" */
 
 /**
- * The answer as it is. Throws the Problem of a failure.
+ * The raw response. Throws the Problem of a failure.
  *
  * @param {string} path
  * @param {{

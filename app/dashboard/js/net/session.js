@@ -26,7 +26,7 @@ export const key = {
     try {
       sessionStorage.setItem(STORED, value);
     } catch {
-      // Kept in memory alone, then: it lasts until the page is loaded again.
+      // Then it is kept only in memory, until the page is reloaded.
     }
     dispatchEvent(new CustomEvent("keychange"));
   },
@@ -40,7 +40,7 @@ export const key = {
     dispatchEvent(new CustomEvent("keychange"));
   },
   /**
-   * How the user is asked for a key; it resolves to the key, or to null.
+   * The function that asks the user for a key; it resolves to the key, or to null.
    *
    * @param {KeyPrompt} show
    */
@@ -50,14 +50,14 @@ export const key = {
 };
 
 /**
- * Ask the user for a key, once for all calls that wait; whether there is now another one than `sent`.
+ * Ask the user for a key, once for all waiting calls; resolves to whether it differs from `sent`.
  *
  * @param {Problem} problem why one is needed
  * @param {string | null} sent the key that was refused
  */
 export async function renewKey(problem, sent) {
   if (!prompt) return false;
-  if (key.get() !== sent) return true; // Another call has got one meanwhile.
+  if (key.get() !== sent) return true; // Another call has obtained one meanwhile.
   pending ??= prompt(problem).finally(() => {
     pending = null;
   });

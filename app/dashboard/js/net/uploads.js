@@ -109,7 +109,7 @@ function post(path, media, file, onprogress, signal) {
     };
     request.onabort = () => fail(new DOMException("The upload was cancelled.", "AbortError"));
     request.onerror = async () => {
-      // Also where the file cannot be read any more, or the service closed the connection early.
+      // Also if the file can no longer be read, or the service closed the connection early.
       fail(new Problem((await connection.check()) ? INTERRUPTED : AWAY));
     };
     signal?.addEventListener("abort", stop);

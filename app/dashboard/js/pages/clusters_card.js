@@ -39,7 +39,7 @@ const TITLES = { kappa: "Concentration κ", drift: "Drift, degrees", weight: "We
 const INTERVAL_PX = 64;
 
 /**
- * The names of all nodes by id; none where the tree is gone or too large for a table.
+ * The names of all nodes by id; none if the tree is gone or too large for a table.
  *
  * @param {string} treeId
  * @param {AbortSignal} signal
@@ -60,8 +60,8 @@ export async function nodeNames(treeId, signal) {
 }
 
 /**
- * A card for the clusters of `job`, filled once they are loaded; hidden where its tree is no list of
- * clusters.
+ * A card for the clusters of `job`, filled once they are loaded; hidden if its tree is not a list
+ * of clusters.
  *
  * @param {Job} job
  * @param {AbortSignal} signal
@@ -93,7 +93,7 @@ export function clustersCard(job, signal) {
 }
 
 /**
- * The clusters of a job's tree; null where it is no list of clusters.
+ * The clusters of a job's tree; null if it is not a list of clusters.
  *
  * @param {Job} job
  * @param {AbortSignal} signal
@@ -109,7 +109,7 @@ async function clustersOf({ result }, signal) {
   /** @type {Promise<Tree>} */
   const loading = get(path, { signal });
   const [tree, model] = await Promise.all([loading, modelOf(result?.model, signal)]);
-  // The root of a partition is all of its clusters together.
+  // The root of a partition contains all its clusters.
   const nodes = isFlat ? tree.nodes.filter((node) => node.parent === 0) : tree.nodes;
   const topTerms = termsIn(model);
   const described = [nodes, tree.nodes].find((list) => list.length === topTerms.length) ?? [];
@@ -122,7 +122,7 @@ async function clustersOf({ result }, signal) {
 }
 
 /**
- * A model; null where there is none or it was deleted.
+ * A model; null if there is none or it was deleted.
  *
  * @param {string | undefined} id
  * @param {AbortSignal} signal
@@ -173,7 +173,7 @@ export function valuesOf(nodes) {
 }
 
 /**
- * A node's value as a number; NaN where it has none.
+ * A node's value as a number; NaN if it has none.
  *
  * @param {TreeNode} node
  * @param {string} name

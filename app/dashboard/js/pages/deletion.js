@@ -1,4 +1,4 @@
-// Deleting the thing that a page shows.
+// Deletion of the resource that a page shows.
 
 import { send } from "../net/requests.js";
 import * as router from "../router.js";

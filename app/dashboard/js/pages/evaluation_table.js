@@ -19,7 +19,7 @@ import { number } from "../ui/format.js";
  */
 
 /**
- * The heading, the table, and what can be done with it.
+ * The heading, the table, and its actions.
  *
  * @param {Measured[]} columns
  * @param {Metric[]} catalogue
@@ -143,7 +143,7 @@ function metricRow(id, metric, columns) {
 }
 
 /**
- * The best of several values; null where there are fewer than two.
+ * The best of several values; null if there are fewer than two.
  *
  * @param {(number | null | undefined)[]} values
  * @param {boolean} isLowerBetter

@@ -313,7 +313,7 @@ async function treesWith(ids, signal) {
 }
 
 /**
- * The evaluation of a tree, also where it takes longer and becomes a job.
+ * The evaluation of a tree, even if it takes longer and becomes a job.
  *
  * @param {string} tree
  * @param {object} body
@@ -347,6 +347,6 @@ function storeColumns(columns) {
   try {
     sessionStorage.setItem(STORED, JSON.stringify(columns));
   } catch {
-    // They stay on the page, then, until it is left.
+    // Then they stay on the page until it is left.
   }
 }

@@ -1,4 +1,4 @@
-// What a job has measured: single values with their units, and curves.
+// The measurements of a job: single values with their units, and curves.
 
 import { readable } from "../forms/schema.js";
 import { lineChart } from "../ui/charts.js";

@@ -1,4 +1,4 @@
-// A job: its progress, its result, or why there is none.
+// A job: its progress, its result, or its problem.
 
 import * as router from "../router.js";
 import { methodOf } from "../forms/catalogue.js";
@@ -185,7 +185,7 @@ const goneNotice = () =>
   );
 
 /**
- * The parts of a job's request that it may do without.
+ * The optional parts of a job's request.
  *
  * @param {Job} job
  */
@@ -197,7 +197,7 @@ const extrasOf = ({ preprocess, then, support, name_by: nameBy }) => ({
 });
 
 /**
- * For "Copy as code": the request that made the job, where this session did not send it itself.
+ * For "Copy as code": the request that created the job, if another session sent it.
  *
  * @param {Job} job
  * @param {Method | undefined} method
@@ -247,7 +247,7 @@ function againParams(job, method) {
 }
 
 /**
- * A link to the same run with its rows brought to length 1, where it failed because they are not.
+ * A link to the same run with rows scaled to length 1, if it failed because they are not.
  *
  * @param {Job} job
  * @param {Method | undefined} method

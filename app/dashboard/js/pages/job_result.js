@@ -18,7 +18,7 @@ import { treeDownloads } from "./tree_downloads.js";
 /** @import { Child } from "../ui/dom.js" */
 
 /**
- * The parts that show a job that has ended.
+ * The cards of a job that has ended.
  *
  * @param {Job} job
  * @param {AbortSignal} signal
@@ -93,7 +93,7 @@ function treeCard(job, tree, model, signal) {
 }
 
 /**
- * A small picture in the page's colours, drawn by the service. Without it the card does as well.
+ * A small picture in the page's colours, drawn by the service. The card also works without it.
  *
  * @param {HTMLElement} place
  * @param {string} tree

@@ -1,4 +1,4 @@
-// A list of things that the service keeps: filtered, page by page, with deletion.
+// A list of resources of the service: filtered, page by page, with deletion.
 
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
@@ -135,7 +135,7 @@ export async function listPage(root, options) {
     replace(choice, selection?.(page.items.filter((row) => chosen.has(row.id))));
   const draw = () => {
     const rows = rowsShown();
-    // The row that has the focus keeps it when the list is drawn again.
+    // The focused row keeps the focus when the list is redrawn.
     const focused = document.activeElement;
     const label = focused && list.contains(focused) && focused.getAttribute("aria-label");
     list.show(rows);
@@ -246,7 +246,7 @@ export async function listPage(root, options) {
   );
   await reload();
 
-  /** Look again while something on the page is under way and somebody can see it. */
+  /** Poll while something on the page is in progress and the page is visible. */
   const poll = async () => {
     for (;;) {
       await sleep(2000, signal);
@@ -261,7 +261,7 @@ export async function listPage(root, options) {
 }
 
 /**
- * The column of when a thing was created.
+ * The column of the creation time.
  *
  * @param {string} label
  * @returns {Column<Listed>}

@@ -132,7 +132,7 @@ async function predictionForm(job, method, model, signal) {
 }
 
 /**
- * The inputs that predictions need; the time of a row may be given besides.
+ * The inputs that predictions need; the time of a row is optional.
  *
  * @param {Method} method
  * @param {Model} model
@@ -150,7 +150,7 @@ function rolesOf(method, model) {
 }
 
 /**
- * From which likelihood on a row is in-sample; null where the method does not decide.
+ * The likelihood from which a row is in-sample; null if the method does not decide.
  *
  * @param {Model} model
  */
@@ -208,7 +208,7 @@ async function inlineResults(items, model, signal) {
 }
 
 /**
- * How many rows there are, and how many are in-sample where the method decides.
+ * The number of rows, and of in-sample rows if the method decides.
  *
  * @param {Placings} placings
  */
@@ -335,7 +335,7 @@ export function predictionsCard(job, signal) {
 }
 
 /**
- * The first rows of an answer that may be of any length.
+ * The first rows of a response of any length.
  *
  * @param {string} path
  * @param {AbortSignal} signal

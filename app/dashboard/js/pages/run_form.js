@@ -65,7 +65,7 @@ export async function runForm(method, settings, datasets, onchange) {
   drawInputs();
 
   /**
-   * The inputs' form for the extras as they are now.
+   * The form of the inputs for the current extras.
    *
    * @param {Record<string, InputValue>} values
    */
@@ -122,7 +122,7 @@ export async function runForm(method, settings, datasets, onchange) {
       more,
       nameRow,
     ),
-    /** The roles of the inputs, as the form is now. */
+    /** The roles of the inputs in the current form. */
     roles: () => inputs.roles,
     beginWithDocuments,
     /**
@@ -201,7 +201,7 @@ export async function runForm(method, settings, datasets, onchange) {
 }
 
 /**
- * Texts in place of features, where the method takes none itself.
+ * Texts in place of features, if the method itself does not take texts.
  *
  * @param {() => unknown} onclick
  */

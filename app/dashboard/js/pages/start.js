@@ -70,7 +70,7 @@ export async function mount(root, { params }) {
   }
 
   /**
-   * Take in a dataset: it is chosen where the method, or the next one, can use it.
+   * Add a dataset: it is chosen where the method, or the next one, can use it.
    *
    * @param {Dataset} dataset
    * @param {string} use
@@ -113,7 +113,7 @@ export async function mount(root, { params }) {
     let { inputs } = settings;
     if (form) {
       const { inputs: chosen, ...rest } = form.draft();
-      // What another method would take stays chosen, in case the user goes back to it.
+      // Inputs for another method stay chosen, in case the user returns to it.
       for (const role of form.roles()) delete settings.inputs[role];
       Object.assign(settings.inputs, chosen);
       Object.assign(settings, rest);
@@ -131,7 +131,7 @@ export async function mount(root, { params }) {
 }
 
 /**
- * The button that runs the method, and a place for what is wrong.
+ * The button that runs the method, and a place for errors.
  *
  * @param {Method} method
  * @param {RunForm} form

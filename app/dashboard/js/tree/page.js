@@ -1,4 +1,4 @@
-// The page of one tree: the picture in the middle, what can be done with it around.
+// The page of one tree: the picture in the middle, surrounded by its controls.
 
 import { connection } from "../net/connection.js";
 import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
@@ -47,7 +47,7 @@ export async function mount(root, { params, id }) {
   const source = treeSource(id, signal);
   root.classList.add("wide", "tree-page");
   const stage = el("div", { class: "tree-stage" });
-  // In the page before it is measured.
+  // Added to the page before it is measured.
   root.append(el("div", { class: "tree-work" }, el("section", { class: "card tree-main" }, stage)));
   const view = new TreeView(stage, { source, look: readLook(params), signal });
   const page = build(root, view, stage);
@@ -90,7 +90,7 @@ function followAddress(view, path) {
   let written = writeLook(look);
   const write = () => {
     const now = writeLook(look);
-    // A cut that nobody has chosen is not part of the address.
+    // A cut that the user has not chosen is not part of the address.
     if (view.suggestedCut && now.cut === view.suggestedCut) now.cut = null;
     if (JSON.stringify(now) === JSON.stringify(written) || view.signal.aborted) return;
     const isSameRoot = now.root === written.root;
@@ -105,7 +105,7 @@ function followAddress(view, path) {
   return {
     stop: () => clearTimeout(timer),
     /**
-     * The address has become that of this look; whether it is another one.
+     * Called when the address has become that of this look; returns whether the look differs.
      *
      * @param {Look} next
      */
@@ -243,7 +243,7 @@ function build(root, view, stage) {
 
   return {
     /**
-     * Show what the service knows of the tree as a whole.
+     * Show the service's facts about the whole tree.
      *
      * @param {Tree} head
      */

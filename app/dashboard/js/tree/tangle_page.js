@@ -340,7 +340,7 @@ const zoomButtons = (view) =>
   );
 
 /**
- * A note about the node under the pointer.
+ * A tooltip about the node under the pointer.
  *
  * @param {TangleView} view
  * @param {HTMLElement} stage

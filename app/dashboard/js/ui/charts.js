@@ -13,7 +13,7 @@ const TOP = 12;
 const BOTTOM = 30;
 
 /**
- * A line through [x, y] points. `across` and `up` say what the axes are; `errors`: [x, standard
+ * A line through [x, y] points. `across` and `up` label the axes; `errors`: [x, standard
  * error of y], drawn up and down from the points.
  *
  * @param {{ title: string, points: Point[], across: string, up?: string, errors?: Point[] }} options

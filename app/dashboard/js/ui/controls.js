@@ -68,7 +68,7 @@ export function field(label, control, { help, hint, wide = false, group = false 
 }
 
 /**
- * Make a field's label the label of its checkbox: the box stands before the words.
+ * Make a field's label the label of its checkbox: the box comes before the words.
  *
  * @template {FieldRow} R
  * @param {R} row
@@ -103,7 +103,7 @@ export const optionElements = (options, value) =>
   );
 
 /**
- * A description with what stands in backquotes as code.
+ * A description with the text in backquotes as code.
  *
  * @param {string | null | undefined} text
  * @returns {Child}

@@ -1,4 +1,4 @@
-// Tables as CSV files, and CSV answers as tables. Pure.
+// Tables as CSV files, and CSV responses as tables. Pure.
 
 /**
  * A cell; a text that a spreadsheet would take for a formula gets an apostrophe before it.

@@ -154,7 +154,7 @@ export function toast(text, { kind = "", action, lasts = 6000 } = {}) {
 export const toastError = (error) => toast(messageOf(error), { kind: "bad" });
 
 /**
- * Copy text; resolves to whether it worked. Where it does not, a dialog shows the text.
+ * Copy text; resolves to whether it worked. If not, a dialog shows the text.
  *
  * @param {string} text
  */

@@ -6,7 +6,7 @@ const AS_PROPERTY = new Set(["value", "checked", "selected", "indeterminate", "t
 const SAFE_ADDRESS = /^(#|\.|\/(?!\/)|blob:|data:image\/|[a-z0-9_-]+(\/|$|\?|\.))/i;
 
 /**
- * What an element can hold. Lists may hold lists.
+ * The possible children of an element. Lists may be nested.
  *
  * @typedef {Node | string | number | null | undefined | false | Children} Child
  * @typedef {{ readonly length: number, readonly [at: number]: Child }} Children
@@ -98,7 +98,7 @@ function setAddress(element, name, address) {
 }
 
 /**
- * Append nodes, texts, numbers and lists of those; the element.
+ * Append nodes, texts, numbers and lists of those; returns the element.
  *
  * @template {Element} E
  * @param {E} element
@@ -114,7 +114,7 @@ export function append(element, ...children) {
 }
 
 /**
- * Take everything out, then append; the element.
+ * Remove all children, then append; returns the element.
  *
  * @template {Element} E
  * @param {E} element
@@ -126,7 +126,7 @@ export function replace(element, ...children) {
 }
 
 /**
- * A text from a user, kept from turning the direction of what stands around it.
+ * A text from a user, isolated so that its direction does not affect the text around it.
  *
  * @param {string | number} text
  * @param {Attributes<HTMLElement>} [attributes]
@@ -135,11 +135,11 @@ export const bdi = (text, attributes = {}) => el("bdi", { dir: "auto", ...attrib
 
 let serial = 0;
 
-/** An id that nothing else on the page has. */
+/** An id that is unique on the page. */
 export const unique = (prefix = "id") => `${prefix}-${(serial += 1)}`;
 
 /**
- * Give the focus to the first element in `root` that matches; whether there was one.
+ * Focus the first element in `root` that matches; returns whether there was one.
  *
  * @param {ParentNode | null | undefined} root
  * @param {string} selector

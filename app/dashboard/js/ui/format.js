@@ -1,4 +1,4 @@
-// Numbers, sizes and times for people. Pure.
+// Numbers, sizes and times as readable text. Pure.
 
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
@@ -30,7 +30,7 @@ export function number(value) {
   if (typeof value !== "number" || !Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return plain.format(value);
   const size = Math.abs(value);
-  // No zeros in the place of known digits: 1,723,804 and not 1,724,000.
+  // Known digits are not replaced by zeros: 1,723,804 and not 1,724,000.
   if (size >= 1e4 && size < 1e9) return plain.format(value);
   return size < 1e-4 || size >= 1e9 ? value.toExponential(3) : short.format(value);
 }
@@ -115,7 +115,7 @@ export function ago(text, now = Date.now()) {
 }
 
 /**
- * Seconds from one moment to another; null where one of them is not known.
+ * Seconds from one moment to another; null if one of them is not known.
  *
  * @param {string | null} from ISO 8601
  * @param {string | null} to ISO 8601

@@ -1,4 +1,4 @@
-// Icons, each a path of 24 x 24; they say nothing to a screen reader.
+// Icons, each a path of 24 x 24; screen readers ignore them.
 
 import { svg } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// The key of a service that has keys: asked for when it is needed, kept for the session only.
+// The key of a service with keys: requested when needed, kept only for the session.
 
 import { key } from "../net/session.js";
 import { button, field } from "./controls.js";

@@ -1,4 +1,4 @@
-// A button with a menu, and tabs; both worked by the arrow keys as screen readers expect.
+// A button with a menu, and tabs; both operated by the arrow keys as screen readers expect.
 
 import { button } from "./controls.js";
 import { append, el, replace, unique } from "./dom.js";
@@ -25,7 +25,7 @@ import { append, el, replace, unique } from "./dom.js";
  */
 export function menu(label, items, { kind = "", iconName, ...attributes } = {}) {
   const id = unique("menu");
-  // In the top layer, so that no scrolling place around it cuts it off.
+  // In the top layer, so that no scrolling container clips it.
   const list = el("ul", {
     class: "menu",
     role: "menu",
@@ -128,7 +128,7 @@ export function menu(label, items, { kind = "", iconName, ...attributes } = {}) 
 }
 
 /**
- * Put `list` below `opener`, or above where there is no room; never past the edges.
+ * Put `list` below `opener`, or above it if there is no room; never beyond the edges.
  *
  * @param {HTMLElement} list
  * @param {DOMRect} opener

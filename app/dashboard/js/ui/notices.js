@@ -35,7 +35,7 @@ export function problemBox(problem, { retry, level = "h2" } = {}) {
 }
 
 /**
- * The service's warnings; false where there are none.
+ * The service's warnings; false if there are none.
  *
  * @param {readonly string[]} texts
  */
@@ -60,7 +60,7 @@ export const warningBox = (texts) =>
 export const warningCount = (texts) =>
   texts.length === 1 ? "1 warning" : `${texts.length} warnings`;
 
-/** Something to look at while waiting; read out politely. */
+/** A waiting indicator; read out politely. */
 export const waiting = (text = "Loading…") =>
   el(
     "p",

@@ -1,4 +1,4 @@
-// Tables, sorted by a click on a column's head where the column can be sorted.
+// Tables, sorted by a click on the head of a sortable column.
 
 import { el, replace } from "./dom.js";
 
@@ -18,7 +18,7 @@ import { el, replace } from "./dom.js";
  */
 
 /**
- * A table. `show(rows)` shows others. `empty` stands where there are no rows.
+ * A table. `show(rows)` replaces its rows. `empty` is shown if there are none.
  *
  * @template Row
  * @param {{

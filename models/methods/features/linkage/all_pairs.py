@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
-from models.numerics.distances import TILE, Metric, condensed, pairwise, refuse_distance
+from models.numerics.distances import TILE, DistanceMetric, condensed, pairwise, refuse_distance
 from models.progress import Progress
 
 
 def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
     """(n (n - 1) / 2,) distances in SciPy's order: the mean of both halves of the matrix.
 
-    The matrix is read by tiles. UsageError where the halves differ by more than rounding (the
+    The matrix is read by tiles. Raises UsageError if the halves differ by more than rounding (the
     square root of the type's precision times the largest magnitude).
     """
     n_points = len(similarity)
@@ -68,7 +68,11 @@ EUCLIDEAN_ONLY: tuple[Linkage, ...] = ("ward", "centroid", "median")
 
 
 def merges_among_all(
-    values: npt.NDArray[Any], role: str, linkage: Linkage, metric: Metric, progress: Progress
+    values: npt.NDArray[Any],
+    role: str,
+    linkage: Linkage,
+    metric: DistanceMetric,
+    progress: Progress,
 ) -> tuple[Int, Float]:
     """(n_points - 1, 2) merges in SciPy's numbering, where any two groups may merge; their heights.
 
@@ -108,8 +112,9 @@ def keeps_no_distances(linkage: Linkage, role: str) -> bool:
     return role == "features" and linkage in ("single", *EUCLIDEAN_ONLY)
 
 
-def _name_undefined(points: Float, metric: Metric) -> None:
-    """UsageError naming the first two rows whose distance is not a number, if there are any."""
+def _name_undefined(points: Float, metric: DistanceMetric) -> None:
+    """Raises UsageError naming the first two rows whose distance is not a number, if there are
+    any."""
     from scipy.spatial.distance import cdist
 
     for block in row_blocks(len(points), len(points), 1 << 22):

@@ -1,8 +1,8 @@
 """Nodes of a tree as points of the Poincaré ball. Start at `fit`, which calls the rest in order.
 
-- `parameters`, `effort`: a method's fields, and the plain values that they come to
+- `parameters`, `effort`: the fields of a method, and the plain values derived from them
 - `scaling`, `pools`: features as points of the ball, and their neighbours
-- `seeding`: where nodes start
+- `seeding`: the initial nodes
 - `triples`, `losses`, `ranking_torch`, `noise`: what a step lowers
 - `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints
 - `tree_cost`: the cost that rounds are compared by

@@ -1,8 +1,9 @@
-"""What the processes of a fit do together: sum gradients, each process for its part of the batch.
+"""Sums of gradients over the processes of a fit, each of which computes a part of the batch.
 
-Torch's all-reduce adds the gradients up, so that a step is that of the whole batch: all processes
-have the same nodes, and up to rounding the same for any number of processes. There is one tensor of
-parameters, so `DistributedDataParallel`, which cuts many into buckets, would add nothing.
+Torch's all-reduce adds up the gradients, so that a step is that of the whole batch: all processes
+have the same nodes, which up to rounding do not depend on the number of processes. There is a
+single tensor of parameters, so `DistributedDataParallel`, which groups many into buckets, would add
+nothing.
 
 Cost: an all-reduce of M D values for each gradient of M nodes.
 """
@@ -25,36 +26,39 @@ if TYPE_CHECKING:
 
 _WORTH_THREADS = 1 << 17
 _TIMEOUT = timedelta(hours=2)
-"""How long a process waits for the others' part of a step; a dead one is noticed at once."""
+"""How long a process waits for the others in a step; a dead one is noticed immediately."""
 
 
 class AllReduce:
-    """The only process of a fit: sums are what it has itself.
+    """The only process of a fit: its sums are its own values.
 
-    rank : the number of this process, below `size`. The first one, 0, draws pools, measures costs
-    and saves checkpoints.
+    rank : the number of this process, below `size`.
+
+    The first one, 0, draws pools, measures costs and saves checkpoints.
     """
 
     rank: int = 0
     size: int = 1
 
     def part(self, n: int) -> slice:
-        """This process's part of `n` things in a row; never empty for `n` of at least `size`."""
+        """This process's part of `n` consecutive items; never empty if `n` is at least `size`."""
         return slice(n * self.rank // self.size, n * (self.rank + 1) // self.size)
 
     def sum(self, tensor: Tensor) -> None:
         """Replace the tensor, in place, by the sum over all processes."""
 
     def publish(self, pool: Pool, number: int) -> None:
-        """Make the pool of that number the one that triples come from in the next rounds."""
+        """Draw triples from the pool of this number in the next rounds."""
 
     def begin_round(self, number: int, n_steps: int, mover: Descent) -> None:
         """Begin a round of `n_steps` steps in all processes, from the nodes of the first."""
 
     @contextmanager
     def threads_for(self, n_values: int) -> Iterator[None]:
-        """Steps on matrices of `n_values` values within: on this process's threads, or on one where
-        several would only wait for each other."""
+        """A context for steps on matrices of `n_values` values.
+
+        They use the threads of this process, or one where several would only wait for each other.
+        """
         import torch
 
         before = torch.get_num_threads()
@@ -74,7 +78,7 @@ SINGLE = AllReduce()
 class DistributedAllReduce(AllReduce):
     """One of several processes, in torch's default group.
 
-    threads : of this process, while it takes steps.
+    threads : number of threads of this process while it takes steps.
     """
 
     def __init__(self, rank: int, size: int, threads: int) -> None:
@@ -96,7 +100,7 @@ class DistributedAllReduce(AllReduce):
 
 
 def join_group(folder: Path, rank: int, size: int, device: str) -> None:
-    """Enter torch's process group, which forms when all `size` processes have called this.
+    """Join torch's process group, which forms when all `size` processes have called this.
 
     folder : where the processes find each other, the same for all.
     """
@@ -117,7 +121,7 @@ def join_group(folder: Path, rank: int, size: int, device: str) -> None:
 
 @contextmanager
 def _loopback_only() -> Iterator[None]:
-    """Sockets on the loopback interface within: all processes are on this machine."""
+    """A context with sockets on the loopback interface: all processes are on this machine."""
     names = [name for _, name in socket.if_nameindex() if name.startswith("lo")]
     before = {name: os.environ.get(name) for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")}
     for name in before if names else ():

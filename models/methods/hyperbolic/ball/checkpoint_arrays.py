@@ -1,4 +1,4 @@
-"""Arrays of a checkpoint by parts: each part's names begin with a prefix of its own."""
+"""Arrays of a checkpoint by parts: the names of each part begin with its own prefix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def prefixed(arrays: Arrays, prefix: str) -> dict[str, Array]:
 
 
 def unprefixed(arrays: Arrays, prefix: str) -> dict[str, Array]:
-    """The arrays whose names begin with `prefix`, under the rest of their names."""
+    """The arrays whose names begin with `prefix`, under the remainder of their names."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()

@@ -1,10 +1,10 @@
-"""From points of the ball to a tree of them: every node and every leaf selects its parent.
+"""The tree of points in the ball: every node and every leaf selects its parent.
 
     eq. 4   parent of c: the p of least d_cp(c, p); for a node only among those before it by norm,
             and by number where norms are equal, so that there is one root and no cycle
     eq. 5   P(p | c) ~ exp(-d_cp(c, p)) over the same p
 
-A leaf may choose any node. All is computed in float64, on the device of the tensors.
+A leaf may choose any node. Everything is computed in float64, on the device of the tensors.
 
 d(c, p) = 2 log(sqrt(u) + sqrt(1 + u)) with u = |c - p|^2 / ((1 - |c|^2) (1 - |p|^2)).
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1 << 21
-"""Values of a block of dissimilarities."""
+"""The number of values in a block of dissimilarities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class LikelyParents:
 
 
 def norm_order(nodes: Tensor) -> Tensor:
-    """(M,) the numbers of the nodes in order of norm, those of one norm by number: parents come
-    before their children."""
+    """(M,) the numbers of the nodes in order of norm, ties by number: so parents come before
+    children."""
     wide = nodes.double()
     return (wide * wide).sum(dim=1).argsort(stable=True)
 
@@ -61,7 +61,7 @@ def choices(leaves: Tensor, nodes: Tensor, k: int = 1) -> LikelyParents:
 
 
 def parents(nodes: Tensor, k: int = 1) -> LikelyParents:
-    """The `k` likeliest parents of each node, given in `norm_order`, (M, D)."""
+    """The `k` likeliest parents of each node; nodes are (M, D), in `norm_order`."""
     import torch
 
     wide = nodes.double()
@@ -77,7 +77,7 @@ def parents(nodes: Tensor, k: int = 1) -> LikelyParents:
 
 
 def parents_of(children: Tensor, places: Tensor, nodes: Tensor, place: Tensor) -> Tensor:
-    """(n,) the parents by eq. 4 of some nodes, -1 for the root. O(n M D).
+    """(n,) the parents of some nodes by eq. 4, -1 for the root. O(n M D).
 
     children : (n,) numbers of nodes. places : (n,) their places in `norm_order`. place : (M,) the
     places of all nodes.

@@ -5,8 +5,8 @@
             their squared lengths, one number per point: m <- b1 m + (1 - b1) g,
             v <- b2 v + (1 - b2) |g|_z^2, both corrected for their start at 0
 
-R is the retraction z + g, brought back to norm `max_norm` if it leads further out. Eq. 19 as
-printed takes eps from every coordinate there; the point of norm 1 - eps on the same ray is meant.
+R is the retraction z + g, pulled back to norm `max_norm` if it leads further out. Eq. 19 as printed
+subtracts eps from every coordinate; it means the point of norm 1 - eps on the same ray.
 
 Source: Monath et al. (2019), §4.1; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods"
 (2019), algorithm 1, without carrying m along the geodesic: to first order it does not change.
@@ -69,12 +69,12 @@ class Descent:
             self.points.copy_(moved)
 
     def tensors(self) -> list[Tensor]:
-        """The points, and what else a step changes."""
+        """The points, and the other state that a step changes."""
         state = (self.points, self._first, self._second)
         return [tensor for tensor in state if tensor.numel()]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What `restore` needs, besides the points."""
+        """The state that `restore` needs besides the points."""
         return {
             "first": self._first.cpu().numpy(),
             "second": self._second.cpu().numpy(),

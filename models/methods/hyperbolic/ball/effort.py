@@ -1,6 +1,6 @@
-"""How nodes of the ball are started and moved, as plain values: what a method's parameters come to.
+"""How nodes of the ball start and move, as plain values derived from the parameters of a method.
 
-Cost: none; this module imports nothing heavy, so that a method's file may use it.
+This module imports nothing heavy, so that the file of a method may use it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class BallObjective:
     form : s of eq. 15. margin : between norms, in the dissimilarities of triples.
     temperature : divides the dissimilarities of eq. 12 and 13.
     noise : factor of the Gumbel noise, in units of the temperature; 0 for none.
-    mask : which node eq. 13 leaves out. structure, structure_margin : form and margin of eq. 17.
+    mask : the node that eq. 13 leaves out. structure, structure_margin : form and margin of eq. 17.
     """
 
     form: ScoreForm = "sigmoid"

@@ -1,18 +1,18 @@
-"""The tree over points that nodes of the ball describe.
+"""The tree over points described by nodes of the ball.
 
 Every node and point selects its parent (`ball.decoding`). Nodes without points below, and nodes
 with a single child and no points of their own, are left out, and the rest select again until all
-that remain are needed: so every parent is the one of eq. 4 among the nodes of the tree. Where both
-points and nodes selected a node, its points get a leaf of their own below it, beside those nodes; a
-node that only points selected is their leaf.
+remaining nodes are needed: so every parent is the one of eq. 4 among the nodes of the tree. If both
+points and nodes selected a node, its points get a separate leaf below it, beside those nodes; a
+node selected only by points is their leaf.
 
 Rows of the tree: the remaining nodes in order of norm, so that row r of `BallTree.nodes` is node r,
-then the points' own leaves. The height of a node is how much further out, in the hyperbolic norm,
-the outermost point or node lies; leaves have height 0.
+then the separate leaves of points. The height of a node is the hyperbolic norm of the outermost
+point or node below it minus its own; leaves have height 0.
 
-Columns of the tree: `norm`, hyperbolic; `parent_probability` by eq. 5, for points' own leaves the
-mean over their points; `alternative_1`, `alternative_2`, the next likely parents (-1: none), and
-their probabilities `alternative_1_probability`, `alternative_2_probability`. The root has none.
+Columns of the tree: `norm`, hyperbolic; `parent_probability` by eq. 5, for separate leaves the mean
+over their points; `alternative_1`, `alternative_2`, the next likely parents (-1: none), and their
+probabilities `alternative_1_probability`, `alternative_2_probability`. The root has none.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
@@ -48,12 +48,13 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class BallTree:
-    """A tree and the nodes of the ball that it was extracted from.
+    """A tree and the nodes of the ball from which it was extracted.
 
-    nodes : (S, D) the points of the ball that the tree's first S nodes are; points' own leaves
-        follow them. leaf_of_node : (S,) the leaf of points that select it, -1 where none did.
-    probability : (N,) of each point's parent. log_probability : of the tree, eq. 6, up to a
-        constant. n_central : number of points at the origin.
+    nodes : (S, D) the first S nodes of the tree as points of the ball; separate leaves of points
+        follow them.
+    leaf_of_node : (S,) the leaf of points that select it, -1 if none did.
+    probability : (N,) probability of each point's parent. log_probability : that of the tree, eq.
+        6, up to a constant. n_central : number of points at the origin.
     """
 
     tree: Tree
@@ -103,7 +104,7 @@ def extract(rows: Rows, scaling: BallScaling, nodes: Tensor, progress: Progress)
 
 
 def needed_nodes(nodes: Tensor, chosen: Int) -> tuple[Tensor, Int]:
-    """The nodes that the tree needs, and the node among them that each point chose.
+    """The nodes needed by the tree, and the node among them that each point chose.
 
     nodes : (M, D) in order of norm. chosen : (N,) the node that each point chose.
     """
@@ -124,7 +125,7 @@ def needed_nodes(nodes: Tensor, chosen: Int) -> tuple[Tensor, Int]:
 def _select(
     rows: Rows, scaling: BallScaling, nodes: Tensor, progress: Progress
 ) -> tuple[Int, Float, Float]:
-    """Each point's parent, the logarithm of its probability, and the point's norm."""
+    """The parent of each point, its log probability, and the norm of the point."""
     import torch
 
     n_points, n_features = rows.shape
@@ -142,7 +143,7 @@ def _select(
 
 
 def _parent_probability(likely: decoding.LikelyParents, number: int) -> Float:
-    """Probabilities of the parents in that place, NaN where there is none."""
+    """Probabilities of the parents at that rank, NaN where there is none."""
     exists = likely.parent[:, number] >= 0
     return np.where(exists, np.exp(likely.log_probability[:, number]), np.nan)
 

@@ -1,7 +1,7 @@
-"""The fit of `ghhc` from rows of features to a tree, its metrics, curves and warnings.
+"""The fit of `ghhc`, from rows of features to a tree, its metrics, curves and warnings.
 
-What each stage does is in the module that it calls: `scaling`, `pools`, `seeding`, `training`,
-`extraction`. `ghhc-glove` shares the choice of the start, the metrics and the warnings.
+Each stage is described in its module: `scaling`, `pools`, `seeding`, `training`, `extraction`.
+`ghhc-glove` shares the choice of initial nodes, the metrics and the warnings.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_POOLS = 4
-"""Pools that triples are drawn from, where not all points fit into one."""
+"""The number of pools that triples are drawn from, if not all points fit into one."""
 
 
 def fit(rows: Rows, earlier: Earlier | None, effort: GHHCEffort, run: Run) -> Fitted:
-    """The whole fit. To be called within `models.device.computing`.
+    """The whole fit.
 
-    earlier : a job of `ghhc` whose nodes are the start, in its scaling.
+    To be called within `models.device.computing`.
+    earlier : a job of `ghhc` from whose nodes and scaling the fit starts.
     """
     scaling = measure_scaling(
         rows, effort.scaling, effort.point_norm, subprogress(run.progress, 0.0, 0.05)
@@ -95,7 +96,7 @@ def _fit_scaled(
         model=model_of(result, scaling),
         metrics=metrics_of(trained, result),
         curves={name: curve for name, curve in curves.items() if curve},
-        points={"parent_probability": result.probability},
+        point_columns={"parent_probability": result.probability},
         state={
             "nodes": trained.nodes.cpu().numpy(),
             "mean": scaling.mean,
@@ -111,7 +112,7 @@ def _fit_scaled(
 
 
 def _process_count(effort: GHHCEffort, threads: int) -> tuple[int, tuple[str, ...]]:
-    """How many processes take the steps, and a warning where they are fewer than asked for."""
+    """The number of processes that share the steps, and a warning if it is less than requested."""
     n_processes = effort.n_processes
     if not effort.training.max_iter:
         return 1, ()
@@ -119,7 +120,7 @@ def _process_count(effort: GHHCEffort, threads: int) -> tuple[int, tuple[str, ..
         return n_processes, ()
     return threads, (
         f"Steps were taken by {threads} process(es), as many as a job may have threads here, not "
-        f"'processes' = {n_processes}; the result is the same but for rounding.",
+        f"'processes' = {n_processes}; the result is the same up to rounding.",
     )
 
 
@@ -130,8 +131,8 @@ def best_start(
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """Nodes (M, D) of the draw with the best tree, and a warning where there are fewer nodes than
-    asked for."""
+    """Nodes (M, D) of the draw with the best tree, and a warning if there are fewer nodes than
+    requested."""
     n_places, n_nodes = len(pool.first), effort.n_nodes
     most_nodes = n_places if effort.draw == "points" else 2 * n_places - 1
     warnings: tuple[str, ...] = ()
@@ -168,7 +169,7 @@ def _tensor(nodes: Array, pool: Pool) -> Tensor:
 
 
 def metrics_of(trained: TrainedNodes, result: BallTree) -> dict[str, float]:
-    """What a fit with nodes of the ball measured of itself."""
+    """The metrics that a fit with nodes of the ball reports."""
     metrics = {
         "n_internal_used": float(len(result.nodes)),
         "log_probability": result.log_probability,
@@ -199,7 +200,7 @@ def training_warnings(trained: TrainedNodes, effort: BallEffort) -> tuple[str, .
             f"{trained.best_step:,} steps. Lower 'learning_rate'.",
         )
     if effort.max_iter and trained.costs and trained.best_step == 0:
-        return ("No step made a better tree than that of the seeds, which is the result.",)
+        return ("No step gave a better tree than that of the seeds, which is the result.",)
     return ()
 
 
@@ -213,7 +214,7 @@ def _pool_warnings(pools: Pools, pool: Pool, n_pools: int, n_neighbors: int) -> 
     if pool.recall is not None:
         warnings.append(
             "Neighbours come from an approximate index, which found "
-            f"{pool.recall:.1%} of those of a sample of points."
+            f"{pool.recall:.1%} of the neighbours of a sample of points."
         )
     if pool.near.shape[1] < n_neighbors:
         warnings.append(

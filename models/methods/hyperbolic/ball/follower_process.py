@@ -1,11 +1,11 @@
-"""What a follower does: it takes the steps that the first process (`process_group`) sends it.
+"""A follower process: it takes the steps that the first process (`process_group`) sends it.
 
 `python -m` runs this module, with the follower's setting as its only argument, in JSON. Points are
-mapped from files of the first process, so they are in memory once; orders come line by line by
+mapped from files of the first process, so they are in memory once; orders arrive line by line on
 stdin, and gradients go through `all_reduce`.
 
-No follower outlives the first process: the kernel kills it with that one (Linux), and it exits when
-stdin closes.
+No follower outlives the first process: the kernel kills both together (Linux), and a follower exits
+when stdin closes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class MappedTriples:
         self._pool = -1
 
     def open(self, pool: int, number: int) -> None:
-        """Draw from the pool of number `pool` in the round of number `number`."""
+        """Draw from pool number `pool` in round number `number`."""
         import torch
 
         if pool != self._pool:
@@ -76,7 +76,7 @@ class MappedTriples:
         return self._on_device[torch.from_numpy(numbers).to(self._device)]
 
     def begin_round(self, number: int, progress: Progress) -> None:
-        """Nothing: `open` begins a round."""
+        """Does nothing: `open` begins a round."""
 
     def own_loss(self) -> None:
         """None: points do not move."""
@@ -91,18 +91,18 @@ class MappedTriples:
         return {}
 
     def restore(self, arrays: Arrays) -> None:
-        """Nothing: `open` has all that is needed."""
+        """Does nothing: `open` has everything needed."""
 
 
 def main() -> None:
-    """Follow until stdin closes; the exit code says what went wrong."""
+    """Follow until stdin closes; the exit code tells what went wrong."""
     setting = json.loads(sys.argv[1])
     _die_with(setting["parent"])
     messages = _messages()
     try:
         _follow(setting, messages)
     except BaseException as error:
-        # If the fit has ended, that is the cause, and nobody reads a traceback.
+        # If the fit has ended, that is the cause, and a traceback would not be read.
         if os.getppid() == setting["parent"]:
             traceback.print_exc()
             sys.stderr.flush()
@@ -152,7 +152,7 @@ def _die_with(parent: int) -> None:
 
 
 def _messages() -> SimpleQueue[dict[str, Any]]:
-    """The lines of stdin, parsed, as they come; the process exits when stdin closes."""
+    """The parsed lines of stdin as they arrive; the process exits when stdin closes."""
     messages: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def read() -> None:

@@ -1,4 +1,4 @@
-"""The dissimilarity of points of the ball, and the two objectives that nodes are moved by.
+"""The dissimilarity of points of the ball, and the two objectives that move nodes.
 
     eq. 3    d_cp(c, p) = d(c, p) (1 + max(|p| - |c|, 0)), |.| the hyperbolic norm
     eq. 16   the same with `margin` added inside the maximum
@@ -9,14 +9,15 @@
     eq. 17   d_cp(c, parent of c; margin)
 
 Both objectives are means, over triples and over children, so that step lengths do not depend on
-their number. Each term of eq. 15 is less s(0), so that a node with no part in a triple adds 0.
+their number. s(0) is subtracted from each term of eq. 15, so that a node with no part in a triple
+adds 0.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §3 and §4.2, where Gumbel noise is added to the distances of
-eq. 12 and 13 and `temperature` is 1. The authors' program has softplus in place of the sigmoid s,
-the margin 0.25 in every d_cp, eq. 17 as max(|p| - |c| + margin, 0) without the distance, and masks
-in eq. 13 the node that is best in eq. 12 without noise. Eq. 17 is 0 where child and parent
-coincide: alone it keeps no distance between them.
+Trees in Hyperbolic Space" (2019), §3 and §4.2, where Gumbel noise is added to the distances of eq.
+12 and 13 and `temperature` is 1. The authors' program has softplus in place of the sigmoid s, the
+margin 0.25 in every d_cp, eq. 17 as max(|p| - |c| + margin, 0) without the distance, and masks in
+eq. 13 the node that is best in eq. 12 without noise. Eq. 17 is 0 if child and parent coincide: by
+itself it does not keep them apart.
 
 Cost: O(B M D) for B triples and M nodes (`ball.ranking_torch`), O(B D) for B children.
 """
@@ -67,8 +68,8 @@ def ranking(
 ) -> Tensor:
     """The mean of eq. 15 over triples, with gradients in triples and nodes.
 
-    triples : (3, B, D) points i, j alike and k another. nodes : (M, D), M > 1. noise : of these
-    triples; None for none.
+    triples : (3, B, D) points i, j alike and k another. nodes : (M, D), M > 1. noise : noise of
+        these triples; None: no noise.
     """
     from models.methods.hyperbolic.ball.ranking_torch import RankingLoss
 

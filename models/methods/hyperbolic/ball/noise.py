@@ -1,4 +1,4 @@
-"""Gumbel noise that depends on its triple and its node alone.
+"""Gumbel noise that depends only on its triple and its node.
 
 Every triple and every node has a key of 32 random bits; the noise of a pair is a hash of the sum of
 both keys. So it is the same on any device, for any part of a batch, in any order.
@@ -56,7 +56,7 @@ class GumbelNoise:
 
 
 class NoiseStream:
-    """The noise of one batch after the other."""
+    """The noise of successive batches."""
 
     def __init__(self, rng: np.random.Generator, n_nodes: int, device: torch.device) -> None:
         self._rng, self._device = rng, device

@@ -1,4 +1,4 @@
-"""The parameters that every method with a tree in the ball has, and what they come to.
+"""The parameters of every method with a tree in the ball, and the values derived from them.
 
 `ghhc` and `ghhc-glove` add their own fields, before or after these.
 """
@@ -16,7 +16,7 @@ ROUND = 100
 """Steps between two measurements of the tree's cost, ..."""
 
 NODES_A_STEP = 100
-"""... and at least one step for so many nodes: the cost is quadratic in them, a step linear."""
+"""... and at least one step per this many nodes: the cost is quadratic in them, a step linear."""
 
 
 class BallParams(Params):

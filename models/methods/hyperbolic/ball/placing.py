@@ -1,7 +1,7 @@
-"""New points in a tree of the ball: each at the node that eq. 4 gives, among those with points.
+"""New points in a tree of the ball: each goes to the parent by eq.
 
-The probability of a leaf is eq. 5 over the leaves, that of a node on the path the sum over the
-leaves under it.
+4, among nodes with points. The probability of a leaf is eq. 5 over the leaves, that of a node on
+the path the sum over the leaves below it.
 
 Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L leaves, and O(n) for each node, by blocks.
 """
@@ -27,8 +27,9 @@ from models.tree.walk import paths
 def model_of(ball_tree: BallTree, scaling: BallScaling) -> Model:
     """The model that `place` uses.
 
-    Its arrays: `embedding`, (S, D), the points of the ball that the first S nodes of the tree are;
-    `leaf_of_node`, (S,), the leaf of points that select the node, -1 where none did; the scaling's.
+    Its arrays: `embedding`, (S, D), the first S nodes of the tree as points of the ball;
+    `leaf_of_node`, (S,), the leaf of points that select the node, -1 if none did; and those of the
+    scaling.
     """
     return Model(
         arrays={
@@ -43,8 +44,8 @@ def model_of(ball_tree: BallTree, scaling: BallScaling) -> Model:
 def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
     """The leaf and the path of each row.
 
-    UsageError for another number of columns, values that are not finite, and rows outside the ball
-    where the scaling is 'none'.
+    Raises UsageError for a wrong number of columns, values that are not finite, and rows outside
+    the ball if the scaling is 'none'.
     """
     import torch
 
@@ -73,7 +74,7 @@ BlockPaths: TypeAlias = tuple[Int, Int, Int, Float]
 def block_paths(tree: Tree, leaves: Int, leaf: Int, share: Float) -> BlockPaths:
     """The paths of some rows to their leaf, with the probability of each node on them.
 
-    leaf : (n,) of each row. share : (n, L) probability of each of the `leaves`.
+    leaf : (n,) leaf of each row. share : (n, L) probability of each of the `leaves`.
     """
     mass = np.zeros((tree.n_nodes, len(leaf)))
     mass[leaves] = share.T
@@ -86,7 +87,7 @@ def block_paths(tree: Tree, leaves: Int, leaf: Int, share: Float) -> BlockPaths:
 
 
 def predictions_of(blocks: Sequence[BlockPaths]) -> Predictions:
-    """The rows of all blocks, one after the other; none for no block."""
+    """The rows of all blocks, concatenated; no rows without blocks."""
     leaf, length, node, probability = (
         np.concatenate([block[number] for block in blocks])
         if blocks

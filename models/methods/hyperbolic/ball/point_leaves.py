@@ -1,9 +1,9 @@
-"""A leaf of its own for each point, where a `BallTree` puts several points into one leaf.
+"""A separate leaf for each point of a `BallTree`, which may put several points into one leaf.
 
 A leaf that several points selected becomes a node above them, with a new leaf for each; a leaf of
 one point is that point's leaf. New leaves follow the nodes of the tree, in order of the points.
-Their columns: the point's hyperbolic norm, the probability of its parent, no alternatives. A leaf
-that was there before has the norm of its node.
+Their columns are the hyperbolic norm of the point, the probability of its parent and no
+alternatives. A leaf that existed before has the norm of its node.
 
 Cost: O(M + N) for a tree of M nodes and N points.
 """
@@ -23,7 +23,7 @@ class PointLeaves:
     """The nodes of a tree with a leaf for each of N points.
 
     leaf : (N,) the leaf of each point. shared : (N,) whether the point shared its leaf, so that
-    `leaf` is new. parent : (M',) of each node. columns : (M',) each, by name.
+    `leaf` is new. parent : (M',) parent of each node. columns : (M',) each, by name.
     """
 
     leaf: Int
@@ -33,7 +33,10 @@ class PointLeaves:
 
 
 def point_leaves(ball_tree: BallTree, norm: Float) -> PointLeaves:
-    """The nodes of the tree with a leaf for each point. norm : (N,) hyperbolic, of the points."""
+    """The nodes of the tree with a leaf for each point.
+
+    norm : (N,) hyperbolic norms of the points.
+    """
     tree = ball_tree.tree
     group = tree.leaf_of_point.astype(np.int64)
     shared = np.bincount(group, minlength=tree.n_nodes)[group] > 1
@@ -48,5 +51,5 @@ def point_leaves(ball_tree: BallTree, norm: Float) -> PointLeaves:
 
 
 def _blank(column: Array, n: int) -> Array:
-    """`n` values of a column for "none": no node, no probability."""
+    """`n` values that stand for no node or no probability in a column."""
     return np.full(n, -1 if column.dtype.kind == "i" else np.nan, dtype=column.dtype)

@@ -1,9 +1,9 @@
 """Points of the ball in pools: all of them, or as many as memory holds, with their neighbours.
 
-A pool has at most `MOST_POINTS` points and `MOST_VALUES` values. If not all points fit, a pool is
-made of stretches from random places of the file, read in order, and neighbours are sought within
-it, so that no index ever holds more. Up to 10,000 points all pairs are compared; beyond that the
-index is Faiss' `IndexIVFFlat`, which finds at least 98% of a sample's neighbours or reports how
+A pool has at most `MOST_POINTS` points and `MOST_VALUES` values. If not all points fit, a pool
+consists of stretches from random places of the file, read in order, and neighbours are searched
+within it, so that no index ever holds more. Up to 10,000 points all pairs are compared; beyond that
+the index is Faiss' `IndexIVFFlat`, which finds at least 98% of a sample's neighbours or reports how
 many it finds.
 
 Cost: O(P D) a pool besides its neighbours (`models.graphs.neighbours`); memory for the P points
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MOST_POINTS = 1 << 17
-"""Points of a pool, ..."""
+"""The largest number of points in a pool, ..."""
 
 MOST_VALUES = 1 << 26
 """... and their values (256 MiB)."""
@@ -43,8 +43,8 @@ _BLOCK = 1 << 22
 class Pool:
     """Points that triples are drawn from.
 
-    points : (P, D) float32, on the device. near : (P, k) the neighbours of each, which lie at other
-        places; k may be less than was asked for, and is 0 where all points lie at one place.
+    points : (P, D) float32, on the device. near : (P, k) the neighbours of each, at other places; k
+        may be less than requested, and is 0 if all points coincide.
     first : (U,) the first point of each of the U places, ascending.
     recall : share of a sample's neighbours that an approximate index found, None for all pairs.
     """
@@ -60,7 +60,7 @@ class Pool:
 
 
 class Pools:
-    """The pools that rows of features are read in, `size` points each.
+    """The pools in which rows of features are read, `size` points each.
 
     is_whole : whether one pool holds all points.
     """
@@ -89,8 +89,10 @@ class Pools:
         return Pool(torch.from_numpy(points).to(self._device), near, first, recall)
 
     def _read(self, rng: np.random.Generator, progress: Progress) -> Single:
-        """(size, D) points, those of a stretch side by side; a few fewer if the last stretch of the
-        file, which is shorter, is among them."""
+        """(size, D) points, those of a stretch side by side.
+
+        There are a few less if the last stretch of the file, which is shorter, is among them.
+        """
         out = np.empty((self.size, self.n_features), dtype=np.float32)
         length = self.n_points if self.is_whole else -(-self.size // _STRETCHES)
         starts = np.arange(0, self.n_points, length)

@@ -1,15 +1,15 @@
-"""The other processes of a fit (`follower_process`): started, sent their rounds, and ended.
+"""The other processes of a fit (`follower_process`): how they start, get their rounds, and end.
 
 Each is a fresh interpreter: the process of a job was itself forked and has threads by now, so it
-cannot fork again, and a GPU does not survive a fork. All processes map the file that the points lie
-in, so these are in memory once. Orders go line by line through a pipe, and gradients through
-torch's all-reduce (gloo on processors, by the loopback interface; NCCL on GPUs, one for each
-process). The first process is the fit itself: it alone measures costs, draws pools, reports
-progress and saves checkpoints.
+cannot fork again, and a GPU does not survive a fork. All processes map the file of the points, so
+these are in memory once. Orders go line by line through a pipe, and gradients through torch's
+all-reduce (gloo on processors, by the loopback interface; NCCL on GPUs, one for each process). The
+first process is the fit itself: it alone measures costs, draws pools, reports progress and saves
+checkpoints.
 
 No process outlives the fit: all stay in its process group, the kernel kills them with it (Linux),
 and they exit when the pipe closes. If one dies, the fit ends: with an OSError (EIO), which counts
-as passing, if it was killed; with the fit's own error if it ran out of memory.
+as transient, if it was killed; with the fit's own error if it ran out of memory.
 
 Cost: about two seconds to start, `PROCESS_BYTES` of memory each.
 """
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from models.methods.hyperbolic.ball.pools import Pool
 
 PROCESS_BYTES = 300 << 20
-"""Memory of a process besides its part of a step."""
+"""The memory of a process besides its part of a step."""
 
 _START_S = 120.0
 _POLL_S = 0.02
@@ -101,7 +101,7 @@ class ProcessGroup(DistributedAllReduce):
     ) -> None:
         """Wait until all followers run, and send them their task.
 
-        points : those of a pool. seeds : of triples, and of noise and children.
+        points : those of a pool. seeds : for triples, and for noise and children.
         RuntimeError if a follower exits, OSError (EIO) if one does not start in time.
         """
         deadline = time.monotonic() + _START_S
@@ -126,7 +126,7 @@ class ProcessGroup(DistributedAllReduce):
             return
         np.save(self._folder / f"points-{number}.npy", pool.points.cpu().numpy())
         np.save(self._folder / f"near-{number}.npy", pool.near)
-        # A follower that maps the pool before keeps its data after the file is gone.
+        # A follower that still maps the previous pool keeps its data after the file is gone.
         for name in ("points", "near"):
             (self._folder / f"{name}-{self._pool}.npy").unlink(missing_ok=True)
         self._pool = number
@@ -165,7 +165,7 @@ class ProcessGroup(DistributedAllReduce):
         )
 
     def _raise_cause(self, error: Exception) -> None:
-        """Raise what ended a follower, if that is why this process cannot go on."""
+        """Raise the error that ended a follower, if that is why this process cannot continue."""
         import torch
 
         deadline = time.monotonic() + _EXIT_S

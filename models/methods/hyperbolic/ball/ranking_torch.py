@@ -1,8 +1,8 @@
 """The ranking objective (eq. 15) with its gradient written out, a few triples at a time.
 
-Torch's own gradient would make some fifty matrices of (3 B, M) and read them back from memory; a
-few triples at a time stay in a core's cache. With u = |x - z|^2 / (g h), g = 1 - |x|^2,
-h = 1 - |z|^2, and G = dL / d d_cp:
+Torch's autograd would write about fifty (3 B, M) matrices to memory and read them back; a few
+triples at a time stay in the cache of a core. With u = |x - z|^2 / (g h), g = 1 - |x|^2, h = 1 -
+|z|^2, and G = dL / d d_cp:
 
     d d / d u       1 / sqrt(u (1 + u))
     d u / d z       2 (z - x) / (g h) + 2 u z / h, and likewise for x
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from models.methods.hyperbolic.ball.noise import GumbelNoise
 
 CHUNK = 1 << 18
-"""Values of a matrix on a processor, ..."""
+"""The number of values in a matrix on a processor, ..."""
 
 FEWEST = 16
-"""... and at least so many triples: each chunk passes once over the nodes' gradient (M, D)."""
+"""... with at least this many triples: each chunk passes once over the nodes' gradient (M, D)."""
 
 _LN_2 = 0.6931471805599453
 _TINY = 1e-30
@@ -95,7 +95,7 @@ class _Side:
 
 
 class _Nodes(_Side):
-    """The nodes, and the sums over chunks that their gradient is made of."""
+    """The nodes, and the sums over chunks that make up their gradient."""
 
     def __init__(self, nodes: Tensor) -> None:
         super().__init__(nodes)
@@ -112,7 +112,7 @@ class _Nodes(_Side):
 
 
 def _squares_and_inverse_gaps(points: Tensor) -> tuple[Tensor, Tensor]:
-    """(n, 1) |x|^2 and 1 / (1 - |x|^2), as `poincare.gap` has it."""
+    """(n, 1) |x|^2 and 1 / (1 - |x|^2), as in `poincare.gap`."""
     wide = points.double()
     squares = (wide * wide).sum(dim=1, keepdim=True)
     far = (1 - squares).clamp_(min=poincare.margin(points)).reciprocal_()

@@ -32,7 +32,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BallScaling:
-    """Features less `mean`, times each row's own factor for 'unit', else times `factor`.
+    """Features minus `mean`, times a factor per row for 'unit', else times `factor`.
 
     mean : (D,), zeros for 'none'.
     """
@@ -45,14 +45,14 @@ class BallScaling:
     def apply(self, values: Array, first_row: int = 0) -> Single:
         """(n, D) points of the ball.
 
-        first_row : number of the first of these rows, for errors. UsageError for a row outside the
-        ball if the kind is 'none'.
+        first_row : number of the first of these rows, for errors.
+        Raises UsageError for a row outside the ball if the kind is 'none'.
         """
         wide = values.astype(np.float64)
         moved = wide - self.mean
         length = np.sqrt(np.einsum("nd,nd->n", moved, moved))[:, None]
         if self.kind == "unit":
-            # At the mean, only rounding is left of a point.
+            # At the mean, only rounding errors are left of a point.
             least = _ROUNDING * (np.abs(wide).max(axis=1, keepdims=True, initial=0.0) + 1e-300)
             directed = length > least
             moved *= np.where(directed, self.point_norm / np.where(directed, length, 1.0), 0.0)
@@ -80,7 +80,7 @@ class BallScaling:
 
 
 def from_model(arrays: Arrays, facts: Mapping[str, Any]) -> BallScaling:
-    """The scaling that `arrays` and `facts` describe."""
+    """The scaling described by `arrays` and `facts`."""
     return BallScaling(facts["scaling"], arrays["mean"], facts["factor"], facts["point_norm"])
 
 
@@ -89,7 +89,8 @@ def measure_scaling(
 ) -> BallScaling:
     """The scaling for these rows, all of which are read and checked.
 
-    UsageError naming the first row that is not finite, too large or, for 'none', outside the ball.
+    Raises UsageError naming the first row that is not finite, too large or, for 'none', outside the
+    ball.
     """
     n_points, n_features = rows.shape
     total = np.zeros(n_features)

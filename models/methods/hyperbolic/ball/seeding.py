@@ -1,10 +1,10 @@
-"""Where the nodes start: some of the points, and the nodes of an agglomerative tree over them.
+"""The initial nodes: some of the points, and the nodes of an agglomerative tree over them.
 
-Seeds are drawn from the distinct points: 'random' evenly; 'k-means++' and 'afk-mc2' as k-means
-draws its centres, far from each other, the latter by short Markov chains that never look at all
-points. With 'k-means' they are the centres that k-means arrives at from there. Average linkage
-(fastcluster) joins the S seeds in S - 1 merges. With 'points' all nodes are random points, and
-nothing joins them.
+Seeds are drawn from the distinct points: 'random' uniformly; 'k-means++' and 'afk-mc2' far from
+each other, as initial centres of k-means, the latter by short Markov chains that never visit all
+points. With 'k-means' they are the centres that k-means reaches from such seeds. Average linkage
+(fastcluster) joins the S seeds in S - 1 merges. With 'points' all nodes are random points, without
+merges.
 
 Placement of a node in the ball:
 - 'order'     in the direction of the mean of its seeds, the j-th merge at norm
@@ -44,8 +44,10 @@ _LEAST_SAMPLE = 1 << 14
 
 
 def n_seeds(n_nodes: int) -> int:
-    """The number S of seeds that S - 1 merges join. An even number of nodes leaves one over: it is
-    another seed, which no merge joins."""
+    """The number S of seeds that are joined by S - 1 merges.
+
+    An even number of nodes leaves one more seed, which no merge joins.
+    """
     return (n_nodes + 1) // 2
 
 
@@ -57,11 +59,11 @@ def start_nodes(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Single:
-    """(n_nodes, D) nodes of one draw, none of norm over `effort.max_norm`.
+    """(n_nodes, D) nodes of one draw, with norms up to `effort.max_norm`.
 
     points : (P, D). first : one number for each distinct point, of which there are at least
         `n_seeds(n_nodes)`, or `n_nodes` for 'points'.
-    n_nodes : in place of `effort.n_nodes`, which may be more than there are points for.
+    n_nodes : used instead of `effort.n_nodes`, for which there may be too few points.
     """
     n_sample = max(_LEAST_SAMPLE, _MOST_PER_SEED * n_nodes)
     sample = first
@@ -118,7 +120,7 @@ def by_order(seeds: Float, merges: Int) -> Float:
 
 
 def by_midpoint(points: Float, seeds: Float, merges: Int) -> Float:
-    """Nodes as of `by_order`, each at the 'midpoint' of its points; points (P, D) of the ball."""
+    """The nodes of `by_order`, each at the 'midpoint' of its points; points (P, D) of the ball."""
     squares = np.einsum("pd,pd->p", points, points)[:, None]
     weight = ((1 + squares) / (1 - squares))[:, 0]
     klein = 2 * points / (1 + squares)
@@ -126,7 +128,7 @@ def by_midpoint(points: Float, seeds: Float, merges: Int) -> Float:
     seed_squares = np.einsum("sd,sd->s", seeds, seeds)
     for block in row_blocks(len(points), len(seeds), 1 << 21):
         nearest[block] = (seed_squares - 2 * points[block] @ seeds.T).argmin(axis=1)
-    # Rounding may leave a seed without points: it counts itself, with a small weight.
+    # Rounding may leave a seed without points: it then counts itself, with a small weight.
     total = np.full(len(seeds), 1e-9)
     sums = total[:, None] * 2 * seeds / (1 + seed_squares[:, None])
     np.add.at(total, nearest, weight)
@@ -169,13 +171,13 @@ def _draw_far_apart(points: Float, n_drawn: int, rng: np.random.Generator) -> In
     seed = int(rng.integers(2**31))
     _, number = kmeans_plusplus(points, n_drawn, random_state=seed)
     chosen = np.unique(number)
-    # It may draw a point again where rounding takes several points for one.
+    # It may draw a point twice if rounding makes several points coincide.
     others = np.setdiff1d(np.arange(len(points)), chosen)
     return np.concatenate([chosen, rng.permutation(others)[: n_drawn - len(chosen)]])
 
 
 def _kmeans_centres(points: Float, seeds: Float) -> Float:
-    """(S, D) centres that Lloyd's iterations arrive at from the seeds."""
+    """(S, D) centres that Lloyd's iterations reach from the seeds."""
     import warnings
 
     from sklearn import config_context
@@ -189,8 +191,11 @@ def _kmeans_centres(points: Float, seeds: Float) -> Float:
 
 
 def _draw_by_chains(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
-    """Numbers as of `_draw_far_apart`, by AFK-MC^2: each seed is the end of a chain of points,
-    proposed by their distance to the first seed and accepted by that to all seeds so far."""
+    """Numbers as from `_draw_far_apart`, by AFK-MC^2.
+
+    Each seed is the end of a chain of points, which are proposed by their distance to the first
+    seed and accepted by their distance to all seeds so far.
+    """
     n_points = len(points)
     number = np.empty(n_drawn, dtype=np.int64)
     number[0] = rng.integers(n_points)

@@ -1,4 +1,4 @@
-"""Nodes moved by gradient steps in rounds, and the nodes of the best round.
+"""Nodes moved by gradient steps, in rounds of which the best is kept.
 
 A step lowers the ranking objective (eq. 15) on a batch of triples. After every `structure_every`
 such steps another lowers the child-parent objective (eq. 17) on a batch of nodes, each with the
@@ -6,16 +6,16 @@ parent that it then selects (eq. 4). After each round the tree's cost is measure
 (`ball.tree_cost`); the result is the nodes of least cost ('best') or those of the last round.
 
 A fit that diverges ends early: after a round in which a number is not finite, or after the third
-round in a row whose cost is `WORSE` times the least, or which has left all nodes at the edge.
+round in a row with a cost of `WORSE` times the least or with all nodes at the edge.
 
-All randomness of a round comes from its number, so a fit that continues from a checkpoint, taken
-after a round, ends as it would have. Steps may be shared by several processes (`ball.all_reduce`).
+The random numbers of a round depend only on its number, so a fit resumed from a checkpoint, taken
+after a round, gives the same result. Steps may be shared by several processes (`ball.all_reduce`).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.3 and §4.
 
-Cost: O(B M D) a step for batches of B and M nodes, whatever the number of points; a measurement of
-the cost takes as long as a few dozen steps, and O(M^2 D).
+Cost: O(B M D) a step for batches of B and M nodes, independently of the number of points; a
+measurement of the cost takes as long as a few dozen steps, and O(M^2 D).
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _EDGE = 1e-3
 
 @dataclass(slots=True)
 class TrainedNodes:
-    """Nodes (M, D) and how they came about.
+    """Nodes (M, D) and their history.
 
-    best_step : the number of steps after which the nodes were these.
+    best_step : the number of steps that led to these nodes.
     objectives : (steps so far, mean of eq. 15 over the round). costs : (steps so far, tree's cost).
     diverged : why and when the fit ended early, else empty.
-    n_bad : how many of the last rounds in a row looked as if it diverged.
+    n_bad : number of last rounds in a row that suggest divergence.
     """
 
     nodes: Tensor
@@ -83,7 +83,7 @@ def train(
     """The nodes after all rounds, or those of the best one.
 
     nodes : (M, D) float32 to start from; not changed. seed : of noise and of children.
-    all_reduce : the processes that share each step; `triples` draws this one's part of a batch.
+    all_reduce : the processes that share each step; `triples` draws this process's part of a batch.
     """
     moving = nodes.clone()
     mover = Descent(moving, effort.optimizer, effort.learning_rate, effort.max_norm)
@@ -102,7 +102,7 @@ def train(
             triples, mover, effort, end - begin, [seed, number], report, all_reduce
         )
         if objective is None:
-            state.diverged = f"after {begin:,} to {end:,} steps numbers were no longer finite"
+            state.diverged = f"after {begin:,} to {end:,} steps some numbers were not finite"
             break
         state.objectives.append((end, objective))
         cost = tree_cost.of(moving)
@@ -176,7 +176,7 @@ def take_steps(
 def _structure_step(
     mover: Descent, effort: BallEffort, rng: np.random.Generator, all_reduce: AllReduce
 ) -> None:
-    """One step down eq. 17, on some nodes with the parents that they select."""
+    """One gradient step on eq. 17, for some nodes and the parents that they select."""
     import torch
 
     moving = mover.points
@@ -207,7 +207,7 @@ def _structure_step(
 def _step_report(
     progress: Progress, state: TrainedNodes, begin: int, effort: BallEffort
 ) -> Callable[[int], None]:
-    """Reports the progress of a round, to be called with the number of its steps so far."""
+    """A function that reports the progress of a round, given the number of its steps so far."""
     objective = f", objective {state.objectives[-1][1]:.4g}" if state.objectives else ""
     measured = f"{objective}, cost {state.costs[-1][1]:.4g}, best {state.best_cost:.4g}"
 
@@ -219,7 +219,7 @@ def _step_report(
 
 
 def _at_edge(nodes: Tensor, effort: BallEffort) -> bool:
-    """Whether all nodes lie as far out as a node may."""
+    """Whether all nodes are at the largest norm."""
     return bool((nodes.norm(dim=1) > (1 - _EDGE) * effort.max_norm).all())
 
 
@@ -246,7 +246,7 @@ def _resume(
     mover: Descent,
     triples: TripleSource,
 ) -> int:
-    """Restore a checkpoint, if there is one; the number of the next round."""
+    """Restore a checkpoint, if there is one; returns the number of the next round."""
     import torch
 
     if saved is None:

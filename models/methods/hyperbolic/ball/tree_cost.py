@@ -1,12 +1,12 @@
-"""The cost of a tree without labels: how much of it lies under a point and one of its neighbours.
+"""The cost of a tree without labels: how much lies below the LCA of a point and its neighbour.
 
-It is the mean, over points i and their neighbours j, of the share of all points that lies under the
-lowest common ancestor (LCA) of both: the probability that a third point, drawn at random, does not
-part from i before j does. This is the triple cost that the paper's objective stands for (eq. 9
-and 11, all weights 1), and also Dasgupta's cost (eq. 7) of the graph of neighbours, over its number
-of edges and N. Lower is better.
+It is the mean, over points i and their neighbours j, of the share of all points below their lowest
+common ancestor (LCA): the probability that a random third point does not split off from i before j
+does.
 
-For large pools it is measured on a sample, the same each time.
+This is the triple cost behind the paper's objective (eq. 9 and 11, all weights 1), and also
+Dasgupta's cost (eq. 7) of the graph of neighbours, divided by its number of edges and by N. Lower
+is better. For large pools it is measured on a fixed sample.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.2.
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 
 
 WHOLE = 1 << 13
-"""Points up to which all are counted."""
+"""Up to this many points all are counted."""
 
 _N_COUNTED = 1 << 12
 _N_PAIRED = 1 << 11
 
 
 class TreeCost(Protocol):
-    """The measure that rounds of steps are compared by.
+    """The cost by which rounds of steps are compared.
 
-    n_pairs : number of pairs of neighbours; where there are none, all trees cost the same.
+    n_pairs : number of pairs of neighbours; without any, all trees cost the same.
     """
 
     @property
     def n_pairs(self) -> int: ...
 
     def of(self, nodes: Tensor) -> float:
-        """The cost of the tree that nodes (M, D) describe; the lower, the better."""
+        """The cost of the tree of nodes (M, D); lower is better."""
         ...
 
 
 class PoolTreeCost:
-    """The cost on the points of a pool, on the same ones each time.
+    """The cost on the points of a pool, always the same ones.
 
     rng : draws the sample of a large pool.
     """
@@ -94,9 +94,9 @@ class PoolTreeCost:
 def cost_of_choices(parent: Int, counted: Int, first: Int, second: Int) -> float:
     """The cost of a tree of nodes, from the nodes that points selected.
 
-    parent : (M,) of each node, before it. counted : (n,) the nodes that the counted points
-    selected. first, second : (P,) the nodes that the points of each pair selected. Points that
-    selected the same node are apart from all others, whatever lies below it.
+    parent : (M,) parent of each node, which comes before it. counted : (n,) the nodes that the
+    counted points selected. first, second : (P,) the nodes that the points of each pair selected.
+    Points that selected the same node are separate from all others, whatever is below it.
     """
     inside = np.bincount(counted, minlength=len(parent))
     below = under(parent.astype(np.int32), inside)
@@ -106,7 +106,7 @@ def cost_of_choices(parent: Int, counted: Int, first: Int, second: Int) -> float
 
 
 def _bare_tree(parent: Int) -> Tree:
-    """A tree of parents alone, without points, for `lca`."""
+    """A tree with parents only, without points, for `lca`."""
     n_nodes = len(parent)
     return Tree(
         parent=parent.astype(np.int32),

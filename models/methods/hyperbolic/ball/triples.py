@@ -1,7 +1,7 @@
 """Triples of points to learn from: a point, one of its nearest neighbours, and another at random.
 
-`TripleSource` is what training draws them from: points that stay where they are (`PoolTriples`), or
-points that are learned together with the tree, by a loss of their own (eq. 21).
+Training draws them from a `TripleSource`: fixed points (`PoolTriples`), or points that are learned
+together with the tree, by their own loss (eq. 21).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §4.2 and §5.
@@ -38,23 +38,26 @@ class TripleSource(Protocol):
         ...
 
     def draw(self) -> Tensor:
-        """(3, B, D) points of the ball: i, one like it, another. With a gradient where learned."""
+        """(3, B, D) points of the ball: i, a similar one, another. With a gradient if learned."""
         ...
 
     def own_loss(self) -> Tensor | None:
-        """The points' own loss on the batch drawn last, C_problem of eq. 21; None for none."""
+        """The loss of the points themselves on the last batch, C_problem of eq.
+
+        21; None without one.
+        """
         ...
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
-        """Move what is `learned` one step down its gradients."""
+        """Move the `learned` tensors one step down their gradients."""
         ...
 
     def keep(self) -> None:
-        """Called when the nodes are the best so far: what is learned by now belongs to them."""
+        """Called when the nodes are the best so far: keeps the current learned values with them."""
         ...
 
     def arrays(self) -> Arrays:
-        """What `restore` needs to continue after a round, for checkpoints."""
+        """The state that `restore` needs to continue after a round, for checkpoints."""
         ...
 
     def restore(self, arrays: Arrays) -> None: ...
@@ -64,7 +67,7 @@ class PoolTriples:
     """Triples of fixed points, from one pool after the other.
 
     pool : the first one. rounds_each : for how many rounds a pool is used.
-    all_reduce : the processes that share a step; of each batch only this one's part is drawn.
+    all_reduce : the processes that share a step; only this process's part of each batch is drawn.
     """
 
     learned: Sequence[Tensor] = ()
@@ -85,11 +88,13 @@ class PoolTriples:
         self._rng = np.random.default_rng(seed)
 
     def begin_round(self, number: int, progress: Progress) -> None:
-        wanted = number // self._rounds_each
-        if wanted != self._pool_number and not self._pools.is_whole:
-            self._pool = self._pools.draw(pool_rng(self._seed, wanted), self._threads, progress)
-        self._pool_number = wanted
-        self._all_reduce.publish(self._pool, wanted)
+        pool_number = number // self._rounds_each
+        if pool_number != self._pool_number and not self._pools.is_whole:
+            self._pool = self._pools.draw(
+                pool_rng(self._seed, pool_number), self._threads, progress
+            )
+        self._pool_number = pool_number
+        self._all_reduce.publish(self._pool, pool_number)
         self._rng = batch_rng(self._seed, number)
 
     def draw(self) -> Tensor:
@@ -112,7 +117,7 @@ class PoolTriples:
         return {}
 
     def restore(self, arrays: Arrays) -> None:
-        """Nothing: `begin_round` has all that is needed."""
+        """Empty: `begin_round` has everything needed."""
 
 
 def pool_rng(seed: int, number: int) -> np.random.Generator:
@@ -126,7 +131,7 @@ def batch_rng(seed: int, number: int) -> np.random.Generator:
 
 
 def draw_triples(near: Int32, n: int, rng: np.random.Generator) -> Int:
-    """(3, n) numbers of three different points each: any, a neighbour of it, any other.
+    """(3, n) numbers of three different points each: any point, a neighbour of it, any other.
 
     near : (P, k) neighbours of each point, P > 2.
     """

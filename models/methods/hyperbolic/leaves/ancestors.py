@@ -1,4 +1,4 @@
-"""Lowest common ancestors in the Poincaré ball: the depth at which two leaves part.
+"""Lowest common ancestors in the Poincaré ball: the depth at which two leaves split.
 
 The ancestor of x and y is the point nearest to the origin on the geodesic between them; its depth
 is its distance from the origin. With r_x, r_y the distances of the points to the origin, d that
@@ -12,7 +12,7 @@ on one sphere of radius r it is the middle of the geodesic, and
     tanh h = tanh r cos(t / 2).
 
 Source: Chami, Gu, Chatziafratis and Ré, "From Trees to Continuous Embeddings and Back: Hyperbolic
-Hierarchical Clustering" (2020); the formulas are hyperbolic trigonometry's.
+Hierarchical Clustering" (2020); the formulas are those of hyperbolic trigonometry.
 
 Cost: O(D) a pair.
 """
@@ -64,7 +64,7 @@ class Sphere:
         """The depth of the ancestor of two directions u and v, and its slope along |u - v|^2 / 4.
 
         quarter : (...) |u - v|^2 / 4 = sin^2(t / 2). With c = cos(t / 2), 1 - tanh(r) c is a sum of
-        parts that do not cancel. The slope is bounded near opposite directions, where it is
+        parts that do not cancel. The slope is clipped near opposite directions, where it is
         infinite although steps along the sphere are not.
         """
         top, rest = math.tanh(self.radius), 2 / (math.exp(2 * self.radius) + 1)

@@ -1,13 +1,14 @@
-"""From leaves on a sphere to a binary tree: the groups with the deepest common ancestor merge.
+"""The binary tree of leaves on a sphere: the groups with the deepest common ancestor merge.
 
-Greedily, over pairs of leaves from the deepest ancestor up, with union-find. On a sphere the nearer
-two directions are, the deeper is their ancestor, so this is single linkage of directions:
+Decoding is greedy, over pairs of leaves from the deepest ancestor up, with union-find. On a sphere
+the ancestor of two directions is the deeper the closer they are, so this is single linkage of
+directions:
 
     2 dimensions    sorted by angle, only neighbours in that order can be next: exact, O(N log N)
     more, few       fastcluster's minimum spanning tree of all pairs: exact, O(N^2 D), memory O(N D)
     more, many      along the graph of nearest neighbours (`models.graphs.graph`): approximate
 
-The height of a node is how far above the leaves it lies: their radius less the ancestor's depth.
+The height of a node is its distance above the leaves: their radius minus the depth of the ancestor.
 
 Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020).
 """
@@ -23,17 +24,17 @@ from models.methods.hyperbolic.leaves.ancestors import Sphere
 from models.progress import silent
 
 EXACT_POINTS = 5_000
-"""Leaves up to which all pairs are compared, in three dimensions or more."""
+"""Up to this many leaves all pairs are compared, in three dimensions or more."""
 
 N_NEIGHBORS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedTree:
-    """The merges that leaves on a sphere describe.
+    """The merges of leaves on a sphere.
 
     merges : (n_points - 1, 2) in SciPy's numbering, the deepest first.
-    quarter : (n_points - 1,) |u - v|^2 / 4 of the directions that part there, ascending.
+    quarter : (n_points - 1,) |u - v|^2 / 4 of the directions that are joined, ascending.
     warnings : what was approximated.
     """
 
@@ -65,7 +66,7 @@ def _by_angle(directions: Float) -> DecodedTree:
     ends = np.stack([order, np.roll(order, -1)], axis=1)
     apart = directions[ends[:, 0]] - directions[ends[:, 1]]
     quarter = np.einsum("nd,nd->n", apart, apart) / 4
-    # The edges form a circle: a tree lacks the one across the widest gap.
+    # The edges form a circle; the tree omits the one across the widest gap.
     by_gap = np.argsort(quarter, kind="stable")[:-1]
     return _merges_along(ends[by_gap], quarter[by_gap])
 
@@ -84,7 +85,7 @@ def _along_graph(directions: Float, threads: int) -> DecodedTree:
     from models.graphs.graph import neighbour_graph
 
     graph = neighbour_graph(directions, N_NEIGHBORS, "euclidean", threads, silent)
-    # A length of 0 would be no edge; none occurs, since points at one place are one node.
+    # A length of 0 would count as no edge; it does not occur, since coinciding points are one node.
     ends = graph.ends.astype(np.int64)
     lengths = coo_array((graph.length, (ends[:, 0], ends[:, 1])), shape=(graph.n_nodes,) * 2)
     chosen = minimum_spanning_tree(lengths.tocsr()).tocoo()

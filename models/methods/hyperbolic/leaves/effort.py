@@ -1,6 +1,6 @@
-"""A whole fit of `hyphc` as plain values: what its parameters come to for so many points.
+"""A whole fit of `hyphc` as plain values, derived from its parameters and the number of points.
 
-Cost: none; this module imports nothing heavy, so that the method's file may use it.
+This module imports nothing heavy, so that the method's file may use it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ START = 0.1
 """Radius of the sphere at the start."""
 
 GROWING = 0.7
-"""Share of the steps in which the sphere grows."""
+"""The share of the steps in which the sphere grows."""
 
 FEWEST_STEPS = 10
 """Steps of a round for few points, ..."""
 
 POINTS_A_STEP = 50
-"""... and one for so many points where there are more, so that decoding takes no larger part."""
+"""... and one per this many points if there are more, which limits the share of decoding."""
 
 FEWEST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class LeafEffort:
-    """How leaves are moved; as the parameters of the method.
+    """How leaves move; the fields are the parameters of the method.
 
     round_size : steps of a round. batch_size : triples of a step.
     """
@@ -50,21 +50,21 @@ class LeafEffort:
         return -(-self.max_iter // self.round_size)
 
     def sphere(self, step: int) -> Sphere:
-        """The sphere that leaves lie on after so many steps."""
+        """The sphere of the leaves after this many steps."""
         largest = 2 * math.atanh(self.max_norm)
         start = min(START, largest)
         grown = min(1.0, step / (GROWING * self.max_iter)) if step else 0.0
         return Sphere(start * (largest / start) ** grown)
 
     def temperature_at(self, step: int) -> float:
-        """The temperature after so many steps."""
+        """The temperature after this many steps."""
         ratio = self.final_temperature / self.temperature
         return float(self.temperature * ratio ** (step / self.max_iter))
 
 
 def triples_of_step(batch_size: int | None, n_points: int) -> int:
-    """The batch size asked for, or the default for so many points: fewer triples leave steps to
-    chance."""
+    """The requested batch size, or the default for this many points: fewer triples make steps
+    noisy."""
     return max(1024, min(4 * n_points, 65_536)) if batch_size is None else batch_size
 
 

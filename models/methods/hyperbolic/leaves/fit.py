@@ -1,6 +1,6 @@
-"""The fit of `hyphc` from similarities to a tree, its model, metrics and warnings.
+"""The fit of `hyphc`, from similarities to a tree, its model, metrics and warnings.
 
-What each stage does is in the module that it calls: `similarity`, `training`, `decoding`.
+Each stage is described in its module: `similarity`, `training`, `decoding`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.tree.build import from_merges
 
 FEW_TIMES = 3_000
-"""Triples of a point in a run below which there is a warning."""
+"""A warning is given below this many triples of a point in a run."""
 
 
 def fit(similarity: Similarity, names: list[str], effort: LeafEffort, run: Run) -> Fitted:
     """The fit, once similarities are known. To be called within `models.device.computing`.
 
-    names : of the points, in the order of the input.
+    names : names of the points, in the order of the input.
     """
     seed, pair_seed = (int(value) for value in run.rng.integers(2**63, size=2))
     n_points = len(similarity.order)
@@ -68,8 +68,8 @@ def fit(similarity: Similarity, names: list[str], effort: LeafEffort, run: Run) 
 def _arrays(similarity: Similarity, best: BestLeaves, norm: float) -> dict[str, Array]:
     """Arrays of the model, in the order of the input.
 
-    embedding : (n_points, dimension) points of the ball. points, center : what `placing` compares
-    new features with.
+    embedding : (n_points, dimension) points of the ball. points, center : compared with new
+        features by `placing`.
     """
     row = np.argsort(similarity.order)
     arrays: dict[str, Array] = {"embedding": norm * best.directions[row]}

@@ -1,6 +1,6 @@
-"""The relaxed cost of Dasgupta over triples of leaves, and its gradient.
+"""The relaxed Dasgupta cost over triples of leaves, and its gradient.
 
-Of a triple, the pair with the deepest ancestor merges first, and its similarity costs nothing. With
+In a triple, the pair with the deepest ancestor merges first, and its similarity costs nothing. With
 the depths h of the three ancestors (`leaves.ancestors`) and p = softmax(h / temperature),
 
     loss = s_ij + s_ik + s_jk - (p_ij s_ij + p_ik s_ik + p_jk s_jk)

@@ -1,10 +1,10 @@
-"""New points in a tree over points: each at the leaf of the point most similar to it.
+"""New points in a tree over points: each goes to the leaf of the most similar point.
 
-The probability of a leaf is a softmax of similarities over `temperature`, those of a given matrix
-divided by its largest magnitude first; that of a node is the sum over the leaves under it. The
-paper places no new points.
+The probability of a leaf is a softmax of similarities over `temperature`, where a given matrix is
+first divided by its largest magnitude; that of a node is the sum over the leaves below it.
 
-Cost: O(n N D) by one matrix product; the `CLOSE` nearest of each are measured again in float64.
+The paper does not place new points. Cost: O(n N D) by one matrix product; the `CLOSE` nearest of
+each row are measured again in float64.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CLOSE = 8
 def place(model: Model, tree: Tree, data: Data) -> Predictions:
     """The leaf and the path of each row.
 
-    UsageError for the wrong input, another number of columns, values that are not finite, and rows
-    of zeros if similarities are cosines.
+    Raises UsageError for the wrong input, a wrong number of columns, values that are not finite,
+    and rows of zeros if similarities are cosines.
     """
     is_matrix = model.facts["affinity"] == "given"
     role = "similarity" if is_matrix else "features"
@@ -86,8 +86,8 @@ def _similarities(rows: Array, points: Array, facts: Mapping[str, Any]) -> tuple
 def _block_paths(tree: Tree, order: LeafOrder, leaf: Int, weight: Float) -> BlockPaths:
     """The paths of some rows to their leaf, with the probability of each node on them.
 
-    leaf : (n,) of each row. weight : (n, n_leaves) logarithms of the leaves' shares up to a
-    constant, leaves from left to right.
+    leaf : (n,) leaf of each row. weight : (n, n_leaves) logarithms of the leaves' shares up to a
+        constant, leaves from left to right.
     """
     share = np.exp(weight - weight.max(axis=1, keepdims=True))
     below = np.zeros((len(leaf), tree.n_leaves + 1))

@@ -62,11 +62,11 @@ class FeatureSimilarity:
         self.order = canonical(features)
         self.center = np.zeros(features.shape[1])
         if affinity == "rbf":
-            # In canonical order, so that the last digit does not depend on that of the input.
+            # In canonical order, so that the last digit does not depend on the order of the input.
             for block in row_blocks(len(features), features.shape[1], 1 << 20):
                 self.center += features[self.order[block]].sum(axis=0, dtype=np.float64)
             self.center /= len(features)
-        # In the order of the input first: an error names the row.
+        # In the order of the input first, since an error names the row.
         self.points: Single = rows_of(features, affinity, self.center)[self.order]
         self.gamma = gamma if gamma is not None else self._default_gamma()
         self._tensor = torch.from_numpy(self.points).to(device)
@@ -125,13 +125,14 @@ class MatrixSimilarity:
 
 
 def of_squares(squares: Float, affinity: Affinity, gamma: float) -> Float:
-    """The similarities that squared distances come to."""
+    """The similarities for squared distances."""
     return 1 - squares / 4 if affinity == "cosine" else np.exp(-gamma * squares)
 
 
 def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
-    """(n, D) rows in the form of `FeatureSimilarity.points`. UsageError naming a row of zeros, for
-    'cosine'."""
+    """(n, D) rows in the form of `FeatureSimilarity.points`.
+
+    Raises UsageError naming a row of zeros, for 'cosine'."""
     if affinity == "cosine":
         return flat(features, "cosine").astype(np.float32, copy=False)
     out = np.empty(features.shape, dtype=np.float32)
@@ -141,7 +142,7 @@ def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
 
 
 def canonical(values: Array, square: bool = False) -> Int:
-    """(n,) rows in an order that depends on their values alone. O(size).
+    """(n,) rows in an order that depends only on their values. O(size).
 
     The order is that of a 64-bit hash of each row's bits, in which all columns count alike if they
     are the points again (`square`). Equal rows stay in order.
@@ -161,7 +162,7 @@ def canonical(values: Array, square: bool = False) -> Int:
 
 
 def facts_of(similarity: Similarity) -> Mapping[str, Any]:
-    """The facts of a model that say how similarities are computed."""
+    """The facts of a model that describe how similarities are computed."""
     if isinstance(similarity, FeatureSimilarity):
         return {"affinity": similarity.affinity, "gamma": similarity.gamma}
     return {"affinity": "given"}

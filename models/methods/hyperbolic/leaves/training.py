@@ -1,29 +1,29 @@
-"""Leaves moved by gradient steps on triples, in rounds, and the best tree kept.
+"""Leaves moved by gradient steps on triples, in rounds; the best tree is kept.
 
 All leaves lie on one sphere about the origin, as in the paper's program, and start in random
 directions. The sphere's radius grows from `START` to that of `max_norm` over the first `GROWING` of
 the steps, by the same factor each step, while the temperature falls: on a small sphere depths
-hardly differ, so that leaves are sorted coarsely at first; on a large one they part as in a tree.
+hardly differ, so leaves are sorted coarsely at first; on a large one they separate as in a tree.
 (The paper's program learns the radius, from such a start.)
 
-A step is Riemannian Adam along the sphere, in its own lengths: the mean of gradients over the root
-of the mean of their squared lengths, one number per leaf, then back onto the sphere; the mean is
-projected onto the new tangent space. No step turns a leaf by more than `MOST_TURN`, which a small
-sphere would otherwise allow.
+A step is Riemannian Adam along the sphere, in lengths on the sphere: the mean of gradients over the
+root of the mean of their squared lengths, one number per leaf, then projected back onto the sphere;
+the mean is projected onto the new tangent space. No step turns a leaf by more than `MOST_TURN`,
+which a small sphere would otherwise allow.
 
 After each round the leaves are decoded (`leaves.decoding`) and the cost of the tree is measured
-(`leaves.tree_cost`). A run ends when `patience` rounds in a row made no better tree than its best;
+(`leaves.tree_cost`). A run ends when `patience` rounds in a row gave no better tree than its best;
 the result is the best tree of `n_init` runs.
 
-All randomness of a round comes from the number of its run and its own, so a fit that continues from
-a checkpoint, taken after a round, ends as it would have.
+The random numbers of a round depend only on its number and that of its run, so a fit resumed from a
+checkpoint, taken after a round, gives the same result.
 
 Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020), and its
 program; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods" (2019), algorithm 1.
 
 Cost: O(B (D + d)) a step for B triples of points with D features and leaves in d dimensions,
-whatever the number of points, and O(N d) for the leaves; a round also costs as much as `decoding`
-and `tree_cost`.
+independently of the number of points, and O(N d) for the leaves; each round adds the cost of
+`decoding` and `tree_cost`.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ MOST_TURN = 0.02
 
 _FIRST, _SECOND = 0.9, 0.99
 _LEAST = 1e-200
-"""Added to roots; so small since gradients may be as small as they like."""
+"""Added to roots; so small because gradients may be arbitrarily small."""
 
 
 @dataclass(slots=True)
 class BestLeaves:
     """The best leaves so far, of one run or of all: (n_points, dimension) directions.
 
-    cost, run, step : of their tree, and where it came up.
-    objectives, costs : of their run, by steps so far.
+    cost, run, step : the cost of their tree, and the run and step that gave it.
+    objectives, costs : those of their run, by number of steps.
     """
 
     directions: Float
@@ -79,7 +79,7 @@ class BestLeaves:
 class LeafRun:
     """One run: its leaves, and the state of the optimizer.
 
-    seed : of the fit. number : of the run.
+    seed : the seed of the fit. number : the number of the run.
     """
 
     def __init__(self, n_points: int, effort: LeafEffort, seed: int, number: int) -> None:
@@ -99,7 +99,7 @@ class LeafRun:
         return min(self.n_rounds * self._effort.round_size, self._effort.max_iter)
 
     def round(self, similarity: Similarity, progress: Progress) -> float:
-        """Take one round of steps; their mean objective."""
+        """Take one round of steps; returns their mean objective."""
         import torch
 
         effort, begin = self._effort, self.n_steps
@@ -127,7 +127,10 @@ class LeafRun:
         return float(total) / (end - begin)
 
     def _step(self, gradient: Tensor, number: int, angle: float) -> None:
-        """One step of Adam. number : from 1. angle : by which a step of length one turns."""
+        """One step of Adam.
+
+        number : the step's number, from 1. angle : the angle of a step of length one.
+        """
         leaves = self.directions
         gradient -= (gradient * leaves).sum(dim=1, keepdim=True) * leaves
         squared = (gradient * gradient).sum(dim=1, keepdim=True)
@@ -139,7 +142,7 @@ class LeafRun:
         self._mean -= (self._mean * leaves).sum(dim=1, keepdim=True) * leaves
 
     def arrays(self) -> dict[str, Float]:
-        """What `restored` needs, for checkpoints."""
+        """The state that `restored` needs, for checkpoints."""
         return {
             "moving.directions": self.directions.cpu().numpy().copy(),
             "moving.mean": self._mean.cpu().numpy().copy(),
@@ -149,7 +152,7 @@ class LeafRun:
 
     @classmethod
     def restored(cls, saved: Arrays, effort: LeafEffort, seed: int) -> LeafRun:
-        """The run that a checkpoint describes."""
+        """The run described by a checkpoint."""
         import torch
 
         number, n_rounds = (int(value) for value in saved["moving.at"])
@@ -168,7 +171,10 @@ class LeafRun:
 def train(
     similarity: Similarity, tree_cost: DasguptaCost, effort: LeafEffort, seed: int, run: Run
 ) -> BestLeaves:
-    """The best leaves of all runs, in canonical order. Within `models.device.computing`."""
+    """The best leaves of all runs, in canonical order.
+
+    To be called within `models.device.computing`.
+    """
     n_points = len(similarity.order)
     leaf_run = LeafRun(n_points, effort, seed, 0)
     best = BestLeaves(leaf_run.directions.cpu().numpy().copy())
@@ -203,7 +209,7 @@ def train(
 
 
 def tree_of(decoded: DecodedTree) -> Tree:
-    """The tree of these merges, with the number of each merge for height."""
+    """The tree of these merges, with the number of each merge as its height."""
     heights = np.arange(1.0, len(decoded.merges) + 1)
     return from_merges(decoded.merges[:, 0], decoded.merges[:, 1], heights)
 
@@ -211,7 +217,7 @@ def tree_of(decoded: DecodedTree) -> Tree:
 def _round_progress(
     progress: Progress, best: BestLeaves, own: BestLeaves, effort: LeafEffort
 ) -> Progress:
-    """The progress of a round, from that of its run: with what all runs have come to."""
+    """The progress of a round, from that of its run, with the best cost of all runs."""
     number = own.run
     within = subprogress(progress, 0.1, 0.95)
     prefix = f"run {number + 1} of {effort.n_init}, " if effort.n_init > 1 else ""

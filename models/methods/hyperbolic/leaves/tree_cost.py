@@ -1,7 +1,7 @@
 """Dasgupta's cost of a tree, by which the best of the decoded trees is chosen.
 
 Exact for cosines of features, by sums over subtrees (`models.metrics.costs`), and for all
-similarities up to `EXACT_POINTS` points; else from a sample of pairs, the same each time.
+similarities up to `EXACT_POINTS` points; else from a fixed sample of pairs.
 
 Source: Dasgupta, "A cost function for similarity-based hierarchical clustering" (2016), which
 Chami et al. (2020) minimise.
@@ -22,16 +22,16 @@ from models.metrics.pairs import Cosine
 from models.tree.tree import Tree
 
 EXACT_POINTS = 1_500
-"""Points up to which all pairs are summed."""
+"""Up to this many points all pairs are summed."""
 
 PAIRS = 1 << 18
-"""Pairs of a sample."""
+"""The number of pairs in a sample."""
 
 
 class DasguptaCost:
-    """The cost of trees over the same points, from the same pairs each time.
+    """The cost of trees over the same points, always from the same pairs.
 
-    rng : draws the pairs where there are too many. exact : whether all pairs count.
+    rng : draws the pairs if there are too many. exact : whether all pairs count.
     """
 
     def __init__(self, similarity: Similarity, rng: np.random.Generator) -> None:
@@ -77,7 +77,7 @@ class DasguptaCost:
 
 
 def _sums_over_subtrees(similarity: Similarity) -> TypeGuard[FeatureSimilarity]:
-    """Whether the exact cost, of cosines, takes few passes over the features."""
+    """Whether the exact cost of cosines takes few passes over the features."""
     if not isinstance(similarity, FeatureSimilarity) or similarity.affinity != "cosine":
         return False
     n_points, n_columns = similarity.points.shape

@@ -1,4 +1,4 @@
-"""Triples of leaves, drawn: each leaf comes first equally often, the other two are any others.
+"""Random triples of leaves: each leaf comes first equally often, with any two others.
 
 Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020), where triples
 cover all pairs and the third is any leaf, the two themselves included.
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def draw_triples(n_points: int, n_triples: int, start: int, generator: Generator) -> Tensor:
-    """(3, n_triples) int64 numbers of three different leaves each; n_points of 3 or more.
+    """(3, n_triples) int64 numbers of three different leaves each; n_points must be at least 3.
 
-    start : number of triples drawn before; the first leaves go on from there, in turn.
+    start : number of triples drawn before; first leaves continue in turn from there.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""One checkpoint for the two stages of a fit: vectors first, then nodes that move beside them.
+"""One checkpoint for the two stages of a fit: first vectors, then nodes that move with them.
 
 The second stage saves the vectors of the first along with its own state, so that the first is not
 repeated.
@@ -33,7 +33,7 @@ class VectorCheckpoint(Checkpoint):
         self._whole.save(self._vectors)
 
     def next_stage(self) -> Checkpoint:
-        """The checkpoint of the second stage, which keeps the vectors as they are by now."""
+        """The checkpoint of the second stage, which includes the current vectors."""
         return _NodeCheckpoint(self._whole, self._vectors)
 
 

@@ -21,7 +21,7 @@ def count_words(
 ) -> tuple[list[str], sp.csr_array, tuple[str, ...]]:
     """The words, their counts (V, V) in the form of `words.pairs.checked`, and warnings.
 
-    UsageError if no word is left, or none occurs near another.
+    Raises UsageError if no word is left, or none occurs near another.
     """
     known = vocabulary(documents, min_count, max_words, subprogress(progress, 0.0, 1 / 3))
     tokens = numbered(documents, known.words, subprogress(progress, 1 / 3, 2 / 3))

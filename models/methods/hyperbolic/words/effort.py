@@ -1,6 +1,6 @@
-"""A whole fit of `ghhc-glove` as plain values: what its parameters come to.
+"""A whole fit of `ghhc-glove` as plain values, derived from its parameters.
 
-Cost: none; this module imports nothing heavy, so that the method's file may use it.
+This module imports nothing heavy, so that the method's file may use it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ WordScaling = Literal["largest", "unit"]
 class GloveEffort:
     """How vectors are learned, how words become points of the ball, and how nodes start and move.
 
-    x_max, exponent : of the weight of a pair of words. n_passes, vector_learning_rate : of vectors
-    without the tree. word_learning_rate, problem_weight : of words along with it.
+    x_max, exponent : for the weight of a pair of words. n_passes, vector_learning_rate : for
+        vectors without the tree. word_learning_rate, problem_weight : for words learned with the
+        tree.
     """
 
     x_max: float

@@ -1,7 +1,7 @@
-"""The fit of `ghhc-glove` from counts to a tree over words, its model, metrics and warnings.
+"""The fit of `ghhc-glove`, from counts to a tree over words, its model, metrics and warnings.
 
-What each stage does is in the module that it calls: `vectors`, `words_torch`, `ball.training`,
-`ball.extraction`, `tree`.
+Each stage is described in its module: `vectors`, `words_torch`, `ball.training`, `ball.extraction`,
+`tree`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def fit(
     as_they_are = BallScaling("none", np.zeros(effort.n_dimensions), 1.0, effort.point_norm)
     progress = subprogress(run.progress, 0.9, 1.0)
     ball_tree = extract(ArrayRows(points), as_they_are, trained.nodes, progress)
-    # `pairs` has words in an order of its own; the result has them as they were given.
+    # `pairs` orders words in its own way; the result has them in the order of the input.
     place = np.empty(pairs.n_words, dtype=np.int64)
     place[pairs.order] = np.arange(pairs.n_words)
     ordered_names = [names[number] for number in pairs.order.tolist()]
@@ -113,7 +113,7 @@ def fit(
             "n_pairs": float(pairs.n_pairs),
         },
         curves={name: curve for name, curve in curves.items() if curve},
-        points={"parent_probability": ball_tree.probability[place]},
+        point_columns={"parent_probability": ball_tree.probability[place]},
         warnings=(*warnings, *start_warnings, *training_warnings(trained, effort.training)),
     )
 

@@ -3,8 +3,8 @@
     X_ij     how often word j occurs near word i, symmetric
     f(x)     (x / x_max)^exponent below x_max, 1 from there on: the weight of a pair
 
-Pairs of count 0 are left out. Words are in order of their totals, greatest first, those with equal
-totals as they were given, so that draws by number do not depend on the order of the input.
+Pairs of count 0 are left out. Words are in order of their totals, greatest first, ties as in the
+input, so that draws by number do not depend on the order of the input.
 
 Source: Pennington, Socher and Manning, "GloVe: Global Vectors for Word Representation" (2014),
 §3, eq. 8 and 9.
@@ -25,14 +25,14 @@ from models.errors import UsageError
 
 _TOLERANCE = 1e-6
 MOST = 1e30
-"""Largest count that is accepted."""
+"""The largest accepted count."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordPairs:
     """The pairs (i, j) with X_ij > 0, each in both directions.
 
-    order : (V,) the row of the input that each word had, those of greatest total first.
+    order : (V,) the input row of each word, greatest totals first.
     row, column : (P,) i and j in that order. log_count, weight : (P,) log X_ij and f(X_ij).
     """
 
@@ -54,7 +54,7 @@ class WordPairs:
 def pairs_of(counts: sp.csr_array, x_max: float, exponent: float) -> WordPairs:
     """The pairs with a count above 0, with their weights.
 
-    counts : (V, V) symmetric, none negative, in the form of `checked`.
+    counts : (V, V) symmetric, not negative, in the form of `checked`.
     """
     total = counts.sum(axis=1)
     order = np.argsort(-total, kind="stable")
@@ -79,8 +79,8 @@ def weights(count: Float, x_max: float, exponent: float) -> Float:
 def checked(values: Matrix, role: str) -> sp.csr_array:
     """The counts as float64 without zeros.
 
-    UsageError for a matrix that is not square; for values that are not finite, negative, above
-    `MOST` or not symmetric, naming the first; and for a word that occurs with no other.
+    Raises UsageError for a matrix that is not square; for values that are not finite, negative,
+    above `MOST` or not symmetric, naming the first; and for a word that occurs with no other.
     """
     if values.shape[0] != values.shape[1] or not values.shape[0]:
         raise UsageError(
@@ -129,7 +129,7 @@ def _require_symmetric(counts: sp.csr_array, role: str) -> None:
     apart = abs(counts - transposed).tocoo()
     if not apart.nnz:
         return
-    # The sum has a value wherever either has one, and so wherever they differ.
+    # The sum has a stored value wherever either has one, and so wherever they differ.
     size = (counts + transposed).tocsr()[apart.row, apart.col]
     bad = np.flatnonzero(apart.data > _TOLERANCE * np.asarray(size).ravel())
     if bad.size:

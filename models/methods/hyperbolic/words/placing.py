@@ -1,16 +1,16 @@
-"""New rows in a tree over words: counts at the word that explains them best, documents at the word
-nearest to the mean of their words.
+"""New rows in a tree over words: counts go to the word that explains them best, documents to the
+word nearest to the mean of their words.
 
-Counts say how often a new word occurs near each known one. How well word u explains row x is how
-near its products are to the row's logarithms, for the best bias:
+Counts give how often a new word occurs near each known one. Word u explains row x the better the
+closer its products are to the row's logarithms, for the best bias:
 
     L_u(x) = min over b of sum over j with x_j > 0 of f(x_j) (w_u.c_j + a_j + b - log x_j)^2
 
 P(u | x) ~ exp(-L_u / (2 v)), v the mean of f r^2 at the end of the fit. A row of the fit itself is
 recognised by a digest of its bits, and is placed at its word with certainty.
 
-A document is the mean of the points of its words, each as often as it occurs; P(u | x) is eq. 5
-with the words as nodes of the ball. A node has the sum of the words under it.
+A document is the mean of the points of its words, weighted by their counts; P(u | x) is eq. 5 with
+the words as nodes of the ball. The probability of a node is the sum over the words below it.
 
 Source: the loss of Pennington, Socher and Manning, "GloVe: Global Vectors for Word Representation"
 (2014), eq. 8, taken as the logarithm of a normal density; Monath et al. (2019), eq. 5.
@@ -38,8 +38,8 @@ from models.tree.tree import Tree
 def place(model: Model, tree: Tree, counts: Matrix, role: str) -> Predictions:
     """The leaf and the path of each row of counts, (n_rows, V).
 
-    UsageError for another number of columns, values that are negative or not finite, and a row
-    without any count above 0.
+    Raises UsageError for a wrong number of columns, values that are negative or not finite, and a
+    row without any count above 0.
     """
     arrays = model.arrays
     words, contexts = arrays["words"].astype(np.float64), arrays["contexts"].astype(np.float64)
@@ -66,7 +66,7 @@ def place(model: Model, tree: Tree, counts: Matrix, role: str) -> Predictions:
 
 
 def place_documents(model: Model, tree: Tree, counts: sp.csr_array) -> Predictions:
-    """The leaf and the path of each document. UsageError for a document without a known word.
+    """The leaf and the path of each document. Raises UsageError for one without a known word.
 
     counts : (n_documents, V) how often each word occurs in each document.
     """
@@ -85,9 +85,9 @@ def place_documents(model: Model, tree: Tree, counts: sp.csr_array) -> Predictio
 
 
 def _place_by_scores(tree: Tree, n_rows: int, scores: Callable[[slice], Float]) -> Predictions:
-    """The leaf of the word of largest share, and its path.
+    """The leaf of the word with the largest share, and its path.
 
-    scores : gives for a block of rows (n, V) the logarithms of the words' shares, up to a constant.
+    scores : gives (n, V) logarithms of the words' shares for a block of rows, up to a constant.
     """
     leaves = tree.leaf_of_point.astype(np.int64)
     parts = []

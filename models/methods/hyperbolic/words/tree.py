@@ -1,7 +1,7 @@
-"""The tree with a leaf for each word, from nodes of the ball that words selected.
+"""The tree with a leaf for each word, from nodes of the ball selected by words.
 
-Words that selected one node have a leaf each, below it; a word that alone selected a node is its
-leaf.
+Words that selected the same node each get a leaf below it; the only word that selected a node is
+its leaf.
 
 Cost: O(M + V) for M nodes and V words.
 """
@@ -21,14 +21,14 @@ from models.tree.tree import Tree
 def word_tree(ball_tree: BallTree, points: Single, names: list[str], place: Int) -> Tree:
     """The tree whose points and leaves are the words.
 
-    points : (V, D), names : (V,) in the order of `ball_tree`. place : (V,) where in that order each
-    word of the result is.
+    points : (V, D), names : (V,) in the order of `ball_tree`. place : (V,) position of each word of
+        the result in that order.
     """
     tree = ball_tree.tree
     norm = poincare.hyperbolic_norm(points.astype(np.float64))[:, 0]
     leaves = point_leaves(ball_tree, norm)
     leaves.columns["norm"][leaves.leaf] = norm
-    # If all words lie within a node it has a height of its own; no word there is further out.
+    # Nodes count as well: one may lie further out than every word.
     furthest = max(float(norm.max()), float(tree.extra["norm"].max()))
     n_new = int(leaves.shared.sum())
     height = np.concatenate([furthest - tree.extra["norm"], np.zeros(n_new)])

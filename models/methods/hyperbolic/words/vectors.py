@@ -2,11 +2,11 @@
 
     J = sum over pairs with X_ij > 0 of f(X_ij) (w_i.c_j + b_i + a_j - log X_ij)^2
 
-w, b are vectors and biases of words; c, a those of their contexts. AdaGrad takes one pair after the
-other, in an order drawn for each pass; a step takes half the gradient, and sums of squares start at
-1, both as in the authors' program.
+w, b are vectors and biases of words; c, a those of their contexts. AdaGrad visits one pair after
+the other, in a random order for each pass; a step uses half the gradient, and sums of squares start
+at 1, both as in the authors' program.
 
-Two changes of the vectors leave every product, and so J, as it is: for any m and s > 0
+Two transformations of the vectors leave every product, and so J, unchanged: for any m and s > 0
 
     w -> (w - m) / s,  c -> s c,  a -> a + c.m
 
@@ -32,7 +32,7 @@ from models.methods.hyperbolic.words.pairs import WordPairs
 from models.progress import Progress
 
 _AT_ONCE = 1 << 20
-"""Pairs between two reports of progress."""
+"""The number of pairs between two progress reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def learn_vectors(
 ) -> WordVectors:
     """Vectors after `n_passes` passes.
 
-    The order of a pass comes from its number, so a fit that continues from a checkpoint ends as it
-    would have. UsageError if the vectors diverge.
+    The order of a pass depends only on its number, so a fit resumed from a checkpoint gives the
+    same result. Raises UsageError if the vectors diverge.
     """
     from models.methods.hyperbolic.words.loops import sweep
 
@@ -136,7 +136,7 @@ def _packed(
 
 
 def into_ball(vectors: WordVectors, scaling: WordScaling, point_norm: float) -> WordVectors:
-    """The vectors with words about their mean as points of the ball.
+    """The vectors, with words centred at their mean as points of the ball.
 
     scaling : 'largest' divides all by one number, which puts the farthest at norm `point_norm` and
         changes no product; 'unit' puts each at that norm.

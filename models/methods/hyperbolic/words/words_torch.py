@@ -1,10 +1,10 @@
-"""Words learned along with a tree over them: points of the ball, with a GloVe loss of their own.
+"""Words learned together with a tree over them: points of the ball with a GloVe loss.
 
 A word is a point of the Poincaré ball, and that point is its GloVe vector; contexts and biases are
-not of the ball. Triples are a word, one of its nearest words by angle about the mean (sought again
-every `REFRESHED` rounds), and any other. Beside the tree's loss in eq. 21 stands the mean of
-f (w.c + b + a - log X)^2 over a batch of pairs. Words move by Riemannian Adam; contexts and biases
-by Adam with one length per row, contexts in steps as long for them as those of words are in the
+not in the ball. Triples are a word, one of its nearest words by angle about the mean (searched
+again every `REFRESHED` rounds), and any other. Eq. 21 adds to the tree's loss the mean of f (w.c +
+b + a - log X)^2 over a batch of pairs. Words move by Riemannian Adam; contexts and biases by Adam
+with one length per row, contexts with steps as long relative to them as those of words are in the
 ball.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 REFRESHED = 10
-"""Rounds for which neighbours are used."""
+"""The number of rounds for which neighbours are used."""
 
 MOST_PAIRS = 1 << 16
-"""Pairs of a step; fewer if a round of `ROUND` steps then still sees them all."""
+"""The number of pairs in a step; less if a round of `ROUND` steps then still covers all pairs."""
 
 ROUND = 100
 
@@ -50,10 +50,10 @@ _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 
 
 class LearnedWords:
-    """Words as a `TripleSource`: learned along with the nodes, by GloVe's loss as well.
+    """Words as a `TripleSource`: learned together with the nodes, also by GloVe's loss.
 
-    points, contexts : (V, D). bias, context_bias : (V, 1). kept : the four as they were when the
-        nodes were best. near : (V, k) the neighbours of each word. first : a word of each place.
+    points, contexts : (V, D). bias, context_bias : (V, 1). kept : the four tensors at the time of
+        the best nodes. near : (V, k) the neighbours of each word. first : a word of each place.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class LearnedWords:
         self._n_refreshed = 0
 
     def pool(self) -> Pool:
-        """The words as they are now, with their neighbours."""
+        """The current words, with their neighbours."""
         return Pool(self.points.detach(), self.near, self.first)
 
     def begin_round(self, number: int, progress: Progress) -> None:
@@ -158,7 +158,7 @@ class LearnedWords:
             mover.restore(unprefixed(arrays, f"{number}."))
 
     def _neighbours(self, progress: Progress) -> tuple[Int32, Int]:
-        """(V, k) nearest words by angle about the mean, and the first word of each place."""
+        """(V, k) nearest words by angle about the mean, and the first word at each place."""
         points = self.points.detach().double().cpu().numpy()
         points -= points.mean(axis=0)
         length = np.sqrt(np.einsum("vd,vd->v", points, points))[:, None]
@@ -172,7 +172,7 @@ class LearnedWords:
 
 
 class WordTreeCost:
-    """The cost of trees over the words as they are then, with the neighbours of the start."""
+    """The cost of trees over the current words, with the initial neighbours."""
 
     def __init__(self, words: LearnedWords, seed: int) -> None:
         self._words, self._seed = words, seed

@@ -6,7 +6,7 @@ Lists have exactly the order of `row_digest.scan`: each sort is stable and is gi
 ascending order. Bounds: a weight is computed in float64 and rounded to float32, `WEIGHT_ERROR`. A
 tail's term exp(d), d in [-87, 0], is off by at most 3 |d| half ulp for the roundings of d
 (difference, factor, product) and 2 ulp for the exponential, a sum of `_SUMMED` terms in any order
-by less than 128 half ulp, and all else is float64 except for the last rounding, 1 half ulp:
+by less than 128 half ulp, and everything else is float64 except for the last rounding, 1 half ulp:
 (261 + 4 + 128 + 1) 2^-24 = 2.35e-5, within `TAIL_ERROR`. In float64 all of it is less.
 """
 

@@ -64,9 +64,9 @@ def class_masses(
 def hosts(masses: Masses, size: Int) -> list[tuple[int, Int]]:
     """For each class without points, in order: the class, and the classes tied as its best host.
 
-    The host is the group G with points whose points give the class the highest mean probability.
-    While classes without points are being placed, each such G has exactly one class with points,
-    so the mean over D^G is that over one class.
+    The host is the group G whose points give the class the highest mean probability. While classes
+    without points are being placed, each such G has exactly one class with points, so the mean over
+    D^G is that over one class.
     """
     mean = masses.total / size[masses.filled][:, None]
     # A mass that underflows to 0 everywhere is a tie of all groups.

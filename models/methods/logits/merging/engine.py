@@ -24,7 +24,7 @@ from models.methods.logits.merging.source import Source
 from models.progress import Progress
 
 _MASS_BYTES = 64 << 20
-"""Largest table of classes without points against the others; more of them take more passes."""
+"""The largest table of classes without points against the others; larger ones take more passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def piece(
     progress: Progress,
     device: Literal["cpu", "cuda"] = "cpu",
 ) -> Arrays:
-    """The arrays of one piece. UsageError where there is no such device."""
+    """The arrays of one piece. Raises UsageError if there is no such device."""
     start, stop = int(piece["start"]), int(piece["stop"])
     if piece["do"] == "scan":
         if device == "cpu":

@@ -26,10 +26,10 @@ from models.progress import Progress
 T = TypeVar("T")
 
 _BLOCK_BYTES, _LEAST_BYTES = 4 << 20, 1 << 20
-"""Largest block in which rows are read, and smallest one that is worth another thread."""
+"""The largest block in which rows are read, and the smallest one that is worth another thread."""
 
 _WALKED = 8192
-"""Number of rows whose lists are walked faster than they are handed to another thread."""
+"""Up to this many rows, walking their lists is faster than handing them to another thread."""
 
 _STEPS = 256
 """Merges between two reports of progress and checks for cancellation."""
@@ -63,10 +63,10 @@ class MergeEffort:
 
 @dataclass(frozen=True, slots=True)
 class KnownBounds:
-    """Bounds on rp of one group G* over the rows before `n`.
+    """Bounds on rp of a group G* over the rows before `n`.
 
     low, high : (m,) bounds for the classes `at`.
-    n_unknown : rows that may add up to 1 each to any class.
+    n_unknown : number of rows that may each add up to 1 to any class.
     """
 
     at: Int
@@ -88,7 +88,7 @@ class Merger:
 
     source : the logits, for reading rows again.
     readable_from : rows before this number cannot be read again.
-    n_old : rows before this number are an earlier job's.
+    n_old : rows before this number belong to an earlier job.
     known : bounds for groups, by the bytes of their classes, int64 ascending.
     learned : after `run`, bounds on rp of the groups that the lists alone did not decide.
     """
@@ -137,8 +137,11 @@ class Merger:
         merge_loops.score_all(self._groups.head, self._groups.following, self._scores)
 
     def run(self, hosts: Sequence[tuple[int, Int]] = ()) -> Merges:
-        """All K - 1 merges. hosts : for the first ones, the class without points and the classes
-        tied as its best host."""
+        """All K - 1 merges.
+
+        hosts : for the first merges, the class without points and the classes tied as its best
+        host.
+        """
         if self._threads == 1:
             return self._run(hosts)
         with ThreadPoolExecutor(self._threads) as self._pool:
@@ -270,7 +273,10 @@ class Merger:
         return None
 
     def _by_reading(self, group: int, classes: Int, rows: Int) -> int:
-        """The host in float64, with the rule for ties; by bounds for rows that cannot be read."""
+        """The host in float64, with the rule for ties.
+
+        Rows that cannot be read enter by their bounds.
+        """
         readable = self._since(rows, self._readable_from)
         width = np.empty(np.count_nonzero(~readable), dtype=np.float32)
         low, high, n_unknown = self._walk(classes, rows[~readable], width)
@@ -336,7 +342,7 @@ class Merger:
         inside[classes], inside[-1] = 1, 2
         return inside
 
-    # Reading again.
+    # Rows read again.
 
     def _outside(self, classes: Int, rows: Int, low: Float, high: Float) -> None:
         """Add the bounds obtained by reading rows of G*."""
@@ -352,7 +358,7 @@ class Merger:
             high += own_high
 
     def _shut(self, classes: Int) -> npt.NDArray[Any]:
-        """(K,) summand that excludes `classes` from a row's values."""
+        """(K,) a summand that excludes `classes` from the values of a row."""
         shut = np.zeros(len(self._groups.slot), dtype=self._source.dtype)
         shut[classes] = -np.inf
         return shut
@@ -442,8 +448,11 @@ class Merger:
             yield from self._shared(work_on, parts)
 
     def _shared(self, work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-        """Yield `work(part)` in order. This thread takes some of the parts as well: waking others
-        takes as long as a few hundred rows."""
+        """Yield `work(part)` in order.
+
+        The calling thread takes some of the parts as well: waking others takes as long as a few
+        hundred rows.
+        """
         if self._pool is None or len(parts) <= 1:
             yield from map(work, parts)
             return

@@ -1,4 +1,5 @@
-"""How much better the cuts of a hierarchy keep confused classes together than chance would."""
+"""The modularity of cuts of a hierarchy: how much better than chance they keep confused classes
+together."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def curve(merges: Merges, digest: Digest, most: int) -> list[tuple[int, float]]:
 
     The weight between two classes is how often points of one would choose the other if their own
     class did not exist, in both directions: the fraction of each point's mass outside its class,
-    for the classes of its list. Of many rows, about 10,000 evenly spaced ones are used.
+    for the classes of its list. If there are many rows, about 10,000 evenly spaced ones are used.
     O(K log K + rows M).
     """
     n_classes = len(digest.size)

@@ -76,7 +76,7 @@ def scan(
 
 
 def require(device: Device) -> None:
-    """UsageError where there is no such device."""
+    """Raises UsageError if there is no such device."""
     import torch
 
     if device == "cuda" and not torch.cuda.is_available():
@@ -89,7 +89,7 @@ def require(device: Device) -> None:
 
 
 def block_rows(source: Source, device: Device) -> int:
-    """Number of rows of a block. Only the rounding of sums of confidences depends on it."""
+    """Number of rows of a block. It only affects the rounding of sums of confidences."""
     import torch
 
     most = BLOCK_BYTES
@@ -183,7 +183,7 @@ Lister = Callable[["Tensor", int, float, float, float], BlockLists]
 def quickest(x: Tensor) -> Lister:
     """The fastest lister for blocks like x.
 
-    The fused kernel where x is on a GPU and Triton and a C compiler are there to build it;
+    This is the fused kernel if x is on a GPU and Triton and a C compiler are available to build it;
     otherwise `listed`.
     """
     if x.is_cuda and _builds():
@@ -199,7 +199,7 @@ _agreed: dict[tuple[Lister, object, int], bool] = {}
 
 
 def _agrees(lister: Lister, x: Tensor) -> bool:
-    """Whether `lister` lists the first rows of x as `listed` does; warns where it does not.
+    """Whether `lister` lists the first rows of x as `listed` does; warns if it does not.
 
     Checked once for each type and number of classes, since the kernel was compiled on this machine
     and never ran before.

@@ -1,9 +1,9 @@
 """L2H by its definition, in float64 and plain NumPy: the reference for every faster path.
 
 Source: Palumbo et al., "From Logits to Hierarchies: Hierarchical Clustering made Simple" (2025),
-section 3, algorithm 1, the code of appendix A, the score of appendix B.2. Rules for what the paper
-leaves open: classes without points, ties (`TIE`), and rows that give every class outside a group
-the probability 0 (they choose none).
+section 3, algorithm 1, the code of appendix A, the score of appendix B.2. It adds rules for cases
+that the paper leaves open: classes without points, ties (`TIE`), and rows that give every class
+outside a group the probability 0 (they choose none).
 
 Cost: one pass over the (N, K) logits for the assignments, then each merge reads only the rows of
 G*; a row is read about log2(K) times. Memory: 12 bytes a row, K numbers per class and one block
@@ -94,7 +94,7 @@ def merge(source: Source, at: Assignment, aggregation: Aggregation) -> Merges:
     """The K - 1 merges of algorithm 1 with the rules for classes without points and for ties.
 
     A group lives in the slot of its smallest class, so the first of several tied slots is the one
-    that the rule for ties asks for.
+    selected by the rule for ties.
     """
     n_classes = len(at.size)
     members = [[c] for c in range(n_classes)]
@@ -190,7 +190,7 @@ def exponentials(values: Float, scale: float) -> None:
 def _hosts(source: Source, at: Assignment) -> list[tuple[int, Int]]:
     """For each class without points, in order: the class, and the classes tied as its best host.
 
-    The host is the group G with points whose points give the class the highest mean probability.
+    The host is the group G whose points give the class the highest mean probability.
     While classes without points are being placed, each such G has exactly one class with points,
     so the mean over D^G is that over one class.
     """

@@ -150,7 +150,7 @@ def stacked(earlier: Earlier, rows: Rows) -> Stacked:
 def read(earlier: Earlier, source: Source, crew: Crew) -> LogitsRead:
     """The result of reading `source`, `stacked` on the rows of `earlier`; only new rows are read.
 
-    Raises UsageError where the number of classes differs.
+    Raises UsageError if the number of classes differs.
     """
     old, parts, old_masses, known = unpacked(earlier.state)
     rows, n_old = source.rows, len(old.label)

@@ -64,7 +64,8 @@ class Source:
         return TOTAL + 1e-4 if self.kind != "logits" and self.temperature == 1.0 else np.inf
 
     def require_values(self, start: int, stop: int) -> None:
-        """UsageError for the first of the rows [start, stop) with a value invalid for the kind."""
+        """Raises UsageError for the first of the rows [start, stop) with an invalid value for the
+        kind."""
         values = self.rows.values(start, stop)
         if self.kind == "logits":
             require_finite(values, "logits", first_row=start)

@@ -22,7 +22,7 @@ from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import TOTAL, Kind, Source
 
 _ROUNDING = 1e-5
-"""Most by which rounded probabilities in float32 or float64 sum to more than 1."""
+"""The most by which the sum of rounded probabilities in float32 or float64 exceeds 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def digest(
     """The digest, and bounds on the probabilities.
 
     values, classes : (n, k) numbers, and the class in [0, n_classes) of each; in any order.
-    rounding : most by which the probabilities of a whole row sum to more than 1.
+    rounding : the most by which the probabilities of a whole row exceed 1 in sum.
 
     Raises UsageError as `_require_values` does. O(n k log k); holds 8 numbers for each value.
     """
@@ -117,10 +117,10 @@ def digest(
 
 
 def _rounding(source: Source, n_classes: int) -> float:
-    """Most by which the probabilities of a whole row sum to more than 1, for their stored type.
+    """The most by which the probabilities of a whole row exceed 1 in sum, for their stored type.
 
-    The error of a probability is relative to it, the error of a logarithm to the logarithm, whose
-    mean over a row is the entropy.
+    The error of a probability is relative to it, that of a logarithm relative to the logarithm,
+    whose mean over a row is the entropy.
     """
     if source.rows.dtype.kind != "f" and not source.rows.bfloat16:
         return _ROUNDING
@@ -170,7 +170,8 @@ def _exponentials(values: Float, base: Float, scale: float) -> Float:
 def _require_values(
     values: npt.NDArray[Any], classes: npt.NDArray[Any], n_classes: int, kind: Kind
 ) -> None:
-    """UsageError for differing shapes, classes out of range or repeated in a row, and values that
+    """Raises UsageError for differing shapes, classes out of range or repeated in a row, and values
+    that
     are NaN, infinite or no probabilities."""
     if values.shape != classes.shape:
         raise UsageError(

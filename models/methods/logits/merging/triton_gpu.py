@@ -21,7 +21,7 @@ from models.methods.logits.merging.block_lists import BlockLists
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
 
 MOST = 1 << 14
-"""Most classes of a row."""
+"""The largest number of classes in a row."""
 
 _PER_WARP = 1 << 10
 
@@ -96,7 +96,7 @@ def _list(
     key = _key(values)
     low = _value(tl.min(tl.where(j < N_CLASSES, key, _ALL)))
     _, best_ranges = _best(tl.max(key, axis=1), range_, N, SLOTS)
-    # The slots past N say `_ALL`.
+    # The slots past N hold `_ALL`.
     near = tl.minimum(best_ranges, RANGES)[:, None] * WIDTH + within
     near_key = tl.where(
         near < RANGES * WIDTH, _key(_load(x + row * N_CLASSES, near, N_CLASSES)), _NOTHING

@@ -102,7 +102,7 @@ class MarginParams(Params):
 
 
 def check_points(data: Data, n_clusters: int, parameter: str) -> None:
-    """UsageError for features or feature names that cannot be used.
+    """Raises UsageError for features or feature names that cannot be used.
 
     n_clusters : number of clusters of the first split, the value of `parameter`.
     """
@@ -114,7 +114,7 @@ def check_points(data: Data, n_clusters: int, parameter: str) -> None:
 
 
 def require_moderate(features: npt.NDArray[Any]) -> None:
-    """UsageError for values so large that fourth powers of them would overflow."""
+    """Raises UsageError for values so large that fourth powers of them would overflow."""
     largest = max(float(features.max(initial=0)), -float(features.min(initial=0)))
     if largest > LARGEST:
         row = int(np.flatnonzero((np.abs(features) > LARGEST).any(axis=1))[0])

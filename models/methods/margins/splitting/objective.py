@@ -65,7 +65,7 @@ class Regularizer:
     beta: float
 
     def require_some(self) -> None:
-        """UsageError where nothing is regularised, so that no split would be preferred."""
+        """Raises UsageError if nothing is regularised, so that no split would be preferred."""
         uses = {"group+exclusive": ("alpha", "beta"), "exclusive": ("beta",)}
         names = uses.get(self.kind, ("alpha",))
         if not any(getattr(self, name) > 0 for name in names):

@@ -1,4 +1,4 @@
-"""The tree that growth gives, and why growth ended."""
+"""The tree from growth, and the reason why growth ended."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MarginTree:
         return under(self.parent.astype(np.int32), inside)
 
     def end_warnings(self, limits: Limits, n_clusters: int) -> tuple[str, ...]:
-        """Warnings that say why there are fewer than `max_leaves` leaves, and the remedy."""
+        """Warnings that explain why there are fewer than `max_leaves` leaves, with the remedy."""
         n_leaves = int((self.step < 0).sum())
         messages = []
         if n_leaves < limits.max_leaves:

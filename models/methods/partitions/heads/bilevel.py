@@ -14,7 +14,7 @@ with CE(q, tau) = - mean_i sum_c tau_ic log q_ic, and H the entropy. Gradients a
     weights      dg = dw.v / |v|,  dv = g / |v| (dw - (dg / |v|) v)
 
 Source: Gadetsky, Jiang and Brbic, "Let Go of Your Labels with Unsupervised Transfer" (2024), eq. 9
-and 12. Where the paper leaves it open, this follows the authors' program: weights and biases start
+and 12. Where the paper is silent, this follows the authors' program: weights and biases start
 uniform within 1 / sqrt(D), and the labels of a batch are those before its step.
 
 Cost: 4 (inner_iter + 1) B D K multiplications and additions a step, D the columns of all spaces;
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 _REPORTED = 1e10
-"""Number of multiplications between two reports, about."""
+"""The approximate number of multiplications between two progress reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurtleEffort:
-    """How hard a labelling is trained. The fields are parameters of `turtle`."""
+    """The effort of training a labelling. The fields are parameters of `turtle`."""
 
     max_iter: int
     inner_iter: int
@@ -55,7 +55,7 @@ class TurtleEffort:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What the heads minimise, on one batch.
+    """The objective of the heads on one batch.
 
     cross_entropy, entropy : both summed over spaces.
     """
@@ -92,7 +92,7 @@ class Heads:
         return weights, bias, tensor[-n_spaces:]
 
     def layer(self) -> Linear:
-        """The linear layer that they stand for; its tensor is overwritten by the next call."""
+        """The linear layer with these parameters; its tensor is overwritten by the next call."""
         directions, bias, lengths = self.split(self.params)
         for out, v, g in zip(self._layer.weights, directions, lengths, strict=True):
             out.copy_(v).mul_(g / v.norm(dim=0))
@@ -142,7 +142,7 @@ def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
 
     n_spaces, n_rows, _ = soft.shape
     common = log_learned.sum(dim=0).mul_(-1.0 / (n_spaces * n_rows))
-    # A cluster without any share in the batch would have an infinite logarithm.
+    # The logarithm of a cluster's share would be infinite if that is 0 in the batch.
     share = soft.mean(dim=1, keepdim=True).clamp_(min=torch.finfo(soft.dtype).tiny)
     slope = share.log_().mul_(gamma / n_rows) + common
     slope -= (soft * slope).sum(dim=2, keepdim=True)
@@ -151,7 +151,7 @@ def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class LearnedHeads:
-    """The heads that one run learned.
+    """The heads from one run.
 
     objective : that of the last batch, before its step.
     """

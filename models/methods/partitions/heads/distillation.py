@@ -1,21 +1,21 @@
 """Temi's heads: students taught by their own moving averages on pairs of neighbours.
 
-Each of H heads gives p(c | x) = softmax((x w + b) / temperature), once by the student's parameters,
-once by the teacher's. On pairs of a point x and one x' of its neighbours head h minimises
+Each of H heads gives p(c | x) = softmax((x w + b) / temperature), for the parameters of the student
+and for those of the teacher. On pairs of a point x and one of its neighbours x', head h minimises
 
     - w [f(x, x') + f(x', x)] / 2,   f(x, x') = log sum_c (p_s(c|x) p_t(c|x'))^beta / p(c)
 
 averaged over the pairs: a bound on the mutual information of neighbours' clusters. p(c) is a moving
-average of the head's mean teacher; w = mean over heads of sum_c p_t(c|x) p_t(c|x') weighs down
-pairs that are hardly of one cluster. Then the teacher moves to the student by a moving average.
-With r_c the share of c in the sum, the gradient in the student's scores z of x is
+average of the head's mean teacher; w = mean over heads of sum_c p_t(c|x) p_t(c|x') gives less
+weight to pairs that are unlikely to share a cluster. Then the teacher moves towards the student by
+a moving average. With r_c the share of c in the sum, the gradient in the student's scores z of x is
 
     df / dz_c = beta (r_c - p_s(c|x)) / temperature
 
 Source: Adaloglou, Michels, Kalisch and Kollmann, "Exploring the Limits of Deep Image Clustering
-using Pretrained Models" (2023). From the authors' program come the temperature 0.1, weights that
-start normal with deviation 0.02, and p(c) moved before it is used. That program also has a hidden
-layer before each head, a warm-up of the step length and weight decay; here heads are linear.
+using Pretrained Models" (2023). The temperature 0.1, normal initial weights with deviation 0.02,
+and updating p(c) before its use are from the authors' program. That program also has a hidden layer
+before each head, a warm-up of the step length and weight decay; here heads are linear.
 
 Cost: 24 B D H K multiplications and additions a step; memory about 12 B H K and 7 D H K values.
 """
@@ -39,12 +39,12 @@ START = 0.02
 SHARE_MOMENTUM = 0.9
 
 _REPORTED = 1e10
-"""Number of multiplications between two reports, about."""
+"""The approximate number of multiplications between two progress reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemiEffort:
-    """How hard heads are trained. The fields are parameters of `temi`."""
+    """The effort of training heads. The fields are parameters of `temi`."""
 
     n_heads: int
     max_iter: int
@@ -136,7 +136,7 @@ def train(
         both = torch.cat([rows, *source.take(others)])
         taught = log_probabilities(both, teacher)
         share.lerp_(taught.exp().mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
-        # A cluster without any share for long would have an infinite logarithm.
+        # The logarithm of a share that stays 0 for long would be infinite.
         log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
         batch_loss, slope = losses(
             log_probabilities(both, student), taught, log_share, agreement(taught), effort.beta

@@ -1,7 +1,7 @@
-"""Linear heads over one or several feature spaces: as they learn, and the labels that they give.
+"""Linear heads over one or several feature spaces: their training form, and their labels.
 
 `Linear` is a layer in torch, with its scores and gradients written out, for training. `labelled`
-gives the partition that trained heads make, in NumPy; `placed_by` places new points by a model.
+gives the partition by trained heads, in NumPy; `placed_by` places new points by a model.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Linear:
     """A linear layer in each space, in one tensor.
 
     params : (D + S, K), the weights of all spaces one below the other, then their biases.
-    weights : (D_s, K) of each space. bias : (S, K). Views.
+    weights : (D_s, K) for each space. bias : (S, K). Both are views.
     """
 
     def __init__(self, widths: Sequence[int], n_clusters: int, device: str) -> None:
@@ -109,7 +109,10 @@ def labelled(
 
 
 def placed_by(model: Model, spaces: Sequence[Rows]) -> tuple[Int, Float]:
-    """New rows' clusters and log probabilities. UsageError for rows that do not fit the model."""
+    """Clusters and log probabilities of new rows.
+
+    Raises UsageError for rows that do not fit the model.
+    """
     n_spaces = len(model.arrays["bias"])
     require_widths(spaces, [len(model.arrays[f"weights_{space}"]) for space in range(n_spaces)])
     logits = log_labels(spaces, model.arrays)
@@ -119,7 +122,7 @@ def placed_by(model: Model, spaces: Sequence[Rows]) -> tuple[Int, Float]:
 def log_labels(spaces: Sequence[Rows], heads: Mapping[str, npt.NDArray[Any]]) -> Float:
     """(n_points, K) log of the mean over spaces of softmax(x w + b), in float64. O(N D K).
 
-    UsageError for values that are not finite.
+    Raises UsageError for values that are not finite.
     """
     bias = heads["bias"].astype(np.float64)
     weights = [heads[f"weights_{space}"].astype(np.float64) for space in range(len(bias))]

@@ -1,7 +1,7 @@
 """The nearest neighbours of each point by cosine, all pairs compared on the device.
 
 Cost: 2 N^2 D multiplications and additions. Memory: a tile of `TILE` scores, the rows that it
-compares, and 4 bytes for each neighbour. Features that do not stay in memory are read once for each
+compares, and 4 bytes for each neighbour. Features that do not fit in memory are read once for each
 block of points that does.
 """
 
@@ -26,9 +26,9 @@ _QUERIES = 2048
 def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
     """(n_points, n_neighbors) int32, nearest first, never the point itself.
 
-    n_neighbors : below the number of points. Which of equally near points is taken is undefined.
+    n_neighbors : below the number of points. The choice among equally near points is undefined.
 
-    UsageError for a point that has no direction, all its values being 0.
+    Raises UsageError for a point without a direction, whose values are all 0.
     """
     import torch
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROLE = "features"
 
 RESIDENT = 1 << 27
-"""Values that stay in memory (512 MiB)."""
+"""Up to this many values stay in memory (512 MiB)."""
 
 POOL = 1 << 26
 """Values of a pool, if a batch has no more."""
@@ -38,14 +38,15 @@ STRETCHES = 64
 
 _BLOCK = 1 << 22
 _SHARE = 4
-"""Features may take one in so many bytes of a GPU's free memory."""
+"""Features may take one part in this many of a GPU's free memory."""
 
 
 def require_spaces(data: Data, n_clusters: int) -> list[Rows]:
     """The spaces of the input 'features'.
 
-    UsageError where a space has no columns, the spaces differ in length, or there are fewer points,
-    or fewer distinct ones, than clusters. Rows are read until enough distinct ones are known.
+    Raises UsageError if a space has no columns, the spaces differ in length, or there are fewer
+    points, or fewer distinct ones, than clusters. Rows are read until enough distinct ones are
+    found.
     """
     spaces = data.spaces(ROLE)
     for number, rows in enumerate(spaces):
@@ -65,7 +66,7 @@ def require_spaces(data: Data, n_clusters: int) -> list[Rows]:
 
 
 def require_widths(spaces: Sequence[Rows], widths: Sequence[int]) -> None:
-    """UsageError unless new rows come in the spaces that the model was fitted on."""
+    """Raises UsageError unless new rows come in the spaces that the model was fitted on."""
     if len(spaces) != len(widths):
         raise UsageError(
             f"Input {ROLE!r}: {len(spaces)} matrix(es) are given; the model was fitted on "
@@ -85,7 +86,7 @@ def require_widths(spaces: Sequence[Rows], widths: Sequence[int]) -> None:
 
 @contextmanager
 def naming(number: int, spaces: Sequence[Rows]) -> Iterator[None]:
-    """Name the space in errors where there are several."""
+    """Name the space in errors if there are several."""
     try:
         yield
     except UsageError as error:
@@ -98,11 +99,10 @@ def naming(number: int, spaces: Sequence[Rows]) -> Iterator[None]:
 class Source:
     """Points in their spaces, as float32 tensors on a device.
 
-    n_points : rows of each space. widths : columns of each. sums : for each the mean over points of
-        the sum of absolute values.
-
-    All rows are read once, to check them. UsageError for values that are not finite or too large,
-    and for a space in which all points coincide.
+    n_points : rows of each space. widths : columns of each space. sums : mean over points of the
+        sum of absolute values, for each space. All rows are read once to check them.
+    Raises UsageError for values that are not finite or too large, and for a space in which all
+    points coincide.
     """
 
     def __init__(
@@ -156,22 +156,22 @@ class Source:
             self._whole = whole
 
     def take(self, numbers: Tensor) -> list[Tensor]:
-        """For each space the rows of the given numbers, in their order."""
+        """The rows with the given numbers in each space, in their order."""
         import torch
 
         if self._whole is not None:
             return [rows.index_select(0, numbers) for rows in self._whole]
         ascending, back = torch.unique(numbers, return_inverse=True)
-        wanted = ascending.cpu().numpy()
+        row_numbers = ascending.cpu().numpy()
         tensors = []
         for rows in self._spaces:
-            taken = rows.take(wanted)
+            taken = rows.take(row_numbers)
             single = _single(widened(taken) if rows.bfloat16 else taken)
             tensors.append(_tensor(single).to(self.device).index_select(0, back))
         return tensors
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Tensor:
-        """Ascending numbers of `n_rows` distinct random rows; of all where there are no more."""
+        """The ascending numbers of `n_rows` distinct random rows; all rows if there are no more."""
         import torch
 
         if n_rows >= self.n_points:
@@ -189,7 +189,7 @@ class Source:
                 yield start, self._stretches([(start, stop)])
 
     def batches(self, rng: np.random.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
-        """Batches without end, each the numbers of its rows and those rows in each space.
+        """Endless batches, each the numbers of its rows and the rows in each space.
 
         All have the same number of rows. Every row comes once before any comes again, except the
         few that fill no batch. A batch of all rows is not shuffled.
@@ -207,7 +207,7 @@ class Source:
                 for start in range(0, n_rows - self.batch_size + 1, self.batch_size):
                     some = order[start : start + self.batch_size]
                     yield numbers[some], [space.index_select(0, some) for space in rows]
-                # Not held while the next pool is read.
+                # Released before the next pool is read.
                 del numbers, rows
 
     def _pools(self, rng: np.random.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
@@ -242,7 +242,7 @@ class Source:
 
 
 def bytes_held(n_points: int, width: int, batch_size: int) -> int:
-    """About how many bytes a `Source` on the processor and a batch of it take."""
+    """The approximate number of bytes of a `Source` on the processor and a batch of it."""
     whole = n_points * width
     held = whole if whole <= RESIDENT else POOL + batch_size * width
     return 4 * (held + min(batch_size, n_points) * width + _BLOCK)
@@ -257,7 +257,7 @@ def _most_values(device: Device) -> int:
 
 
 def _single(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    # What overflows becomes infinite, which is refused as too large.
+    # Values that overflow become infinite, which is refused as too large.
     with np.errstate(over="ignore"):
         return values.astype(np.float32, copy=False)
 
@@ -270,7 +270,7 @@ def _tensor(values: npt.NDArray[np.float32]) -> Tensor:
 
 
 def _point_bytes(spaces: Sequence[Rows]) -> Iterator[bytes]:
-    """For each point bytes that are equal exactly where its rows are in every space."""
+    """Bytes for each point, equal exactly for points that are equal in every space."""
     for block in row_blocks(spaces[0].shape[0], sum(rows.shape[1] for rows in spaces)):
         parts = [row_bytes(rows.values(block.start, block.stop)) for rows in spaces]
         yield from map(b"".join, zip(*parts, strict=True))

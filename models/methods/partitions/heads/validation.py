@@ -1,8 +1,8 @@
 """How well linear classifiers learn a labelling: their accuracy on held-out folds.
 
-In each space an L2-regularised multinomial logistic regression (C = 1, as scikit-learn's
-LogisticRegression has it) is fitted by L-BFGS to the labels of all folds but one and evaluated on
-that fold.
+In each space an L2-regularised multinomial logistic regression (C = 1, as in scikit-learn's
+LogisticRegression) is fitted by L-BFGS to the labels of all folds but one and evaluated on that
+fold.
 
 Cost: at most `MOST_STEPS` times about 4.5 N D K for each fold; memory another copy of the points of
 the other folds.

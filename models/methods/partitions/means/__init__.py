@@ -1,4 +1,4 @@
-"""What methods around k-means share.
+"""What the methods based on k-means share.
 
 - `by_criterion`: k-means for each candidate number of clusters, and the choice.
 - `batches`: random batches of rows that may lie in a file.

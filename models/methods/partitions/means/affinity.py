@@ -5,8 +5,8 @@ rows over the fitted points, weighted by its affinity to them: one step of the d
 (Coifman and Lafon, "Diffusion maps", 2006), which is Nyström's extension with each column times its
 eigenvalue. The same rule serves fitted and new points, so prediction agrees with the fit.
 
-What a model keeps: `vectors` (n_points, K); the features as `fitted`, where the graph was made from
-features; facts `affinity`, `n_neighbors` or `gamma`.
+A model keeps `vectors` (n_points, K); the features as `fitted`, if the graph was made from
+features; and the facts `affinity`, `n_neighbors` or `gamma`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TILE = 1 << 21
 """Values of a block of affinities."""
 
 PLANAR = 2
-"""Number of features up to which a graph of neighbours is cheaply factored."""
+"""Up to this many features a graph of neighbours is cheap to factor."""
 
 
 class NeighbourSearch:
@@ -56,7 +56,7 @@ class NeighbourSearch:
         return sp.csr_array(self._search.kneighbors_graph(features, mode="connectivity"))
 
     def scale(self, features: npt.NDArray[Any]) -> float:
-        """Mean distance of fitted points to the nearest others; 0 where there are none."""
+        """The mean distance of fitted points to the nearest others; 0 if there are none."""
         distances, _ = self._search.kneighbors(features)
         others: Float = distances[:, 1:]
         return float(others.sum()) / max(1, others.size)
@@ -76,7 +76,7 @@ def gaussian(features: npt.NDArray[Any], gamma: float) -> Float:
         exponent = squared_distances(features[block], fitted)
         exponent *= -gamma
         np.exp(exponent, out=out[block])
-    # Both halves become the lower one: they are rounded differently.
+    # Both halves become equal to the lower one, since they are rounded differently.
     for start in range(0, n_points, 1024):
         rows = slice(start, start + 1024)
         lower = np.tril(out[rows, rows], -1)
@@ -89,7 +89,10 @@ def gaussian(features: npt.NDArray[Any], gamma: float) -> Float:
 def through_gaussian(
     features: npt.NDArray[Any], fitted: npt.NDArray[Any], vectors: Float, gamma: float
 ) -> Float:
-    """(n_rows, K) coordinates by Gaussian affinity; far from all points those of the nearest."""
+    """(n_rows, K) coordinates by Gaussian affinity.
+
+    Far from all points, those of the nearest one.
+    """
     out = np.empty((len(features), vectors.shape[1]))
     centers = fitted.astype(np.float64)
     for block in row_blocks(len(features), len(fitted), TILE):
@@ -101,7 +104,7 @@ def through_gaussian(
 def through(affinity: Matrix, vectors: Float) -> Float:
     """(n_rows, K) coordinates by affinities to the fitted points, none of them negative.
 
-    UsageError naming a row without any affinity.
+    Raises UsageError naming a row without any affinity.
     """
     out = np.empty((affinity.shape[0], vectors.shape[1]))
     length = affinity.shape[1]
@@ -167,7 +170,7 @@ def of_features(
 ) -> AffinityGraph:
     """The graph of the points' neighbours, or of their Gaussian affinities.
 
-    UsageError where no width of the Gaussian can be taken from the points.
+    Raises UsageError if the points do not determine a width of the Gaussian.
     """
     notes: tuple[str, ...] = ()
     if n_neighbors > len(features) and (affinity == "knn" or gamma is None):
@@ -196,7 +199,10 @@ def of_features(
 
 
 def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:
-    """(n_rows, K) coordinates of new rows by a model. UsageError for rows that do not fit it."""
+    """(n_rows, K) coordinates of new rows by a model.
+
+    Raises UsageError for rows that do not fit it.
+    """
     vectors = arrays["vectors"]
     if facts["affinity"] == "similarity":
         values = _with_role(data, "similarity").matrix("similarity")
@@ -223,7 +229,8 @@ def _with_role(data: Data, role: str) -> Data:
 
 
 def check_similarity(values: Matrix, advice: str) -> None:
-    """UsageError unless square, symmetric, finite and not negative, and small enough if dense."""
+    """Raises UsageError unless square, symmetric, finite and not negative, and small enough if
+    dense."""
     require_square(values)
     require_similarity(values)
     require_symmetric(values)
@@ -239,7 +246,10 @@ def check_similarity(values: Matrix, advice: str) -> None:
 
 
 def require_similarity(values: Matrix) -> None:
-    """UsageError unless finite and without a negative value. O(N^2), sparse O(stored values)."""
+    """Raises UsageError unless finite and without a negative value.
+
+    O(N^2), sparse O(stored values).
+    """
     require_finite(values, "similarity")
     if isinstance(values, sp.csr_array):
         negative = np.flatnonzero(values.data < 0)

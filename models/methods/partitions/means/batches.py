@@ -1,7 +1,7 @@
 """Random batches of rows that may lie in a file larger than memory.
 
-A pool is read at a time, made of many stretches from random places, and its rows are shuffled: each
-row comes once in a pass, and a batch is mixed even where the file is sorted. A matrix no larger
+One pool is read at a time, made of many stretches from random places, and its rows are shuffled:
+each row occurs once in a pass, and batches are mixed even if the file is sorted. A matrix no larger
 than a pool is shuffled as a whole.
 """
 
@@ -25,9 +25,9 @@ STRETCHES = 64
 
 
 def sample(features: Points, n_rows: int, rng: np.random.Generator) -> Matrix:
-    """`n_rows` random rows, each at most once, in their order; all rows where there are no more.
+    """`n_rows` random rows, each at most once, in their order; all rows if there are no more.
 
-    UsageError for dense values that cannot be used; sparse ones must have been checked.
+    Raises UsageError for dense values that cannot be used; sparse ones must have been checked.
     """
     n_points = features.shape[0]
     if n_rows >= n_points:
@@ -45,7 +45,7 @@ def shuffled(
 ) -> Iterator[tuple[float, Matrix]]:
     """All rows once, in batches, each with the share of the rows that came before.
 
-    checked : whether the values are known to be usable; else those that are not raise UsageError.
+    checked : whether the values are known to be usable; if not, unusable ones raise UsageError.
         Sparse ones must have been checked.
     """
     n_points = features.shape[0]

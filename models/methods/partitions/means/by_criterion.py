@@ -19,7 +19,7 @@ from models.progress import Progress, progress_parts, silent, subprogress
 
 
 def require_dense_for_gap(data: Data, params: Count) -> None:
-    """UsageError where the gap statistic is to choose on sparse features."""
+    """Raises UsageError if the choice is by the gap statistic and features are sparse."""
     if params.choose == "gap" and isinstance(data.values["features"], sp.csr_array):
         raise UsageError(
             "Parameter 'choose' is 'gap', whose reference points are dense; input 'features' is "
@@ -39,7 +39,7 @@ def choose_number(
 ) -> tuple[Choice, Mapping[int, KMeansRun]]:
     """The choice by `params.choose` ('bic', 'silhouette' or 'gap') and the best run of each number.
 
-    O(sum of the fits); for the gap as many again for each of `n_references` draws.
+    O(sum of the fits); the gap statistic adds as many for each of `n_references` draws.
     """
     progress(0.0, "fitting")
     numbers, notes = candidates(features, params)

@@ -28,14 +28,15 @@ from models.progress import Progress, progress_parts, subprogress
 Covariance = Literal["full", "tied", "diag", "spherical"]
 
 SMALLEST_LOG = -1e300
-"""Stands for the logarithm of a weight of zero, so that sums stay finite."""
+"""The logarithm of a zero weight, so that sums stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussians:
     """A mixture of K Gaussians in D dimensions.
 
-    weights : (K,). means : (K, D). covariances : as `kind` says (K, D, D), (D, D), (K, D) or (K,).
+    weights : (K,). means : (K, D). covariances : depending on `kind`, (K, D, D), (D, D), (K, D) or
+        (K,).
     """
 
     kind: Covariance
@@ -69,7 +70,10 @@ class Gaussians:
         return spread[self.kind] + n_clusters * n_features + n_clusters - 1
 
     def bic(self, likelihood: float, n_points: int) -> float:
-        """Bayesian information criterion by the points' log-likelihood; the lowest is best."""
+        """Bayesian information criterion from the log-likelihood of the points.
+
+        The lowest is best.
+        """
         return self.n_parameters * math.log(n_points) - 2.0 * likelihood
 
     def reordered(self, order: Int) -> Gaussians:
@@ -86,7 +90,7 @@ class Gaussians:
         """(n_points, K) log of weight times density, by blocks of rows.
 
         O(N K D^2) for full and tied covariances, else O(N K D). Raises LinAlgError for a covariance
-        that is not positive definite; UsageError as `clusters.kmeans.squared_distances`.
+        that is not positive definite; raises UsageError as `clusters.kmeans.squared_distances`.
         """
         n_features = self.means.shape[1]
         with np.errstate(divide="ignore"):
@@ -112,7 +116,7 @@ class Gaussians:
         return least
 
     def rounding(self, dtype: np.dtype[Any]) -> float:
-        """The variance that rounding alone may leave, for features of `dtype`.
+        """The variance that rounding alone may cause, for features of `dtype`.
 
         Scikit-learn computes full covariances about the mean, others as differences of squares.
         """
@@ -146,7 +150,7 @@ class Gaussians:
         return out
 
     def _whitened(self, features: npt.NDArray[np.generic]) -> Float:
-        """Squared lengths of what is left of a mean once whitened, plus log determinants."""
+        """Squared lengths of whitened differences from the mean, plus log determinants."""
         out = np.empty((len(features), len(self.means)))
         identity = np.eye(self.means.shape[1])
         roots = self._roots()
@@ -163,7 +167,7 @@ class Gaussians:
 
 
 def _finite(part: npt.NDArray[np.generic], first_row: int, n_points: int) -> Float:
-    """Rows in double precision; UsageError for values that cannot be used."""
+    """Rows in double precision. Raises UsageError for unusable values."""
     rows: Float = part.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         length = np.einsum("nd,nd->", rows, rows)
@@ -174,7 +178,7 @@ def _finite(part: npt.NDArray[np.generic], first_row: int, n_points: int) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class GaussianEffort:
-    """Which covariances are fitted, and how hard EM tries. The fields are parameters of `gmm`."""
+    """The kind of covariances, and the effort of EM. The fields are parameters of `gmm`."""
 
     kind: Covariance
     reg_covar: float
@@ -198,7 +202,7 @@ class GaussianRun:
     n_failed: int
 
     def warnings(self, effort: GaussianEffort) -> list[str]:
-        """What a user should know of it, one sentence each."""
+        """Warnings for the user, one sentence each."""
         sentences = []
         if not self.ended:
             sentences.append(
@@ -228,7 +232,7 @@ def best_mixture(
     run: Run,
     progress: Progress,
 ) -> GaussianRun:
-    """The run with the highest likelihood. UsageError where every run fails."""
+    """The run with the highest likelihood. Raises UsageError if every run fails."""
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
@@ -286,9 +290,9 @@ def best_mixture(
 def choose_mixture(
     features: npt.NDArray[Any], params: Count, effort: GaussianEffort, run: Run, progress: Progress
 ) -> tuple[Choice, GaussianRun]:
-    """The choice by `params.choose` ('bic' or 'silhouette') and the mixture of that number.
+    """The choice by `params.choose` ('bic' or 'silhouette') and the mixture with that number.
 
-    Numbers whose covariances are singular are left out; UsageError where all are.
+    Numbers with singular covariances are left out; raises UsageError if all are.
     """
     numbers, notes = candidates(features, params)
     fits: dict[int, GaussianRun] = {}

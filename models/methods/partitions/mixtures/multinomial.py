@@ -1,9 +1,9 @@
 """A mixture of multinomials, and EM to a mode of its posterior.
 
 p(x) = sum_k pi_k prod_v theta_kv^x_v: the likelihood of a row as a sequence of its terms, without
-the multinomial coefficient, which no parameter changes. Theta has a Dirichlet prior with parameters
-1 + `smoothing`, and EM climbs to a mode of the posterior: its objective, log-likelihood plus log
-prior up to a constant, never falls.
+the multinomial coefficient, which does not depend on parameters. Theta has a Dirichlet prior with
+parameters 1 + `smoothing`, and EM climbs to a mode of the posterior: its objective, log-likelihood
+plus log prior up to a constant, never falls.
 
 Source: Rigouste, Cappé and Yvon, "Inference and evaluation of the multinomial mixture model for
 text clustering" (2007), section 2.
@@ -24,14 +24,14 @@ from models.clusters.placing import normalize
 from models.progress import Progress, subprogress
 
 SMALLEST = 1e-300
-"""Stands for the share of a cluster that has lost all its rows."""
+"""The log share of a cluster that has lost all its rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Multinomials:
     """Logarithms of the parameters.
 
-    log_weights : (K,) of pi. log_terms : (K, V) of theta.
+    log_weights : (K,) log pi. log_terms : (K, V) log theta.
     """
 
     log_weights: Float
@@ -47,13 +47,13 @@ class Multinomials:
         return out
 
     def n_parameters(self, n_terms: int) -> int:
-        """Number of free parameters where `n_terms` of the columns hold any count."""
+        """The number of free parameters if `n_terms` of the columns hold any count."""
         return len(self.log_weights) * n_terms - 1
 
 
 @dataclass(frozen=True, slots=True)
 class MultinomialEffort:
-    """The prior, and how hard EM tries. The fields are parameters of `multinomial`."""
+    """The prior, and the effort of EM. The fields are parameters of `multinomial`."""
 
     smoothing: float
     n_init: int
@@ -113,7 +113,8 @@ def climb(
     effort: MultinomialEffort,
     progress: Progress,
 ) -> MultinomialRun:
-    """EM from a cluster for each row, until the objective rises by less than `tol` of itself."""
+    """EM from given clusters of rows, until the objective rises by less than a share `tol` of
+    itself."""
     logits = np.zeros((features.shape[0], n_clusters))
     logits[np.arange(len(cluster)), cluster] = 1.0
     objective: list[float] = []
@@ -154,7 +155,7 @@ def _weighted(features: Matrix, part: Float) -> Float:
 def seeds(
     features: Matrix, n_clusters: int, counted: Float, rng: np.random.Generator
 ) -> Iterator[Int]:
-    """Clusters to start from, (n_points,) each, without end: the nearest of k-means++ seeds.
+    """Endless initial clusters, (n_points,) each: the nearest of k-means++ seeds.
 
     Rows are compared by the Hellinger distance of their shares of terms. One copy of the features.
     """

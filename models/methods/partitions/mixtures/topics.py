@@ -1,7 +1,7 @@
 """Latent Dirichlet allocation: fitted by scikit-learn, kept as arrays, measured row by row.
 
-What a model keeps: `components` (K, V), the topics' Dirichlet parameters in the order of the
-clusters; `order` (K,), which topic of the fit each is; facts `doc_topic_prior`,
+A model keeps `components` (K, V), the Dirichlet parameters of the topics in the order of the
+clusters; `order` (K,), their numbers in the fit; and the facts `doc_topic_prior`,
 `topic_word_prior`. The topics of a row are computed in the order of the fit, so that they are the
 same to the last bit each time.
 """
@@ -22,7 +22,7 @@ from models.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class LDAEffort:
-    """The priors, and how hard the fit tries. The fields are parameters of `lda`."""
+    """The priors, and the effort of the fit. The fields are parameters of `lda`."""
 
     doc_topic_prior: float | None
     topic_word_prior: float | None
@@ -36,7 +36,7 @@ class LDAEffort:
 class Topics:
     """Fitted topics.
 
-    arrays, facts : what a model keeps. perplexity : an upper bound, of the rows that were fitted.
+    arrays, facts : the content of a model. perplexity : an upper bound for the fitted rows.
     """
 
     arrays: Arrays

@@ -1,18 +1,18 @@
-"""Posteriors of the concentrations given the rest, in the two forms of the thesis.
+"""Posteriors of the concentrations given everything else, in the two forms of the thesis.
 
 Given n_k rows and s_k = sum_i lambda_ik x_i . E[mu_k], the mean-field optimum is q(kappa_k)
-proportional to exp(n_k log C_D(kappa) + s_k kappa) times the log-normal prior (equation 5.7). For
-one kappa that all clusters share, the sums of n_k and of s_k take their place.
+proportional to exp(n_k log C_D(kappa) + s_k kappa) times the log-normal prior (equation 5.7). For a
+shared kappa the sums of n_k and of s_k replace them.
 
-`by_grid` takes its expectations by the trapezoidal rule in log kappa, so the lower bound stays one;
-the thesis's MCMC draws from the same distribution, which loses it. `by_bound` (5.3.1.2) takes
-q(kappa_k) log-normal and log I_v by an upper bound of it (equation 5.8, its integral corrected):
-log I_v(u) <= sqrt(u^2 + v^2) + v log(u / (v + sqrt(u^2 + v^2))) + v log v - v - log Gamma(v + 1),
-from I_v'(u) / I_v(u) <= sqrt(1 + v^2 / u^2); expectations are Gauss-Hermite's instead of the delta
-method, which is no bound (5.10).
+`by_grid` computes its expectations by the trapezoidal rule in log kappa, so the bound stays a lower
+bound, which the thesis loses by drawing from the same distribution by MCMC. `by_bound` (5.3.1.2)
+takes q(kappa_k) log-normal and log I_v by an upper bound of it (equation 5.8, its integral
+corrected): log I_v(u) <= sqrt(u^2 + v^2) + v log(u / (v + sqrt(u^2 + v^2))) + v log v - v - log
+Gamma(v + 1), from I_v'(u) / I_v(u) <= sqrt(1 + v^2 / u^2); expectations are by Gauss-Hermite
+quadrature instead of the delta method, which gives no bound (5.10).
 
 Neither lets kappa grow without limit where rows are identical: q lies below `max_kappa` (with
-`by_bound` its median), and the lower bound remains one.
+`by_bound` its median), and the bound remains valid.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def best_log_normal(
 ) -> tuple[Float, Float]:
     """(K,) each: a and b of the best log-normals exp N(a, b^2), starting from those `before`.
 
-    By L-BFGS with exact gradients over two numbers a cluster.
+    L-BFGS with exact gradients, over two numbers per cluster.
     """
     from scipy.optimize import minimize
 
@@ -86,10 +86,10 @@ def best_log_normal(
 
 
 def log_c_bound(n_features: int, kappa: Any) -> Float:
-    """A lower bound of log C_D(kappa), by the upper bound of log I_v; equal at 0."""
+    """A lower bound of log C_D(kappa), from the upper bound of log I_v; equal at 0."""
     v = bessel.order_of(n_features)
     s = np.sqrt(v * v + kappa * kappa)
-    # At 0 it is the uniform density's; log1p and s - v avoid cancellation.
+    # At 0 it is that of the uniform density; log1p and s - v avoid cancellation.
     grown = kappa * kappa / (s + v) if v else kappa
     lead = v * np.log1p(0.5 * grown / v) if v else 0.0
     return np.asarray(bessel.log_uniform(n_features) + lead - grown)
@@ -98,7 +98,7 @@ def log_c_bound(n_features: int, kappa: Any) -> Float:
 def log_normal_bound(
     a: Float, b: Float, size: Float, along: Float, n_features: int, priors: Priors
 ) -> tuple[Float, Float, Float]:
-    """(K,) each: the bound's part for q(kappa) = exp N(a, b^2), and its slopes in a and b."""
+    """(K,) each: the part of the bound for q(kappa) = exp N(a, b^2), and its slopes in a and b."""
     v = bessel.order_of(n_features)
     kappa = np.exp(a[:, None] + b[:, None] * NODES)
     gain = size[:, None] * log_c_bound(n_features, kappa) + along[:, None] * kappa
@@ -115,10 +115,10 @@ def log_normal_bound(
 Form = Literal["grid", "bound"]
 
 ZOOM, FINE = 33, 257
-"""Points of the grids that locate a posterior, and of the grid that it is summed on."""
+"""The sizes of the grids that locate a posterior, and of the grid over which it is summed."""
 
 DROP = 45.0
-"""Nats below the peak from which on a posterior is left out."""
+"""A posterior is neglected this many nats below its peak."""
 
 _INTERVAL = (0.025, 0.975)
 
@@ -127,11 +127,11 @@ _COLUMNS = ("mean", "log_c", "log_mean", "log_square", "divergence", "low", "hig
 
 @dataclass(frozen=True, slots=True)
 class Concentrations:
-    """q(kappa) of each cluster, (K,) each; or of one kappa that all clusters share, (1,) each.
+    """q(kappa) of each cluster, (K,) each; or of a shared kappa, (1,) each.
 
     mean, log_c, log_mean, log_square : E[kappa], E[log C_D(kappa)] (or of its bound),
     E[log kappa], E[(log kappa)^2].
-    divergence : KL(q || prior) with the prior `m`, `sigma` that q was computed with.
+    divergence : KL(q || prior) for the prior `m`, `sigma` under which q was computed.
     low, high : the 95% credible interval.
     """
 
@@ -147,7 +147,7 @@ class Concentrations:
 
     @classmethod
     def at(cls, kappa: Float, n_features: int, priors: Priors) -> Concentrations:
-        """q at a single number each, to start a run; without its divergence."""
+        """q concentrated at a single value each, to start a run; without its divergence."""
         log = np.log(np.maximum(kappa, 1e-12))
         log_c, none = bessel.log_c(n_features, kappa), np.zeros(len(kappa))
         return cls(kappa, log_c, log, log**2, none, kappa, kappa, priors.m, priors.sigma)
@@ -163,9 +163,9 @@ class Concentrations:
         before: Concentrations | None,
         max_kappa: float,
     ) -> Concentrations:
-        """q in the given form at its maximum for n_k = `size` and s_k = `along`, (K,) each.
+        """q in the given form at its optimum for n_k = `size` and s_k = `along`, (K,) each.
 
-        before : where the search for a bound's q starts; None for the likelihood's mode.
+        before : where the search starts with `by_bound`; None: at the mode of the likelihood.
         """
         if form == "grid":
             return by_grid(size, along, n_features, priors, max_kappa)
@@ -181,7 +181,7 @@ class Concentrations:
         return self.divergence + surprise(priors.m, priors.sigma) - surprise(self.m, self.sigma)
 
     def reordered(self, order: Int) -> Concentrations:
-        """With cluster `order[k]` as cluster k; a shared one stays."""
+        """The concentrations with cluster `order[k]` as cluster k; a shared one stays."""
         if len(self.mean) == 1:
             return self
         return replace(self, **{name: getattr(self, name)[order] for name in _COLUMNS})
@@ -199,14 +199,14 @@ class Concentrations:
         return cls(**dict(zip(_COLUMNS, table, strict=True)), m=m, sigma=sigma)
 
     def per_cluster(self, n_clusters: int) -> Concentrations:
-        """The same with (K,) numbers, also where they are shared."""
+        """The same concentrations with (K,) numbers, also where they are shared."""
         if len(self.mean) > 1:
             return self
         return replace(self, **{name: getattr(self, name).repeat(n_clusters) for name in _COLUMNS})
 
     @property
     def intervals(self) -> dict[str, Float]:
-        """The columns of a tree: the mean of each kappa and the ends of its interval."""
+        """The columns for a tree: the mean of each kappa and the ends of its interval."""
         return {"kappa": self.mean, "kappa_low": self.low, "kappa_high": self.high}
 
     @property
@@ -225,7 +225,7 @@ def by_grid(
 ) -> Concentrations:
     """The mean-field optimum for n_k = `size` and s_k = `along`, (K,) each.
 
-    O(K) grids of some hundred points.
+    O(K) grids of a few hundred points.
     """
     low, high = _range(size, along, n_features, priors, math.log(max_kappa))
     for _ in range(24):
@@ -275,7 +275,7 @@ def by_bound(
 ) -> Concentrations:
     """The best log-normal under the bound of log I_v, never worse than `before`.
 
-    The search starts from `before`, or without it from the likelihood's mode.
+    The search starts from `before`, or without it from the mode of the likelihood.
     """
     known = None if before is None else (before.log_mean, before.log_sd)
     a, b = best_log_normal(size, along, n_features, priors, known, max_kappa)
@@ -297,8 +297,11 @@ def by_bound(
 
 
 def _peaks(size: Float, along: Float, n_features: int, priors: Priors) -> tuple[Float, Float]:
-    """(K,) each: the interval that has the log kappa of the likelihood's maximum (Amos's bounds of
-    the Bessel ratio); the prior's mean where there is no maximum."""
+    """(K,) each: an interval that contains the log kappa of maximum likelihood.
+
+    It comes from Amos's bounds of the Bessel ratio; where there is no maximum it is the prior's
+    mean.
+    """
     r = np.divide(along, size, out=np.zeros_like(along), where=size > 1e-12)
     r = np.clip(r, 0.0, 1.0 - 1e-12)
     has_peak = r > 0
@@ -310,7 +313,7 @@ def _peaks(size: Float, along: Float, n_features: int, priors: Priors) -> tuple[
 def _range(
     size: Float, along: Float, n_features: int, priors: Priors, most: float
 ) -> tuple[Float, Float]:
-    """The range of log kappa: beyond the maxima of prior and likelihood both fall."""
+    """The range of log kappa that matters: beyond both maxima, prior and likelihood fall."""
     left, right = _peaks(size, along, n_features, priors)
     reach = math.sqrt(2.0 * DROP) * priors.sigma
     low, high = np.minimum(left, priors.m) - reach, np.maximum(right, priors.m) + reach

@@ -1,16 +1,16 @@
 """Variational inference that merges clusters, since coordinate ascent ends with too many.
 
-Rows that a pair of clusters divides keep each other there, though the bound is higher with them in
-one (Hughes and Sudderth, "Memoized Online Variational Inference for Dirichlet Process Mixture
-Models", 2013, section 4). When a run has ended, each pair's change of the bound is exact: all
-factors at their optimum for the pair's posteriors added up, less the entropy that the assignments
-lose. (A kappa that all clusters share is held meanwhile, so that changes of several pairs add up;
-the update that follows only raises the bound.) Disjoint pairs that raise the bound merge, and the
-ascent goes on, until no pair does; so the bound never falls. Where no pair raises it by itself, the
-best few are tried with some iterations after the merge.
+Rows divided between a pair of clusters hold each other in place, even if the bound is higher with
+all in one (Hughes and Sudderth, "Memoized Online Variational Inference for Dirichlet Process
+Mixture Models", 2013, section 4). When a run has ended, the change of the bound by merging a pair
+is computed exactly: all factors at their optimum for the added posteriors of the pair, minus the
+entropy that the assignments lose. (A shared kappa is held fixed meanwhile, so that the changes of
+several pairs add up; the following update only raises the bound.) Disjoint pairs that raise the
+bound are merged and the ascent continues, until no pair does; so the bound never falls. If no pair
+raises it at once, the best few merges are tried with some iterations after each.
 
 Cost: a round takes two passes over the rows and a grid for each pair (each cluster with the
-`PARTNERS` most like it), and 8 N K bytes; rounds are few.
+`PARTNERS` most like it), and 8 N K bytes; there are few rounds.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from models.numerics import bessel
 from models.progress import Progress, subprogress
 
 PARTNERS = 10
-"""Each cluster is paired with this many of those most like it."""
+"""Each cluster is paired with this many of its most similar clusters."""
 
 OCCUPIED = 0.01
-"""Expected rows from which on a cluster takes part in merges."""
+"""The least expected number of rows of a cluster that takes part in merges."""
 
 LEAST_PART = 1e-15
 """A smaller posterior adds nothing to the entropy of a row."""
@@ -42,13 +42,13 @@ LEAST_GAIN = 1e-3
 """Nats by which a merge must raise the bound."""
 
 TRIALS, PASSES = 6, 5
-"""Pairs that are tried where none raises the bound by itself, and passes for each."""
+"""Pairs that are tried if none raises the bound at once, and passes for each."""
 
 REACH = 8.0
-"""A trial ends when it lacks more than this many times the gain of its last pass."""
+"""A trial ends when the bound is short by more than this many times the gain of its last pass."""
 
 VALUES = 1 << 22
-"""Values of sums over pairs that are held at a time."""
+"""Values in the sums over pairs that are held at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Merging(Variational):
         progress: Progress,
         save: Callable[[Climb[Posterior]], None],
     ) -> Climb[Posterior]:
-        """Until no merge raises the bound, or `max_iter` iterations are done."""
+        """The run until no merge raises the bound, or for `max_iter` iterations."""
         while True:
             run = Variational.climb(self, run, progress, save)
             if not run.ended:
@@ -74,7 +74,7 @@ class Merging(Variational):
             save(run)
 
     def merged(self, posterior: Posterior, progress: Progress) -> Posterior | None:
-        """The posterior after merges that raise the bound; None where none does."""
+        """The posterior after merges that raise the bound; None if no merge does."""
         sums, bound = self.expected(posterior, progress)
         pairs = self.pairs(posterior, sums)
         return self._disjoint(posterior, sums, pairs) or self._tried(
@@ -82,7 +82,7 @@ class Merging(Variational):
         )
 
     def _disjoint(self, posterior: Posterior, sums: Sums, pairs: Pairs) -> Posterior | None:
-        """The posterior with all disjoint pairs merged that raise the bound by themselves."""
+        """The posterior after merging all disjoint pairs that raise the bound at once."""
         free, value = np.ones(len(sums.size), dtype=bool), pairs.value
         joined = sums
         for pair in np.argsort(-pairs.gain, kind="stable").tolist():
@@ -91,7 +91,7 @@ class Merging(Variational):
                 continue
             after = _joined(joined, into, gone)
             value_after = _weights_value(posterior, after.size)
-            # The weights' part is not the sum of the pairs'.
+            # The part of the weights is not a sum over pairs.
             if pairs.parts[pair] - pairs.lost[pair] + value_after - value > LEAST_GAIN:
                 joined, value = after, value_after
                 free[[into, gone]] = False
@@ -100,8 +100,10 @@ class Merging(Variational):
     def _tried(
         self, posterior: Posterior, sums: Sums, pairs: Pairs, bound: float, progress: Progress
     ) -> Posterior | None:
-        """The posterior after a merge that raises the bound with the passes that follow; None where
-        no trial does. Tried are the `TRIALS` clusters that lose least, each with one partner."""
+        """The posterior after a merge and passes that raise the bound; None if no trial does.
+
+        The `TRIALS` clusters that lose least are tried, each with one partner.
+        """
         order = np.argsort(-pairs.gain, kind="stable")
         _, first = np.unique(pairs.second[order], return_index=True)
         for pair in order[np.sort(first)[:TRIALS]].tolist():
@@ -118,7 +120,7 @@ class Merging(Variational):
         return None
 
     def pairs(self, posterior: Posterior, sums: Sums) -> Pairs:
-        """Pairs of clusters, with the least gain of the bound by their merge."""
+        """The pairs of clusters, with the least gain of the bound by their merge."""
         first, second = _pairs(sums)
         alone = self._parts(posterior, sums, np.arange(len(sums.size)))
         parts = -alone[first] - alone[second]
@@ -152,8 +154,10 @@ class Merging(Variational):
         return lost
 
     def _parts(self, before: Posterior, sums: Sums, start: Int) -> Float:
-        """(K,) the part of the bound that each cluster has besides its weight, at its optimum for
-        `sums`, from that of cluster `start[k]` on; q of a kappa that all share stays."""
+        """(K,) the contribution of each cluster, without its weight, to the bound for `sums`.
+
+        The search starts from cluster `start[k]`; q of a shared kappa stays.
+        """
         psi, kappas = before.psi[start], before.kappas.reordered(start)
         shared = self.spread == "shared"
         if shared:
@@ -170,11 +174,11 @@ class Merging(Variational):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of clusters that might merge, and the bound's change by each.
+    """The pairs of clusters that might merge, and the change of the bound by each.
 
-    first, second : (P,), the larger one first. parts : the change of the clusters' own parts of
-    the bound. lost : the entropy that the assignments lose. gain : the whole change. value : the
-    weights' part of the bound before.
+    first, second : (P,), the larger one first. parts : the change of the clusters' contributions to
+        the bound. lost : the entropy that the assignments lose. gain : the total change.
+        value : the weights' contribution before.
     """
 
     first: Int
@@ -186,7 +190,7 @@ class Pairs:
 
 
 def _pairs(sums: Sums) -> tuple[Int, Int]:
-    """Each occupied cluster paired with those whose rows point most alike."""
+    """Each occupied cluster paired with those of the most similar direction."""
     occupied = np.flatnonzero(sums.size > OCCUPIED)
     occupied = occupied[np.argsort(-sums.size[occupied], kind="stable")]
     total = sums.total[occupied]
@@ -203,7 +207,7 @@ def _pairs(sums: Sums) -> tuple[Int, Int]:
 
 
 def _weights_value(posterior: Posterior, size: Float) -> float:
-    """The weights' part of the bound, at their optimum for `size`."""
+    """The contribution of the weights to the bound, at their optimum for `size`."""
     proportions = posterior.proportions.updated(size, posterior.priors)
     return float(proportions.log_means @ size) - proportions.divergence(posterior.priors)
 

@@ -1,4 +1,4 @@
-"""The number of clusters, where inference determines it: those of all possible that hold rows."""
+"""The number of clusters where inference determines it: the possible clusters that hold rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.clusters.choosing import Choice
 from models.methods.sphere.bayes.variational import Posterior
 
 LEAST_WEIGHT = 0.01
-"""The weight of clusters that are left out from which on a warning says so."""
+"""The weight of left-out clusters above which a warning is given."""
 
 _INTERVAL = (0.025, 0.975)
 
@@ -21,9 +21,10 @@ def occupied(
 ) -> tuple[Posterior, Choice]:
     """The posterior of the clusters that hold rows, and their number.
 
-    A cluster is empty where it is the likeliest one of no row, fitted or held out, however large
-    its posteriors are; its weight goes to the others in proportion. cluster : (n_points,) each
-    row's likeliest. objective : the lower bound. most : the number of clusters allowed.
+    A cluster is empty if it is not the likeliest one of any row, fitted or held out, however large
+    its posteriors are; its weight is divided among the others in proportion. cluster : (n_points,)
+    the likeliest one of each row. objective : the lower bound. most : the number of clusters
+    allowed.
     """
     with_rows = np.unique(cluster)
     n_clusters = len(with_rows)
@@ -48,10 +49,10 @@ def occupied(
 def with_credible_number(
     choice: Choice, numbers: Int, most: int
 ) -> tuple[Choice, dict[str, float]]:
-    """The choice with the posterior of the number of clusters as its curve; and as metrics the ends
-    of that number's 95% credible interval.
+    """The choice of the number of clusters, its posterior as a curve and its interval as metrics.
 
-    numbers : (n_sweeps,) of a chain. most : the number of clusters allowed.
+    The metrics are the ends of the 95% credible interval.
+    numbers : (n_sweeps,) the numbers of clusters in a chain. most : the number of clusters allowed.
     """
     low, high = (int(end) for end in np.quantile(numbers, _INTERVAL, method="inverted_cdf"))
     first, last = (int(end) for end in (numbers.min(), numbers.max()))

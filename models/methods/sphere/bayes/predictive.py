@@ -1,8 +1,9 @@
 """The predictive density of new rows under posteriors of means and concentrations.
 
 p(x | k) is the expectation over q(kappa) of C_D(kappa) C_D(gamma) / C_D(|kappa x + gamma psi|):
-mu_k ~ vMF(psi, gamma) is integrated out (vMF distributions are conjugate to each other), and
-kappa, taken as log-normal with q's first two moments of its logarithm, by Gauss-Hermite's rule.
+mu_k ~ vMF(psi, gamma) is integrated out exactly (vMF distributions are conjugate to each other),
+and kappa, approximated by a log-normal with the first two moments of log kappa under q, by
+Gauss-Hermite quadrature.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ def log_predictive(
 ) -> tuple[Float, Float]:
     """(n_points, K) log p(k | x), and (n_points,) log p(x).
 
-    log_weights : (K,) logarithms of E[pi_k]. log_mean, log_sd : (K,) of log kappa. O(N D K), and
-    some tens of nanoseconds for each of the N K `N_NODES` constants.
+    log_weights : (K,) logarithms of E[pi_k].
+    log_mean, log_sd : (K,) mean and standard deviation of log kappa.
+
+    O(N D K), and some tens of nanoseconds for each of the N K `N_NODES` constants.
     """
     from models.methods.sphere.mixture.loops import sweeps
     from models.methods.sphere.mixture.loops.constants import table

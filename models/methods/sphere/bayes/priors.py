@@ -1,11 +1,11 @@
 """The priors of the Bayesian mixture and their empirical Bayes.
 
 pi ~ Dirichlet(alpha, ..., alpha), or a stick broken with alpha (`proportions`); mu_k ~ vMF(mu0,
-C0); log kappa_k ~ N(m, sigma^2), for each cluster or for one kappa of all.
+C0); log kappa_k ~ N(m, sigma^2), for each cluster or for one shared kappa.
 
-Source: the thesis, sections 5.3 and 5.3.1.3. Each method `of_...` gives the priors with some
-parameters at the maximum of the lower bound, given expectations; C0 by the exact inverse of the
-Bessel ratio.
+Source: the thesis, sections 5.3 and 5.3.1.3. Each method `of_...` returns the priors with some
+parameters at the maximum of the lower bound, given expectations; C0 comes from the exact inverse of
+the Bessel ratio.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ from models.arrays import Arrays, Float
 from models.numerics import bessel
 
 LEAST_SIGMA, MOST_SIGMA = 0.05, 4.0
-"""Bounds of the estimate of sigma. With clusters all alike it would go to 0; where one of few has
-identical rows, the others' means of kappa would overflow."""
+"""Bounds of the estimate of sigma.
+
+With identical clusters it would tend to 0; if one of few clusters has identical rows, the mean
+kappas of the others would overflow.
+"""
 
 LEAST_ALPHA, MOST_ALPHA = 1e-3, 1e3
 
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """alpha, mu0 (D,) a unit vector, c0, m, sigma as above."""
+    """The parameters of the priors: alpha, mu0 (D,) a unit vector, c0, m and sigma as above."""
 
     alpha: float
     mu0: Float
@@ -51,22 +54,22 @@ class Priors:
         return np.asarray(-0.5 * off * off - math.log(self.sigma) - 0.5 * math.log(2.0 * math.pi))
 
     def of_kappas(self, log_mean: float, log_square: float) -> Priors:
-        """With m and sigma by the clusters' mean E[log kappa_k] and E[(log kappa_k)^2]."""
+        """The priors with m and sigma from the means of E[log kappa_k] and E[(log kappa_k)^2]."""
         variance = max(0.0, log_square - log_mean**2)
-        # The upper limit alone never lowers it, so that the lower bound does not fall.
+        # The upper limit alone never lowers sigma, so the lower bound does not fall.
         sigma = min(max(LEAST_SIGMA, math.sqrt(variance)), max(MOST_SIGMA, self.sigma))
         return replace(self, m=log_mean, sigma=sigma)
 
     def of_shared_kappa(self, log_mean: float) -> Priors:
-        """With m by the E[log kappa] of one kappa for all clusters.
+        """The priors with m from E[log kappa] of a kappa that all clusters share.
 
-        sigma stays: a single draw says nothing of how far from its median it may be, and the bound
-        is highest at the least sigma.
+        sigma stays: a single draw carries no information on its spread, and the bound is highest at
+        the least sigma.
         """
         return replace(self, m=log_mean)
 
     def of_means(self, mean: Float, max_kappa: float) -> Priors:
-        """With mu0 and C0 by the clusters' mean E[mu_k], (D,)."""
+        """The priors with mu0 and C0 from the mean of E[mu_k] over clusters, (D,)."""
         length = float(np.linalg.norm(mean))
         if length == 0.0:
             return replace(self, c0=0.0)
@@ -74,13 +77,14 @@ class Priors:
         return replace(self, mu0=mean / length, c0=float(np.minimum(c0, max_kappa)))
 
     def of_weights(self, mean: float, n: int) -> Priors:
-        """With alpha by the n clusters' mean E[log pi_k]: Newton's method within bounds."""
+        """The priors with alpha from the mean of E[log pi_k] over n clusters: bounded Newton's
+        method."""
         low, high = np.log(LEAST_ALPHA), np.log(MOST_ALPHA)
         log_alpha = float(np.clip(np.log(self.alpha), low, high))
         for _ in range(100):
             alpha = float(np.exp(log_alpha))
             slope = n * alpha * (digamma(n * alpha) - digamma(alpha) + mean)
-            # The slope falls where it is 0, so its sign says on which side that is.
+            # The slope decreases through its zero, so its sign tells on which side the zero lies.
             low, high = (log_alpha, high) if slope > 0 else (low, log_alpha)
             curve = slope + n * alpha**2 * (n * polygamma(1, n * alpha) - polygamma(1, alpha))
             after = log_alpha - slope / curve if curve < 0 else 0.5 * (low + high)

@@ -1,18 +1,18 @@
-"""Posteriors of the mixing weights: a Dirichlet distribution's, and a Dirichlet process's.
+"""Posteriors of the mixing weights, under a Dirichlet distribution and under a Dirichlet process.
 
-The Dirichlet process is a stick that is broken: pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1,
-alpha), for all k = 1, 2, ... q gives rows to the first K pieces alone, with q(v_k) = Beta(a_k,
-b_k), a_k = 1 + n_k, b_k = alpha + sum_{j>k} n_j, and is the prior beyond K. So the bound is one
-of the whole process's evidence, clusters without rows cost nothing, and K is the largest number of
-clusters. (Blei and Jordan's v_K = 1 cuts off the prior too; its last piece, which costs nothing,
-then draws alpha up where few are left over.)
+The Dirichlet process is given by stick-breaking: pi_k = v_k prod_{j<k} (1 - v_j), v_k ~ Beta(1,
+alpha), for all k = 1, 2, ... q assigns rows to the first K pieces only, with q(v_k) = Beta(a_k,
+b_k), a_k = 1 + n_k, b_k = alpha + sum_{j>k} n_j, and equals the prior beyond K. So the bound is one
+of the evidence of the whole process, clusters without rows cost nothing, and K is the largest
+number of clusters. (With v_K = 1, Blei and Jordan truncate the prior too; the last piece then costs
+nothing and pulls alpha up if few pieces are left over.)
 
-The labels' order is part of q. The best one, whatever alpha, goes by size: only the bound's term
--sum_{k>1} log(alpha + sum_{j>=k} n_j) depends on it.
+The order of the labels is part of q. For every alpha the best order is by size: only the bound's
+term -sum_{k>1} log(alpha + sum_{j>=k} n_j) depends on it.
 
 Source: Blei and Jordan, "Variational Inference for Dirichlet Process Mixtures" (2006), section 3;
-Kurihara, Welling and Vlassis, "Accelerated Variational Dirichlet Process Mixtures" (2006), for what
-is beyond K and the order.
+Kurihara, Welling and Vlassis, "Accelerated Variational Dirichlet Process Mixtures" (2006), for the
+prior beyond K and for the order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Priors, 
 
 
 class Proportions(Protocol):
-    """q(pi) under its prior, whose one parameter is `Priors.alpha`; immutable."""
+    """q(pi) under its prior, whose only parameter is `Priors.alpha`; immutable."""
 
     @property
     def means(self) -> Float:
@@ -42,7 +42,7 @@ class Proportions(Protocol):
         ...
 
     def updated(self, size: Float, priors: Priors) -> Proportions:
-        """The maximum of the lower bound for expected numbers of rows `size`, (K,); O(K log K)."""
+        """q(pi) at its optimum for expected numbers of rows `size`, (K,); O(K log K)."""
         ...
 
     def divergence(self, priors: Priors) -> float:
@@ -50,11 +50,14 @@ class Proportions(Protocol):
         ...
 
     def updated_with_alpha(self, size: Float, priors: Priors) -> tuple[Proportions, Priors]:
-        """As `updated`, and the priors with alpha at its maximum under q; at least two clusters."""
+        """As `updated`, and the priors with alpha at its optimum under q.
+
+        Needs two or more clusters.
+        """
         ...
 
     def selected(self, order: Int) -> Dirichlet:
-        """A Dirichlet of the same means, cluster `order[k]` as cluster k; others are left out."""
+        """A Dirichlet with the same means, cluster `order[k]` as cluster k; others are left out."""
         ...
 
     def arrays(self, prefix: str = "") -> dict[str, Float]: ...
@@ -68,7 +71,7 @@ class ProportionsKind(Protocol):
         ...
 
     def of(self, arrays: Arrays, prefix: str) -> Proportions:
-        """The proportions that `Proportions.arrays` saved."""
+        """The proportions saved by `Proportions.arrays`."""
         ...
 
 
@@ -113,9 +116,9 @@ class Dirichlet:
 
 @dataclass(frozen=True, slots=True)
 class Sticks:
-    """q(v) at its maximum for expected numbers of rows.
+    """q(v) at its optimum for expected numbers of rows.
 
-    size : (K,) n of the clusters. alpha : the prior's when q was computed.
+    size : (K,) n of the clusters. alpha : that of the prior when q was computed.
     """
 
     size: Float
@@ -123,7 +126,7 @@ class Sticks:
 
     @property
     def order(self) -> Int:
-        """(K,) the cluster of each piece: the larger first."""
+        """(K,) the cluster of each piece, larger clusters first."""
         return np.argsort(-self.size, kind="stable")
 
     @property
@@ -134,7 +137,7 @@ class Sticks:
 
     @property
     def means(self) -> Float:
-        """E[pi_k] over their sum."""
+        """(K,) E[pi_k] divided by their sum."""
         a, b = self.beta
         left = np.concatenate([[1.0], np.cumprod(b / (a + b))])[:-1]
         means = self._by_cluster(left * a / (a + b))
@@ -154,7 +157,7 @@ class Sticks:
         return Sticks(size, priors.alpha)
 
     def updated_with_alpha(self, size: Float, priors: Priors) -> tuple[Sticks, Priors]:
-        """q and alpha at their maximum together."""
+        """q and alpha at their joint optimum."""
         alpha = _alpha(size, priors.alpha)
         return Sticks(size, alpha), replace(priors, alpha=alpha)
 
@@ -165,7 +168,8 @@ class Sticks:
         return float(own.sum() - len(a) * math.log(priors.alpha))
 
     def selected(self, order: Int) -> Dirichlet:
-        """With the same E[pi_k] but for the share of those left out, and as many rows in all."""
+        """The proportions with the same E[pi_k], rescaled for clusters left out, and as many rows
+        in all."""
         means = self.means[order]
         return Dirichlet((self.size.sum() + self.alpha) * means / means.sum())
 
@@ -190,7 +194,7 @@ class Sticks:
 
 
 def value(size: Float, alpha: float) -> float:
-    """The weights' part of the bound, at their best q(v).
+    """The contribution of the weights to the bound, at the optimal q(v).
 
     size : (K,) in the order of the pieces.
     """
@@ -198,7 +202,7 @@ def value(size: Float, alpha: float) -> float:
 
 
 def _after(size: Float) -> Float:
-    """(K,) the rows of all later pieces."""
+    """(K,) the number of rows in all later pieces."""
     return np.append(np.cumsum(size[:0:-1])[::-1], 0.0)
 
 

@@ -1,10 +1,10 @@
 """Variational inference for the Bayesian mixture of vMF distributions.
 
-q(pi) is a Dirichlet(rho) or as `proportions` says, q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
-Categorical(lambda_i), and q(kappa_k), or that of one kappa for all clusters, as `concentrations`
-says. Coordinate ascent of the lower bound (thesis 5.1): one pass gives lambda and its sums, then
-q(pi), psi and gamma with q(kappa), and the priors by empirical Bayes each go to their maximum, so
-the bound never falls but for rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for
+q(pi) is one of `proportions`, Dirichlet(rho) by default, q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
+Categorical(lambda_i), and q(kappa_k), or q of a shared kappa, is one of `concentrations`. The lower
+bound is raised by coordinate ascent (thesis 5.1): one pass gives lambda and its sums, then q(pi),
+psi and gamma with q(kappa), and the priors by empirical Bayes are each set to their optimum, so the
+bound never falls except by rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for
 psi_k), and the entropy of q(kappa) is added (printed: subtracted).
 """
 
@@ -26,7 +26,7 @@ from models.numerics import bessel
 from models.progress import Progress
 
 TURNS = 2
-"""Updates of q(mu) and q(kappa) in turn after each pass."""
+"""The number of alternating updates of q(mu) and q(kappa) after each pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,16 @@ class Posterior:
 
     @property
     def weights(self) -> Float:
-        """(K, D) the factors of rows: E[kappa_k] E[mu_k]."""
+        """(K, D) the coefficients of a row: E[kappa_k] E[mu_k]."""
         return self.kappas.mean[:, None] * self.means
 
     @property
     def offsets(self) -> Float:
-        """(K,) the constants beside them: E[log pi_k] + E[log C_D(kappa_k)]."""
+        """(K,) the constants added to them: E[log pi_k] + E[log C_D(kappa_k)]."""
         return self.log_weights + self.kappas.log_c
 
     def divergence(self) -> float:
-        """KL(q || prior) of all but the assignments: the rows' evidence less the lower bound."""
+        """KL(q || prior) of all but the assignments: evidence of the rows minus lower bound."""
         priors = self.priors
         of_means = vmf_divergence(self.psi, self.gamma, priors.mu0, priors.c0)
         of_kappas = self.kappas.divergence_from(priors)
@@ -91,7 +91,7 @@ class Posterior:
         return cls(kind.of(arrays, prefix), psi, gamma, kappas, priors)
 
     def selected(self, order: Int) -> Posterior:
-        """The posterior with component `order[k]` as component k, without those left out."""
+        """The posterior with component `order[k]` as component k, without the others."""
         return replace(
             self,
             proportions=self.proportions.selected(order),
@@ -117,8 +117,8 @@ class Variational:
     """How a run of variational inference starts and climbs (`runs.Algorithm`).
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
-    form : of q(kappa). priors : at the start. empirical : whether they are estimated.
-    tol : in nats a row. proportions : the kind of q(pi). spread : whether clusters have a kappa
+    form : the form of q(kappa). priors : at the start. empirical : whether they are estimated.
+    tol : in nats per row. proportions : the kind of q(pi). spread : whether clusters have a kappa
     each or share one; with a shared one sigma is not estimated (`Priors.of_shared_kappa`).
     """
 
@@ -134,7 +134,7 @@ class Variational:
     spread: Spread = "own"
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[Posterior]:
-        """The posterior where each row belongs to the nearest seed, kappa at its likeliest."""
+        """The posterior with each row at its nearest seed and kappa at its mode."""
         n_clusters, n_features = means.shape
         mixture = maximize(sums, Mixture.at(means), Constraints("shared", self.max_kappa))
         kappa, priors = mixture.kappa, self.priors
@@ -152,7 +152,7 @@ class Variational:
         return restored(self.read, arrays, prefix)
 
     def read(self, arrays: Arrays, prefix: str) -> Posterior:
-        """The posterior that a checkpoint has."""
+        """The posterior in a checkpoint."""
         return Posterior.of(self.proportions, arrays, prefix)
 
     def climb(
@@ -161,7 +161,7 @@ class Variational:
         progress: Progress,
         save: Callable[[Climb[Posterior]], None],
     ) -> Climb[Posterior]:
-        """Until the bound rises by no more than `tol` for each row."""
+        """The run until the bound rises by at most `tol` per row."""
         return climb(
             run,
             alternating(self.expected, self.updated),
@@ -177,12 +177,12 @@ class Variational:
         return sums, float(sums.evidence @ self.counted) - posterior.divergence()
 
     def updated(self, before: Posterior, sums: Sums, *, first: bool = False) -> Posterior:
-        """Every factor at its maximum given the assignments, and the priors at theirs."""
+        """The posterior given the assignments: each factor, then the priors, at its optimum."""
         psi, gamma, kappas = self.components(
             before.psi, before.kappas, before.priors, sums, first=first
         )
         proportions, priors = before.proportions, before.priors
-        # One cluster says nothing of how clusters differ.
+        # A single cluster does not show how clusters differ.
         if not self.empirical or len(psi) == 1:
             return Posterior(proportions.updated(sums.size, priors), psi, gamma, kappas, priors)
         proportions, priors = proportions.updated_with_alpha(sums.size, priors)
@@ -197,7 +197,8 @@ class Variational:
     def components(
         self, psi: Float, kappas: Concentrations, priors: Priors, sums: Sums, *, first: bool = False
     ) -> tuple[Float, Float, Concentrations]:
-        """psi, gamma and q(kappa) at their maximum given the assignments, from q(kappa) on."""
+        """psi, gamma and q(kappa) at their optimum given the assignments, starting from
+        q(kappa)."""
         n_features, shared = psi.shape[1], self.spread == "shared"
         gamma = np.zeros(len(psi))
         for turn in range(TURNS):
@@ -208,7 +209,7 @@ class Variational:
                 size, along = size.sum(keepdims=True), along.sum(keepdims=True)
             known = None if first and turn == 0 else kappas
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                # Trials of the search for q(kappa) may lie anywhere.
+                # The search for q(kappa) may try any values.
                 kappas = Concentrations.fitted(
                     self.form, size, along, n_features, priors, known, self.max_kappa
                 )
@@ -218,8 +219,10 @@ class Variational:
 def directions(
     psi: Float, kappas: Concentrations, priors: Priors, sums: Sums
 ) -> tuple[Float, Float]:
-    """psi and gamma at their maximum given the assignments and q(kappa); psi stays where gamma
-    is 0."""
+    """psi and gamma at their optimum given the assignments and q(kappa).
+
+    Psi stays where gamma is 0.
+    """
     total = kappas.mean[:, None] * sums.total + priors.c0 * priors.mu0
     gamma = np.sqrt(np.einsum("kd,kd->k", total, total))
     positive = gamma > 0

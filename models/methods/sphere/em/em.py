@@ -1,9 +1,9 @@
 """EM for mixtures of vMF distributions, and the number of clusters by a criterion.
 
-Soft, the objective is the log-likelihood. Hard (classification EM), it is the log-likelihood of
-rows with their clusters; with one weight and one kappa for all that is spherical k-means, and its
-log-likelihood grows with the mean cosine. Neither falls from one iteration to the next, but for
-rounding.
+The objective of soft EM is the log-likelihood. That of hard (classification) EM is the joint
+log-likelihood of rows and their clusters; with a common weight and kappa this is spherical k-means,
+whose log-likelihood grows with the mean cosine. Neither falls from one iteration to the next,
+except by rounding.
 
 Source: Banerjee, Dhillon, Ghosh and Sra, "Clustering on the Unit Hypersphere using von Mises-Fisher
 Distributions" (2005), algorithms 1 and 2; Dhillon and Modha (2001) for spherical k-means.
@@ -43,7 +43,7 @@ class EM:
     tol: float
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[Mixture]:
-        """The mixture that is likeliest where each row belongs to the nearest seed."""
+        """The likeliest mixture when each row belongs to the nearest seed."""
         return Climb(maximize(sums, Mixture.at(means), self.constraints), reseeded=0)
 
     def restored(self, arrays: Arrays, prefix: str) -> Climb[Mixture] | None:
@@ -55,7 +55,7 @@ class EM:
         progress: Progress,
         save: Callable[[Climb[Mixture]], None],
     ) -> Climb[Mixture]:
-        """Until the objective rises by no more than `tol` for each row."""
+        """The run until the objective rises by at most `tol` per row."""
         return climb(
             run,
             _Reseeding(self).iterate,
@@ -67,7 +67,7 @@ class EM:
 
     @property
     def least_gain(self) -> float:
-        """The rise of the objective, over all rows, by which a run has converged."""
+        """The rise of the objective, over all rows, at which a run has converged."""
         return self.tol * float(self.counted.sum())
 
     def expect(self, mixture: Mixture, progress: Progress) -> tuple[Sums, float]:
@@ -78,7 +78,7 @@ class EM:
         return sums, float(sums.evidence @ self.counted)
 
     def reseeded(self, mixture: Mixture, sums: Sums, emptied: Int) -> Mixture:
-        """The mixture with each emptied cluster at one of the rows that are least likely."""
+        """The mixture with each emptied cluster moved to one of the least likely rows."""
         evidence = np.where(self.counted > 0, sums.evidence, np.inf)
         worst = np.argsort(evidence, kind="stable")[: len(emptied)]
         means, kappa = mixture.means.copy(), mixture.kappa.copy()
@@ -95,9 +95,9 @@ class EM:
 
 @dataclass(slots=True)
 class _Reseeding:
-    """The iterations of one run, which give clusters without rows new means while that pays.
+    """The iterations of one run, which give empty clusters new means while the objective gains.
 
-    without : the run as it would be without the new means that are on trial.
+    without : the run as it would be without the new means on trial.
     """
 
     em: EM
@@ -135,7 +135,7 @@ class _Reseeding:
 def choose_n_clusters(
     restarts: Restarts, em: EM, params: Count, out: Mask, progress: Progress
 ) -> tuple[Choice, Climb[Mixture]]:
-    """The choice by `params.choose`, 'bic' or 'held-out', and the best run of that number.
+    """The choice by `params.choose`, 'bic' or 'held-out', and the best run with the chosen number.
 
     out : (n_points,) the rows held out. Cost: the sum of the fits.
     """

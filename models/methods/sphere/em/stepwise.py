@@ -23,7 +23,7 @@ from models.numerics import bessel
 from models.progress import Progress
 
 NEW_SHARE = 0.1
-"""The share of a mean cluster's rows that a re-seeded one is given; what it does not keep fades."""
+"""The weight of a re-seeded cluster, as a share of a mean cluster's rows; it fades unless kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,10 @@ class StepwiseEM(EM):
     def _moved(
         self, mixture: Mixture, sums: Sums, emptied: Int, rows: Float
     ) -> tuple[Mixture, Sums]:
-        """The mixture with emptied clusters at rows, each as if it had some rows there and the
-        others' kappa; and its sums."""
+        """The mixture with emptied clusters moved to rows, and its sums.
+
+        Each is treated as having some rows there, and the kappa of the others.
+        """
         size, total = sums.size.copy(), sums.total.copy()
         others = np.setdiff1d(np.arange(len(size)), emptied)
         kappa = float(np.median(mixture.kappa[others]))
@@ -82,5 +84,5 @@ class StepwiseEM(EM):
 
 
 def _no_cost(mixture: Mixture) -> float:
-    """The log-likelihood is the sum of the rows' log evidence itself."""
+    """0: the log-likelihood is exactly the sum of the rows' log evidence."""
     return 0.0

@@ -1,4 +1,4 @@
-"""The state of a chain of Gibbs sampling, and the posterior that its sweeps give."""
+"""The state of a Gibbs chain, and the posterior from its sweeps."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Chain:
     """A chain, under way or ended.
 
     cluster : (n_points,) of each row. log_kappa : (K,), all equal where it is shared.
-    turn : sweeps done. seed : of its draws.
-    learned : the means that empirical Bayes uses: over clusters those of log kappa, its square,
-        E[log pi_k] and E[mu_k], (3 + D,).
-    reference : (n_points,) the clusters that those of later sweeps are matched to.
-    size, means, log_c : sums over the sweeps kept of n_k, E[mu_k] and log C_D(kappa_k).
+    turn : number of sweeps done. seed : seeds the draws.
+    learned : (3 + D,) the means over clusters that empirical Bayes uses: of log kappa, its square,
+        E[log pi_k] and E[mu_k].
+    reference : (n_points,) the clusters to which later sweeps are matched.
+    size, means, log_c : sums of n_k, E[mu_k] and log C_D(kappa_k) over the kept sweeps.
     draws : (n_kept, K) log kappa of each, (n_kept, 1) of a shared one.
     trace : the log joint density after each sweep.
     """
@@ -48,7 +48,7 @@ class Chain:
 
     @property
     def objective(self) -> tuple[float, ...]:
-        """The mean log joint density of the sweeps kept."""
+        """The mean log joint density over the kept sweeps."""
         kept = self.trace[len(self.trace) - len(self.draws) :]
         return (float(kept.mean()) if kept.size else -np.inf,)
 
@@ -69,7 +69,7 @@ class Chain:
         return cls(priors=Priors.of(arrays, prefix), seed=int(seed), turn=int(turn), **own)
 
     def posterior(self) -> Posterior:
-        """The moments over the sweeps kept, as a variational posterior has them."""
+        """The moments over the kept sweeps, in the form of a variational posterior."""
         n_kept = len(self.draws)
         n = np.full(len(self.size), float(n_kept))
         return moments(self.size / n_kept, self.means, self.log_c, n, self.draws, self.priors)
@@ -78,11 +78,11 @@ class Chain:
 def moments(
     size: Float, means: Float, log_c: Float, n: Float, draws: Float, priors: Priors
 ) -> Posterior:
-    """Sums over sweeps as a variational posterior.
+    """Sums over sweeps in the form of a variational posterior.
 
-    size : (K,) the mean number of rows. means, log_c : sums over n_k sweeps of E[mu_k] and of
-    log C_D(kappa_k). draws : (n_sweeps, K), nan where a sweep has no such cluster; or, of a shared
-    kappa, (n_sweeps, 1) with `log_c` (1,). q(mu_k) is the vMF with the posterior mean of mu_k.
+    size : (K,) the mean number of rows. means, log_c : sums over n_k sweeps of E[mu_k] and of log
+    C_D(kappa_k). draws : (n_sweeps, K), nan where a sweep has no such cluster; for a shared kappa
+    (n_sweeps, 1) with `log_c` (1,). q(mu_k) is the vMF with the posterior mean of mu_k.
     """
     n_features = means.shape[1]
     means = means / n[:, None]

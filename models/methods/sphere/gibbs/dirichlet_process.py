@@ -1,29 +1,29 @@
 """Collapsed Gibbs sampling of the Dirichlet process mixture of vMF distributions.
 
-The model is that of `bayes.proportions`, the endless pieces of a stick broken with alpha, given
-that the rows lie in no more than K clusters, whichever pieces these are. With the pieces integrated
-out and their order forgotten, a partition into J clusters has probability alpha^J prod_k Gamma(n_k)
-but for a factor that depends on N and alpha alone (the Chinese restaurant process). So labels mean
-nothing, and no moves between them are needed, as they are where sticks that end at K give them an
-order (Ishwaran and James 2001; Papaspiliopoulos and Roberts 2008).
+The model is that of `bayes.proportions`, a stick broken with alpha into infinitely many pieces,
+conditioned on the rows occupying at most K of them. With the pieces integrated out and their order
+ignored, the probability of a partition into J clusters is alpha^J prod_k Gamma(n_k) up to a factor
+that depends only on N and alpha (the Chinese restaurant process). So labels are exchangeable, and
+moves between labels are not needed, unlike with sticks truncated at K, whose pieces have an order
+(Ishwaran and James 2001; Papaspiliopoulos and Roberts 2008).
 
-A row goes to a cluster of n_k others in proportion to n_k; to those without rows, each with a kappa
-drawn from the prior anew in each sweep, in proportion to alpha, which they share evenly: Neal,
-"Markov Chain Sampling Methods for Dirichlet Process Mixture Models" (2000), algorithm 8, with all
-clusters without rows as its auxiliary ones. Splits and merges (`split_merge`) make moves that
-single rows do not. Before each sweep of the first half of the burn-in, clusters that are likelier
-as one are merged. Empirical Bayes during the burn-in is that of `gibbs`, over the clusters with
-rows: alpha where alpha (digamma(alpha + N) - digamma(alpha)) is their mean number J, the others
-only while J is at least `SEVERAL`; with alpha so estimated, the posterior of the number of clusters
-leaves out the uncertainty of alpha.
+A row joins a cluster of n_k others with a probability proportional to n_k, and an empty cluster in
+proportion to alpha, which the empty clusters share evenly, each with a kappa drawn from the prior
+in every sweep: Neal, "Markov Chain Sampling Methods for Dirichlet Process Mixture Models" (2000),
+algorithm 8, with all empty clusters as auxiliary ones. Splits and merges (`split_merge`) make moves
+that sampling single rows does not. Before each sweep in the first half of the burn-in, clusters
+that are likelier as one are merged. Empirical Bayes during the burn-in is that of `gibbs`, over the
+clusters with rows: alpha solves alpha (digamma(alpha + N) - digamma(alpha)) = J, their mean number,
+and the other parameters are estimated only while J is at least `SEVERAL`.
 
-The sweeps after the burn-in are kept, an even choice of `MOST_KEPT` where there are more. The
-result is the likeliest partition among those with the commonest number of clusters. Clusters of
-other sweeps are matched to its own by rows in common; moments are means over the sweeps in which a
-cluster has a match, the number of its rows a mean over all.
+Since alpha is a point estimate, the posterior of the number of clusters leaves out the uncertainty
+of alpha. The sweeps after the burn-in are kept, `MOST_KEPT` evenly spaced ones if there are more.
+The result is the likeliest partition among those with the most frequent number of clusters.
 
-Cost of a sweep: as of one of `gibbs` with K clusters, and the splits. Memory: N labels for each
-sweep kept, of 1 byte each up to K = 255.
+Clusters of other sweeps are matched to its clusters by rows in common; moments are means over the
+sweeps in which a cluster has a match, its number of rows is a mean over all sweeps. Cost of a
+sweep: that of a sweep of `gibbs` with K clusters, and of the splits. Memory: N labels for each kept
+sweep, 1 byte each up to K = 255.
 """
 
 from __future__ import annotations
@@ -50,11 +50,14 @@ from models.progress import Progress, silent
 MOST_KEPT = 500
 
 ROWS_EACH = 5
-"""The least mean number of rows for each seed: clusters of single rows say nothing of their
-priors, and where all are such, alpha grows without limit and keeps them so."""
+"""The least mean number of rows per seed.
+
+Clusters of single rows carry no information on the priors; if all clusters are like that, alpha
+grows without limit and keeps them so.
+"""
 
 SEVERAL = 1.5
-"""The mean number of clusters from which on priors of clusters can be estimated."""
+"""The mean number of clusters above which priors of clusters can be estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class ProcessChain(Chain):
 
     learned : sums over clusters with rows of 1, log kappa, its square and E[mu_k].
     draws : (n_kept, K) log kappa of each, also where it is shared.
-    partitions : (n_kept, n_counted) the clusters of rows that count, in each sweep kept.
+    partitions : (n_kept, n_counted) the clusters of the fitted rows in each kept sweep.
     heights : (n_kept,) the log density of rows and partition.
     """
 
@@ -149,8 +152,11 @@ class DirichletProcess(Gibbs):
         return partition.size, partition.total
 
     def log_density(self, size: Float, total: Float, log_kappa: Float, priors: Priors) -> float:
-        """log p(X, partition | priors); the clusters' own kappas are integrated out by Laplace's
-        method, so that any numbers of clusters compare; with the density of a shared kappa."""
+        """log p(X, partition | priors), comparable between different numbers of clusters.
+
+        Own kappas of clusters are integrated out by Laplace's method; the density of a shared kappa
+        is included.
+        """
         occupied, alpha = size > 0, priors.alpha
         n = size[occupied]
         density = len(n) * math.log(alpha) + gammaln(alpha) - gammaln(alpha + n.sum())

@@ -3,13 +3,13 @@
 Means and weights are integrated out; a sweep draws the cluster of every row, in turn, and then each
 log kappa, or the one that clusters share, by some steps of Metropolis (thesis, section 5.3.2, with
 two corrections: in its last line x_i is added for each candidate, and a walk in log kappa needs the
-factor kappa' / kappa).
-Empirical Bayes, during the burn-in only: each prior parameter maximises the mean over sweeps of its
-expected log density (Casella, "Empirical Bayes Gibbs sampling", 2001), older sweeps weighing less.
+factor kappa' / kappa). Empirical Bayes runs during the burn-in only: each prior parameter maximises
+the mean over sweeps of its expected log density (Casella, "Empirical Bayes Gibbs sampling", 2001),
+with less weight on older sweeps.
 
-The posterior is the moments over the sweeps after the burn-in, their clusters matched to those at
-its end. Cost of a sweep: O(N D K), for sparse rows their stored values times K, and N (K + 1)
-log C_D at some tens of nanoseconds; it runs on one thread.
+The posterior consists of moments over the sweeps after the burn-in, with clusters matched to those
+at the end of the burn-in. Cost of a sweep: O(N D K), for sparse rows their stored values times K,
+and N (K + 1) log C_D at some tens of nanoseconds; it runs on one thread.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Gibbs:
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
     priors : at the start. empirical : whether they are estimated.
-    burn_in, n_samples : sweeps before and while moments are taken.
+    burn_in, n_samples : numbers of sweeps before and while moments are collected.
     spread : whether clusters have a kappa each or share one; with a shared one sigma is not
     estimated (`Priors.of_shared_kappa`).
     """
@@ -74,7 +74,7 @@ class Gibbs:
         return self.chain(cluster, np.full(n_clusters, m), priors, seed)
 
     def chain(self, cluster: Int, log_kappa: Float, priors: Priors, seed: int) -> Chain:
-        """A chain that starts from these clusters and log kappas."""
+        """The chain that starts from these clusters and log kappas."""
         n_clusters, n_features = len(log_kappa), self.passes.points.shape[1]
         n_kappas = 1 if self.spread == "shared" else n_clusters
         return Chain(
@@ -93,7 +93,7 @@ class Gibbs:
         )
 
     def posterior(self, chain: Chain, progress: Progress = silent) -> Posterior:
-        """The posterior that a chain gives which has ended."""
+        """The posterior from a chain that has ended."""
         return chain.posterior()
 
     def restored(self, arrays: Arrays, prefix: str) -> Chain | None:
@@ -111,7 +111,7 @@ class Gibbs:
         return chain
 
     def _swept(self, chain: Chain) -> Chain:
-        """The chain after one more sweep, whose draws depend on the seed and its number alone."""
+        """The chain after one more sweep, whose draws depend only on the seed and its number."""
         rng = np.random.default_rng([chain.seed, chain.turn])
         cluster = chain.cluster.copy()
         log_kappa, priors = chain.log_kappa.copy(), chain.priors
@@ -132,7 +132,7 @@ class Gibbs:
     def step(
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
     ) -> tuple[Float, Float]:
-        """Makes one sweep in place; gives the number and the sum of each cluster's rows."""
+        """Makes one sweep in place; returns the number and the sum of each cluster's rows."""
         self._assign(cluster, log_kappa, priors, rng)
         size, total = self._sums(cluster, len(log_kappa))
         self._walk(log_kappa, size, total, priors, rng)
@@ -166,7 +166,7 @@ class Gibbs:
         return priors.alpha, 0.0
 
     def _sums(self, cluster: Int, n_clusters: int) -> tuple[Float, Float]:
-        """The number and the sum of each cluster's rows that count."""
+        """The number and the sum of the fitted rows in each cluster."""
         from models.methods.sphere.mixture.loops import sweeps
 
         size = np.zeros(n_clusters)
@@ -263,8 +263,10 @@ class Gibbs:
 
 
 def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
-    """(K,) for each of the reference's clusters the one that shares most rows with it, each used
-    once, and how many it shares."""
+    """(K,) the cluster that shares most rows with each cluster of the reference, and how many.
+
+    Each is used once.
+    """
     both = np.bincount(reference * n_clusters + cluster, minlength=n_clusters**2)
     shared = both.reshape(n_clusters, n_clusters)
     own, order = linear_sum_assignment(-shared)
@@ -274,8 +276,11 @@ def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
 def fields(
     kappa: Float, size: Float, total: Float, priors: Priors
 ) -> tuple[Float, Float, Float, Float, Float, Float]:
-    """The state of compiled sweeps, which these keep up to date: kappa, (D, K) fields of the means,
-    sizes, log C_D of each kappa, the fields' squared lengths and log C_D of their lengths."""
+    """The state that compiled sweeps update.
+
+    It holds kappa, (D, K) fields of the means, sizes, log C_D of each kappa, the squared lengths of
+    the fields and log C_D of their lengths.
+    """
     from models.methods.sphere.mixture.loops.constants import log_c
 
     n_features = total.shape[1]
@@ -286,6 +291,6 @@ def fields(
 
 
 def expected_means(field: Float, gamma: Float) -> Float:
-    """(K, D) E[mu_k] given the rest: of the vMF along `field` whose length is `gamma`."""
+    """(K, D) E[mu_k] given the rest: the mean of the vMF along `field`, of length `gamma`."""
     direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
     return np.asarray(bessel.ratio(field.shape[1], gamma)[:, None] * direction)

@@ -2,8 +2,8 @@
 
 The state of a cluster t is v_t = kappa_t S_t + C0 mu0, column t of `field` (D, K); `square` is its
 squared length, `whole` log C_D of its length, `size` its number of rows; `single` is log
-C_D(kappa_t). A row's length is taken as it is: its rounding error, in single precision or some
-decimals, counts times kappa^2 where a cluster is left without a row.
+C_D(kappa_t). The length of a row is used as stored, not as 1: its rounding error, from single
+precision or few decimals, is multiplied by kappa^2 where a cluster loses its last row.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from models.methods.sphere.mixture.loops.constants import log_constant
 
 @njit(cache=True, nogil=True)
 def _pick(own, dots, norm, kappa, size, single, square, whole, prior, u, want, known, parts):
-    """The new cluster of a row that is in `own`, and the logarithm of its probability; `dots` are
-    its products with the fields, `norm` its squared length. It is `want` where that is at least 0,
-    else drawn by `u`.
+    """The new cluster of a row now in `own`, and its log probability.
 
-    P(z = t) is proportional to (alpha + n_t) C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), with the
-    row removed from its cluster first (thesis, the last line of 5.3.2, its x_i added for each
-    candidate). prior : alpha, and the weight that all clusters without a row share evenly.
+    `dots` are the products of the row with the fields, `norm` its squared length. The cluster is
+    `want` if that is at least 0, else drawn by `u`. P(z = t) is proportional to (alpha + n_t)
+    C(kappa_t) C(|v_t|) / C(|v_t + kappa_t x|), with the row removed from its cluster first (thesis,
+    the last line of 5.3.2, its x_i added for each candidate). prior : alpha, and the weight that
+    all clusters without a row share evenly.
     """
     n_clusters = kappa.size
     k = kappa[own]
@@ -78,8 +78,11 @@ def _move(own, new, dots, norm, kappa, size, square, whole, known):
 def sweep(
     rows, at, cluster, kappa, field, size, single, square, whole, prior, uniform, wanted, known
 ):  # fmt: skip
-    """Draws the cluster of each dense row `rows[at[i]]` in turn, by `uniform[i]`, or puts the row
-    into `wanted[i]` where that is at least 0; gives the log probability of all these choices."""
+    """Draws the cluster of each dense row `rows[at[i]]` in turn, by `uniform[i]`.
+
+    A row goes into `wanted[i]` instead if that is at least 0. Returns the log probability of all
+    these choices.
+    """
     n_features, n_clusters = field.shape
     dots, parts = np.empty(n_clusters), np.empty(n_clusters)
     log_all = 0.0
@@ -204,8 +207,11 @@ def _log_density_together(t, size, length, along, c0, m, sigma, known):
 
 @njit(cache=True, nogil=True)
 def peaks(size, length, along, c0, m, sigma, most, n_features, known):
-    """(K, 2) about where each log kappa's density is highest, and its width: by a fixed number of
-    golden sections, and by the curvature of the density at that point."""
+    """(K, 2) the approximate mode of each log kappa's density, and its width.
+
+    The mode is located by a fixed number of golden sections, the width by the curvature of the
+    density there.
+    """
     out = np.empty((size.size, 2))
     part = 0.5 * (math.sqrt(5.0) - 1.0)
     for k in range(size.size):

@@ -1,4 +1,4 @@
-"""Scores of clusters, their means integrated out: for split-merge moves of Gibbs sampling."""
+"""Scores of clusters with their means integrated out, for split-merge moves of Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDER = 1.2
 
 @dataclass(frozen=True, slots=True)
 class MoveScores:
-    """Scores of clusters by the number of their rows, size (K,), and these rows' sum, total (K, D).
+    """Scores of clusters from the numbers and sums of their rows, size (K,) and total (K, D).
 
     priors : of a Dirichlet process. spread : whether clusters have a kappa each or share one.
     max_kappa : where the prior of kappa is cut off.
@@ -96,13 +96,13 @@ class MoveScores:
         return np.asarray(values + added)
 
     def peaks(self, size: Float, total: Float) -> tuple[Float, Float]:
-        """(K,) each: centre and width of the proposals of log kappa."""
+        """(K,) each: the centre and width of the proposals of log kappa."""
         length, along = np.einsum("kd,kd->k", total, total), total @ self.priors.mu0
         peaks = self._peaks(size, length, along)
         return peaks[:, 0], WIDER * peaks[:, 1]
 
     def log_proposal(self, log_kappa: Float, size: Float, total: Float) -> float:
-        """The log density with which these log kappas, (K,), would be proposed."""
+        """The log density of proposing these log kappas, (K,)."""
         return float(log_normal(log_kappa, *self.peaks(size, total)).sum())
 
     def _peaks(self, size: Float, length: Float, along: Float) -> Float:

@@ -1,18 +1,17 @@
-"""Moves that split a cluster in two or make one of two, for Gibbs sampling of a Dirichlet process.
+"""Moves that split or merge clusters, for Gibbs sampling of a Dirichlet process.
 
-Rows that are drawn one at a time seldom leave a cluster all together. So two rows are drawn: where
-they are in one cluster, its split is proposed, else the merge of their two. Jain and Neal, "A
-Split-Merge Markov Chain Monte Carlo Procedure for the Dirichlet Process Mixture Model" (2004),
-section 4: the rows concerned first go to the nearer one of the two and are then drawn some times by
-Gibbs sampling between these alone, which does not depend on the proposal; the last such scan is the
-proposal, and its probability is known. Concentrations follow as in Jain and Neal (2007), but here
-from a normal distribution about the peak of the density of log kappa given a cluster's rows; so
-they are proposals of known density, too. Moves are accepted by Metropolis-Hastings. A merge that
-would be refused whatever the probability of its reverse, which is 1 at most, is refused without a
-scan.
+Sampling that moves one row at a time seldom splits or merges whole clusters. So two rows are drawn:
+if they share a cluster, a split of it is proposed, else a merge of their two clusters. Jain and
+Neal, "A Split-Merge Markov Chain Monte Carlo Procedure for the Dirichlet Process Mixture Model"
+(2004), section 4: the affected rows first go to the nearer of the two and are then redrawn a few
+times by Gibbs sampling restricted to these two clusters, independently of the proposal; the last
+such scan is the proposal, and its probability is known. Concentrations follow as in Jain and Neal
+(2007), but here from a normal distribution about the peak of the density of log kappa given a
+cluster's rows; so these proposals have a known density, too.
 
-Cost of a split, or of a merge that needs a scan: `SCANS` + 1 times 2 N_u D for N_u rows concerned;
-of any other merge O(D).
+Moves are accepted by Metropolis-Hastings. The probability of the reverse move is at most 1; a merge
+that would be rejected even then is rejected without a scan. Cost of a split, or of a merge that
+needs a scan: `SCANS` + 1 times 2 N_u D for N_u affected rows; of any other merge O(D).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SCANS = 3
 """Scans before the one that is proposed."""
 
 PARTNERS = 10
-"""Each cluster is paired with this many of those most like it for merges by density."""
+"""Each cluster is paired with this many of its most similar clusters for merges by density."""
 
 
 @dataclass(slots=True)
@@ -74,10 +73,10 @@ class SplitMerge:
                 self._merge(partition, i, j, rng)
 
     def merge_likelier(self, partition: Partition) -> None:
-        """Makes all merges by which clusters become likelier, their own concentrations integrated
-        out by Laplace's method.
+        """Makes all merges that raise the likelihood of clusters.
 
-        That is no step of a Markov chain; it leads away from too many clusters.
+        Concentrations of the clusters are integrated out by Laplace's method. This is not a step of
+        a Markov chain; it leads the chain away from too many clusters.
         """
         while True:
             occupied = np.flatnonzero(partition.size > 0)
@@ -144,14 +143,14 @@ class SplitMerge:
             log_h -= float(log_normal(proposed, centre, width)[0])
         whole = (size.sum(), total.sum(axis=0), log_kappa)
         change = self.scores.change(*whole, size, total, partition.log_kappa[both])
-        wanted = math.log(max(rng.random(), 1e-300))
-        if wanted > log_h - change:
+        log_uniform = math.log(max(rng.random(), 1e-300))
+        if log_uniform > log_h - change:
             return
         in_either = (partition.cluster == first) | (partition.cluster == second)
         rows = np.flatnonzero(in_either & (self.counted > 0))
         own = (partition.cluster[rows] == second).astype(np.int64)
         _, log_q = self._divided(self.points.take(rows), rows, i, j, log_kappa, own, rng)
-        if wanted <= log_h - change + log_q:
+        if log_uniform <= log_h - change + log_q:
             self._join(partition, first, second, log_kappa)
             if self.scores.spread == "own":
                 partition.log_kappa[second] = self.scores.drawn(1, rng)[0]
@@ -180,7 +179,7 @@ class SplitMerge:
     ) -> tuple[Int, float]:
         """0 or 1 for each of the rows, 0 with row i and 1 with row j, and the log probability.
 
-        log_kappa : used where it is shared. wanted : the division to come out; drawn if None.
+        log_kappa : used where it is shared. wanted : the division to score; None: it is drawn.
         """
         ends = np.searchsorted(rows, [i, j])
         near = block @ _dense(block[ends]).T
@@ -215,7 +214,7 @@ class SplitMerge:
         wanted: Int,
         uniform: Float,
     ) -> float:
-        """Draws rows `at` between two clusters, in place; gives the log probability."""
+        """Redraws the rows `at` between two clusters, in place; returns the log probability."""
         from models.methods.sphere.gibbs import loops
         from models.methods.sphere.mixture.loops.constants import table
 
@@ -232,7 +231,7 @@ class SplitMerge:
         return float(loops.sweep(block, at, own, *state))
 
     def _gains(self, partition: Partition, occupied: Int) -> tuple[Int, Int, Float]:
-        """(P,) each: pairs of clusters most alike, and the log of how much likelier one is."""
+        """(P,) each: pairs of similar clusters, and the log of how much likelier their merge is."""
         size, total = partition.size[occupied], partition.total[occupied]
         product = total @ total.T
         length = np.diag(product)

@@ -1,4 +1,4 @@
-"""What all mixtures on the sphere share, whatever the inference; start with `passes`.
+"""What all mixtures on the sphere share, for every kind of inference; start with `passes`.
 
 - `rows` : unit rows, dense or sparse, in memory or not. `passes` : their posteriors, as sums;
   `loops` compiled, `pass_gpu` on a GPU.

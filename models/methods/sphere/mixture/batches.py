@@ -1,9 +1,9 @@
-"""Batches of unit rows in a random order, of data that may be larger than memory.
+"""Batches of unit rows in a random order, from data that may be larger than memory.
 
-Rows in a file or in the object store are never read one by one: a pool is made of runs of rows from
-random places, each read at once, and the pool's rows are shuffled. So each row comes once in an
-epoch, and a batch mixes rows of all the runs of a pool, of which there are hundreds. Data of up to
-`POOL_BYTES` are one pool. Sparse rows, which are in memory, are shuffled as a whole.
+Rows in a file or in the object store are never read one by one: a pool consists of hundreds of runs
+of rows from random places, each run read in one go, and the rows of the pool are shuffled. So each
+row occurs once in an epoch, and a batch mixes rows from all runs of a pool. Data of up to
+`POOL_BYTES` form one pool. Sparse rows, which are in memory, are shuffled as a whole.
 """
 
 from __future__ import annotations
@@ -19,16 +19,22 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.rows import ArrayRows, Rows
 
 POOL_BYTES = 1 << 27
-"""Bytes of a pool's rows. Reading them takes as much again at most, and a batch its own rows."""
+"""Bytes of the rows in a pool.
+
+Reading them takes at most as much again, and a batch its own rows.
+"""
 
 RUN_BYTES = 1 << 17
 FAR_RUN_BYTES = 1 << 19
-"""Bytes read at once; from afar this many arrive about as fast as fewer."""
+"""Bytes read in one go; from a remote store they arrive about as fast as fewer would."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """counted : (n_points,) 0 for rows that are left out. size : rows of a batch, about."""
+    """counted : (n_points,) 0 for rows that are left out.
+
+    size : approximate number of rows in a batch.
+    """
 
     points: UnitRows
     counted: Float
@@ -37,8 +43,8 @@ class Batches:
     def epoch(self, rng: np.random.Generator, first: int = 0) -> Iterator[tuple[float, UnitRows]]:
         """Each counted row once, in batches of nearly the same size.
 
-        With each batch comes the share of the rows given so far. first : number of batches to leave
-        out; a pool that lies among these as a whole is not read. The draws do not depend on it.
+        Each batch comes with the share of the rows yielded so far. first : number of batches to
+        skip; a pool that is skipped as a whole is not read. The draws do not depend on it.
         """
         n_counted = int(np.count_nonzero(self.counted))
         n_given = n_batches = 0
@@ -59,9 +65,10 @@ class Batches:
                 yield n_given / n_counted, self._unit(pool[own] if len(parts) > 1 else pool)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> UnitRows:
-        """`n_rows` random counted rows, in their order; all where there are no more.
+        """`n_rows` random counted rows, in their order; all of them if there are no more.
 
-        Of rows beyond a pool they come from one pool, which has at least as many as a batch.
+        If the data exceed a pool they come from one pool, which has at least as many rows as a
+        batch.
         """
         rows = next(self._pools(rng))
         if len(rows) > n_rows:
@@ -88,7 +95,7 @@ class Batches:
                 yield rows
 
     def _parts(self, order: Int) -> list[Int]:
-        """Parts of nearly the same size, so that no batch is much noisier than the others."""
+        """The rows in parts of nearly equal size, so that no batch is much noisier than another."""
         return np.array_split(order, max(1, round(len(order) / self.size)))
 
     def _unit(self, rows: Matrix) -> UnitRows:

@@ -1,7 +1,7 @@
 """How a run climbs its objective, and the state of a run that a checkpoint keeps.
 
-EM, variational inference (of rows, down a hierarchy, through time) and both by batches differ in
-what an iteration does. When a run is saved and where it ends is written here once.
+EM, variational inference (over rows, a hierarchy or time) and the batch versions of both differ in
+what an iteration does. When a run is saved and when it ends is decided here, once for all.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ S = TypeVar("S")
 class Climb(Generic[E]):
     """A run, under way or ended.
 
-    objective : after each iteration; of a run that has ended the last value is `estimate`'s own.
+    objective : after each iteration; once the run has ended, the last value is that of `estimate`.
     ended : whether it converged.
-    reseeded : number of clusters that lost their rows and were given a new mean; None where that
-        never happens.
+    reseeded : number of clusters that lost their rows and got a new mean; None where that never
+        happens.
     """
 
     estimate: E
@@ -52,7 +52,7 @@ class Climb(Generic[E]):
         return replace(self, objective=(*self.objective, objective))
 
     def arrays(self, prefix: str) -> dict[str, Float]:
-        """Its state for a checkpoint; the names begin with `prefix`."""
+        """The state of the run for a checkpoint; the names begin with `prefix`."""
         reseeded = [] if self.reseeded is None else [float(self.reseeded)]
         return {
             **self.estimate.arrays(prefix),
@@ -62,7 +62,7 @@ class Climb(Generic[E]):
 
 
 def restored(read: Callable[[Arrays, str], E], arrays: Arrays, prefix: str) -> Climb[E] | None:
-    """The run that `Climb.arrays` saved, its estimate read by `read`; None where there is none."""
+    """The run saved by `Climb.arrays`, its estimate read by `read`; None if there is none."""
     if f"{prefix}objective" not in arrays:
         return None
     ended, *reseeded = arrays[f"{prefix}facts"].tolist()
@@ -78,11 +78,11 @@ def restored(read: Callable[[Arrays, str], E], arrays: Arrays, prefix: str) -> C
 class Iteration(Generic[C]):
     """The outcome of one iteration.
 
-    run : with the iteration's objective.
-    gain : the rise by which convergence is judged.
+    run : the run with the objective of this iteration.
+    gain : the rise that is tested for convergence.
     advance : gives the run that the next iteration starts from; called only if there is one.
-    unsettled : whether the run goes on however small the gain.
-    on_trial : whether the next iteration may undo what `advance` gives, so that it is not saved.
+    unsettled : whether the run continues however small the gain.
+    on_trial : whether the next iteration may undo the result of `advance`, which is then not saved.
     """
 
     run: C
@@ -104,8 +104,8 @@ def climb(
 ) -> C:
     """The run after it converged, or after `max_iter` iterations in all.
 
-    It converged when an iteration gains no more than `least_gain`. save : called with the run
-    after each iteration but the last. unit : what an iteration is called in progress messages.
+    It has converged when an iteration gains at most `least_gain`. save : called with the run after
+    each iteration but the last. unit : the name of an iteration in progress messages.
     """
     while True:
         n_done = len(run.objective)
@@ -127,8 +127,8 @@ def alternating(
 ) -> Callable[[Climb[E], Progress], Iteration[Climb[E]]]:
     """Iterations of coordinate ascent.
 
-    expect : the sums over rows under an estimate, and the objective.
-    update : the estimate that is best for given sums, from the one before.
+    expect : gives the sums over rows under an estimate, and the objective.
+    update : gives the best estimate for given sums, starting from the previous one.
     """
 
     def iterate(run: Climb[E], progress: Progress) -> Iteration[Climb[E]]:

@@ -1,5 +1,7 @@
-"""The features that distinguish clusters from each other, a node from its parent, and clusters in
-each period: by what a feature adds to the mean cosine of the cluster's rows with its mean."""
+"""The features that distinguish clusters, nodes from their parents, and clusters in each period.
+
+A feature is scored by what it adds to the mean cosine of the cluster's rows with its mean.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,20 @@ from models.arrays import Array, Arrays, Float
 from models.clusters.counts import TOP_TERMS
 
 MOST_PER_PERIOD = 5
-"""The most features of a cluster in a period."""
+"""The largest number of features of a cluster in a period."""
 
 INDEX, WEIGHT, NAMES = "told", "told_weight", "told_names"
-"""The arrays of a model that hold the features of each period."""
+"""The names of the model's arrays that hold the features of each period."""
 
 
 def top_features(
     means: Float, log_weights: Float, names: Sequence[str]
 ) -> list[list[dict[str, Any]]]:
-    """For each cluster the features by which its rows differ most from the others', best first.
+    """The features, for each cluster, in which its rows differ most from the others, best first.
 
-    By mu_kd (mu_kd - sum_j pi_j mu_jd), what feature d adds to the mean cosine with the cluster's
-    mean beyond that of any row; each with its weight mu_kd. Features that add nothing are left
-    out. O(K D log D).
+    The score is mu_kd (mu_kd - sum_j pi_j mu_jd), what feature d adds to the mean cosine with the
+    cluster's mean compared with an average row; the weight is mu_kd. Features that add nothing are
+    left out. O(K D log D).
     """
     return _best(means, np.broadcast_to(np.exp(log_weights) @ means, means.shape), names)
 
@@ -35,10 +37,11 @@ def top_features(
 def top_features_below(
     directions: Float, parent: npt.NDArray[np.int32], names: Sequence[str]
 ) -> list[list[dict[str, Any]]]:
-    """For each node the features by which it differs most from its parent, best first.
+    """The features, for each node, in which it differs most from its parent, best first.
 
-    directions : (T, D) unit vectors psi_n; by psi_nd (psi_nd - psi_parent,d), the root's by
-    psi_nd^2; otherwise as `top_features`. O(T D log D).
+    directions : (T, D) unit vectors psi_n. The score is psi_nd (psi_nd - psi_parent,d), at the root
+        psi_nd^2; otherwise as `top_features`.
+    O(T D log D).
     """
     references = np.where(parent[:, None] >= 0, directions[parent], 0.0)
     return _best(directions, references, names)
@@ -60,12 +63,13 @@ def _best(means: Float, references: Float, names: Sequence[str]) -> list[list[di
 
 
 def top_features_by_period(psi: Float, weights: Float, names: Sequence[str]) -> dict[str, Array]:
-    """For each cluster in each period the features by which it differs most from the others there,
-    best first, as arrays of a model.
+    """The features, for each cluster and period, in which it differs most from others, as arrays.
 
-    psi : (T, K, D) means; weights : (T, K). As `top_features` of each period alone, at most
-    `MOST_PER_PERIOD`: `told` (T, K, 5) int32 places in the list of names, -1 for none;
-    `told_weight` the mean's values there; `told_names` the list, JSON as bytes. O(T K D).
+    psi : (T, K, D) means; weights : (T, K). Each period is scored as by `top_features`, at most
+        `MOST_PER_PERIOD` features each: `told` (T, K, 5) holds int32 positions in the list of
+        names, best first, -1 for none; `told_weight` the values of the mean there; `told_names` the
+        list, as JSON bytes.
+    O(T K D).
     """
     n_periods, n_clusters, n_features = psi.shape
     most = min(MOST_PER_PERIOD, n_features)
@@ -86,6 +90,6 @@ def top_features_by_period(psi: Float, weights: Float, names: Sequence[str]) -> 
 
 
 def feature_names(arrays: Arrays) -> list[str]:
-    """The list of names in which `told` has places."""
+    """The list of names that the positions in `told` refer to."""
     names: list[str] = json.loads(arrays[NAMES].tobytes())
     return names

@@ -1,9 +1,9 @@
 """In-sample or out-of-sample: a row's log-likelihood against those of rows known to be inside.
 
-The thesis (section 5.7.4) takes an interval of their mean, which shrinks with their number; a
-single row is judged by a quantile of the single likelihoods. The threshold is that of conformal
-prediction (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005): of rows
-like the reference, which were held out from the fit, at least a share `level` lies inside.
+The thesis (section 5.7.4) uses an interval of their mean, which shrinks as their number grows; here
+a single row is compared with a quantile of the single likelihoods. The threshold is that of
+conformal prediction (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005):
+at least a share `level` of rows like the reference, which were held out from the fit, lies inside.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from models.arrays import Float
 from models.method import Model, Predictions
 
 MOST_KEPT = 10_001
-"""The most quantiles of the reference that a model keeps."""
+"""The largest number of quantiles of the reference that a model keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class InSample:
-    """reference : log-likelihoods, ascending. level : the share of them that is inside, about."""
+    """reference : log-likelihoods, ascending. level : approximate share of them that is inside."""
 
     reference: Float
     level: float
@@ -29,7 +29,7 @@ class InSample:
 
     @classmethod
     def of(cls, evidence: Float, level: float) -> InSample:
-        """From the log-likelihoods of rows that are inside, at least one."""
+        """The threshold from log-likelihoods of rows known to be inside, at least one."""
         reference = np.sort(evidence)
         below = max(1, int(np.floor((1.0 - level) * (reference.size + 1) + 1e-9)))
         threshold = float(reference[below - 1])
@@ -40,7 +40,7 @@ class InSample:
 
     @classmethod
     def of_model(cls, model: Model) -> InSample:
-        """From a model that has `arrays` and `facts`."""
+        """The threshold stored in the `arrays` and `facts` of a model."""
         facts = model.facts
         return cls(model.arrays["reference"], float(facts["level"]), float(facts["threshold"]))
 
@@ -53,10 +53,10 @@ class InSample:
         return {"level": self.level, "threshold": self.threshold}
 
     def columns(self, evidence: Float) -> dict[str, Float]:
-        """Columns of rows with these log-likelihoods.
+        """The columns for rows with these log-likelihoods.
 
-        `in_sample` : 1 where it reaches the threshold. `in_sample_rank` : the share of the
-        reference that it exceeds or equals.
+        `in_sample` : 1 if the row reaches the threshold. `in_sample_rank` : the share of the
+        reference that the row exceeds or equals.
         """
         rank = np.searchsorted(self.reference, evidence, side="right") / self.reference.size
         return {
@@ -67,5 +67,5 @@ class InSample:
 
 
 def with_in_sample(predictions: Predictions, model: Model, evidence: Float) -> Predictions:
-    """The predictions with the columns of their rows' log-likelihoods (`InSample.columns`)."""
+    """The predictions with the columns from their log-likelihoods (`InSample.columns`)."""
     return replace(predictions, columns=InSample.of_model(model).columns(evidence))

@@ -1,4 +1,4 @@
-"""A mixture of vMF distributions: its densities, and the likeliest one given posteriors."""
+"""A mixture of vMF distributions: its densities, and the likeliest mixture given posteriors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Spread = Literal["shared", "own"]
 """Whether clusters share one concentration or have their own."""
 
 SMALLEST = 1e-300
-"""Stands for the weight of a cluster that has lost all its rows."""
+"""The log weight of a cluster that has lost all its rows."""
 
 EMPTIED = 1e-6
-"""A cluster with fewer expected rows has lost them."""
+"""A cluster with fewer expected rows counts as empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Mixture:
 
     @classmethod
     def of(cls, arrays: Arrays, prefix: str = "") -> Mixture:
-        """The mixture in arrays named like the fields."""
+        """The mixture from arrays named like its fields."""
         names = ("log_weights", "means", "kappa")
         return cls(*(np.asarray(arrays[prefix + name], dtype=np.float64) for name in names))
 
@@ -53,12 +53,12 @@ class Mixture:
 
     @property
     def weights(self) -> Float:
-        """(K, D) the factors of rows: kappa_k mu_k."""
+        """(K, D) the coefficients of a row: kappa_k mu_k."""
         return self.kappa[:, None] * self.means
 
     @property
     def offsets(self) -> Float:
-        """(K,) the constants beside them: log pi_k + log C_D(kappa_k)."""
+        """(K,) the constants added to them: log pi_k + log C_D(kappa_k)."""
         return self.log_weights + bessel.log_c(self.means.shape[1], self.kappa)
 
     def log_posterior(self, points: UnitRows) -> tuple[Float, Float]:
@@ -73,9 +73,9 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Which mixtures a fit may choose from.
+    """The mixtures that a fit may choose from.
 
-    spread : whether clusters share one kappa. equal : whether all clusters have one weight.
+    spread : whether clusters share one kappa. equal : whether all clusters have the same weight.
     """
 
     spread: Spread
@@ -120,7 +120,7 @@ def maximize(sums: Sums, before: Mixture, constraints: Constraints) -> Mixture:
 
 
 def pooled_kappa(mixture: Mixture, max_kappa: float) -> float:
-    """The kappa of all clusters as one: that of the vMF with the mixture's mean."""
+    """The kappa of the whole mixture: that of the vMF with the same mean."""
     n_features = mixture.means.shape[1]
     length = np.exp(mixture.log_weights) * bessel.ratio(n_features, mixture.kappa)
     r = min(1.0, float(np.linalg.norm(length @ mixture.means)))

@@ -1,4 +1,4 @@
-"""The parameters that the methods on the sphere share, each written once."""
+"""The parameters that several methods on the sphere share."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A pass over dense rows, computed by torch on a GPU: the same as `mixture.passes`.
+"""A pass over dense rows on a GPU, by torch; it gives what `mixture.passes` gives.
 
 Rows that fit into the device's memory are copied there once for all passes. Others are copied block
 by block in each pass, through two slots of pinned host memory: while the device works on one block
 the host reads the next. Products are in the rows' precision up to `passes.SINGLE_UP_TO` and summed
-in double over stretches of `STRETCH` rows, in one order: a pass gives the same numbers each time,
-and those of the processor but for rounding. Cost: two products N D K.
+in double over stretches of `STRETCH` rows, in a fixed order: a pass gives the same numbers each
+time, and agrees with the processor up to rounding. Cost: two products N D K.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STRETCH = 2048
 """The number of rows that are summed in their own precision."""
 
 BLOCK_VALUES = 1 << 23
-"""Values of a block, or of what is computed from it."""
+"""The number of values in a block, or in what is computed from it."""
 
 KEPT_SHARE = 0.6
 """The share of the device's free memory that rows may take."""
@@ -44,7 +44,7 @@ def passes(points: UnitRows, threads: int, device: Device) -> Passes:
 
 
 def require(device: Device, points: UnitRows, role: str = "features") -> None:
-    """UsageError where `device` is a GPU and there is none, or rows are sparse."""
+    """Raises UsageError if `device` is a GPU and there is none, or if rows are sparse."""
     if device == "cuda" and points.sparse:
         raise UsageError(
             f"Input {role!r} is sparse; with 'device': 'cuda' it must be dense. Use 'device': "
@@ -58,8 +58,8 @@ def require(device: Device, points: UnitRows, role: str = "features") -> None:
 class DevicePasses(Passes):
     """Passes over the same dense rows; a context manager, which frees the device's memory.
 
-    place : the device, as torch names it. room : bytes of it that rows may take; a share of what
-    is free if None.
+    place : the device, as torch names it. room : bytes of its memory that rows may take; None: a
+        share of what is free.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class DevicePasses(Passes):
 
     @property
     def at_once(self) -> int:
-        """One: a pass keeps the device busy."""
+        """1: a single pass keeps the device busy."""
         return 1
 
     def expect(
@@ -107,7 +107,7 @@ class DevicePasses(Passes):
         *,
         hard: bool = False,
     ) -> Sums:
-        """As `Passes.expect`. UsageError where the device's memory does not suffice."""
+        """As `Passes.expect`. Raises UsageError if the memory of the device does not suffice."""
         import torch
 
         try:
@@ -176,7 +176,10 @@ class DevicePasses(Passes):
         return int(KEPT_SHARE * torch.cuda.mem_get_info(self._place)[0])
 
     def _blocks(self, row_length: int) -> Iterator[tuple[slice, Tensor]]:
-        """The rows in order, on the device, in blocks of whole stretches but for the last."""
+        """The rows in order, on the device, in blocks of whole stretches.
+
+        The last may be shorter.
+        """
         n_points, n_features = self.points.shape
         step = max(1, BLOCK_VALUES // max(row_length, n_features) // STRETCH) * STRETCH
         slices = [slice(at, min(at + step, n_points)) for at in range(0, n_points, step)]
@@ -187,7 +190,7 @@ class DevicePasses(Passes):
         yield from self._copied(slices)
 
     def _copied(self, slices: list[slice]) -> Iterator[tuple[slice, Tensor]]:
-        """Blocks from the host; one is read while the device works on the one before."""
+        """Blocks from the host; each is read while the device works on the previous one."""
         import torch
 
         on_gpu = self._place.type == "cuda"

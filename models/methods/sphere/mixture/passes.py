@@ -1,13 +1,13 @@
 """One pass over all rows: posteriors under log densities linear in a row, and their sums.
 
-In every member of the family, given its parameters or their expectations, log p(x, k) =
+For every mixture here, given its parameters or their expectations, log p(x, k) =
 offset_k + weight_k . x, with weight_k = kappa_k mu_k and offset_k = log pi_k + log C_D(kappa_k), or
-their expectations. The next parameters follow from the sums that a pass gives.
+their expectations. The next parameters follow from the sums over a pass.
 
 Rows are read by blocks, and nothing of size N K is kept. Products are in the rows' precision while
-that is enough (`SINGLE_UP_TO`), sums over blocks in double. Cost: for dense rows two products
-N D K, for sparse ones two of their stored values with K, and about 1 ns for each posterior.
-Memory: a block, and sums K D of 8 bytes for each share of the rows (`SHARES` at most, 128 MiB).
+it suffices (`SINGLE_UP_TO`), sums over blocks in double. Cost: for dense rows two products N D K,
+for sparse ones two of their stored values with K, and about 1 ns for each posterior. Memory: a
+block, and 8 K D bytes of sums for each share of the rows (at most `SHARES`, 128 MiB).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from models.numerics.sphere import unit
 from models.progress import Progress
 
 SHARES = 16
-"""The number of shares of the rows; the same for any number of threads, so that sums are too."""
+"""The number of shares of the rows; independent of the number of threads, so that sums are too."""
 
 SHARE_BYTES = 1 << 27
 
 SINGLE_UP_TO = 1e4
-"""The largest weight by which rows in single precision are multiplied in it: the logarithms are
-then right to about 1e-3."""
+"""The largest weight for single precision: logarithms are then accurate to about 1e-3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Sums over the rows that count.
 
-    size : (K,) of posteriors. total : (K, D) of rows weighted by them.
-    evidence : (n_points,) for every row the log of its sum over clusters, or the largest if `hard`.
+    size : (K,) sums of posteriors. total : (K, D) sums of rows weighted by them.
+    evidence : (n_points,) for every row the log of its sum over clusters, or of its largest term if
+        `hard`.
     """
 
     size: Float
@@ -54,7 +54,7 @@ class Sums:
 
 @dataclass(slots=True)
 class Threads:
-    """The threads of passes. users : how many threads run passes at the same time."""
+    """The threads of passes. users : the number of threads that run passes at the same time."""
 
     n: int
     users: int = 1
@@ -64,7 +64,7 @@ class Threads:
 class Passes:
     """Passes over the same rows; a context manager, since it holds threads.
 
-    points : unit rows. threads : how many may be kept busy.
+    points : unit rows. threads : the largest number of busy threads.
     """
 
     def __init__(self, points: UnitRows, threads: int = 1) -> None:
@@ -96,14 +96,15 @@ class Passes:
 
     @property
     def at_once(self) -> int:
-        """How many passes may run at the same time, each in a thread of its own."""
+        """The number of passes that may run at the same time, each in its own thread."""
         return self._threads.n
 
     @contextmanager
     def shared(self) -> Iterator[Callable[[int], None]]:
-        """A function to be called with the number of passes that run at the same time.
+        """A function to call with the number of passes that run at the same time.
 
-        Where these keep all threads busy, each pass works in its own; its sums are the same.
+        If these keep all threads busy, each pass works in its own thread only; its sums are the
+        same.
         """
 
         def set_users(users: int) -> None:
@@ -123,11 +124,12 @@ class Passes:
         *,
         hard: bool = False,
     ) -> Sums:
-        """The sums of every row's posteriors.
+        """The sums of the posteriors of all rows.
 
-        weights : (K, D). offsets : (K,). counted : (n_points,) how often each row counts, 0 for
-        those that are only measured. hard : whether each row belongs to its likeliest cluster
-        alone. progress : called with the share of the pass that is done.
+        weights : (K, D). offsets : (K,).
+        counted : (n_points,) how often each row counts, 0 for rows that are only measured.
+        hard : whether each row belongs to its likeliest cluster alone.
+        progress : called with the completed share of the pass.
         """
         n_points, n_features = self.points.shape
         n_clusters = len(weights)
@@ -140,7 +142,7 @@ class Passes:
         parts: Iterator[tuple[Float, Float]]
         shares = [slices[start:stop] for start, stop in pairwise(cuts)]
         if n_shares == 1 or self._threads.users >= self._threads.n:
-            # For few rows another thread would cost more than it saves.
+            # With few rows a further thread would cost more than it saves.
             parts = (work.share(share, evidence) for share in shares)
         else:
             jobs = [self._threads.pool.submit(work.share, share, evidence) for share in shares]
@@ -156,23 +158,26 @@ class Passes:
 
 
 class _Pass:
-    """A pass over rows by shares; its arrays are as the compiled loops take them."""
+    """A pass over rows by shares; its arrays are laid out for the compiled loops."""
 
     def __init__(
         self, points: UnitRows, weights: Float, offsets: Float, counted: Float, hard: bool
     ) -> None:
         kind = precision(points, weights)
         self.points, self.hard, self.kind = points, hard, kind
-        # Sums over sparse rows are (D, K), like the weights that the rows pick.
+        # Sums over sparse rows are (D, K), like the weights that the rows index.
         self.upright = hard or not points.sparse
-        # (D, K), since sparse rows pick rows of it and BLAS does not mind.
+        # (D, K), since sparse rows index its rows; BLAS takes either layout.
         self.weights = _turned(weights, kind)
         self.shift = float(offsets.max())
         self.offsets = (offsets - self.shift).astype(kind)
         self.counted = counted.astype(kind)
 
     def share(self, slices: list[slice], evidence: Float) -> tuple[Float, Float]:
-        """Sizes and totals over some blocks, (K, D) if `upright`; writes their evidence."""
+        """Sizes and totals over some blocks, totals (K, D) if `upright`.
+
+        Fills in their evidence.
+        """
         from models.methods.sphere.mixture.loops import sweeps
 
         n_features, n_clusters = self.weights.shape

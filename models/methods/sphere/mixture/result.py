@@ -1,4 +1,4 @@
-"""The result of a fit: clusters in their order, the tree with its model, metrics and warnings."""
+"""The result of a fit: ordered clusters, the tree with its model, metrics and warnings."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from models.tree.tree import Tree
 from models.tree.walk import paths
 
 FEW_FEATURES = 20
-"""Below this number of features a warning says how much the bounding scheme shrinks kappa."""
+"""Below this number of features a warning states how much the bounding scheme shrinks kappa."""
 
 IDENTICAL_ROWS = "the points of a cluster are nearly identical, so likelihoods depend on that bound"
 
 
 def ordered(logits: Float, means: Float) -> tuple[Int, Int]:
-    """The cluster of each row, the largest cluster being the first, and the order that makes it so.
+    """The cluster of each row, numbered from the largest, and the order that gives these numbers.
 
-    The columns of `logits` (n_points, K) are put into that order; cluster `order[k]` of the fit is
-    cluster k.
+    The columns of `logits` (n_points, K) are permuted in place; cluster `order[k]` of the fit
+    becomes cluster k.
     """
     cluster: Int = logits.argmax(axis=1)
     order = by_size(np.bincount(cluster, minlength=len(means)), means)
@@ -55,11 +55,11 @@ def partition_result(
     choice: Choice,
     warnings: Sequence[str],
 ) -> Fitted:
-    """A partition with its model; everything is in the clusters' order.
+    """A partition with its model; everything is in the order of the clusters.
 
-    evidence : (n_points,) log-likelihoods. out : the rows held out. means : name clusters, with
-    `log_weights`, where features have names. nodes : columns of the tree beside `weight`, (K + 1,),
-    the root first.
+    evidence : (n_points,) log-likelihoods. out : the rows held out. means : used with `log_weights`
+        to name clusters, where features have names. nodes : columns of the tree besides `weight`,
+        (K + 1,), the root first.
     """
     n_clusters, n_features = means.shape
     names = term_names(data, n_features)
@@ -97,7 +97,7 @@ def tree_result(
     warnings: Sequence[str],
     curves: Mapping[str, Sequence[tuple[int, float]]] = MappingProxyType({}),
 ) -> Fitted:
-    """Any tree with its model, and with the metrics and columns that likelihoods give.
+    """Any tree with its model, and with the metrics and columns derived from likelihoods.
 
     The arguments are those of `partition_result`.
     """
@@ -111,15 +111,15 @@ def tree_result(
         logits=logits,
         metrics=measured,
         curves=curves,
-        points=in_sample.columns(evidence),
+        point_columns=in_sample.columns(evidence),
         warnings=tuple(warnings),
     )
 
 
 def placed_below(tree: Tree, logits: Float) -> Predictions:
-    """Rows in their likeliest leaves; each node on the path has the probability of all leaves
-    under it.
+    """Each row in its likeliest leaf.
 
+    A node on the path has the probability of all leaves below it.
     logits : (n_rows, K) log probabilities of the leaves, in row order. O(n_rows n_nodes).
     """
     leaf = tree.leaves[logits.argmax(axis=1)]
@@ -130,7 +130,7 @@ def placed_below(tree: Tree, logits: Float) -> Predictions:
         mass[tree.leaves] = np.exp(logits[block]).T
         for below in range(tree.n_nodes - 1, 0, -1):
             mass[tree.parent[below]] += mass[below]
-        # Sums over descendants only: the root's is exactly 1, and no child's is above it.
+        # Sums over descendants only: exactly 1 at the root, and never larger at a child.
         mass /= mass[0]
         part = slice(start[block.start], start[block.stop])
         row = np.repeat(np.arange(mass.shape[1]), np.diff(start[block.start : block.stop + 1]))
@@ -139,7 +139,7 @@ def placed_below(tree: Tree, logits: Float) -> Predictions:
 
 
 def end_warnings(ended: bool, max_iter: int, by_batches: bool = False) -> tuple[str, ...]:
-    """A warning where the best run did not converge, else nothing."""
+    """A warning if the best run did not converge."""
     if ended:
         return ()
     unit = "epochs" if by_batches else "iterations"
@@ -147,7 +147,7 @@ def end_warnings(ended: bool, max_iter: int, by_batches: bool = False) -> tuple[
 
 
 def bounding_warnings(inference: str, n_features: int) -> tuple[str, ...]:
-    """A warning where 'variational-bounding' makes concentrations much too small."""
+    """A warning if 'variational-bounding' makes concentrations much too small."""
     if inference != "variational-bounding" or n_features >= FEW_FEATURES:
         return ()
     return (
@@ -158,7 +158,7 @@ def bounding_warnings(inference: str, n_features: int) -> tuple[str, ...]:
 
 
 def cap_warnings(high: Float, max_kappa: float, why: str, whose: str = "") -> tuple[str, ...]:
-    """A warning where concentrations reached `max_kappa`.
+    """A warning if concentrations reached `max_kappa`.
 
     high : the upper ends of their intervals. why : what that means. whose : which ones.
     """
@@ -169,7 +169,9 @@ def cap_warnings(high: Float, max_kappa: float, why: str, whose: str = "") -> tu
 
 
 def prior_warnings(empirical: bool, n_clusters: int) -> tuple[str, ...]:
-    """A warning where priors were to be estimated from a single cluster."""
+    """A warning if priors were to be estimated from a single cluster."""
     if not empirical or n_clusters > 1:
         return ()
-    return ("One cluster says nothing of how clusters differ, so the priors were not estimated.",)
+    return (
+        "A single cluster does not show how clusters differ, so the priors were not estimated.",
+    )

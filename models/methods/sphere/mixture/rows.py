@@ -1,4 +1,4 @@
-"""Unit rows as the family reads them: dense by blocks, in memory or not, or sparse."""
+"""Unit rows as methods on the sphere read them: dense by blocks, in memory or not, or sparse."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from models.errors import UsageError
 from models.rows import ArrayRows, Rows
 
 SLACK = 1e-5
-"""The largest difference of a row's length from 1."""
+"""The largest accepted difference of a row's length from 1."""
 
 COARSE_SLACK = 1e-2
-"""The same for numbers of 16 bits, whose rounding alone causes it; they are normalized again."""
+"""The same for 16-bit numbers, whose rounding causes it; such rows are normalized again."""
 
 HELD_BYTES = 1 << 30
-"""Features up to this size that are prepared or fetched when they are read are held in memory."""
+"""Features that are prepared or fetched on reading are held in memory up to this size in bytes."""
 
 _VALUES = 1 << 17
-"""Values of a block of dense rows, or of what a caller computes from it: both stay in the cache."""
+"""Values in a block of dense rows, or in what a caller computes from it: both fit in the cache."""
 
 _SPARSE_VALUES = 1 << 20
 
@@ -43,7 +43,7 @@ class UnitRows:
 
     @classmethod
     def of(cls, data: Data, role: str = "features") -> UnitRows:
-        """The input as it is; only the order of sparse rows' columns is read."""
+        """The rows of an input, not copied; only the column order of sparse rows is read."""
         values = by_rows(data, role)
         if isinstance(values, sp.csr_array):
             floats = as_floats(values)
@@ -66,11 +66,11 @@ class UnitRows:
 
     @property
     def near(self) -> bool:
-        """Whether several threads may read the rows at once."""
+        """Whether several threads may read the rows at the same time."""
         return not isinstance(self.values, Rows) or isinstance(self.values, ArrayRows)
 
     def whole(self, kind: np.dtype[Any]) -> bool:
-        """Whether blocks of any length can be had in numbers of `kind` without a copy."""
+        """Whether blocks of any length are available in numbers of `kind` without a copy."""
         if not isinstance(self.values, ArrayRows) or self.coarse:
             return False
         array = self.values.array
@@ -106,7 +106,7 @@ class UnitRows:
         return out
 
     def held(self) -> UnitRows:
-        """The same rows, in memory where reading them again would cost more than holding them."""
+        """The same rows, held in memory where reading them again would cost more."""
         n_points, n_features = self.shape
         small = n_points * n_features * self.kind.itemsize <= HELD_BYTES
         if self.near or not small:
@@ -117,7 +117,7 @@ class UnitRows:
         return UnitRows(ArrayRows(whole), self.kind)
 
     def require_unit(self, role: str = "features") -> None:
-        """UsageError naming the first row that is not finite, zero or not of length 1. O(N D)."""
+        """Raises UsageError naming the first row that is not finite, or not of length 1. O(N D)."""
         if self.shape[1] < 2:
             raise UsageError(
                 f"Input {role!r} has {self.shape[1]} column(s); directions need at least 2.",
@@ -151,7 +151,7 @@ class UnitRows:
 
 
 def _lengths(rows: Matrix) -> Float:
-    """The length of each row, in double precision and at any scale."""
+    """(n,) the length of each row, in double precision and at any scale."""
     if isinstance(rows, sp.csr_array):
         wide = rows.data.astype(np.float64)
         with np.errstate(over="ignore"):

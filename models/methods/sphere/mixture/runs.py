@@ -1,7 +1,7 @@
-"""Runs from k-means++ seeds, and the best of them, with checkpoints: for EM, ascents and chains.
+"""Runs from k-means++ seeds and the best of them, with checkpoints: for EM, ascents and chains.
 
-As many run at once as threads may be kept busy (`Passes.at_once`) and as fit into `TOGETHER_BYTES`;
-each run depends on its own seed alone, so the result does not depend on how many do.
+The number of concurrent runs is limited by the threads (`Passes.at_once`) and by `TOGETHER_BYTES`;
+each run depends on its own seed alone, so their number does not affect the result.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from models.numerics.sphere import seed_rows, unit
 from models.progress import Progress, silent, subprogress
 
 SEEDING_ROWS = 20_000
-"""Seeds are drawn from at most this many rows, or `SEEDING_EACH` for each cluster."""
+"""Seeds are drawn from at most this many rows, or `SEEDING_EACH` per cluster if that is more."""
 
 SEEDING_EACH = 50
 
 TOGETHER_BYTES = 1 << 28
-"""Bytes that the runs beside the first may take."""
+"""Bytes that concurrent runs after the first may take."""
 
 EACH = 80
-"""Bytes of a run for each value of its means."""
+"""Bytes that a run takes for each value of its means."""
 
 
 def bytes_beside(n_init: int, n_values: int, state: int = 0) -> int:
-    """The most bytes that the runs beside the first take.
+    """The most bytes that concurrent runs after the first take.
 
-    n_values : values of one run's means. state : bytes of a run besides.
+    n_values : values in the means of one run. state : further bytes of a run.
     """
     return min(TOGETHER_BYTES, (n_init - 1) * (EACH * n_values + state))
 
 
 class RunState(Protocol):
-    """A run, under way or ended; `objective` after each of its iterations."""
+    """A run, under way or ended; `objective` holds a value for each of its iterations."""
 
     @property
     def objective(self) -> tuple[float, ...]: ...
@@ -56,13 +56,13 @@ R = TypeVar("R", bound=RunState)
 
 
 class Algorithm(Protocol[R]):
-    """How a run starts and climbs; threads share it, so it keeps nothing of a run.
+    """How a run starts and climbs; threads share it, so it holds no state of a run.
 
-    A run that `save` was given must not change afterwards.
+    A run passed to `save` must not change afterwards.
     """
 
     def start(self, means: Float, sums: Sums, seed: int) -> R:
-        """A run from seeds and the sums of the rows nearest to each; `seed` is its own."""
+        """A run from seeds and the sums of the rows nearest to each; `seed` is that of the run."""
         ...
 
     def climb(self, run: R, progress: Progress, save: Callable[[R], None]) -> R:
@@ -70,7 +70,7 @@ class Algorithm(Protocol[R]):
         ...
 
     def restored(self, arrays: Arrays, prefix: str) -> R | None:
-        """The run that `RunState.arrays` saved; None where there is none."""
+        """The run saved by `RunState.arrays`; None if there is none."""
         ...
 
 
@@ -79,14 +79,14 @@ class Restarts:
     """Runs on the same rows.
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
-    seed : of every run, together with its number of clusters.
+    seed : seeds every run, together with its number of clusters.
     kept : further arrays of each checkpoint.
-    means : from given rows, the number of the run and a generator the means that it starts from,
-        (n_clusters, D) unit vectors; k-means++ seeds by cosine if None.
-    n_means : means of a run; as many as clusters if None. state : bytes of a run besides those
-        that go with its means.
-    halving : whether every second run has fewer clusters, half as many, a quarter and so on: where
-        all may be in use, the way down from too many is not always found.
+    means : gives the means a run starts from, (n_clusters, D) unit vectors, for rows, the number of
+        the run and a generator; None: k-means++ seeds by cosine.
+    n_means : number of means of a run; None: the number of clusters. state : bytes of a run besides
+        those for its means.
+    halving : whether every second run has fewer clusters: half as many, a quarter and so on. A run
+        that starts with too many clusters does not always find its way to fewer.
     """
 
     passes: Passes
@@ -101,9 +101,9 @@ class Restarts:
     halving: bool = False
 
     def best(self, algorithm: Algorithm[R], n_clusters: int, progress: Progress) -> R:
-        """The run that ends highest; those of a checkpoint of as many clusters go on from it.
+        """The run that ends highest; runs in a checkpoint with the same number of clusters resume.
 
-        Raises Cancelled when `progress` does, whichever run it was that called it.
+        Raises Cancelled when `progress` does, whichever run called it.
         """
         rng = np.random.default_rng([self.seed, n_clusters])
         rows = self.rows(n_clusters, rng)
@@ -139,7 +139,7 @@ class Restarts:
         at_once: int,
         stop: Callable[[], None],
     ) -> None:
-        """Each run; after one that raises none goes on."""
+        """The runs in turn; once one raises, no further run continues."""
         if min(at_once, len(numbers)) < 2:
             for number in numbers:
                 climb(number)
@@ -162,7 +162,7 @@ class Restarts:
         return min(n_clusters, max(2, n_clusters >> (number + 1) // 2))
 
     def rows(self, n_clusters: int, rng: np.random.Generator) -> Int:
-        """Ascending numbers of the rows that seeds are drawn from."""
+        """The ascending numbers of the rows that seeds are drawn from."""
         rows = np.flatnonzero(self.counted > 0)
         most = max(SEEDING_ROWS, SEEDING_EACH * n_clusters)
         return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
@@ -179,9 +179,9 @@ class Restarts:
 
 
 class _Ledger(Generic[R]):
-    """How far each of the runs is, and which one is the best; threads share it.
+    """The state of each run, and the best one; threads share it.
 
-    under_way : the runs of a checkpoint that have not ended, by number.
+    under_way : the unfinished runs of a checkpoint, by number.
     """
 
     def __init__(
@@ -208,16 +208,16 @@ class _Ledger(Generic[R]):
         self._fractions = [float(number in self._ended) for number in range(n_init)]
 
     def left(self) -> list[int]:
-        """Numbers of the runs that have not ended."""
+        """The numbers of the runs that have not ended."""
         return [number for number in range(self._restarts.n_init) if number not in self._ended]
 
     def best(self) -> R:
-        """The highest of the runs that ended, the first of several."""
+        """The highest of the runs that have ended, the first of equals."""
         assert self._best is not None
         return self._best
 
     def progress(self, number: int) -> Progress:
-        """The progress of one run, as its share of all; raises Cancelled after `stop`."""
+        """The progress of one run, as its share of all runs; raises Cancelled after `stop`."""
         n_init = self._restarts.n_init
 
         def report(fraction: float, stage: str, message: str = "") -> None:
@@ -259,7 +259,7 @@ class _Ledger(Generic[R]):
                 self._best_number, self._best = number, run
 
     def stop(self) -> None:
-        """Makes runs under way end when they next report progress."""
+        """Ends the runs under way at their next progress report."""
         self._stopped = True
 
     def _rank(self, number: int, run: R) -> tuple[float, int]:

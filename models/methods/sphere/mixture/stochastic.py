@@ -1,27 +1,27 @@
-"""Mixtures of vMF distributions by batches of rows: stepwise EM, stochastic variational inference.
+"""Mixtures of vMF distributions by batches: stepwise EM, stochastic variational inference.
 
-Running sums stand for those of all rows: each batch B, by its posteriors under the current
-parameters, moves them towards its own sums times N / |B| by a step of (delay + t)^-forgetting, and
-the parameters follow from them as they do from a pass over all rows: the likeliest mixture, or
-every factor of the posterior at its maximum, with the priors by empirical Bayes. A step is at least
-4 / (M + 3) for M batches in an epoch: smaller ones would move less in an epoch than one iteration
-on all rows does, and a batch of all rows is that iteration.
+Running sums stand in for the sums over all rows. Each batch B computes posteriors under the current
+parameters and moves the running sums towards its own sums times N / |B|, by a step of (delay +
+t)^-forgetting. The parameters follow from the running sums as they would from a pass over all rows:
+the likeliest mixture, or every factor of the posterior at its maximum, with the priors by empirical
+Bayes. A step is at least 4 / (M + 3) for M batches in an epoch: smaller steps would move less in an
+epoch than one iteration on all rows, and a single batch of all rows is exactly that iteration.
 
-An epoch gives every row once. Its estimate of the objective sums over its batches the objective's
-part of each batch, under the parameters at that time. The run ends when an epoch rises by no more
-than `tol` for each row: by its estimate, or by how much likelier its sums are under the parameters
-that follow from them than under those that follow from the last epoch's. (The estimates also rise
-because steps shrink, and the sums also differ by the steps' noise, so the smaller rise counts. Both
-sums hold each row once, so neither has the noise of a draw.) Then, unless it was the first, the
-last epoch's sums take the running ones' place, and one pass over all rows gives the objective
-itself, by which runs are compared.
+An epoch visits every row once. Its estimate of the objective adds up the contribution of each batch
+under the parameters at that time. The run ends when the gain of an epoch is at most `tol` per row.
+The gain is the smaller of two: the rise of the estimate, and how much likelier the sums of the
+epoch are under their own parameters than under the parameters of the previous epoch. (The estimate
+also rises because steps shrink, and the sums also differ by the noise of the steps. Both sums
+contain each row once, so neither has sampling noise.) Unless it was the first, the sums of the last
+epoch then replace the running sums, and one pass over all rows gives the objective itself, by which
+runs are compared.
 
 Sources: Cappe and Moulines, "On-line Expectation-Maximization Algorithm for Latent Data Models"
 (2009), with steps and batches as in Liang and Klein, "Online EM for Unsupervised Models" (2009);
 Hoffman, Blei, Wang and Paisley, "Stochastic Variational Inference" (2013), whose averages of
-natural parameters are averages of sums. Cost of an epoch: as of a pass, with M updates of the
-parameters: 0.2 to 1 ms each by EM, some ms by variational inference, beside N K D / M. Memory: a
-pool of rows (`batches`), 4 sums of 8 K D bytes.
+natural parameters are averages of sums. Cost of an epoch: that of a pass and M updates of the
+parameters, each 0.2 to 1 ms by EM and a few ms by variational inference, besides N K D / M. Memory:
+a pool of rows (`batches`), 4 sums of 8 K D bytes.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from models.methods.sphere.mixture.runs import SEEDING_EACH, SEEDING_ROWS, Resta
 from models.progress import Progress, silent, subprogress
 
 LEAST = 4
-"""A step is at least this many times a batch's share of the rows (nearly, for a large batch)."""
+"""A step is at least about this many times the share of the rows in a batch."""
 
 REPORT_ROWS = 1 << 13
-"""Progress is reported after this many rows, or after a batch that has more."""
+"""Progress is reported after this many rows, or after each larger batch."""
 
 
 class LinearEstimate(Estimate, Protocol):
@@ -64,14 +64,14 @@ L = TypeVar("L", bound=LinearEstimate)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """batch_size : rows of a batch, about; there may be fewer rows in all."""
+    """batch_size : approximate number of rows in a batch; the data may have fewer."""
 
     batch_size: int
     delay: float
     forgetting: float
 
     def size(self, t: int, share: float) -> float:
-        """The step of batch t = 0, 1, ..., which has this share of the rows."""
+        """The step of batch t = 0, 1, ..., which holds the given share of the rows."""
         least = LEAST * share / (1.0 + (LEAST - 1) * share)
         return float(max((self.delay + t) ** -self.forgetting, least))
 
@@ -84,11 +84,12 @@ _SUMS = ("running", "epoch", "last")
 class BatchState:
     """The state of a run by batches, besides its parameters.
 
-    running, epoch, last : sums that stand for all rows, those over this epoch so far, those over
-        the epoch before.
-    seed : of the batches. n_steps : batches in all. n_batches : batches in this epoch.
-    worth : the objective's estimate over them. seeding : whether clusters that lost their rows get
-    new means; n_emptied : how many did after the last epoch; reseeded : how many did in all.
+    running, epoch, last : the running sums, the sums over this epoch so far, and the sums over the
+        previous epoch.
+    seed : seeds the batches. n_steps : batches so far. n_batches : batches so far in this epoch.
+    worth : the estimate of the objective over them. seeding : whether clusters that lost their rows
+        get new means; n_emptied : how many got one after the last epoch; reseeded : how many in
+        all.
     """
 
     running: Sums
@@ -117,7 +118,7 @@ class BatchState:
 
     @classmethod
     def of(cls, arrays: Arrays, prefix: str) -> BatchState | None:
-        """The state that `arrays` saved; None where there is none."""
+        """The state saved by `arrays`; None if there is none."""
         if f"{prefix}counts" not in arrays:
             return None
         running, epoch, last = (
@@ -138,7 +139,7 @@ class BatchState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchClimb(Climb[L]):
-    """A run by batches that is under way; once it has ended it is a `Climb`."""
+    """A run by batches under way; a run that has ended is a `Climb`."""
 
     state: BatchState
 
@@ -149,7 +150,7 @@ class BatchClimb(Climb[L]):
 def restored_by_batches(
     read: Callable[[Arrays, str], L], arrays: Arrays, prefix: str
 ) -> Climb[L] | None:
-    """As `climb.restored`; a run that is under way with its state."""
+    """As `climb.restored`; a run under way comes with its state."""
     run, state = restored(read, arrays, prefix), BatchState.of(arrays, prefix)
     if run is None or state is None:
         return run
@@ -161,10 +162,10 @@ class StochasticAscent(Generic[L]):
     """How a run climbs by batches.
 
     counted : (n_points,) 1 for rows that are fitted, 0 for those held out.
-    update : the estimate that is best for given sums over all rows, from the one before.
-    cost : by how much the objective is below the sum of the rows' log evidence.
-    reseed : the estimate, and sums of all rows, with the given clusters at the given rows; None
-        where clusters without rows are left alone.
+    update : gives the best estimate for sums over all rows, starting from the previous one.
+    cost : gives the sum of the log evidence of all rows minus the objective.
+    reseed : gives the estimate, and the sums of all rows, with the given clusters moved to the
+        given rows; None where clusters without rows are left alone.
     """
 
     passes: Passes
@@ -185,8 +186,8 @@ class StochasticAscent(Generic[L]):
     ) -> Climb[L]:
         """The run at its end.
 
-        Its objective has an estimate for each epoch, and last the value of the estimate that it
-        ends with. save : called with the run many times an epoch.
+        Its objective lists an estimate for each epoch and finally the exact value. `save` is called
+        with the run many times in an epoch.
         """
 
         def epoch(run: BatchClimb[L], progress: Progress) -> Iteration[BatchClimb[L]]:
@@ -202,7 +203,7 @@ class StochasticAscent(Generic[L]):
             unit="epoch",
         )
         estimate, state = run.estimate, run.state
-        # With one batch the running sums are the epoch's.
+        # With one batch the running sums are those of the epoch.
         if len(run.objective) > 1 and state.n_batches > 1:
             estimate = self.update(estimate, state.epoch)
         last = subprogress(progress, self.max_iter / (self.max_iter + 1), 1.0, "all rows")
@@ -227,7 +228,7 @@ class StochasticAscent(Generic[L]):
         for share, rows in batches.epoch(rng, run.state.n_batches):
             run, sums = self._step(run, rows)
             n_unreported += rows.shape[0]
-            # Not after the last batch: clusters are re-seeded by its sums.
+            # Not after the last batch, whose sums re-seed clusters.
             if n_unreported >= REPORT_ROWS and share < 1.0:
                 n_unreported = 0
                 progress(share, "fitting")
@@ -271,7 +272,7 @@ class StochasticAscent(Generic[L]):
         return replace(run, estimate=self.update(estimate, running), state=moved), sums
 
     def _gain(self, estimate: L, state: BatchState) -> float:
-        """How much likelier this epoch's sums are under their estimate than under the last's."""
+        """How much likelier this epoch's sums are under its estimate than under the last one."""
         now, before = (self.update(estimate, sums) for sums in (state.epoch, state.last))
         own, other = (
             _complete_likelihood(each, state.epoch) - self.cost(each) for each in (now, before)
@@ -281,8 +282,10 @@ class StochasticAscent(Generic[L]):
     def _reseeded(
         self, run: BatchClimb[L], emptied: Int, rows: UnitRows, sums: Sums
     ) -> BatchClimb[L]:
-        """The run with emptied clusters, as many as the last batch has rows, at the rows that are
-        least likely there."""
+        """The run with emptied clusters moved to the least likely rows of the last batch.
+
+        At most one cluster takes a row.
+        """
         assert self.reseed is not None
         worst = np.argsort(sums.evidence, kind="stable")[: len(emptied)]
         emptied = emptied[: len(worst)]
@@ -307,26 +310,25 @@ def _complete_likelihood(estimate: LinearEstimate, sums: Sums) -> float:
 
 
 class SampledRestarts(Restarts):
-    """Runs that start from a sample of the rows, held in memory; no pass over all rows is needed.
+    """Runs that start from a sample of the rows, held in memory, without a pass over all rows.
 
-    The sample has at most as many rows as seeds are drawn from, and not many more bytes than a
-    pool.
+    The sample has no more rows than seeds are drawn from, and not many more bytes than a pool.
     """
 
     def __init__(self, like: Restarts, most_clusters: int, rng: np.random.Generator) -> None:
-        """like : the runs, as if on all rows."""
+        """like : the runs as they would be over all rows."""
         passes, counted = like.passes, like.counted
         Restarts.__init__(self, passes, counted, like.n_init, like.seed, like.checkpoint)
         self.halving = like.halving
         points = passes.points
         room = POOL_BYTES // (points.shape[1] * points.kind.itemsize)
-        wanted = max(SEEDING_ROWS, SEEDING_EACH * most_clusters)
-        n_rows = wanted if points.sparse else min(wanted, max(room, 10 * most_clusters))
+        n_seeding = max(SEEDING_ROWS, SEEDING_EACH * most_clusters)
+        n_rows = n_seeding if points.sparse else min(n_seeding, max(room, 10 * most_clusters))
         sample = Batches(points, counted, n_rows).sample(n_rows, rng)
         self._sample = Restarts(passes.over(sample), np.ones(sample.shape[0]), 1, 0)
 
     def at_once(self, n_clusters: int) -> int:
-        """One: each run has a pool of rows."""
+        """1: each run holds a pool of rows."""
         return 1
 
     def rows(self, n_clusters: int, rng: np.random.Generator) -> Int:
@@ -341,5 +343,5 @@ class SampledRestarts(Restarts):
 
 
 def by_epoch(run: Climb[Any]) -> dict[str, list[tuple[int, float]]]:
-    """The curve of a run's objective: the estimate of each epoch, made while the run moved on."""
+    """The curve of a run's objective: the estimate of each epoch, made while parameters moved."""
     return {"objective_estimate_by_epoch": list(enumerate(run.objective[:-1], 1))}

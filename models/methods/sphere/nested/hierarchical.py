@@ -4,14 +4,15 @@ mu_root ~ vMF(mu0, C0), mu_n ~ vMF(mu_parent, kappa_parent) for every other node
 N(m, sigma^2) for all; rows belong to leaves, weighted by pi ~ Dirichlet(alpha). The factors are
 those of `bayes.variational`, with q(mu_n) = vMF(psi_n, gamma_n) and q(kappa_n) for every node:
 
-gamma_n psi_n = E[kappa_n] S_n + E[kappa_parent] E[mu_parent] (thesis 5.4; C0 mu0 at the root), S_n
-a leaf's weighted sum of rows, or the sum of E[mu_c] over children c. q(kappa_n) follows from S_n .
-E[mu_n] and the rows, or the number of children, as in equation 5.7: an inner node's children are to
-it what rows are to a leaf. Nodes of one depth do not share a term of the bound, so each depth goes
-to its maximum at once; up and down the tree the bound never falls.
+gamma_n psi_n = E[kappa_n] S_n + E[kappa_parent] E[mu_parent] (thesis 5.4; C0 mu0 at the root),
+where S_n is the weighted sum of rows at a leaf and the sum of E[mu_c] over the children c
+elsewhere. q(kappa_n) follows from S_n . E[mu_n] and the rows, or the number of children, as in
+equation 5.7: children are to an inner node what rows are to a leaf. Nodes at one depth share no
+term of the bound, so a whole depth is maximised at once, and the bound never falls in a pass up and
+down the tree.
 
-mu0 and C0 stay as given, since a single root says nothing of how roots spread; m, sigma and alpha
-are estimated.
+mu0 and C0 are not estimated, since a single root does not show how roots spread; m, sigma and alpha
+are.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from models.numerics import bessel
 from models.progress import Progress
 
 TURNS = 2
-"""Times that q(mu) goes up and down the tree and q(kappa) follows, after each pass."""
+"""The number of updates of q(mu), up and down the tree, and then of q(kappa), after each pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class HierarchyPosterior:
-    """q of all but the assignments, and the priors.
+    """q of everything but the assignments, and the priors.
 
-    rho (K,) of the leaves; psi (T, D) unit vectors, gamma (T,) and kappas of all nodes.
+    rho (K,) belongs to the leaves; psi (T, D) unit vectors, gamma (T,) and the kappas to all nodes.
     """
 
     hierarchy: Hierarchy
@@ -64,18 +65,18 @@ class HierarchyPosterior:
 
     @property
     def weights(self) -> Float:
-        """(K, D) the factors of rows: E[kappa_k] E[mu_k] of leaves."""
+        """(K, D) the coefficients of a row: E[kappa_k] E[mu_k] for each leaf."""
         leaves = self.hierarchy.leaves
         return self.kappas.mean[leaves, None] * self.means[leaves]
 
     @property
     def offsets(self) -> Float:
-        """(K,) the constants beside them: E[log pi_k] + E[log C_D(kappa_k)]."""
+        """(K,) the constants added to them: E[log pi_k] + E[log C_D(kappa_k)]."""
         return self.log_weights + self.kappas.log_c[self.hierarchy.leaves]
 
     @property
     def shares(self) -> Float:
-        """(T,) E[pi] of each leaf; an inner node has that of all leaves below it."""
+        """(T,) E[pi] of each leaf; for an inner node the sum over the leaves below it."""
         shares = np.zeros(self.hierarchy.n_nodes)
         shares[self.hierarchy.leaves] = self.rho / self.rho.sum()
         for _, inner, below in reversed(self.hierarchy.steps):
@@ -83,18 +84,18 @@ class HierarchyPosterior:
         return shares
 
     def divergence(self) -> float:
-        """KL(q || prior) of all but the assignments: the rows' evidence less the lower bound."""
+        """KL(q || prior) of all but the assignments: evidence of the rows minus lower bound."""
         priors, means, kappas = self.priors, self.means, self.kappas
         parent, n_features = self.hierarchy.parent[1:], self.psi.shape[1]
         root = vmf_divergence(self.psi[:1], self.gamma[:1], priors.mu0, priors.c0)
         own = bessel.log_c(n_features, self.gamma[1:])
         own += self.gamma[1:] * bessel.ratio(n_features, self.gamma[1:])
         cosine = np.einsum("nd,nd->n", means[parent], means[1:])
-        given = kappas.log_c[parent] + kappas.mean[parent] * cosine
+        expected_prior = kappas.log_c[parent] + kappas.mean[parent] * cosine
         return (
             dirichlet_divergence(self.rho, priors.alpha)
             + float(root.sum())
-            + float((own - given).sum())
+            + float((own - expected_prior).sum())
             + float(kappas.divergence_from(priors).sum())
         )
 
@@ -143,7 +144,10 @@ class Hierarchical:
     tol: float
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[HierarchyPosterior]:
-        """Each row at the nearest leaf, kappa at its likeliest; inner nodes from the leaves up."""
+        """The posterior with each row at the nearest leaf and kappa at its mode.
+
+        Inner nodes follow from the leaves up.
+        """
         tree, n_features = self.hierarchy, means.shape[1]
         mixture = maximize(sums, Mixture.at(means), Constraints("shared", self.max_kappa))
         priors = self.priors
@@ -161,7 +165,7 @@ class Hierarchical:
             length = np.sqrt(np.einsum("nd,nd->n", total, total))
             psi[inner] = _directions(total, length, np.broadcast_to(priors.mu0, total.shape))
             r = np.minimum(length / tree.n_children[inner], 1.0)
-            # One child says nothing of how children spread.
+            # A single child does not show how children spread.
             most = np.where(tree.n_children[inner] > 1, self.max_kappa, np.exp(priors.m))
             kappa[inner] = np.minimum(bessel.concentration(n_features, r), most)
             gamma[inner] = kappa[inner] * length
@@ -179,7 +183,7 @@ class Hierarchical:
         progress: Progress,
         save: Callable[[Climb[HierarchyPosterior]], None],
     ) -> Climb[HierarchyPosterior]:
-        """Until the bound rises by no more than `tol` for each row."""
+        """The run until the bound rises by at most `tol` per row."""
         return climb(
             run,
             alternating(self._expected, self._updated),
@@ -197,7 +201,7 @@ class Hierarchical:
     def _updated(
         self, before: HierarchyPosterior, sums: Sums, *, first: bool = False
     ) -> HierarchyPosterior:
-        """Every factor at its maximum given the assignments, and the priors at theirs."""
+        """The posterior given the assignments: each factor, then the priors, at its optimum."""
         priors, kappas, tree = before.priors, before.kappas, self.hierarchy
         n_features = before.psi.shape[1]
         size = tree.n_children.astype(np.float64)
@@ -229,7 +233,7 @@ class Hierarchical:
     ) -> None:
         """Moves q(mu) of the nodes of one depth to its maximum, in place.
 
-        pull : (T, D) S_n; those of inner nodes are brought up to date here.
+        pull : (T, D) S_n; the rows of inner nodes are updated here.
         """
         tree, (level, inner, below) = self.hierarchy, step
         if inner.size:
@@ -245,8 +249,10 @@ class Hierarchical:
         means[level] = _means(psi[level], gamma[level])
 
     def _estimated(self, posterior: HierarchyPosterior) -> Priors:
-        """The priors with m, sigma and alpha by empirical Bayes; one node says nothing of how nodes
-        differ."""
+        """The priors with m, sigma and alpha by empirical Bayes.
+
+        A single node does not show how nodes differ.
+        """
         kappas, n_clusters = posterior.kappas, len(posterior.rho)
         if self.hierarchy.n_nodes == 1:
             return posterior.priors
@@ -262,6 +268,6 @@ def _means(psi: Float, gamma: Float) -> Float:
 
 
 def _directions(total: Float, length: Float, otherwise: Float) -> Float:
-    """Rows over their lengths; `otherwise` where that is 0."""
+    """Rows divided by their lengths; rows of `otherwise` where a length is 0."""
     positive = (length > 0)[:, None]
     return np.where(positive, total / np.where(positive, length[:, None], 1.0), otherwise)

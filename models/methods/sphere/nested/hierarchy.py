@@ -1,5 +1,7 @@
-"""A hierarchy of clusters, whose leaves are the clusters in row order; and the one that a request
-describes: a given tree, or the complete one of `height` and `branching`."""
+"""The hierarchy of clusters: its leaves are the clusters, in row order.
+
+A request either supplies it as a tree or describes a complete one by `height` and `branching`.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ from models.tree.tree import Tree
 class Hierarchy:
     """parent : (T,) as in `models.tree.tree.Tree`: -1 for the root, parents before children.
 
-    alike : whether all nodes of a level have the same number of leaves under them, so that siblings
-    may change places.
+    alike : whether all nodes of a level have the same number of leaves below them, so that siblings
+        can be swapped.
     """
 
     parent: npt.NDArray[np.int32]
@@ -71,7 +73,7 @@ class Hierarchy:
 
     @cached_property
     def below(self) -> sp.csr_array:
-        """(T, T) a one for each node and child: times values of nodes it sums over children."""
+        """(T, T) 1 for each pair of node and child: a product with it sums over children."""
         child = np.arange(1, self.n_nodes)
         ones = np.ones(child.size)
         return sp.csr_array((ones, (self.parent[1:], child)), shape=(self.n_nodes,) * 2)
@@ -86,7 +88,7 @@ class Hierarchy:
         return steps
 
     def sorted(self, size: Int, rows: Float) -> Int:
-        """(T,) an order of the nodes with larger siblings first where they may change places.
+        """(T,) an order of the nodes with larger siblings first where siblings can be swapped.
 
         size : (T,) points of each node; nodes of one size are sorted by their `rows`.
         """
@@ -113,7 +115,7 @@ ROLE = "hierarchy"
 
 @dataclass(frozen=True, slots=True)
 class RequestedHierarchy:
-    """tree : the given one; None where `height` and `branching` describe a complete one."""
+    """tree : the input tree; None where `height` and `branching` describe a complete one."""
 
     tree: Tree | None
     height: int
@@ -121,7 +123,7 @@ class RequestedHierarchy:
 
     @classmethod
     def of(cls, data: Data, height: int, branching: int) -> RequestedHierarchy:
-        """UsageError where the input is no tree."""
+        """Raises UsageError if the input is not a tree."""
         tree = data.values.get(ROLE)
         if tree is None or isinstance(tree, Tree):
             return cls(tree, height, branching)
@@ -132,13 +134,16 @@ class RequestedHierarchy:
         return self.branching**self.height if self.tree is None else self.tree.n_leaves
 
     def hierarchy(self) -> Hierarchy:
-        """To be called only after `require_rows`: the requested one may be of any size."""
+        """The hierarchy itself.
+
+        Call `require_rows` first: a request may describe one of any size.
+        """
         if self.tree is None:
             return Hierarchy.complete(self.height, self.branching)
         return Hierarchy(self.tree.parent)
 
     def require_rows(self, n_points: int, what: str = "point(s)") -> None:
-        """UsageError for more leaves than there are points, or than are accepted."""
+        """Raises UsageError for more leaves than points, or than the method accepts."""
         if self.n_leaves > n_points:
             raise UsageError(
                 f"The hierarchy has {self.n_leaves:,} leaves, but input 'features' has only "
@@ -155,22 +160,23 @@ class RequestedHierarchy:
             )
 
     def heights(self) -> Float:
-        """(T,) the given tree's, else the levels below each node."""
+        """(T,) the heights of the input tree, else the number of levels below each node."""
         if self.tree is not None:
             return self.tree.height
         return levels_below(self.hierarchy().parent)
 
     @property
     def monotone(self) -> bool:
-        """Whether the heights are."""
+        """Whether the heights never fall from child to parent."""
         return self.tree is None or self.tree.monotone
 
     def names(
         self, hierarchy: Hierarchy, leaf_names: list[str] | None, by_features: Sequence[str | None]
     ) -> list[str | None]:
-        """(T,) the name of each node: the first that it has of these.
+        """(T,) the name of each node: the first of these that exists.
 
-        A leaf's in `leaf_names`, the tree's own, that `by_features` (T,), a leaf's number.
+        For a leaf its name in `leaf_names`; then its name in the tree, the one in `by_features`
+        (T,), and for a leaf its number.
         """
         names = list(by_features)
         if self.tree is not None:

@@ -1,8 +1,8 @@
-"""The means that a run starts from: top-down by spherical k-means from k-means++ seeds.
+"""The means that a run starts from, found top-down by spherical k-means from k-means++ seeds.
 
-Either the rows of each node are divided among its children, which finds groups within groups; or as
-many k-means++ seeds as there are leaves are divided, which finds small clusters wherever they lie.
-Which of the two ends higher depends on the data, so runs alternate between them.
+Dividing the rows of each node among its children finds groups within groups; dividing one k-means++
+seed per leaf instead finds small clusters wherever they lie. Which start leads to the higher bound
+depends on the data, so runs alternate between them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LLOYD = 10
 def first_means(
     features: Matrix, hierarchy: Hierarchy, run: int, rng: np.random.Generator
 ) -> Float:
-    """(K, D) unit vectors for the leaves: of divided rows in even runs, of divided seeds in odd."""
+    """(K, D) unit vectors for the leaves: even runs divide rows, odd runs seeds."""
     if run % 2:
         features = features[np.sort(seed_rows(features, hierarchy.leaves.size, rng))]
     return leaf_means(features, hierarchy, rng)
@@ -30,8 +30,8 @@ def first_means(
 def leaf_means(features: Matrix, hierarchy: Hierarchy, rng: np.random.Generator) -> Float:
     """(K, D) unit vectors: the direction of the rows that each leaf starts with, at least one.
 
-    features : unit rows, at least K. The largest part goes to the child with the most leaves under
-    it. O(height N branching D), and the rows of a node twice.
+    features : unit rows, at least K. The largest part goes to the child with the most leaves.
+    O(height N branching D) time, and memory for two copies of a node's rows.
     """
     means = np.empty((hierarchy.leaves.size, features.shape[1]))
     cluster = np.full(hierarchy.n_nodes, -1, dtype=np.int64)
@@ -75,7 +75,10 @@ def _divided(rows: Matrix, needed: Int, rng: np.random.Generator) -> Int:
 
 
 def _filled(part: Int, cosine: Float, needed: Int) -> Int:
-    """The parts with rows moved to those that lack some, first the rows that lose least cosine."""
+    """The parts after rows have moved to parts that have too few.
+
+    The rows that lose the least cosine move first.
+    """
     size = np.bincount(part, minlength=needed.size)
     for lacking in np.flatnonzero(size < needed).tolist():
         loss = cosine[np.arange(part.size), part] - cosine[:, lacking]
@@ -102,7 +105,7 @@ def _totals(rows: Matrix, part: Int, n_parts: int) -> Float:
 
 
 def _direction(rows: Matrix) -> Float:
-    """The direction of the rows' sum; the first row's where they cancel."""
+    """The direction of the sum of the rows; the first row if they cancel."""
     total = np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
     return unit(total) if total.any() else _dense(rows[:1])[0]
 

@@ -20,7 +20,7 @@ ROLE = "timestamps"
 MOST_PERIODS = 2000
 
 FURTHEST = 10_000
-"""The most periods after the last one that are distinguished."""
+"""The largest number of distinguished periods after the last one."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ class Periods:
 
     @classmethod
     def of(cls, stamps: Array, dated: bool, n_periods: int | None) -> Periods:
-        """UsageError for too many distinct stamps."""
+        """The periods of these stamps. Raises UsageError for too many distinct ones."""
         if n_periods is not None:
             low, high = float(stamps.min()), float(stamps.max())
             return cls(np.linspace(low, high, n_periods + 1), True, dated)
@@ -58,7 +58,8 @@ class Periods:
     def period(self, stamps: Array) -> Int:
         """(n,) the period of each stamp: 0 .. T - 1, T and more after the last, 0 before the first.
 
-        A stamp between two distinct ones belongs to the earlier, one after all of these to T.
+        A stamp between two distinct stamps belongs to the earlier one; a stamp after all of them to
+        T.
         """
         first, last = self.marks[0], self.marks[-1]
         if not self.binned:
@@ -72,7 +73,7 @@ class Periods:
         return np.clip(period, 0, self.n + FURTHEST).astype(np.int64)
 
     def labels(self) -> list[str]:
-        """The stamp of each period, or where it begins."""
+        """The stamp of each period, or its beginning."""
         return [self._label(mark) for mark in self.marks[: self.n]]
 
     def _label(self, mark: Any) -> str:
@@ -91,15 +92,16 @@ class Periods:
 
     @classmethod
     def of_model(cls, model: Model) -> Periods:
-        """From a model that has `arrays` and `facts`."""
+        """The periods stored in the `arrays` and `facts` of a model."""
         return cls(model.arrays["marks"], bool(model.facts["binned"]), bool(model.facts["dated"]))
 
 
 def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Array, bool]:
     """The stamps, and whether they are times; times as microseconds since 1970 in UTC.
 
-    dated : whether they must be times; None for either. UsageError naming the row of a stamp that
-    is missing, or neither a number nor a time of ISO 8601; also for another number than of rows.
+    dated : whether they must be times; None: either is accepted.
+    Raises UsageError naming the row of a stamp that is missing, or neither a number nor an ISO 8601
+    time; also if their number differs from that of the rows.
     """
     stamps = data.values[ROLE]
     if not isinstance(stamps, (np.ndarray, list)) or np.ndim(stamps) != 1:
@@ -136,7 +138,7 @@ def stamps_of(data: Data, n_points: int, dated: bool | None = None) -> tuple[Arr
 
 
 def empty_period_warnings(periods: Periods, n_rows: Int) -> tuple[str, ...]:
-    """A warning where a period has no row to fit, else nothing; n_rows : (T,) fitted rows."""
+    """A warning if a period has no row to fit; n_rows : (T,) fitted rows."""
     empty = np.flatnonzero(n_rows == 0)
     if not empty.size:
         return ()
@@ -162,7 +164,7 @@ def _require_finite(column: npt.NDArray[Any]) -> None:
 
 
 def _times(texts: Sequence[Any]) -> Array:
-    """Microseconds since 1970 in UTC, the zone of those that name none."""
+    """Microseconds since 1970 in UTC, which is also the zone of times that name none."""
     known: dict[str, int] = {}
     times = np.empty(len(texts), dtype=np.int64)
     for row, text in enumerate(texts):

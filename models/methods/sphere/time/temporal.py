@@ -5,13 +5,14 @@ mu_1k ~ vMF(mu0, first C0), mu_tk ~ vMF(mu_{t-1,k}, C0), log kappa_k ~ N(m, sigm
 gamma_tk) for every period:
 
 gamma_tk psi_tk = E[kappa_k] S_tk + C0 E[mu_{t-1,k}] + C0 E[mu_{t+1,k}] (thesis 5.5), S_tk being the
-weighted sum of the period's rows. The last period has no last term; the first has first C0 mu0 in
-place of the term before. q(kappa_k) follows from all periods: sum_t S_tk . E[mu_tk], each row's
-product with the mean of its own period (the print drops t there and kappa before the sum).
+weighted sum of the period's rows. The last period lacks the last term; in the first period, first
+C0 mu0 replaces the term of the previous one. q(kappa_k) follows from all periods: sum_t S_tk .
+E[mu_tk], the product of each row with the mean of its own period (the thesis omits t there and
+kappa before the sum).
 
-C0 is the user's: its likeliest value tends to 0. The thesis draws the first means with it as well,
-which for slow clusters puts all in one place; here they have a concentration of their own, which is
-estimated like the rest.
+C0 is a parameter and not estimated: its likeliest value tends to 0. The thesis also draws the first
+means with C0, which puts slow clusters all in one place; here the first means have their own
+concentration, estimated like the other parameters.
 """
 
 from __future__ import annotations
@@ -33,19 +34,21 @@ from models.numerics.sphere import unit
 from models.progress import Progress, silent, subprogress
 
 TURNS, SWEEPS = 2, 4
-"""How often q(kappa) follows q(mu) after each pass; and how often q(mu) is updated each time, in
-even and odd periods in turn."""
+"""Updates of q(mu) and q(kappa) after each pass; and sweeps of q(mu) in each update.
+
+A sweep updates even and odd periods in turn.
+"""
 
 SETTLING = 5
-"""Iterations in the period from which clusters are followed at the start."""
+"""Iterations in the period where the following of clusters starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemporalPosterior:
     """q of all but the assignments, and the priors.
 
-    psi (T, K, D) unit vectors; gamma (T, K); kappas of the clusters; walk of their weights. c0 : of
-    the steps; the first means' is in the priors.
+    psi (T, K, D) unit vectors; gamma (T, K); kappas of the clusters; walk of their weights.
+    c0 : the concentration of the steps; that of the first means is in the priors.
     """
 
     psi: Float
@@ -61,11 +64,11 @@ class TemporalPosterior:
 
     @property
     def lengths(self) -> Float:
-        """(T, K) of E[mu_tk], which points along psi_tk."""
+        """(T, K) the length of E[mu_tk], which points along psi_tk."""
         return bessel.ratio(self.n_features, self.gamma)
 
     def divergence(self) -> float:
-        """KL(q || prior) of all but the assignments: the rows' evidence less the lower bound."""
+        """KL(q || prior) of all but the assignments: evidence of the rows minus lower bound."""
         priors, n_features = self.priors, self.n_features
         value = vmf_divergence(self.psi[0], self.gamma[0], priors.mu0, priors.c0).sum()
         lengths = self.lengths
@@ -116,7 +119,7 @@ class TimedSums:
 class Temporal:
     """How a run starts and climbs (`runs.Algorithm`); other fields are those of `Variational`.
 
-    passes : over the rows of each period. counted : of the same, 1 for rows that are fitted.
+    passes : over the rows of each period. counted : for each period, 1 for fitted rows.
     sd : s of the weights at the start.
     """
 
@@ -132,8 +135,11 @@ class Temporal:
     tol: float
 
     def start(self, means: Float, sums: Sums, seed: int = 0) -> Climb[TemporalPosterior]:
-        """Clusters that stand still, each row at the nearest seed, or clusters that are followed
-        from one period to both ends: whichever has the higher bound."""
+        """The better of two starts by their bounds.
+
+        Clusters either stand still, with each row at the nearest seed, or are followed from one
+        period to both ends.
+        """
         n_clusters, n_features = means.shape
         mixture = maximize(sums, Mixture.at(means), Constraints("shared", self.max_kappa))
         priors, kappa = self.priors, mixture.kappa
@@ -173,7 +179,7 @@ class Temporal:
         progress: Progress,
         save: Callable[[Climb[TemporalPosterior]], None],
     ) -> Climb[TemporalPosterior]:
-        """Until the bound rises by no more than `tol` for each row."""
+        """The run until the bound rises by at most `tol` per row."""
         return climb(
             run,
             alternating(self._expected, self._updated),
@@ -211,7 +217,7 @@ class Temporal:
     def _updated(
         self, before: TemporalPosterior, sums: TimedSums, *, first: bool = False
     ) -> TemporalPosterior:
-        """Every factor at its maximum given the assignments, and the priors at theirs."""
+        """The posterior given the assignments: each factor, then the priors, at its optimum."""
         priors, kappas = before.priors, before.kappas
         n_features = before.n_features
         psi, gamma = before.psi.copy(), before.gamma.copy()
@@ -232,7 +238,7 @@ class Temporal:
         return self._estimated(after) if self.empirical else after
 
     def _move(self, at: slice, pull: Float, psi: Float, gamma: Float, lengths: Float) -> None:
-        """Moves q(mu) of every second period to its maximum, in place: they share no term.
+        """Moves q(mu) of every second period to its maximum, in place; these periods share no term.
 
         pull : (T, K, D) E[kappa_k] S_tk, with the prior's part of the first. lengths : of E[mu_tk].
         """
@@ -247,7 +253,7 @@ class Temporal:
         gamma[at], lengths[at] = length, bessel.ratio(psi.shape[2], length)
 
     def _estimated(self, posterior: TemporalPosterior) -> TemporalPosterior:
-        """With priors by empirical Bayes; one cluster says nothing of how clusters differ."""
+        """The posterior with priors by empirical Bayes, unless there is a single cluster."""
         kappas = posterior.kappas
         if len(kappas.mean) == 1:
             return posterior
@@ -258,7 +264,7 @@ class Temporal:
         return replace(posterior, priors=priors, walk=posterior.walk.estimated())
 
     def _followed(self, start: TemporalPosterior, first: int) -> Float:
-        """(T, K, D) means that settle in the period `first` and are followed to both ends."""
+        """(T, K, D) means that converge in the period `first` and are followed to both ends."""
         psi, n_periods = start.psi.copy(), len(start.psi)
         kappa, log_weights = start.kappas.mean[:, None], start.walk.log_weights[first]
 

@@ -1,4 +1,4 @@
-"""Rows in the order of their periods, and their predictive density, each row in its own period."""
+"""Rows ordered by period, and their predictive density, each row in its own period."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from models.rows import ArrayRows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedRows:
-    """points : the rows sorted by period, in memory. order : (n_points,) the row that each was.
+    """points : the rows sorted by period, in memory.
+
+    order : (n_points,) the original number of each row.
     start : (T + 1,) rows of period t are `start[t]:start[t + 1]`."""
 
     points: UnitRows
@@ -47,11 +49,11 @@ class TimedRows:
 def log_predictive_in_time(
     timed: TimedRows, arrays: Arrays, c0: float, threads: int = 1
 ) -> tuple[Float, Float]:
-    """As `log_predictive`, each row by the clusters of its own period, in the rows' order.
+    """As `log_predictive`, each row by the clusters of its own period, in original order.
 
     arrays : `psi` (T, K, D), `gamma` and `weights` (T, K), `log_mean` and `log_sd` (K,). In a
-    period h steps after the last one, mu is taken as the vMF whose mean has the length that h
-    steps of vMF(., c0) leave, A(gamma) A(c0)^h; the weights' means stay.
+    period h steps after the last one, mu follows the vMF whose mean has the length left by h steps
+    of vMF(., c0), A(gamma) A(c0)^h; the means of the weights stay.
     """
     psi, gamma, log_weights = arrays["psi"], arrays["gamma"], np.log(arrays["weights"])
     last, n_features = len(psi) - 1, psi.shape[2]

@@ -1,9 +1,9 @@
 """Weights of clusters that change with time: the softmax of Gaussian random walks.
 
 eta_1 ~ N(0, s0^2 I), eta_t ~ N(eta_{t-1}, s^2 I), z_ti ~ Cat(softmax(eta_t)) (thesis 5.5, whose
-Dirichlet in between is not indexed by time). q(eta) is Gaussian, each cluster's walk on its own,
-with the precision P + diag(w_k): P is the prior's and w >= 0, so that periods depend on each other
-as they do there. E[log softmax(eta_t)_k] >= m_tk - log sum_j exp(m_tj + v_tj / 2), by Jensen.
+Dirichlet in between is not indexed by time). q(eta) is Gaussian and factorises over clusters, with
+the precision P + diag(w_k): P is the precision of the prior and w >= 0, so periods are coupled as
+in the prior. E[log softmax(eta_t)_k] >= m_tk - log sum_j exp(m_tj + v_tj / 2), by Jensen.
 
 At the bound's maximum w_tk = N_t softmax(m_t + v_t / 2)_k, so Newton's steps in m, with that
 precision, and w are taken together, shortened until the bound does not fall. O(T K) a step.
@@ -70,11 +70,11 @@ class WeightPaths:
         return 0.5 * float(value + prior + self.log_det.sum())
 
     def gain(self, size: Float) -> float:
-        """Their part of the lower bound: E[log p(z)] - KL, for rows of sizes (T, K)."""
+        """The weights' part of the lower bound: E[log p(z)] - KL, for numbers of rows (T, K)."""
         return float((size * self.log_weights).sum()) - self.divergence()
 
     def updated(self, size: Float) -> WeightPaths:
-        """The maximum for `size`, (T, K); never worse than these."""
+        """The optimum for `size`, (T, K); never worse than the current weights."""
         if self.mean.shape[1] == 1:
             return self
         n_rows = size.sum(axis=1, keepdims=True)

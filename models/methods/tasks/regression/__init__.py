@@ -1,6 +1,6 @@
 """Regressors of tasks, and trees over the tasks. Start at `table` and `linear`.
 
-- `inputs`, `table`, `splits`: what the methods share of their inputs, rows by task, rows kept out
+- `inputs`, `table`, `splits`: the inputs that the methods share, rows by task, held-out rows
 - `linear`: weights, scores and losses
 - `single`: each task by itself
 - `relationship`: weights with the covariance of tasks

@@ -1,6 +1,6 @@
-"""A whole fit of `ghhc-mtl` as plain values: what its parameters come to.
+"""A whole fit of `ghhc-mtl` as plain values, derived from its parameters.
 
-Cost: none; this module imports nothing heavy, so that the method's file may use it.
+This module imports nothing heavy, so that the method's file may use it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from models.methods.tasks.regression.table import Problem
 
 @dataclass(frozen=True, slots=True)
 class JointEffort:
-    """How tasks and the nodes of a tree over them are learned; as the parameters of the method.
+    """How tasks and the nodes of a tree over them are learned.
 
-    n_internal : number of nodes, None for the default. seed, threads : of the fit.
+    The fields are the parameters of the method.
+    n_internal : number of nodes, None for the default. seed, threads : those of the fit.
     """
 
     n_internal: int | None

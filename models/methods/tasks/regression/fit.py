@@ -1,6 +1,6 @@
-"""The fit of `ghhc-mtl` from its inputs to its tree, metrics, curves and warnings.
+"""The fit of `ghhc-mtl`, from its inputs to its tree, metrics, curves and warnings.
 
-What each stage does is in the module that it calls: `table`, `splits`, `joint`, `hierarchy`.
+Each stage is described in its module: `table`, `splits`, `joint`, `hierarchy`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def fit(data: Data, effort: GHHCMTLEffort, run: Run) -> Fitted:
         curve = [(number * joint.ROUND, float(loss)) for number, loss in enumerate(losses[best])]
     elif effort.sharing is None:
         warnings = (
-            "No task has two rows, so the rows do not show how much tasks share; 'sharing' is "
+            "No task has two rows, so the rows do not determine how much tasks share; 'sharing' is "
             f"{sharing:g}.",
         )
     start = joint.start_regressors(
@@ -92,7 +92,7 @@ def _training_warnings(trained: TrainedNodes, no_steps_chosen: bool) -> tuple[st
     if trained.diverged:
         return (f"The fit diverged and was stopped: {trained.diverged}. Lower 'learning_rate'.",)
     if no_steps_chosen:
-        return ("No number of steps made the regressors better than those they started from.",)
+        return ("No number of steps improved the regressors over those they started from.",)
     return ()
 
 

@@ -1,8 +1,8 @@
-"""The tree over tasks that nodes of the ball describe: each leaf is a task, with its rows.
+"""The tree over tasks described by nodes of the ball: each leaf is a task, with its rows.
 
-Tasks select nodes as points do (`hyperbolic.ball.extraction`). A leaf there that several tasks
+Tasks select nodes like points (`hyperbolic.ball.extraction`). A leaf there that several tasks
 selected is a node above them here, in the same place. Columns are those of the extraction: `norm`
-of a task that alone selected its node is the node's, `parent_probability` that of the task's
+of the only task that selected a node is that of the node, `parent_probability` that of the task's
 choice.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def over_tasks(points: Single, nodes: Tensor, table: Table) -> Tree:
-    """The tree whose points are the rows, as they were given, and whose leaves are the tasks.
+    """The tree whose points are the rows, in input order, and whose leaves are the tasks.
 
-    points : (T, D) of the tasks. nodes : (M, D).
+    points : (T, D) points of the tasks. nodes : (M, D).
     """
     as_they_are = BallScaling("none", np.zeros(points.shape[1]), 1.0, 1.0)
     ball_tree = extract(ArrayRows(points), as_they_are, nodes, silent)
@@ -59,7 +59,7 @@ def _with_task_leaves(ball_tree: BallTree, points: Single, table: Table) -> Tree
     leaves = point_leaves(ball_tree, norm)
     n_new = int(leaves.shared.sum())
     height = np.concatenate([tree.height, np.zeros(n_new)])
-    # Leaves that several tasks selected are nodes now, and keep their place in the ball.
+    # Leaves that several tasks selected are now inner nodes, and keep their place in the ball.
     above = np.unique(tree.leaf_of_point[leaves.shared])
     node_norm = np.asarray(tree.extra["norm"])
     furthest = max(float(node_norm.max()), float(norm.max()))

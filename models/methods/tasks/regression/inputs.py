@@ -21,7 +21,7 @@ INPUTS: Mapping[str, Input] = {
 
 
 class TaskParams(Params):
-    """The rows that are kept out, and the seed that draws them."""
+    """The share of held-out rows, and the seed that draws them."""
 
     held_out: float = Field(
         0.0,
@@ -35,7 +35,7 @@ class TaskParams(Params):
 
 
 def bytes_of_table(shapes: Shapes) -> int:
-    """Estimated memory of the rows in order of their task, scaled, and in parts."""
+    """The estimated memory of the rows sorted by task, scaled, and in parts."""
     if len(shapes.get("features", ())) != 2:
         return 0
     n_rows, n_features = shapes["features"]
@@ -43,9 +43,9 @@ def bytes_of_table(shapes: Shapes) -> int:
 
 
 def task_warnings(table: Table, fitted: Table) -> tuple[str, ...]:
-    """Warnings of tasks whose own rows say little.
+    """Warnings of tasks whose own rows carry little information.
 
-    table : all rows. fitted : those that are fitted to.
+    table : all rows. fitted : the fitted rows.
     """
     warnings = []
     alone = [table.tasks[task] for task in _with_rows(table, 1)]
@@ -66,7 +66,7 @@ def task_warnings(table: Table, fitted: Table) -> tuple[str, ...]:
 
 
 def _tasks(tasks: list[int | str]) -> str:
-    """The subject of a sentence about these tasks: the first few, and how many more."""
+    """The subject of a message about these tasks: the first few, and the number of the others."""
     names = ", ".join(repr(task)[:80] for task in tasks[:5])
     more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
     return f"Task(s) {names}{more} have"

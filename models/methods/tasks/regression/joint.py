@@ -1,14 +1,13 @@
 """Regressors of tasks and a tree over the tasks, learned together (eq. 21).
 
-Tasks start at ridge (or logistic) regressions of what the regressor of all rows together leaves
-over, with one penalty for all; the farthest of them lies at `point_norm`. Nodes start as an
-agglomerative tree over these points (`hyperbolic.ball.seeding`). Then points and nodes move
-together, and the last points are the result. For the tree, nodes move once more while the points
-are fixed: from the best of these nodes and `n_init` new draws, to the nodes of the best tree
-(`hyperbolic.ball.tree_cost`).
+Tasks start at ridge (or logistic) regressions of the residuals of a common regressor, with one
+penalty for all; the farthest of them lies at `point_norm`. Nodes start as an agglomerative tree
+over these points (`hyperbolic.ball.seeding`). Then points and nodes move together, and the last
+points are the result. For the tree, nodes move once more while the points are fixed: from the best
+of these nodes and `n_init` new draws, to the nodes of the best tree (`hyperbolic.ball.tree_cost`).
 
 `sharing`, the weight of the tree, is given; or it and the number of steps, in rounds of `ROUND`,
-are those of least loss on folds of rows, where no step at all is one of the choices.
+are chosen by the least loss on folds of rows, with no step at all as one of the choices.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §4 and §5.
@@ -49,7 +48,7 @@ ROUND = 50
 """Steps of a round."""
 
 MOST_DEFAULT_NODES = 500
-"""Most nodes, if their number is not given."""
+"""The largest number of nodes, if it is not given."""
 
 SHARED_PENALTY = 1.0
 """Penalty of the regressor of all rows."""
@@ -59,7 +58,7 @@ SHARED_PENALTY = 1.0
 class JointStart:
     """The regressors that a fit starts from.
 
-    weights : (T, O, Q). chart : between weights and points. rows : what they are fitted to.
+    weights : (T, O, Q). chart : the map between weights and points. rows : the fitted rows.
     """
 
     weights: Float
@@ -71,8 +70,8 @@ class JointStart:
 class JointFit:
     """Tasks and nodes that were learned together.
 
-    points : (T, O Q) of the ball, at the start and after each round. trained : the nodes (M, O Q)
-    after the last round, and how they came about; None if fewer than three tasks differ.
+    points : (T, O Q) points of the ball, at the start and after each round. trained : the nodes (M,
+        O Q) after the last round, with their history; None if fewer than three tasks differ.
     """
 
     points: list[Single]
@@ -84,7 +83,7 @@ def start_regressors(
 ) -> JointStart:
     """The regressors to start from.
 
-    columns : (N, Q). fold : (N,) of each row, to choose the penalty by if targets are classes.
+    columns : (N, Q). fold : (N,) fold of each row, for choosing the penalty if targets are classes.
     """
     problem: Problem = "classification" if table.classes else "regression"
     outputs, n_rows = n_outputs(table.classes), len(targets)
@@ -104,7 +103,7 @@ def start_regressors(
         variance = 1.0
     length = np.sqrt((own.weights**2).sum(axis=(1, 2))).max()
     chart = Chart(shared, effort.point_norm / length if length > 0 else 1.0)
-    # Targets that are fitted exactly leave no variance.
+    # Exactly fitted targets leave no variance.
     rows = TaskRows(columns, targets, table.task, table.n_tasks, problem, max(variance, 1e-6))
     return JointStart(shared + own.weights, chart, rows)
 
@@ -223,9 +222,9 @@ def losses_on_folds(
     effort: JointEffort,
     progress: Progress,
 ) -> Float:
-    """(S, R + 1) mean losses of rows that were not fitted to, for each sharing after 0 to R rounds.
+    """(S, R + 1) mean losses of left-out rows, for each sharing after 0 to R rounds.
 
-    If fewer than three tasks differ, nothing moves and all columns are the same.
+    If fewer than three tasks differ, nothing moves and all columns are equal.
     """
     problem: Problem = "classification" if table.classes else "regression"
     n_rounds = -(-effort.max_iter // ROUND)
@@ -250,7 +249,7 @@ def losses_on_folds(
             part = subprogress(within, begin, begin + 0.9 / len(sharings), f"sharing {sharing:g}")
             learned = learn(start, sharing, effort.max_iter, effort, Checkpoint(), part)
             for n_done in range(n_rounds + 1):
-                # A fit that diverged stays where it was.
+                # A fit that diverged keeps its last points.
                 points = learned.points[min(n_done, len(learned.points) - 1)]
                 weights = start.chart.weights(points)
                 scores = linear.scores(columns[out], table.task[out], weights)

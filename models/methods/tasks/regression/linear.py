@@ -1,9 +1,9 @@
 """Linear regressors of tasks: weights on scaled features and an intercept, and their predictions.
 
-Weights are (T, O, Q): of T tasks, O outputs (1, or one for each of more than two classes), and Q
-columns: the features less their mean over their deviation, then a column of ones. Targets of a
-regression are scaled likewise. Classes have probabilities softmax(scores); two classes have one
-score, that of the second.
+Weights are (T, O, Q): for T tasks, O outputs (1, or one for each of more than two classes), and Q
+columns, which are the standardised features and a column of ones. Targets of a regression are
+scaled likewise. Classes have probabilities softmax(scores); two classes have one score, that of the
+second.
 
 Cost: O(N O D) for the scores of N rows.
 """
@@ -25,7 +25,8 @@ from models.methods.tasks.regression.table import Problem, Table
 class Standardization:
     """Means and deviations over the rows of all tasks.
 
-    mean, scale : (D,) of the features. center, spread : of the targets, 0 and 1 for classes.
+    mean, scale : (D,) those of the features. center, spread : those of the targets, 0 and 1 for
+        classes.
     """
 
     mean: Float
@@ -53,7 +54,7 @@ class Standardization:
         return (table.targets - self.center) / self.spread
 
     def plain(self, weights: Float) -> tuple[Float, Float]:
-        """(T, O, D) coefficients of features as they were given, and (T, O) intercepts."""
+        """(T, O, D) coefficients of the unscaled features, and (T, O) intercepts."""
         coefficients = weights[:, :, :-1] * (self.spread / self.scale)
         intercept = self.center + self.spread * weights[:, :, -1]
         return coefficients, intercept - coefficients @ self.mean
@@ -99,10 +100,10 @@ def accuracy(
 ) -> Mapping[str, float]:
     """How well rows are predicted, by metric.
 
-    Numbers: 1 less the mean squared error over the variance of the targets, no metric if all
-    targets are the same. Classes: the share of right classes, and the mean log-likelihood.
-
-    fitted : whether these rows were fitted to; the names then say so.
+    For numbers this is 1 minus the mean squared error over the variance of the targets, or nothing
+    if all targets are equal. For classes it is the share of correct classes, and the mean
+    log-likelihood.
+    fitted : whether these are the fitted rows, which is shown in the names.
     """
     error = float(loss(scores, targets, problem).mean())
     if problem == "classification":

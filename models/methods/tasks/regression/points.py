@@ -1,15 +1,15 @@
 """Tasks as points of the Poincaré ball, learned together with the nodes of a tree over them.
 
-A task's weights are those that all tasks share plus its point over `radius`:
+The weights of a task are the shared weights plus its point over `radius`:
 
     w_t = shared + z_t / radius
 
-so the centre of the ball is the regressor of all rows together. The tasks' own loss (C_problem of
+so the centre of the ball is the common regressor of all rows. The tasks' own loss (C_problem of
 eq. 21) is the negative log-likelihood of the rows, Gaussian about w_t.x with one variance for
 numbers, of classes otherwise, divided by the number of tasks and by `sharing`: the larger `sharing`
 is, the more the losses of the tree count.
 
-Points move by Riemannian Adam, nodes as those of any tree of the ball
+Points move by Riemannian Adam, nodes like those of any tree of the ball
 (`hyperbolic.ball.training`).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
@@ -42,20 +42,23 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_ROWS = 1 << 14
-"""Rows of a step; if there are more, so many are drawn anew for each step, ..."""
+"""The number of rows in a step; if there are more, this many are drawn for each step, ..."""
 
 MOST_VALUES = 1 << 23
-"""... or fewer, so that the weights of their tasks are at most so many, but at least `LEAST_ROWS`
-rows."""
+"""...
+
+or fewer, so that the weights of their tasks have at most this many values, but at least
+`LEAST_ROWS` rows.
+"""
 
 LEAST_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
-    """The rows that are fitted to: columns (N, Q), scaled targets (N,), task (N,) of `n_tasks`.
+    """The fitted rows: columns (N, Q), scaled targets (N,), task (N,) of `n_tasks`.
 
-    variance : of the targets about their regressors; 1 for classes.
+    variance : that of the targets about their regressors; 1 for classes.
     """
 
     columns: Float
@@ -90,7 +93,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class PointEffort:
-    """How points are moved, in the terms of `hyperbolic.ball.effort.BallEffort`."""
+    """How points move, in the terms of `hyperbolic.ball.effort.BallEffort`."""
 
     sharing: float
     learning_rate: float
@@ -103,7 +106,7 @@ class TaskPoints:
     """The tasks as a `TripleSource` (`hyperbolic.ball.triples`).
 
     start : (T, O Q) points, T > 2. history : the points at the start and after each round.
-    fixed : the points stay where they are, and nodes move alone.
+    fixed : whether the points stay, and only nodes move.
     """
 
     def __init__(
@@ -148,7 +151,7 @@ class TaskPoints:
         first, place = distinct(points)
         k = min(self._effort.n_neighbors, len(first) - 1)
         if k < 1:
-            # All tasks at one place: any other is as near.
+            # All tasks coincide: any other one is as near.
             self._near = np.roll(np.arange(len(points), dtype=np.int32), 1)[:, None]
             return
         neighbours = nearest(points[first], k, "euclidean", self._threads, silent)
@@ -208,7 +211,7 @@ class TaskPoints:
 
 
 class TaskTreeCost:
-    """The cost of trees over the tasks' points as they are then, with their neighbours."""
+    """The cost of trees over the current points of the tasks, with their neighbours."""
 
     def __init__(self, tasks: TaskPoints) -> None:
         self._tasks = tasks

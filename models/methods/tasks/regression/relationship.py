@@ -1,12 +1,12 @@
-"""Multi-task relationship learning: weights of regressions and the covariance of tasks in turn.
+"""Multi-task relationship learning: weights of regressions and covariance of tasks, alternately.
 
     minimise   sum_t |y_t - X_t w_t - b_t|^2 / n_t + penalty / 2 |W|^2 + sharing / 2 tr(W O^-1 W')
     over W = (w_1 .. w_T), b and O, positive semidefinite of trace 1
 
-The problem is convex in all of them together. O given W is (W'W)^(1/2) over its trace. W given O
+The problem is jointly convex in all of them. O given W is (W'W)^(1/2) over its trace. W given O
 solves a linear system: with M = O (penalty O + sharing)^-1 and W = V M^(1/2) the two penalties are
 |V|^2 / 2, even where O is singular. Conjugate gradients solve the system in V; the preconditioner
-takes the mean of the tasks' covariances of features for each of them, which makes it diagonal.
+replaces each task's covariance of features by their mean, which makes it diagonal.
 
 Source: Zhang and Yeung, "A Convex Formulation for Learning Task Relationships in Multi-Task
 Learning" (2010), §2.2 and §2.3, where the system is solved in the rows' dual variables.
@@ -31,7 +31,7 @@ _MOST_STEPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class TaskMoments:
-    """Moments of each task's n rows about their own means; 0 for a task without rows.
+    """Moments of each task's n rows about their means; 0 for a task without rows.
 
     gram : (T, D, D) X'X / n. cross : (T, D) X'y / n. square : (T,) y'y / n. mean : (T, D).
     level : (T,) mean of y.
@@ -76,7 +76,7 @@ class TaskRelationship:
     """Weights of tasks and their covariance.
 
     weights : (D, T) W. covariance : (T, T) O. objectives : after each half of an iteration.
-    converged : whether the objective came to rest.
+    converged : whether the objective has settled.
     """
 
     weights: Float
@@ -101,8 +101,8 @@ def relate(
 ) -> TaskRelationship:
     """The weights and the covariance of least objective.
 
-    The start is unrelated tasks, the identity over T: from a singular covariance weights would not
-    leave its range.
+    The start is unrelated tasks, the identity over T: weights could not leave the range of a
+    singular covariance.
     """
     n_tasks = len(moments.level)
     current = np.eye(n_tasks) / n_tasks
@@ -166,7 +166,7 @@ class _MeanGram:
 def weights_for(
     moments: TaskMoments, mean_gram: _MeanGram, covariance: Float, penalty: float, sharing: float
 ) -> tuple[Float, float]:
-    """(D, T) weights of least objective for a covariance O, and the objective."""
+    """(D, T) weights that minimise the objective for a covariance O, and the objective."""
     value, vector = np.linalg.eigh(covariance)
     value = np.maximum(value, 0.0)
     root = np.sqrt(value / (penalty * value + sharing))

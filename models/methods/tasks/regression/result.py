@@ -31,7 +31,7 @@ def average_linkage(distances: Float, table: Table) -> Tree:
 
     condensed = squareform(distances, checks=False)
     merges = fastcluster.linkage(condensed, method="average")
-    # Rounding may put a merge a little below one of its parts.
+    # Rounding may put a merge slightly below one of its parts.
     height = np.maximum.accumulate(merges[:, 2])
     return from_merges(
         merges[:, 0].astype(np.int64),
@@ -65,8 +65,8 @@ def result(
 ) -> Fitted:
     """The result of a fit, with the metrics of its regressors and the warnings of its tasks.
 
-    tree : over all rows. weights : (T, O, Q). fitted, out : the rows of `table` that were fitted
-    to, and those kept out. metrics, warnings, arrays : further ones, `arrays` of the model.
+    tree : the tree over all rows. weights : (T, O, Q). fitted, out : the fitted and the held-out
+        rows of `table`. metrics, warnings, arrays : further ones, `arrays` for the model.
     """
     metrics = dict(metrics)
     for part in (fitted, out):
@@ -97,7 +97,7 @@ def result(
 def place(model: Model, tree: Tree, data: Data) -> Predictions:
     """The leaf of each row's task, with probability 1, and its regressor's prediction as `value`.
 
-    UsageError for another number of columns, values that are not finite, a task not known.
+    Raises UsageError for a wrong number of columns, values that are not finite, an unknown task.
     """
     features = data.dense("features")
     coefficients = model.arrays["coefficients"]

@@ -1,16 +1,16 @@
-"""Each task by itself: ridge regression, or logistic regression with a penalty on squared weights.
+"""Separate regressors of tasks: ridge regression, or logistic regression with squared penalty.
 
-    regression      |y - X w - b|^2 + penalty |w|^2
-    classification  sum of -log p(y | x) + penalty / 2 |w|^2, the intercept penalised as well, so
-                    that a class that a task has no row of has a finite score
+    regression      |y - X w - b|^2 + penalty |w|^2 classification  sum of -log p(y | x) + penalty /
+    2 |w|^2, the intercept penalised as well, so that a class without rows in a task has a finite
+    score
 
-The penalty is given, or the one of least error: for a regression on rows left out one by one, in
-closed form (scikit-learn's RidgeCV); for classes on folds of rows. It is chosen for each task, or
-for all together.
+The penalty is given, or minimises the error: for a regression on rows left out one by one, in
+closed form (scikit-learn's RidgeCV); for classes on folds of rows.
 
-The regressor of a task of one row is the value of that row.
+It is chosen for each task, or for all together. The regressor of a task with one row is the value
+of that row.
 
-Cost: O(n D min(n, D)) for a task of n rows, whatever the number of penalties; for classes O(n O D)
+Cost: O(n D min(n, D)) for a task of n rows and any number of penalties; for classes O(n O D)
 a step, tens of steps for each penalty and fold.
 """
 
@@ -34,10 +34,10 @@ Tuning = Literal["each", "together"]
 
 @dataclass(frozen=True, slots=True)
 class SeparateFit:
-    """The regressors of tasks by themselves.
+    """The separate regressors of tasks.
 
-    weights : (T, O, Q). penalty : (T,). losses : (T, P) of each task and penalty, summed over rows
-    left out; (T, 0) if the penalty was given.
+    weights : (T, O, Q). penalty : (T,). losses : (T, P) losses of each task and penalty, summed
+        over rows left out; (T, 0) if the penalty was given.
     """
 
     weights: Float
@@ -90,7 +90,7 @@ def left_out(columns: Float, targets: Float, penalties: Float, intercept: bool) 
 
 
 def ridge(columns: Float, targets: Float, penalty: float, intercept: bool) -> Float:
-    """(Q,) weights; zeros if there are no rows."""
+    """(Q,) weights; zeros without rows."""
     n_columns = columns.shape[1]
     if not len(targets):
         return np.zeros(n_columns)
@@ -124,8 +124,8 @@ def logistics(
 ) -> SeparateFit:
     """Logistic regressions.
 
-    columns : (N, Q). fold : (N,) of each row, to choose the penalty by. offset : (N, O) added to
-    the scores.
+    columns : (N, Q). fold : (N,) fold of each row, for choosing the penalty. offset : (N, O) added
+        to the scores.
     """
     n_tasks = table.n_tasks
     outputs = n_outputs(table.classes)
@@ -203,7 +203,7 @@ def logistic(
 
 
 def _chosen(losses: Float, tried: Float, tuning: Tuning) -> Float:
-    """(T,) the penalty of least loss for each task, the largest of several."""
+    """(T,) the penalty with the least loss for each task, the largest of equals."""
     last = len(tried) - 1
     if tuning == "together":
         total = losses.sum(axis=0)

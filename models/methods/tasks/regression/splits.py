@@ -1,4 +1,4 @@
-"""Rows kept out of a fit: a share of each task's rows to measure on, and folds to choose by."""
+"""Rows held out from a fit: a share of each task's rows for measuring, and folds for choosing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from models.methods.tasks.regression.table import Table
 
 
 def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:
-    """(N,) which rows are kept out: of each task the rounded `share`, at random.
+    """(N,) which rows are held out: a random, rounded `share` of each task.
 
     Every task keeps at least one row. If the share is not 0, every task of two or more rows has at
-    least one kept out.
+    least one held out.
     """
     out = np.zeros(len(table.row), dtype=bool)
     if share == 0.0:
@@ -25,9 +25,9 @@ def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:
 
 
 def folds(table: Table, n_folds: int, rng: np.random.Generator) -> Int:
-    """(N,) the fold of each row; -1, none, for the only row of a task.
+    """(N,) the fold of each row; -1, no fold, for the only row of a task.
 
-    The rows of a task, and within it those of a class, are spread over all folds as evenly as
+    The rows of a task, and those of each class within it, are spread over all folds as evenly as
     possible.
     """
     fold = np.full(len(table.row), -1)

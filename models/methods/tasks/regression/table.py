@@ -1,7 +1,6 @@
-"""The rows of several tasks, those of one task side by side, and what is refused of them.
+"""The rows of several tasks, sorted by task, and the checks of inputs.
 
-Within a task rows lie in order of their values, so that results do not depend on the order in which
-they were given.
+Within a task rows are sorted by value, so that results do not depend on the order of the input.
 
 Cost: O(N (D + log N)) time, O(N D log N) if many rows are alike; two copies of the features in
 double precision.
@@ -23,13 +22,13 @@ Problem = Literal["regression", "classification"]
 
 MOST_CLASSES = 1000
 MOST_TASKS = 10_000
-"""Most tasks, since all pairs of them are compared."""
+"""The largest number of tasks, since all pairs of them are compared."""
 
 _FIRST = 8
-"""Columns that rows are sorted by first; rows that agree in all of them are rare."""
+"""The number of columns by which rows are sorted first; rows that agree in all of them are rare."""
 
 MOST_WEIGHTS = 1 << 27
-"""Most values of the regressors of all tasks (1 GiB)."""
+"""The most values in the regressors of all tasks (1 GiB)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Table:
     def by_row(self, of_task: Int) -> Int:
         """(N,) the value of each row's task, rows in the order of the input; values (T,).
 
-        To be called on the table of all rows only.
+        Only for the table of all rows.
         """
         out = np.empty(len(self.row), dtype=np.int64)
         out[self.row] = of_task[self.task]
@@ -101,7 +100,7 @@ def table_of(data: Data, problem: Problem) -> Table:
 
 
 def check(data: Data, problem: Problem) -> None:
-    """Raise UsageError for inputs that cannot be learned from.
+    """Raise UsageError for unusable inputs.
 
     These are inputs of different lengths, values that are not finite, targets of the wrong kind for
     the problem or all the same, a single task, and more tasks, classes or weights than `MOST_...`.
@@ -162,7 +161,7 @@ def _row_order(features: Float, targets: Float, task: Int) -> Int:
 def tasks_of(data: Data, known: list[int | str], n_rows: int) -> Int:
     """(n_rows,) the index in `known` of each new row's task.
 
-    UsageError naming the first row of a task that is not known.
+    Raises UsageError naming the first row of an unknown task.
     """
     column = _labels(data, "tasks")
     if len(column) != n_rows:
@@ -202,7 +201,7 @@ def _column(data: Data, role: str) -> Array:
 
 
 def _labels(data: Data, role: str) -> Array:
-    """A column of integers or text. UsageError naming the first value that is neither."""
+    """A column of integers or text. Raises UsageError naming the first value that is neither."""
     column = _column(data, role)
     if column.dtype.kind in "iub":
         return column.astype(np.int64)

@@ -21,14 +21,14 @@ from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.features.hac import HACParams
-from models.numerics.distances import Metric
+from models.numerics.distances import DistanceMetric
 from models.tree.tree import Tree
 from models.tree.walk import lca
 from tests.conftest import ROOT
 
 METHOD = registry.method("hac")
 LINKAGES = ("average", "single", "complete", "weighted", "ward", "centroid", "median")
-METRICS = get_args(Metric)
+METRICS = get_args(DistanceMetric)
 
 
 def fit(role: str, values: Any, names: list[str] | None = None, **params: Any) -> Fitted:

@@ -142,7 +142,7 @@ def test_uncertainty_curves_and_embedding_come_along() -> None:
         <= told["parent_probability"][2:][: len(inner) - 1]
     ).all()
     assert np.isnan(told["parent_probability"][0])
-    assert fitted.points["parent_probability"].shape == (120,)
+    assert fitted.point_columns["parent_probability"].shape == (120,)
     assert fitted.metrics["log_probability"] < 0
     steps = [step for step, _ in fitted.curves["objective"]]
     assert steps == [20, 40, 60]

@@ -126,7 +126,7 @@ def test_scores_fall_as_the_objective_says() -> None:
     value = 0.3 * group(weights) + (np.maximum(lack, 0) ** 2).sum() / (400 * 2)
     assert fitted.metrics["objective"] == pytest.approx(value, rel=1e-6)
     margin = scores[np.arange(400), own] - scores[np.arange(400), 1 - own]
-    np.testing.assert_allclose(fitted.points["margin"], margin, atol=1e-9)
+    np.testing.assert_allclose(fitted.point_columns["margin"], margin, atol=1e-9)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -136,10 +136,10 @@ def test_fitted_points_are_predicted_where_they_lie(k: int, intercept: bool) -> 
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 5)) + 4.0 * np.eye(3, 5)[rng.integers(3, size=300)]
     fitted = fit(points, max_leaves=11, branching=k, intercept=intercept)
-    assert (fitted.points["margin"] < 0).any(), "the case is of use"
+    assert (fitted.point_columns["margin"] < 0).any(), "the case is of use"
     placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
-    np.testing.assert_allclose(placed.columns["margin"], fitted.points["margin"], atol=1e-9)
+    np.testing.assert_allclose(placed.columns["margin"], fitted.point_columns["margin"], atol=1e-9)
 
 
 def test_new_points_go_down_by_each_splits_rule() -> None:

@@ -38,7 +38,7 @@ def test_separated_groups_are_clusters(k: int, regularizer: str) -> None:
     cluster = fitted.tree.leaf_of_point
     assert len(np.unique(np.stack([cluster, group]), axis=1).T) == k
     assert fitted.tree.kind == "partition"
-    assert (fitted.points["margin"] > 0).all()
+    assert (fitted.point_columns["margin"] > 0).all()
     assert fitted.metrics["residual"] <= 1e-3
 
 
@@ -78,14 +78,16 @@ def test_sizes_are_within_the_bounds() -> None:
 def test_the_soft_assignment_agrees_with_the_clusters() -> None:
     points = np.random.default_rng(1).normal(size=(150, 4))
     fitted = fit(points, n_clusters=5, alpha=0.1)
-    assert (fitted.points["margin"] < 0).any(), "the bounds keep some from their best cluster"
+    assert (fitted.point_columns["margin"] < 0).any(), (
+        "the bounds keep some from their best cluster"
+    )
     assert (fitted.logits.argmax(axis=1) + 1 == fitted.tree.leaf_of_point).all()
     np.testing.assert_allclose(np.exp(fitted.logits).sum(axis=1), 1)
     placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
     np.testing.assert_array_equal(placed.leaf, fitted.tree.leaf_of_point)
     largest = np.exp(fitted.logits.max(axis=1))
     np.testing.assert_allclose(placed.probability[1::2], largest)
-    np.testing.assert_allclose(placed.columns["margin"], fitted.points["margin"], atol=1e-9)
+    np.testing.assert_allclose(placed.columns["margin"], fitted.point_columns["margin"], atol=1e-9)
 
 
 def test_clusters_are_named_and_explained() -> None:

@@ -51,7 +51,7 @@ def test_logits_are_the_posterior_predictive(inference: str) -> None:
         log_density = bessel.log_c(8, kappa) + kappa * (features @ mu.T)
         joint[:, k] = logsumexp(log_density, axis=1) - np.log(n) + arrays["log_weights"][k]
     evidence = logsumexp(joint, axis=1)
-    assert fitted.points["log_likelihood"] == pytest.approx(evidence, abs=0.15)
+    assert fitted.point_columns["log_likelihood"] == pytest.approx(evidence, abs=0.15)
     assert np.exp(fitted.logits) == pytest.approx(np.exp(joint - evidence[:, None]), abs=0.03)
     assert (fitted.logits.argmax(axis=1) + 1 == fitted.tree.leaf_of_point).all()
     assert fitted.metrics["held_out_log_likelihood"] == pytest.approx(

@@ -120,7 +120,7 @@ def test_one_concentration_for_all(inference: str, weights: str, kind: str) -> N
     placed = METHOD.predict(fitted.model, fitted.tree, data)
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
     columns = in_sample(fitted.model, data)
-    assert (columns["in_sample"] == fitted.points["in_sample"]).all()
+    assert (columns["in_sample"] == fitted.point_columns["in_sample"]).all()
 
 
 @pytest.mark.parametrize("weights", ["dirichlet", "stick-breaking"])

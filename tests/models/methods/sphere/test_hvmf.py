@@ -84,10 +84,10 @@ def test_logits_are_the_posterior_predictive(inference: str) -> None:
     evidence = logsumexp(joint, axis=1)
     near = evidence > -20
     assert near.mean() > 0.9
-    assert fitted.points["log_likelihood"][near] == pytest.approx(evidence[near], abs=0.2)
+    assert fitted.point_columns["log_likelihood"][near] == pytest.approx(evidence[near], abs=0.2)
     assert np.exp(fitted.logits) == pytest.approx(np.exp(joint - evidence[:, None]), abs=0.05)
     held = fitted.metrics["held_out_log_likelihood"]
-    total = fitted.points["log_likelihood"].sum()
+    total = fitted.point_columns["log_likelihood"].sum()
     assert 18 * held + fitted.metrics["log_likelihood"] == pytest.approx(total)
 
 

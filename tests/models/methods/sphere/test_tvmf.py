@@ -98,11 +98,11 @@ def test_logits_are_the_posterior_predictive_of_each_period() -> None:
     evidence = logsumexp(joint, axis=1)
     near = evidence > -10
     assert near.mean() > 0.9
-    assert fitted.points["log_likelihood"][near] == pytest.approx(evidence[near], abs=0.2)
+    assert fitted.point_columns["log_likelihood"][near] == pytest.approx(evidence[near], abs=0.2)
     assert np.exp(fitted.logits) == pytest.approx(np.exp(joint - evidence[:, None]), abs=0.05)
     # Rows are fitted by period, but held out and told of in their own order.
     out = held_out(120, 0.2, np.random.default_rng(0))
-    likelihood = fitted.points["log_likelihood"]
+    likelihood = fitted.point_columns["log_likelihood"]
     assert fitted.metrics["held_out_log_likelihood"] == pytest.approx(likelihood[out].mean())
     assert fitted.metrics["log_likelihood"] == pytest.approx(likelihood[~out].sum())
 

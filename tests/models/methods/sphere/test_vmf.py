@@ -78,7 +78,7 @@ def test_logits_are_the_log_posterior(kind: str, kappa: str) -> None:
     evidence = logsumexp(joint, axis=1)
     assert fitted.logits == pytest.approx(joint - evidence[:, None], rel=1e-9, abs=1e-8)
     assert (fitted.logits.argmax(axis=1) + 1 == fitted.tree.leaf_of_point).all()
-    assert fitted.points["log_likelihood"] == pytest.approx(evidence, rel=1e-9)
+    assert fitted.point_columns["log_likelihood"] == pytest.approx(evidence, rel=1e-9)
     both = fitted.metrics["log_likelihood"] + 26 * fitted.metrics["held_out_log_likelihood"]
     assert both == pytest.approx(evidence.sum(), rel=1e-9)
     assert (np.diff(fitted.tree.size[1:]) <= 0).all()
@@ -138,7 +138,7 @@ def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
     assert fitted.tree.extra["weight"][1:].sum() == pytest.approx(1.0)
     assert inside["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
     assert in_sample(fitted.model, Data({"features": far}))["in_sample"].mean() < 0.05
-    assert set(inside) == set(fitted.points)
+    assert set(inside) == set(fitted.point_columns)
     assert fitted.model.facts["level"] == 0.9
 
 

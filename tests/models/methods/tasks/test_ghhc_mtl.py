@@ -131,7 +131,7 @@ def test_tasks_that_are_copies() -> None:
 
 def test_tasks_of_one_row_each() -> None:
     fitted = fit(lines(n_rows=1), max_iter=50, n_init=0)
-    assert any("the rows do not show how much tasks share" in said for said in fitted.warnings)
+    assert any("the rows do not determine how much tasks share" in said for said in fitted.warnings)
     assert any("have a single row" in said for said in fitted.warnings)
 
 

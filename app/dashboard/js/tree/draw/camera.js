@@ -1,4 +1,4 @@
-// The camera of a picture: how near it is and where it has been moved to. Pure arithmetic.
+// The camera of a picture: its zoom and its shift. Pure arithmetic.
 
 import { INNER } from "../model/scene.js";
 import { place as placed } from "./place.js";
@@ -28,7 +28,7 @@ export function axes(frame, camera) {
 }
 
 /**
- * How the picture of one camera lies in that of another.
+ * The transform from the picture of one camera to that of another.
  *
  * @param {Frame} frame
  * @param {Camera} from
@@ -42,7 +42,7 @@ export function relative(frame, from, to) {
 }
 
 /**
- * The camera after zooming by `factor` around a point; `depth`: along the other way of a flat shape.
+ * The camera after zooming by `factor` around a point; `depth`: along the depth of a flat shape.
  *
  * @param {Frame} frame
  * @param {Camera} camera
@@ -63,7 +63,7 @@ export function zoomed(frame, camera, factor, x, y, { depth = 1 } = {}) {
 }
 
 /**
- * A camera that does not lose the picture: some of it stays in the window.
+ * The camera, shifted so that part of the picture stays in the window.
  *
  * @param {Frame} frame
  * @param {Camera} camera
@@ -85,7 +85,7 @@ export function held(frame, camera) {
 }
 
 /**
- * A camera as numbers that mean the same in a window of another size: for the address.
+ * A camera as numbers that do not depend on the size of the window: for the address.
  *
  * @param {Frame} frame
  * @param {Camera} camera
@@ -104,7 +104,7 @@ export function portable(frame, camera) {
 }
 
 /**
- * The camera of such numbers in this window.
+ * The camera for portable numbers in this window.
  *
  * @param {Frame} frame
  * @param {PortableCamera} portable
@@ -118,7 +118,7 @@ export function fromPortable(frame, [k, kd, fx, fy]) {
 }
 
 /**
- * Cameras on the way from one to another: `at(t)`. Nearer by factors, so that it looks even.
+ * Cameras between two others: `at(t)`. Zoom changes by factors, so that it looks even.
  *
  * @param {Camera} from
  * @param {Camera} to
@@ -140,7 +140,7 @@ export function journey(from, to) {
 }
 
 /**
- * The camera that shows a row near enough to be read, in the middle; null where it does already.
+ * The camera that shows a row in the middle, large enough to read; null if it does already.
  *
  * @param {Drawn} scene
  * @param {Frame} frame
@@ -160,7 +160,7 @@ export function toward(scene, frame, camera, row) {
   const next = zoomed(frame, camera, isNear ? 1 : Math.max(1, wanted / wide), x, y);
   const [nx, ny] = placed(frame, next).at(scene.u[row], scene.v[row]);
   const centred = { ...next, x: next.x + width / 2 - nx, y: next.y + height / 2 - ny };
-  // Along the branches all can be seen already: only across them is there a way to go.
+  // Along the branches everything is visible already: the camera only moves across them.
   if (frame.shape === "rectangular" && camera.kd === 1) centred.x = 0;
   if (frame.shape === "icicle" && camera.kd === 1) centred.y = 0;
   return held(frame, centred);

@@ -1,4 +1,4 @@
-// What colours a view of a tree: the clusters of its cut, a labels dataset, or nothing.
+// The colouring of a tree view: by the clusters of its cut, by a labels dataset, or none.
 
 import { categories, cutColour, heightOf } from "../model/cut.js";
 import { UNSEEN } from "../model/scene.js";
@@ -71,7 +71,7 @@ export function pictureColor({ look, cut }) {
 }
 
 /**
- * The categories of a labels dataset in a view's answer; null where it is not coloured by one.
+ * The categories of a labels dataset in a view's response; null if it is not coloured by one.
  *
  * @param {View} answer
  * @returns {Labels | null}
@@ -117,7 +117,7 @@ export function tinted(view, scene) {
 }
 
 /**
- * The marks of the cut on a scene; null where the view is not coloured by it.
+ * The marks of the cut on a scene; null if the view is not coloured by it.
  *
  * @param {Coloured} view
  * @param {Drawn} scene
@@ -134,7 +134,7 @@ export function cutMarks({ look, cut, byNode }, { axis }) {
 }
 
 /**
- * The meaning of a row's colour; "" where it has none.
+ * The meaning of a row's colour; "" if it has none.
  *
  * @param {Coloured} view
  * @param {Drawn} scene
@@ -166,7 +166,7 @@ export const colourOfLabel = ({ theme, labels }, text) =>
   colourOf(theme, text === null ? NONE : (labels?.texts.indexOf(text) ?? NONE), false);
 
 /**
- * The entries of the legend as it is now.
+ * The current entries of the legend.
  *
  * @param {Coloured} view
  * @returns {Entries}

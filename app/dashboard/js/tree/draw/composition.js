@@ -1,4 +1,4 @@
-// One picture of a scene as it is seen through a camera; the canvas and the files get the same.
+// The picture of a scene seen through a camera; the canvas and the files get the same.
 
 import { INNER } from "../model/scene.js";
 import { branches, cutLine, dots, ring } from "./dendrogram.js";
@@ -16,12 +16,12 @@ import { fit, place as placed, seen } from "./place.js";
 
 const STRIP = 9;
 const GAP = 4;
-/** Tips closer than this get no labels, and no room is kept for them. */
+/** Tips closer than this get no labels, and no space is reserved for them. */
 const LEAST = 1.1;
 const LATER = 64;
 
 /**
- * The frame of a scene in a window: how much room its labels take.
+ * The frame of a scene in a window, with the space for its labels.
  *
  * @param {Store} store
  * @param {Drawn} scene
@@ -37,7 +37,7 @@ export function frameFor(store, scene, { shape, width, height, theme, banded, la
   const share = side < 440 ? 0.16 : 0.21;
   const most = shape === "circular" ? Math.min(170, share * side) : Math.min(230, 0.3 * width);
   const named = labels && shape !== "icicle" && spacing > LEAST && scene.n > 1;
-  // Beside a rectangle there is no other place for those that come as one goes nearer.
+  // Beside a rectangle, labels that appear when zooming in have no other place.
   const later = labels && shape === "rectangular" && scene.n > 1 ? LATER : 0;
   const room = named
     ? roomFor(store, scene, { size, most, family: theme.family }) + GAP + 2
@@ -125,7 +125,7 @@ export function compose({ store, scene, frame, camera, theme, tint, cut = null, 
 }
 
 /**
- * From one tip to the next, px, among those that can be seen.
+ * The distance of neighbouring tips, px, among visible ones.
  *
  * @param {Drawn} options
  * @param {Place} place

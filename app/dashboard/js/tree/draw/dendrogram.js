@@ -1,5 +1,6 @@
-// Branches of a circular or rectangular tree. Subtrees too fine to be seen are drawn as one line, and those
-// outside of the window are skipped, so that the cost depends on the pixels and not on the tree.
+// Branches of a circular or rectangular tree. Subtrees too fine to be visible are drawn as one
+// line, and those outside the window are skipped, so that the cost depends on the pixels and not on
+// the tree.
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { seen } from "./place.js";
@@ -19,7 +20,7 @@ const WEDGE = 9;
  */
 
 /**
- * Branches and what is folded.
+ * Branches and folded subtrees.
  *
  * @param {Picture} picture
  * @param {Drawn} scene
@@ -61,7 +62,7 @@ export function branches(picture, scene, place, tint, style) {
       if (!seen(window, left[c], right[c])) continue;
       const fine = (right[c] - left[c]) * place.across < FINE;
       const bottom = fine ? deep[c] : apex(scene, place, c);
-      // Lines closer than half a pixel are one.
+      // Lines closer than half a pixel are merged.
       const px = u[c] * place.across;
       if (fine && px - drawnTo < 0.5 && bottom <= drawnDeep) continue;
       drawnTo = px;
@@ -83,7 +84,7 @@ export function branches(picture, scene, place, tint, style) {
 }
 
 /**
- * Where the branch to a row ends: at its node, or where its wedge begins.
+ * The end of the branch to a row: its node, or the start of its wedge.
  *
  * @param {Pick<Drawn, "kind" | "v" | "parent">} options
  * @param {Place} place
@@ -98,7 +99,7 @@ export function apex({ kind, v, parent }, place, row) {
 }
 
 /**
- * A branch along v, as far as it can be seen.
+ * The visible part of a branch along v.
  *
  * @param {Path} path
  * @param {Place} place
@@ -115,7 +116,7 @@ export function stub(path, place, u, from, to) {
 }
 
 /**
- * The stretch along v from the first child to the last, their own branches joined to it round.
+ * The line across from the first child to the last, with their branches joined by round corners.
  *
  * @param {Drawn} scene
  * @param {Place} place
@@ -137,7 +138,8 @@ function bracket(scene, place, stroke, look, p, kids) {
    * @param {number} sign
    */
   const half = (order, sign) => {
-    // Stretches of one look are drawn as one, so a star of thousands is one arc and not thousands.
+    // Lines of the same style are drawn as one, so a star of thousands is one arc and not
+    // thousands.
     /** @type {{ name: number, path: Path, from: number, to: number, row: number | null } | null} */
     let open = null;
     const flush = () => {
@@ -149,7 +151,7 @@ function bracket(scene, place, stroke, look, p, kids) {
     for (let k = 0; k < order.length; k += 1) {
       const c = order[k];
       if ((middle - u[c]) * sign <= 0) {
-        // Just below its parent: no stretch, and its own branch if it is the outermost.
+        // Directly below its parent: no line across, and its own branch if it is the outermost.
         if (k === 0) corner(scene, place, stroke(c), p, c, 0, middle);
         break;
       }
@@ -170,7 +172,7 @@ function bracket(scene, place, stroke, look, p, kids) {
 }
 
 /**
- * A stretch across, as far as it can be seen.
+ * The visible part of a line across.
  *
  * @param {Path} path
  * @param {Place} place
@@ -192,7 +194,7 @@ export function stretch(path, place, v, from, to) {
 }
 
 /**
- * A child's branch and the stretch from it to `to`, with a round corner between.
+ * A child's branch and the line from it to `to`, with a round corner between.
  *
  * @param {Drawn} scene
  * @param {Place} place
@@ -288,7 +290,7 @@ function wedge(picture, scene, place, tint, row, style) {
 }
 
 /**
- * A side of a wedge: straight, but around a circle where the wedge takes much of it.
+ * A side of a wedge: straight, but curved if the wedge takes much of a circle.
  *
  * @param {Path} path
  * @param {Place} place
@@ -306,7 +308,7 @@ function side(path, place, u0, v0, u1, v1) {
 }
 
 /**
- * A stretch cut to what can be seen of it, with room to spare; the shape outside is not missed.
+ * A range cut to its visible part, with a margin, so that nothing visible is missing.
  *
  * @param {Visible["spans"]} spans
  * @param {number} from
@@ -366,7 +368,7 @@ export function dots(picture, scene, place, tint, { leaves, clusters, paper }) {
 }
 
 /**
- * The tips' colours along the ground; neighbours of one colour share a stretch.
+ * The tips' colours along the ground; neighbours of the same colour share a band.
  *
  * @param {Picture} picture
  * @param {Drawn} scene

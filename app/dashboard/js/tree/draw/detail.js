@@ -1,5 +1,5 @@
-// Level of detail: folded nodes that take room in the window are loaded, a few at a time, and what is
-// out of sight is dropped when there is too much.
+// Level of detail: folded nodes that are large in the window are loaded, a few at a time, and nodes
+// out of sight are dropped when there are too many.
 
 import { INNER, REST, UNSEEN } from "../model/scene.js";
 import { seen } from "./place.js";
@@ -25,7 +25,7 @@ import { seen } from "./place.js";
 /** The most nodes that are kept and drawn. */
 export const MOST_NODES = 20_000;
 const WIDE_PX = 40;
-/** Room for each tip that is loaded. */
+/** The space for each loaded tip. */
 const TIP_PX = 2.5;
 const AT_ONCE = 3;
 const WAIT_MS = 120;
@@ -48,14 +48,14 @@ export class Detail {
     clearTimeout(this.timer);
   }
 
-  /** Look for nodes to load in a moment. */
+  /** Soon look for nodes to load. */
   soon() {
     if (!this.on) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.look(), WAIT_MS);
   }
 
-  /** The service is back: try again what failed. */
+  /** The service is back: retry what failed. */
   again() {
     this.tried.clear();
     this.soon();
@@ -84,7 +84,7 @@ export class Detail {
     await view.show({ ms: view.stage.busy ? 0 : 160 });
   }
 
-  /** Folded nodes in the window, the widest first, with how many nodes to load of each. */
+  /** Folded nodes in the window, the widest first, with the number of nodes to load for each. */
   #wanted() {
     const { scene, stage, look } = this.view;
     const place = stage.picture?.place;
@@ -110,7 +110,7 @@ export class Detail {
   }
 
   /**
-   * A chain gives few leaves however often it is loaded: the rest of it waits until it is nearer.
+   * Loading a chain gives few leaves each time: the rest of it waits until it is zoomed in.
    *
    * @param {number} id
    * @param {number} k
@@ -129,7 +129,7 @@ export class Detail {
   }
 
   /**
-   * Fold what is out of sight or too fine; false where that does not make room for `more` nodes.
+   * Fold nodes out of sight or too fine; false if that does not make room for `more` nodes.
    *
    * @param {number} more
    */
@@ -154,7 +154,7 @@ export class Detail {
       i += 1;
     }
     if (store.n - freed + more > MOST_NODES) return false;
-    // The way to the selected node stays open.
+    // The path to the selected node stays open.
     if (look.node !== null) for (const node of store.path(look.node)) dropped.delete(node);
     for (const node of dropped) this.tried.delete(node);
     view.store = store.prune([...dropped]);

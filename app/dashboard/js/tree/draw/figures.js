@@ -130,7 +130,7 @@ export function figure(view, { title, legend, theme = view.theme }) {
 }
 
 /**
- * The legend in rows of `room` px at the most.
+ * The legend in rows of at most `room` px.
  *
  * @param {Entries} entries
  * @param {number} room

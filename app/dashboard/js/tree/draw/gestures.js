@@ -1,4 +1,4 @@
-// Mouse, pen and touch on the stage: drag pans, wheel and pinch zoom, a click means a node.
+// Mouse, pen and touch on the stage: drag pans, wheel and pinch zoom, a click picks a node.
 
 const CLICK_PX = 5;
 const TWICE_MS = 320;
@@ -18,7 +18,7 @@ const TWICE_MS = 320;
  */
 
 /**
- * Listen to the gestures on `root`; returns a function that ends it.
+ * Listen to the gestures on `root`; returns a function that stops listening.
  *
  * @param {HTMLElement} root
  * @param {Gestures} gestures
@@ -39,7 +39,7 @@ export function onGestures(root, gestures) {
     const box = root.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  /** The distance and the middle of two fingers; null for any other number of them. */
+  /** The distance and the midpoint of two fingers; null for any other number of them. */
   const fingers = () => {
     if (pointers.size !== 2) return null;
     const [[ax, ay], [bx, by]] = [...pointers.values()];
@@ -54,7 +54,7 @@ export function onGestures(root, gestures) {
     try {
       root.setPointerCapture(event.pointerId);
     } catch {
-      // The pointer is gone already.
+      // The pointer has already left.
     }
     if (pointers.size === 1) moved = 0;
     pinch = fingers();

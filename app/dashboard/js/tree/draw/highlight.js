@@ -1,5 +1,5 @@
-// The highlights over the picture: the node under the pointer with its way to the root and all below
-// it, the selected node, and nodes that are marked from outside.
+// The highlights over the picture: the node under the pointer with its path to the root and its
+// subtree, the selected node, and nodes that are marked from outside.
 
 import { INNER } from "../model/scene.js";
 import { NONE } from "../model/store.js";
@@ -57,7 +57,7 @@ export function highlight(context, view, place) {
 }
 
 /**
- * The way to the root, and the ground under all that lies below.
+ * The path to the root, and the area of the subtree.
  *
  * @param {Picture} picture
  * @param {Drawn} scene
@@ -147,7 +147,7 @@ function ring(picture, view, place, row) {
 }
 
 /**
- * The name of a tip over those beside it, which may have left no room for it.
+ * The name of a tip, over those of its neighbours, which may have left no room for it.
  *
  * @param {Picture} picture
  * @param {Highlighted} view

@@ -1,4 +1,4 @@
-// Nested cells: as wide as a node has leaves, from where it is born to where it is joined.
+// Nested cells: the width of a cell is its node's number of leaves, its height spans the branch.
 
 import { INNER, LEAF, REST } from "../model/scene.js";
 import { titleOf } from "./labels.js";
@@ -140,11 +140,11 @@ function name(picture, store, scene, i, fill, theme, x, y, w, h) {
   if (!title) return;
   const size = Math.min(12, Math.max(9, thick * 0.72));
   const text = clip(title, size, room, theme.family);
-  // A count cut short says something else.
+  // A truncated number would be wrong.
   const isNamed = scene.slot[i] >= 0 && store.name[scene.slot[i]];
   if (!text || (text !== title && (text.length < 4 || !isNamed))) return;
   const style = { size, colour: on(fill, theme), whole: title };
-  // Folded: the text may stand on the paler part, which is nearer to the page.
+  // Folded: the text may be on the paler part, which is closer to the page's colour.
   if (scene.kind[i] > LEAF) style.colour = theme.text;
   if (upright) picture.text("texts", x + w / 2, y + 5, text, { ...style, turn: Math.PI / 2 });
   else picture.text("texts", x + 5, y + Math.min(h / 2, 11), text, style);

@@ -1,4 +1,4 @@
-// Labels that never overlap: the largest subtrees first, each where it is free.
+// Labels that never overlap: the largest subtrees come first, each label in free space.
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
@@ -21,7 +21,7 @@ const whole = new Intl.NumberFormat("en");
 /** @typedef {{ name: (string | null)[] }} Named names by slot: a store, or a scene with its own */
 
 /**
- * What a row is called; "" where there is nothing to say.
+ * The label of a row; "" if there is none.
  *
  * @param {Named} store
  * @param {Drawn} scene
@@ -39,8 +39,8 @@ export function titleOf(store, scene, row) {
 }
 
 /**
- * Size of the tips' labels: as large as the space between them lets it, in steps of half a px; where
- * they would be too small to be read, larger ones of some.
+ * The font size of the tips' labels: as large as their spacing allows, in steps of half a px; if
+ * that is too small to read, a larger size for some of them.
  *
  * @param {number} spacing
  */
@@ -62,7 +62,7 @@ function ranked(scene) {
 }
 
 /**
- * The room that the tips' labels need beyond the ground, px: nine tenths of them fit whole.
+ * The width that the tips' labels need beyond the ground, px: nine tenths of them fit whole.
  *
  * @param {Named} store
  * @param {Drawn} scene
@@ -102,7 +102,7 @@ export function tips(picture, store, scene, place, tint, { room, gap, size, them
   const { window } = place;
   if (window.v1 < 0.9) return 0;
   const rows = visibleTips(scene, place, size);
-  // The ground's length in px, a flag for each; only what can be seen of it.
+  // A flag for each px of the visible ground.
   const [from, to] = extent(window.spans);
   const base = Math.max(0, from) * place.across;
   const length = Math.ceil(Math.min(1, to) * place.across - base) + 4 * size;
@@ -113,7 +113,7 @@ export function tips(picture, store, scene, place, tint, { room, gap, size, them
     const at = u[row] * place.across - base;
     const start = Math.round(at - size * 0.52);
     const stop = Math.round(at + size * 0.52);
-    // Nothing to be read in the count of leaves of a sliver.
+    // The number of leaves of a sliver is not informative.
     if (
       kind[row] === UNSEEN &&
       store.name[scene.slot[row]] === null &&
@@ -137,7 +137,7 @@ export function tips(picture, store, scene, place, tint, { room, gap, size, them
 }
 
 /**
- * Those of `rows`, in their order of rank, that stand free of each other between 0 and `length` px.
+ * Those of `rows`, in their order of rank, that do not overlap between 0 and `length` px.
  *
  * @param {number[]} rows
  * @param {(row: number) => number} at
@@ -172,7 +172,7 @@ function occupied(taken, start, stop) {
 }
 
 /**
- * Rows of tips in the window, most leaves first; at most as many as there can be labels for.
+ * Rows of tips in the window, most leaves first; at most as many as there is space for labels.
  *
  * @param {Drawn} scene
  * @param {Place} place
@@ -219,7 +219,7 @@ export function beside(picture, place, u, gap, text, style) {
 }
 
 /**
- * Names of inner nodes, by their node, where they are free of others and inside the window.
+ * Names of inner nodes, beside their nodes, where they do not overlap others and are in the window.
  *
  * @param {Picture} picture
  * @param {Store} store
@@ -279,7 +279,7 @@ export function inner(
   return written;
 }
 
-/** What of the window has been written on, in cells of a few px. */
+/** The parts of the window that are written on, in cells of a few px. */
 export class Busy {
   /**
    * @param {number} windowWidth
@@ -292,7 +292,7 @@ export class Busy {
   }
 
   /**
-   * Take a box; false where any of it is taken already.
+   * Take a box; false if any part of it is taken already.
    *
    * @param {number} x
    * @param {number} y

@@ -1,5 +1,5 @@
-// From one picture to the next: nodes glide to their new places. Where the user's system asks for
-// less motion, they appear at once.
+// Transitions between pictures: nodes glide to their new places. If the user's system prefers
+// reduced motion, they appear at once.
 
 import { INNER, rows } from "../model/scene.js";
 import { Picture } from "./picture.js";
@@ -15,7 +15,7 @@ import { place as placed } from "./place.js";
 const MOVED = ["left", "right", "u", "v", "deep"];
 const MOST = 5000;
 
-/** Whether the user's system asks for less motion. */
+/** Whether the user's system prefers reduced motion. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** @param {number} t */
@@ -75,9 +75,9 @@ export function between(a, b, t) {
 }
 
 /**
- * Scenes on the way from one to another, of the same shape: `at(t)`. The one with more nodes is drawn;
- * those that the other lacks come out of, or go into, the nearest node that it has, and what lies
- * outside of a new root slides away.
+ * Scenes between two others of the same shape: `at(t)`. The one with more nodes is drawn; nodes
+ * that the other lacks grow out of, or shrink into, the nearest node that it has, and everything
+ * outside a new root slides away.
  *
  * @param {Drawn} from
  * @param {Drawn} to
@@ -121,7 +121,7 @@ export function passage(from, to) {
 }
 
 /**
- * Where a node outside of the part below `root` would be if that part took all the room.
+ * The place of a node outside the part below `root` if that part filled the picture.
  *
  * @param {Drawn} scene
  * @param {number} root
@@ -143,8 +143,8 @@ function slide(scene, root, i, out) {
 }
 
 /**
- * Pictures on the way from one shape to another: `at(t)`. Branches bend and cells grow out of them;
- * what is too fine is left out on the way.
+ * Pictures between two shapes: `at(t)`. Branches bend and cells grow out of them; fine details are
+ * left out meanwhile.
  *
  * @param {Drawn} scene
  * @param {Tint} tint

@@ -1,4 +1,4 @@
-// Colours that stay apart for colour-blind readers, on light and dark pages: the same as in the
+// Colours that stay distinct for colour-blind readers, on light and dark pages: the same as in the
 // pictures that the service draws.
 //
 // okabe-ito: Okabe and Ito (Color Universal Design, 2008) without black, extended to twenty that stay
@@ -71,7 +71,7 @@ export function colours(theme, palette) {
 }
 
 /**
- * The colours of a figure on white, whatever the page is like.
+ * The colours of a figure on white, independent of the page.
  *
  * @param {string} palette
  * @param {string} family
@@ -117,7 +117,7 @@ function luminance(colour) {
 }
 
 /**
- * 1 to 21, as WCAG 2.2 has it.
+ * The contrast, 1 to 21, as in WCAG 2.2.
  *
  * @param {string} a
  * @param {string} b
@@ -128,7 +128,7 @@ export function contrast(a, b) {
 }
 
 /**
- * `colour` moved towards the text's until it can be read on the paper.
+ * `colour` moved towards that of text until it is readable on the paper.
  *
  * @param {string} colour
  * @param {Pick<Theme, "text" | "paper">} options

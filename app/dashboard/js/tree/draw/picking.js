@@ -1,4 +1,4 @@
-// Which node is meant by a point of the drawing: the deepest whose part of the picture holds it.
+// The node at a point of the drawing: the deepest one whose part of the picture contains it.
 
 import { INNER, LEAF } from "../model/scene.js";
 import { ABOVE } from "./place.js";
@@ -35,7 +35,7 @@ export function pick(scene, place, x, y) {
     return deep <= Math.max(v[row], kind[row] > LEAF ? 1 : 0) || kind[row] > LEAF ? row : -1;
   }
   if (kind[row] !== INNER) {
-    // A leaf's label lies beyond the ground.
+    // The label of a leaf is beyond the ground.
     const beyond = place.alongBetween(1, Math.max(1, deep));
     return beyond < 220 ? row : -1;
   }
@@ -60,7 +60,7 @@ function near(place, across, dv) {
 }
 
 /**
- * The child whose stretch holds u. Children lie one after the other.
+ * The child whose range contains u. Children are in order.
  *
  * @param {Drawn} options
  * @param {number} row

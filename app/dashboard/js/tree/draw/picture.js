@@ -1,5 +1,5 @@
 // A picture as data: strokes, areas and texts in layers. The canvas and the SVG file are made from
-// the same list, so a saved figure is what was seen.
+// the same list, so a saved figure equals the picture on screen.
 
 /** @import { Place } from "./place.js" */
 
@@ -10,7 +10,7 @@ const CUBE = 3;
 const CLOSE = 4;
 const DOT = 5;
 const LENGTHS = [2, 2, 4, 6, 0, 3];
-/** Numbers in a path before the next one is begun: short paths are filled and stroked faster. */
+/** The numbers in a path before a new one is begun: short paths are filled and stroked faster. */
 const FULL = 6000;
 
 /**
@@ -258,7 +258,7 @@ export class Picture {
       front: [],
       texts: [],
     };
-    /** @type {Map<string, Path>} The path that is drawn on, of each style. */
+    /** @type {Map<string, Path>} The current path of each style. */
     this.open = new Map();
     /** How many nodes were drawn. */
     this.drawn = 0;
@@ -280,7 +280,7 @@ export class Picture {
   }
 
   /**
-   * The path that strokes of this colour and width go into.
+   * The path for strokes of this colour and width.
    *
    * @param {Layer} layer
    * @param {string} colour
@@ -294,7 +294,7 @@ export class Picture {
   }
 
   /**
-   * The path that areas of this colour go into.
+   * The path for areas of this colour.
    *
    * @param {Layer} layer
    * @param {string} colour
@@ -307,7 +307,7 @@ export class Picture {
   }
 
   /**
-   * One line of text, centred upright on y.
+   * One line of text, vertically centred on y.
    *
    * @param {Layer} layer
    * @param {number} x
@@ -339,7 +339,7 @@ export class Picture {
 }
 
 /**
- * Paint a picture on a context that is in the picture's units already.
+ * Paint a picture on a context that already uses the picture's units.
  *
  * @param {Pen} context
  * @param {Picture} picture

@@ -3,7 +3,7 @@
 /** @import { Shape } from "../model/look.js" */
 
 /**
- * What a path is drawn with.
+ * The drawing operations of a path.
  *
  * @typedef {{
  *   move: (x: number, y: number) => void,
@@ -17,8 +17,8 @@
  *   picture, across the leaves (`k`) and along the depth (`kd`; a circle has one for both), and where
  *   the picture's origin has moved to, px
  *
- * @typedef {{ width: number, height: number, bend: number }} Window the window in px; `bend`: the power
- *   of v that the radius follows, 1 but for a crowded circle
+ * @typedef {{ width: number, height: number, bend: number }} Window the window in px; `bend`: the
+ * power of v that the radius follows, 1 except for a crowded circle
  * @typedef {Window & { shape: "circular", cx: number, cy: number, radius: number }} RoundFrame
  * @typedef {Window & {
  *   shape: "rectangular" | "icicle",
@@ -66,13 +66,13 @@ const GAP = (4 * Math.PI) / 180;
 const TURN = 2 * Math.PI - GAP;
 const FIRST = -Math.PI / 2 + GAP / 2;
 const HOLE = 0.035;
-/** Where an icicle's root cell begins, in v. */
+/** The start of an icicle's root cell, in v. */
 export const ABOVE = -0.035;
 const MARGIN = 40;
 
 /**
- * The room that a shape takes in a window of `width` x `height`. `room`: what labels need, px;
- * `strip`: the ring of colours.
+ * The room that a shape takes in a window of `width` x `height`. `room`: width of labels, px;
+ * `strip`: width of the ring of colours.
  *
  * @param {Shape} shape
  * @param {{
@@ -238,7 +238,7 @@ export function curve(path, cx, cy, r, a0, a1) {
 }
 
 /**
- * The part of the circle that can be seen.
+ * The visible part of the circle.
  *
  * @param {RoundFrame} options
  * @param {{ cx: number, cy: number, full: number }} options
@@ -367,7 +367,7 @@ function flat(frame, camera) {
 
 /**
  * The place of a side of two trees face to face: from `x0` (root) to `x1` (leaves), which is left of `x0` for the right side;
- * `top` and `height` of all its leaves, seen through {k, y}; `page`: the height that can be seen.
+ * `top` and `height` of all its leaves, seen through {k, y}; `page`: the visible height.
  *
  * @param {Side} options
  * @param {{ k: number, y: number }} camera
@@ -433,7 +433,7 @@ export function sidePlace({ x0, x1, top, height, page }, camera) {
 }
 
 /**
- * Whether a stretch of u can be seen.
+ * Whether a range of u is visible.
  *
  * @param {Visible} options
  * @param {number} from

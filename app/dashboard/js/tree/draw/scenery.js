@@ -1,4 +1,4 @@
-// The drawing of a store: the scene, its colours and frame, the camera, and the ways between them.
+// The drawing of a store: scene, colours, frame and camera, and the transitions between them.
 
 import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
@@ -26,11 +26,11 @@ import { tint } from "./tint.js";
  *   scene: Drawn,
  *   frame: ViewFrame,
  *   camera: Camera,
- * }} Staged what a picture is drawn from
+ * }} Staged the input of a picture
  */
 
 const GLIDE_MS = 420;
-/** Larger scenes do not glide, and all but small ones glide without labels. */
+/** Larger scenes do not glide, and only small ones glide with labels. */
 const MOST_GLIDING = 30_000;
 const MOST_LABELLED = 800;
 
@@ -52,7 +52,7 @@ export class Scenery extends EventTarget {
   marked = null;
   /** @type {Scene} */
   scene = emptyScene();
-  /** @type {AbortController | null} The glide that is under way. */
+  /** @type {AbortController | null} The glide in progress. */
   flight = null;
 
   /**
@@ -115,7 +115,7 @@ export class Scenery extends EventTarget {
     return { scene: this.scene, frame: this.frame, camera: this.stage.camera };
   }
 
-  /** The store or the look has changed: lay it out again, without drawing it. */
+  /** Lay out again after a change of the store or the look, without drawing. */
   rebuild() {
     this.scene = build(this.store, this.look);
     this.tint = tinted(this, this.scene);
@@ -143,7 +143,7 @@ export class Scenery extends EventTarget {
   }
 
   /**
-   * A node's name; null where it has none or is not loaded.
+   * A node's name; null if it has none or is not loaded.
    *
    * @param {number} id
    */
@@ -152,7 +152,7 @@ export class Scenery extends EventTarget {
     return slot === NONE ? null : this.store.name[slot] || null;
   }
 
-  /** The picture as it is now, for files; in other colours with another theme. */
+  /** The current picture, for files; in other colours with another theme. */
   picture(theme = this.theme) {
     const own = this.theme;
     this.theme = theme;
@@ -165,7 +165,7 @@ export class Scenery extends EventTarget {
 
   // --- drawing -----------------------------------------------------------------------------------
 
-  /** Show the present look; nodes glide to their places. */
+  /** Show the current look; nodes glide to their places. */
   async show({ camera = this.stage.camera, ms = GLIDE_MS } = {}) {
     if (!this.store.has(this.look.root)) return;
     this.flight?.abort();
@@ -181,14 +181,14 @@ export class Scenery extends EventTarget {
     const step = this.#way(before, after);
     const isWhole =
       step && (await glide(ms, (t) => t < 1 && this.stage.pass(step(t)), flight.signal));
-    // Broken off by another one, which draws; broken off by the user, it is at its end at once.
+    // If another glide interrupts it, that one draws; if the user does, it jumps to its end.
     if (this.signal.aborted || (isWhole === false && this.flight !== flight)) return;
     this.stage.draw();
     this.emit("drawn");
   }
 
   /**
-   * The pictures between two states; null where there is no gliding.
+   * The pictures between two states; null if there is no gliding.
    *
    * @param {Staged & { tint: Tint }} before
    * @param {Staged} after
@@ -261,8 +261,8 @@ export class Scenery extends EventTarget {
   }
 
   /**
-   * Zoom around a point. `depth`: along the branches instead of across the leaves, where the shape has
-   * two ways.
+   * Zoom around a point. `depth`: along the branches instead of across the leaves, for shapes with
+   * both.
    *
    * @param {number} factor
    * @param {number} [x]
@@ -296,7 +296,7 @@ export class Scenery extends EventTarget {
   }
 
   /**
-   * Bring a row to the middle, near enough to be read.
+   * Bring a row to the middle, large enough to read.
    *
    * @param {number} row
    */

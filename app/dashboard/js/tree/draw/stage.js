@@ -1,5 +1,5 @@
-// The canvases: the picture, and the highlights over it. Draws crisp where the machine keeps up; where
-// it does not, the last crisp picture is moved while a gesture lasts and redrawn at rest.
+// The canvases: the picture, and the highlights over it. Every frame is drawn crisp if the machine
+// keeps up; if not, the last crisp picture is moved during a gesture and redrawn at rest.
 
 import { home, relative } from "./camera.js";
 import { paint } from "./picture.js";
@@ -16,13 +16,13 @@ import { place as placed } from "./place.js";
  *   frame: () => Frame,
  *   onrest: () => unknown,
  *   onresize: () => unknown,
- * }} StageSource `compose` draws the picture, `over` what is over it
+ * }} StageSource `compose` draws the picture, `over` the highlights on top
  */
 
-/** Frames slower than this while moving: from then on only the last picture is moved. */
+/** If frames are slower than this while moving, only the last picture is moved. */
 const SLOW_MS = 26;
 const REST_MS = 110;
-/** A picture that is moved is redrawn no more often than this. */
+/** The shortest time between redraws of a moved picture. */
 const REFRESH_MS = 180;
 const MOST_PIXELS = 9e6;
 
@@ -54,8 +54,8 @@ export class Stage {
   /** @type {Picture | null} */
   picture = null;
   slow = false;
-  late = 0; // Slow frames, one after the other.
-  before = 0; // When the last frame was.
+  late = 0; // The number of slow frames in a row.
+  before = 0; // The time of the last frame.
   busy = false;
   stopped = false;
   width = 0;
@@ -87,7 +87,7 @@ export class Stage {
     for (const canvas of [this.base, this.over]) canvas.width = canvas.height = 0;
   }
 
-  /** Whether the window has another size. */
+  /** Whether the size of the window has changed. */
   #measure() {
     const { clientWidth: width, clientHeight: height } = this.root;
     const ratio = Math.min(
@@ -121,7 +121,7 @@ export class Stage {
   }
 
   /**
-   * Show a picture on the way to another one: nothing is highlighted.
+   * Show a picture during a transition: nothing is highlighted.
    *
    * @param {Picture} picture
    */
@@ -144,7 +144,7 @@ export class Stage {
     paint(context, picture, this.source.family());
   }
 
-  /** Draw the highlights alone. */
+  /** Draw only the highlights. */
   overlay() {
     const { overContext: context, ratio } = this;
     clear(context);
@@ -176,7 +176,7 @@ export class Stage {
   }
 
   /**
-   * Whether the picture that is moved shows too little by now: stretched, or shifted far.
+   * Whether the moved picture shows too little by now: it is stretched, or shifted far.
    *
    * @param {Camera} drawn
    * @param {number} now
@@ -193,7 +193,7 @@ export class Stage {
   }
 
   /**
-   * Judge whether the machine keeps up, by the time from frame to frame while something moves.
+   * Decide whether the machine keeps up, by the time between frames during motion.
    *
    * @param {number} now
    */
@@ -212,7 +212,7 @@ export class Stage {
     if (this.stopped) return;
     const began = performance.now();
     this.draw();
-    // Quick again, e.g. nearer and with less to draw: the next gesture tries it crisp.
+    // Fast again, for instance with less to draw after zooming in: the next gesture is drawn crisp.
     const spent = performance.now() - began;
     if (this.slow && spent < 7) this.slow = false;
     this.busy = false;

@@ -1,5 +1,5 @@
-// Two trees that face each other, their leaves joined by the points that they share. Pointing at a node
-// of one shows where its points lie in the other.
+// Two trees that face each other, their leaves joined by the points that they share. Pointing at a
+// node of one shows where its points are in the other.
 
 import { INNER } from "../model/scene.js";
 import { NONE } from "../model/store.js";
@@ -124,8 +124,8 @@ export class TangleView extends EventTarget {
   }
 
   /**
-   * The left tree is coloured by its highest clusters; links, and the ends on the right, by where most
-   * of their points come from.
+   * The left tree is coloured by its highest clusters; links, and the ends on the right, by the
+   * cluster of most of their points.
    *
    * @param {Facing} facing
    * @returns {Painted}
@@ -153,7 +153,7 @@ export class TangleView extends EventTarget {
   }
 
   /**
-   * Where everything stands across the page; labels take no more than they need.
+   * The horizontal layout of the page; labels take no more width than they need.
    *
    * @param {number} labelWidth
    */
@@ -183,7 +183,7 @@ export class TangleView extends EventTarget {
     };
   }
 
-  /** The picture as it is now. */
+  /** The current picture. */
   picture() {
     const { theme, shown } = this;
     if (!shown) return new Picture(this.root.clientWidth, this.root.clientHeight);
@@ -371,7 +371,7 @@ export class TangleView extends EventTarget {
     this.camera = { k, y: Math.min(0, Math.max(height - height * k, y)) };
     this.asked ||= requestAnimationFrame(() => {
       this.asked = 0;
-      // The links alone take as long as all else: at rest everything is drawn again.
+      // The links take as long as everything else: only at rest everything is redrawn.
       this.draw();
     });
     clearTimeout(this.resting);
@@ -386,8 +386,8 @@ function pageColours() {
 }
 
 /**
- * Index of the colour of each row on the right: of the cluster that most of its points come from; of an
- * inner node where all below it have the same, else 0.
+ * Index of the colour of each row on the right: that of the cluster of most of its points; for an
+ * inner node that of all nodes below it if they agree, else 0.
  *
  * @param {TangleScene} right
  * @param {Link[]} links
@@ -441,7 +441,7 @@ function drawLink(path, { from, to, height }, ya, yb) {
 }
 
 /**
- * Room for the labels of a side, px.
+ * Width for the labels of a side, px.
  *
  * @param {TangleScene} scene
  * @param {string} family

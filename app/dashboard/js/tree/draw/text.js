@@ -1,26 +1,26 @@
-// Text from users in a drawing: one clean line, measured, shortened between what readers see as
-// letters, its direction kept to itself.
+// Text from users in a drawing: one clean line, measured, shortened between graphemes, and isolated
+// in its direction.
 
 const LONGEST = 300;
 const KEPT = 8000;
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]+/g;
-// Marks that turn the direction of what follows them.
+// Marks that change the direction of the following text.
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * One line without control characters, at most a few hundred letters of it.
+ * One line without control characters, at most a few hundred letters.
  *
  * @param {string} text
  */
 export function line(text) {
   const start = String(text).slice(0, LONGEST).replace(TURNING, "").replace(CONTROL, " ").trim();
-  // Half a surrogate pair at the cut is no letter.
+  // Drop half of a surrogate pair at the cut.
   return /[\ud800-\udbff]$/.test(start) ? start.slice(0, -1) : start;
 }
 
 /**
- * `text` among other words: a right-to-left name does not turn what stands beside it.
+ * `text` among other words: a right-to-left name does not affect the text beside it.
  *
  * @param {string} text
  */
@@ -36,7 +36,7 @@ function context() {
 }
 
 /**
- * Width in px at `size` px; `weight` as in CSS. Kept, since every drawing needs it again.
+ * Width in px at `size` px; `weight` as in CSS. Cached, since every drawing needs it again.
  *
  * @param {string} text
  * @param {number} size
@@ -57,7 +57,7 @@ export function width(text, size, family, weight = 400) {
 }
 
 /**
- * `text` cut to `room` px with an ellipsis; "" where not even a letter fits.
+ * `text` cut to `room` px with an ellipsis; "" if not even a letter fits.
  *
  * @param {string} text
  * @param {number} size

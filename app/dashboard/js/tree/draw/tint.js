@@ -1,4 +1,4 @@
-// Which colour each shown node has: by the clusters of a cut, by the categories of a labels dataset,
+// The colour of each shown node: by the clusters of a cut, by the categories of a labels dataset,
 // or none. Made for one scene and one theme; indices into a short list of colours.
 
 import { INNER } from "../model/scene.js";
@@ -88,7 +88,8 @@ export function tint(
 }
 
 /**
- * Colour of a category, greyed where not all below agree, faded where another one is singled out.
+ * The colour of a category, greyed if not all nodes below agree, faded if another one is singled
+ * out.
  *
  * @param {Theme} theme
  * @param {boolean} cycles
@@ -114,7 +115,8 @@ function shades(theme, cycles, put) {
 }
 
 /**
- * A category's colour. Past the palette's end labels share a grey, clusters begin again.
+ * The colour of a category. Beyond the end of the palette labels share a grey, clusters begin
+ * again.
  *
  * @param {Theme} theme
  * @param {number} category

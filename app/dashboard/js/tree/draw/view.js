@@ -1,5 +1,5 @@
-// The view of a tree: what is loaded, shown, coloured and pointed at, and how that changes. Knows the
-// stage and the service; the panels around it listen to its events.
+// The view of a tree: the loaded, shown, coloured and highlighted nodes, and how they change. It
+// uses the stage and the service; the panels around it listen to its events.
 
 import { aborted, hasStatus } from "../../net/problem.js";
 import { cutColour } from "../model/cut.js";
@@ -28,7 +28,7 @@ import { Scenery } from "./scenery.js";
  * @typedef {{ error: unknown, retry: () => unknown }} Trouble
  */
 
-/** Nodes that one step of the way to a node may load. */
+/** The number of nodes that one step of a path may load. */
 const STEP_NODES = 600;
 const MOST_STEPS = 12;
 
@@ -38,7 +38,7 @@ export class TreeView extends Scenery {
   title = "";
   /** The tree as a whole. */
   total = { leaves: 1, size: 1, height: 1 };
-  /** @type {unknown} Why the view begins without what its link named. */
+  /** @type {unknown} The error because of which the view ignores part of its link. */
   forgiven = null;
   /** @type {string | null} The cut that was suggested, and that is not part of the address. */
   suggestedCut = null;
@@ -99,7 +99,7 @@ export class TreeView extends Scenery {
     this.detail.soon();
   }
 
-  /** The first view. A link may name a node or labels that are gone: then the tree without them. */
+  /** The first view. If a link names a node or labels that are gone, the tree is shown without them. */
   async #first() {
     const { look, source } = this;
     try {
@@ -127,13 +127,13 @@ export class TreeView extends Scenery {
     this.#measure(answer);
   }
 
-  /** How heights stand along the whole tree; null where a part of it is shown. */
+  /** The axis of heights of the whole tree; null if a part of it is shown. */
   get wholeAxis() {
     return this.look.root === 0 ? this.scene.axis : null;
   }
 
   /**
-   * Load the view of `root` and graft it in; false where that failed.
+   * Load the view of `root` and graft it in; false if that failed.
    *
    * @param {number} root
    * @param {number} maxNodes
@@ -160,7 +160,7 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * Keep to the most nodes that are drawn: what was opened first is folded again.
+   * Keep to the limit of drawn nodes: nodes opened first are folded again.
    *
    * @param {number} latest id of the node that stays open
    */
@@ -271,7 +271,7 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * Show the part below a node alone.
+   * Show only the part below a node.
    *
    * @param {number} id
    */
@@ -286,8 +286,8 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * Show a node that may not be loaded, select it and bring it near; whether that was possible. Where
-   * the way to it is too long to be opened, the view is re-rooted above it.
+   * Show a node that may not be loaded, select it and zoom in on it; returns whether that was
+   * possible. If the path to it is too long to be opened, the view is re-rooted above it.
    *
    * @param {number} id
    * @param {number[]} path ids from the root to the node
@@ -391,8 +391,8 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * Where clusters of the cut lie below what is loaded, load the cluster that most of a folded node is
-   * in.
+   * If clusters of the cut are below the loaded nodes, load the cluster of most leaves of each
+   * folded node.
    *
    * @param {AbortSignal} signal
    */

@@ -1,5 +1,5 @@
-// Cuts of a tree that is loaded whole, as the service makes them (its `tree/cut.py`), so that a slider
-// needs no answer; and the cluster of each shown node.
+// Cuts of a tree that is loaded whole, as the service makes them (its `tree/cut.py`), so that a
+// slider needs no request; and the cluster of each shown node.
 
 import { NONE } from "./store.js";
 
@@ -8,7 +8,7 @@ import { NONE } from "./store.js";
 /** @import { Store } from "./store.js" */
 
 /**
- * Where a tree is cut: into so many clusters, or at a height.
+ * Where a tree is cut: into k clusters, or at a height.
  *
  * @typedef {{ k: number, height?: undefined } | { height: number, k?: undefined }} Cut
  *
@@ -35,10 +35,10 @@ import { NONE } from "./store.js";
  */
 export function cutter(store) {
   const { n, parent, id, height, leaves } = store;
-  // Where heights may fall from child to parent, a node counts as high as the highest below it.
+  // If heights may fall from child to parent, a node has the height of the highest below it.
   const greatest = new Float64Array(n).fill(-Infinity);
   const children = new Int32Array(n);
-  // Slots of several views come in any order.
+  // Slots of several views are in any order.
   const order = preorder(store);
   for (let at = order.length - 1; at >= 0; at -= 1) {
     const slot = order[at];
@@ -127,7 +127,7 @@ export function cutHere(columns, cut) {
 }
 
 /**
- * A height that makes this cut, in the middle of those that do; null where none does.
+ * A height that gives this cut, in the middle of those that do; null if none does.
  *
  * @param {CutClusters | null} answer
  */
@@ -141,7 +141,7 @@ export function heightOf(answer) {
 }
 
 /**
- * Category of each row of a scene, by the cluster that it lies in; -1 above the cut.
+ * Category of each row of a scene, by its cluster; -1 above the cut.
  *
  * @param {Drawn} scene
  * @param {Store} store
@@ -149,7 +149,7 @@ export function heightOf(answer) {
  */
 export function categories(scene, store, byNode) {
   const result = new Int32Array(scene.n).fill(NONE);
-  // A cut may lie above the part that is shown.
+  // A cut may be above the shown part.
   let above = NONE;
   for (
     let slot = store.parent[scene.slot[0]];
@@ -198,8 +198,8 @@ export const cutColour = (cut) =>
   cut.k === undefined ? `height:${cut.height}` : `cluster:${cut.k}`;
 
 /**
- * How many clusters a position of a slider means; by factors where there are many leaves, since 2 and 3
- * clusters differ more than 900 and 901.
+ * The number of clusters at a position of a slider; logarithmic if there are many leaves, since 2
+ * and 3 clusters differ more than 900 and 901.
  *
  * @param {number} at 0 to 1
  * @param {number} leaves
@@ -208,7 +208,7 @@ export const clustersAt = (at, leaves) =>
   Math.round(leaves <= 40 ? 1 + at * (leaves - 1) : leaves ** at);
 
 /**
- * The position of so many clusters, 0 to 1.
+ * The position of a number of clusters, 0 to 1.
  *
  * @param {number} k
  * @param {number} leaves
@@ -219,8 +219,8 @@ export function sliderPosition(k, leaves) {
 }
 
 /**
- * The suggestion to begin with: one of a criterion on the data before those of the heights, and none
- * with more clusters than colours can tell apart where there is another.
+ * The first suggestion to show: one by a criterion on the data rather than by heights, and if
+ * possible with no more clusters than colours can distinguish.
  *
  * @param {Level[]} levels
  */

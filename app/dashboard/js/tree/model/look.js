@@ -1,4 +1,4 @@
-// What a view of a tree shows and how, and the address that describes it: a link opens the same view.
+// The state of a view of a tree, and the address that describes it: a link opens the same view.
 
 import { cutOf, cutText } from "./cut.js";
 import { SCALES } from "./scene.js";
@@ -42,7 +42,7 @@ const NODE = /^\d{1,10}$/;
 const MOST_FOLDED = 500;
 
 /**
- * The look that an address describes; anything that is not understood is as by default.
+ * The look described by an address, with defaults for anything that cannot be read.
  *
  * @param {Record<string, string>} params
  * @returns {Look}
@@ -97,7 +97,7 @@ function cameraIn(text) {
 }
 
 /**
- * The parameters of the address that describe a look; null for what is as by default.
+ * The parameters of the address that describe a look; null for defaults.
  *
  * @param {Look} look
  */

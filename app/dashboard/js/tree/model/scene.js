@@ -6,15 +6,15 @@ import { NONE, Store } from "./store.js";
 
 export const INNER = 0;
 export const LEAF = 1;
-/** What lies below is not loaded. */
+/** The nodes below are not loaded. */
 export const UNSEEN = 2;
 /** The user has folded it. */
 export const FOLDED = 3;
-/** The children that were left out of a view, together. */
+/** All children that were left out of a view. */
 export const REST = 4;
 
 /**
- * How heights stand along v, for the scales where they do: `at(height)` -> v, `of(v)` -> height.
+ * The mapping of heights to v, for scales that have one: `at(height)` -> v, `of(v)` -> height.
  *
  * @typedef {{
  *   low: number,
@@ -66,7 +66,7 @@ export const REST = 4;
 export const SCALES = ["auto", "height", "sqrt", "rank", "depth", "level"];
 
 /**
- * Collect what is shown below the node `root`. O(shown).
+ * Collect the shown nodes below `root`. O(shown).
  *
  * @param {Store} store
  * @param {number} root
@@ -165,8 +165,8 @@ function columns(store, slot, parent, kind) {
 }
 
 /**
- * Room across: a leaf takes 1 and what is not yet seen as much as its leaves will, so that nothing
- * moves when it comes. What the user has folded takes little.
+ * Widths: a leaf takes 1, and nodes that are not loaded as much as their leaves will, so that
+ * nothing moves when they arrive. Nodes folded by the user take little.
  *
  * @param {Scene} scene
  */
@@ -190,7 +190,7 @@ export function across(scene) {
     free[up] += width[i] / total;
     right[i] = Math.min(1, left[i] + width[i] / total);
   }
-  // An inner node stands midway between its first and its last child.
+  // An inner node is midway between its first and its last child.
   const last = new Float64Array(n).fill(NaN);
   for (let i = n - 1; i >= 0; i -= 1) {
     u[i] = Number.isNaN(last[i]) ? (left[i] + right[i]) / 2 : (u[i] + last[i]) / 2;
@@ -203,7 +203,7 @@ export function across(scene) {
 }
 
 /**
- * The plainest scale under which the inner nodes do not crowd at one end. O(n log n)
+ * The simplest scale under which the inner nodes do not crowd at one end. O(n log n)
  *
  * @param {Drawn} scene
  * @param {number} low
@@ -212,7 +212,7 @@ export function readableScale(scene, low) {
   const { n, kind, height } = scene;
   const top = greatest(height, n);
   if (!(top > low)) return "level";
-  // Where much is not yet seen, what is seen lies near the root and says little of the whole.
+  // If much is not loaded yet, the loaded part is near the root and not representative.
   for (let i = 0; i < n; i += 1) {
     if (kind[i] === UNSEEN && scene.leaves[i] > 0.2 * scene.leaves[0]) return "height";
   }
@@ -238,7 +238,7 @@ function greatest(values, n) {
   return top;
 }
 
-// Halved where the distance of two finite heights overflows.
+// Halved if the difference of two finite heights overflows.
 /**
  * @param {number} height
  * @param {number} low
@@ -250,7 +250,7 @@ function share(height, low, top) {
 }
 
 /**
- * Fill in v, and `axis` for the scales where heights stand along it.
+ * Fill in v, and `axis` for scales that map heights to v.
  *
  * @param {Scene} scene
  * @param {Exclude<Scale, "auto">} scale
@@ -306,7 +306,7 @@ export function along(scene, scale, low) {
 }
 
 /**
- * Row of the last of `sorted` that is no greater than `value`; 0 where none is.
+ * Row of the last of `sorted` that is at most `value`; 0 if there is none.
  *
  * @param {Float64Array} sorted
  * @param {number} value
@@ -343,7 +343,7 @@ function steps({ n, parent, depth, kind, v }, byDepth) {
 }
 
 /**
- * How thick each branch is, 0 to 4: by the logarithm of the leaves it carries.
+ * The thickness of each branch, 0 to 4: by the logarithm of its number of leaves.
  *
  * @param {Pick<Drawn, "n" | "leaves">} options
  */
@@ -379,5 +379,5 @@ export function rows(scene) {
   return scene.rows;
 }
 
-/** A scene of nothing, for a view that has not loaded anything yet. */
+/** An empty scene, for a view that has not loaded anything yet. */
 export const emptyScene = () => columns(new Store(), [], [], []);

@@ -1,4 +1,4 @@
-// The service's answers about one tree.
+// The service's responses about one tree.
 
 import { get } from "../../net/requests.js";
 
@@ -7,7 +7,7 @@ import { get } from "../../net/requests.js";
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
 
-/** Nodes of the first view: as many as a window has room for. */
+/** The number of nodes in the first view: as many as a window has room for. */
 export const FIRST = 3000;
 
 /**
@@ -27,7 +27,7 @@ function query(values) {
 /** @typedef {ReturnType<typeof treeSource>} TreeSource */
 
 /**
- * Everything the service answers about the tree, and the paths of its files. Requests end with
+ * All requests about the tree, and the paths of its files. Requests end with
  * `signal` and throw the Problem of a failure.
  *
  * @param {string} tree id

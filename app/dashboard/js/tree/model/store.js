@@ -101,8 +101,8 @@ export class Store {
   }
 
   /**
-   * Take in a view (parents before children). Its root may be loaded already; what is loaded below it
-   * stays where the view has less. O(nodes of the view).
+   * Add a view (parents before children). Its root may be loaded already; nodes loaded below it
+   * stay if the view has fewer. O(nodes of the view).
    *
    * @param {View} view
    */
@@ -134,7 +134,7 @@ export class Store {
     for (const [slot, count] of hidden) {
       const had = this.kids[slot];
       const list = below.get(slot);
-      // What is open stays open where the view has folded it.
+      // An open node stays open even if the view has folded it.
       if (had && had.length >= (list?.length ?? 0)) continue;
       this.hidden[slot] = count;
       if (list) this.kids[slot] = Int32Array.from(list);
@@ -151,7 +151,7 @@ export class Store {
   }
 
   /**
-   * Take in the colours alone of a view whose nodes are loaded.
+   * Take over only the colours of a view whose nodes are loaded.
    *
    * @param {View} view
    */
@@ -182,7 +182,7 @@ export class Store {
   }
 
   /**
-   * The store without what lies below the nodes `ids`, which are folded again; slots are new.
+   * The store without the nodes below `ids`, which are folded again; slots are new.
    *
    * @param {number[]} ids
    */

@@ -13,7 +13,7 @@ import { INNER, LEAF, UNSEEN, weights } from "./scene.js";
  */
 
 /**
- * The service's nodes as a scene, where it has placed them.
+ * The service's nodes as a scene, at the positions from the service.
  *
  * @param {ViewNode[]} nodes
  */
@@ -62,7 +62,7 @@ export function sceneOf(nodes) {
 }
 
 /**
- * A tip reaches half-way to its neighbours; another node over all that is below it.
+ * A tip extends half-way to its neighbours, any other node over all nodes below it.
  *
  * @param {Drawn} scene
  */

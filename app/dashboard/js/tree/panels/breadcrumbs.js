@@ -1,11 +1,11 @@
-// The way from the whole tree to the part that is shown.
+// The path from the whole tree to the shown part.
 
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 
-/** Steps that are named; the ones before them are left out. */
+/** The number of named steps; earlier ones are left out. */
 const NEAREST = 5;
 
 /**

@@ -1,4 +1,4 @@
-// What colours the tree, by which palette, and what the colours mean.
+// The colouring of the tree, its palette, and the meaning of the colours.
 
 import { aborted, isAway } from "../../net/problem.js";
 import { field, optionElements, select } from "../../ui/controls.js";

@@ -56,7 +56,7 @@ export function cutPanel(view, { onproblem }) {
   let way = look.cut?.height === undefined ? "k" : "height";
   /** @type {Level[]} */
   let levels = [];
-  /** @type {Cutter | null} For cuts of our own; null where the service makes them. */
+  /** @type {Cutter | null} For cuts computed here; null if the service makes them. */
   let local = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -127,7 +127,7 @@ export function cutPanel(view, { onproblem }) {
   const highest = () => view.total.height;
   /** @param {number} at */
   const heightAt = (at) =>
-    // Heights stand as in the picture: the root at the left, as with one cluster.
+    // Heights run as in the picture: the root at the left, like one cluster.
     view.wholeAxis?.of(at / STEPS) ?? highest() - (at / STEPS) * (highest() - lowest());
   /** @param {number} height */
   const positionOf = (height) =>
@@ -239,13 +239,13 @@ export function cutPanel(view, { onproblem }) {
     drawMarks();
     if (!look.cut) {
       const k = firstLevel(levels)?.k ?? fallback();
-      // A cut that nobody has chosen is not part of the address.
+      // A cut that the user has not chosen is not part of the address.
       view.suggestedCut = cutText({ k });
       choose({ k });
     }
   };
 
-  /** Where nothing is suggested: a few clusters, and not the whole as the only one. */
+  /** Without suggestions: a few clusters, rather than the whole tree as one. */
   const fallback = () => {
     const few = Math.min(leaves(), 12, Math.max(2, Math.round(Math.sqrt(leaves() / 2))));
     const isWhole = local && cutHere(local, { k: few }).n_clusters === 1;

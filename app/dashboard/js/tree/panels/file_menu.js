@@ -27,7 +27,7 @@ export function fileMenu(view) {
       await fetchFile(source.formPath(suffix, values), name, { signal });
     } catch (error) {
       if (aborted(error)) return;
-      // The tree cannot be written in this form: a fact, not a fault.
+      // The tree cannot be written in this form; this is not an error.
       if (hasStatus(error, 406) && error instanceof Error) {
         toast(`Not as ${label}: ${error.message}`);
       } else toastError(error);
@@ -106,8 +106,8 @@ function pictureDialog(view) {
  * Save the view.
  *
  * @param {TreeView} view
- * @param {{ form: string, title: string, legend: boolean, white: boolean }} options `form`: "svg", or how
- *   many times as fine as the screen a PNG is
+ * @param {{ form: string, title: string, legend: boolean, white: boolean }} options `form`: "svg",
+ * or the resolution of a PNG relative to the screen
  */
 async function savePicture(view, { form, title, legend, white }) {
   const theme = white ? onWhite(view.look.palette, view.theme.family) : view.theme;

@@ -1,5 +1,5 @@
-// The tree for the keyboard and for screen readers: what lies around the current node, as a tree of
-// items that are not seen, with the picture following.
+// The tree for the keyboard and for screen readers: the surroundings of the current node as a tree
+// of invisible items, which the picture follows.
 
 import { el, replace, unique } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
@@ -209,7 +209,7 @@ export function rowsAround(scene, row) {
 }
 
 /**
- * The next sibling, or the one before; NONE at the end.
+ * The next sibling, or the previous one; NONE at the end.
  *
  * @param {Scene} scene
  * @param {number} row
@@ -225,7 +225,7 @@ function sibling(scene, row, step) {
 }
 
 /**
- * Which of its siblings a row is, from 1, and how many there are.
+ * The position of a row among its siblings, from 1, and their number.
  *
  * @param {Scene} scene
  * @param {number} row

@@ -1,4 +1,4 @@
-// What the colours mean. A click leaves one category in colour, another click all of them.
+// The meaning of the colours. A click colours only one category, another click all of them.
 
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
@@ -12,7 +12,7 @@ const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignific
 const sizeText = (size) => (size < 100_000 ? count(size) : short.format(size));
 
 /**
- * The legend; `draw` shows it as it is now.
+ * The legend; `draw` updates it.
  *
  * @param {TreeView} view
  * @param {{

@@ -27,7 +27,7 @@ import {
  * @typedef {{ id: number, name: string | null }} NamedNode
  */
 
-/** The fields of every node; what a method adds is shown besides. */
+/** The fields of every node; those that a method adds are shown in addition. */
 const KNOWN = new Set([
   "id",
   "parent",
@@ -56,7 +56,7 @@ const endsInterval = (node, name) =>
   ["_low", "_high"].some((end) => name.endsWith(end) && name.slice(0, -end.length) in node);
 
 /**
- * The panel: `show` another node, or `again` the one that is selected.
+ * The panel: `show` another node, or `again` the selected one.
  *
  * @param {TreeView} view
  * @param {{
@@ -93,7 +93,7 @@ export function nodePanel(view, { actions, onchoose }) {
 
   /**
    * @param {number | null} id
-   * @param {{ anew?: boolean }} [options] `anew`: even where the node is shown already
+   * @param {{ anew?: boolean }} [options] `anew`: even if the node is shown already
    */
   const show = async (id, { anew = false } = {}) => {
     const name = `${id} ${labels()}`;
@@ -116,7 +116,8 @@ export function nodePanel(view, { actions, onchoose }) {
       if (current !== request || aborted(error)) return;
       shown = null;
       const retry = hasStatus(error, 404) ? undefined : () => show(id, { anew: true });
-      // The page reports above that the service is away; this comes by itself when it is back.
+      // The page reports that the service is unreachable; this panel loads by itself when it is
+      // back.
       if (isAway(error)) {
         replace(body, el("p", { class: "quiet", role: "status" }, "Waiting for the service…"));
       } else replace(body, problemBox(problemOf(error), { level: "h3", retry }));

@@ -15,7 +15,7 @@ import { table } from "../../ui/tables.js";
 /** @typedef {Members["items"][number]} Member */
 
 /**
- * The points under a node, loaded when the user wants them; false where there are none.
+ * The points under a node, loaded on request; false if there are none.
  *
  * @param {TreeView} view
  * @param {NodeDetails} node

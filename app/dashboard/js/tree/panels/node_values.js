@@ -1,4 +1,4 @@
-// The values that a method gives of a node, whatever they are: numbers, texts, lists of them, weighted
+// The values of any kind that a method reports for a node: numbers, texts, lists of them, weighted
 // names.
 
 import { bdi, el } from "../../ui/dom.js";
@@ -37,7 +37,7 @@ export const words = (name) => name.charAt(0).toUpperCase() + name.slice(1).repl
 export const isPlain = (value) => value === null || typeof value !== "object";
 
 /**
- * A single value for people.
+ * A single value as text.
  *
  * @param {Plain} value
  */
@@ -60,7 +60,7 @@ export const withInterval = (value, low, high) =>
     : number(value);
 
 /**
- * A list or an object that a method gives, whatever it holds.
+ * A list or an object of any content from a method.
  *
  * @param {unknown} value
  * @returns {Child}
@@ -124,7 +124,7 @@ export const isFeatures = (value) =>
   value.every((item) => !isPlain(item) && nameIn(/** @type {Feature} */ (item)) !== undefined);
 
 /**
- * A line a feature; a number for each child where the method gives as many.
+ * A line per feature, with a number for each child if the method gives them.
  *
  * @param {Feature[]} items
  */
@@ -141,7 +141,7 @@ function featureTable(items) {
 }
 
 /**
- * The columns of one key: several where its first value is a list.
+ * The columns of one key: several if its first value is a list.
  *
  * @param {string} key
  * @param {unknown} first

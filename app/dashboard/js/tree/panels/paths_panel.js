@@ -23,7 +23,7 @@ const FORMS = [
 const PNG_PX = 2000;
 
 /**
- * The panel of a tree that `method` has made, or null where its clusters do not move.
+ * The panel for a tree made by `method`, or null if its clusters do not move.
  *
  * @param {TreeView} view
  * @param {string} method
@@ -32,7 +32,7 @@ export function pathsPanel(view, method) {
   if (!METHODS.has(method)) return null;
   const { source, signal } = view;
   const heading = unique("paths");
-  // Scrolled where the page is narrow, with the keys as well.
+  // Scrollable on narrow pages, also by keyboard.
   const place = el("div", { class: "tree-paths-picture", tabindex: "0" }, waiting());
   let drawn = "";
 

@@ -1,4 +1,4 @@
-// Search by name, the hits with their way from the root; choosing one goes there.
+// Search by name, with the path of each hit from the root; choosing a hit goes there.
 
 import { aborted } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";

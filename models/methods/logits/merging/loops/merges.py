@@ -13,7 +13,7 @@ from numba import njit
 from models.methods.logits.merging.loops.rows import LEAST, TAIL_ERROR, WEIGHT_ERROR
 
 _U = np.uintp
-"""Indices known not to be negative: numba allows for negative ones among the others, at a cost."""
+"""Indices known not to be negative: otherwise numba allows for negative ones, at a cost."""
 
 
 @njit(cache=True, nogil=True)
@@ -33,19 +33,18 @@ def walk(
     high,
     width,
 ):
-    """Bound what the rows of a group give to the groups outside, from their lists.
+    """Bound the contributions of a group's rows to the groups outside, from their lists.
 
     rows : (n,) the group's rows.
     inside : (K + 1,) uint8, 1 for the group's classes, 0 for others, 2 at K.
     n_group : number of the group's classes.
-    sure_of_tail : 1, or 0 where a tail is only the most that it may be.
-    label, since : empty where no row was ever listed anew; mass then is weight.
-    n_since : (states, K) how many classes the group of each class had in each state.
+    sure_of_tail : 1, or 0 if tails are only upper bounds.
+    label, since : empty if no row was ever listed again; mass then is weight.
+    n_since : (states, K) number of classes in the group of each class in each state.
     low, high : (K,) by best class outside, added to.
-    width : (n,) output: of each row's interval; 2 where nothing is known of it and it is not added.
-        May be empty: not wanted.
-
-    Returns the number of rows of which nothing is known. O(n M).
+    width : (n,) output: width of each row's interval; 2 for an unknown row, which is not added.
+        Empty if not needed. Returns the number of unknown rows.
+    O(n M).
     """
     first = since.size == 0
     n_outside_all = inside.size - 1 - n_group
@@ -76,7 +75,7 @@ def walk(
                 width[i] = 2.0
             n_unknown += 1
             continue
-        # A class of the group that is not listed weighs no more than the last one listed.
+        # A class of the group that is not listed weighs at most as much as the last listed one.
         unlisted = n_group - n_inside - (1 if first else n_since[state, _U(label[row])])
         rest = np.float64(tail[row])
         most, least = rest * (1.0 + TAIL_ERROR), rest * (1.0 - TAIL_ERROR) * sure_of_tail
@@ -97,9 +96,9 @@ def walk(
 
 @njit(cache=True, nogil=True)
 def lowest(low, high, tie):
-    """The first of the lowest scores where bounds on them tell it, -1 where they do not.
+    """The first of the lowest scores if bounds on them decide, else -1.
 
-    Scores within a relative `tie` of the lowest are equal to it.
+    Scores within a relative `tie` of the lowest count as equal to it.
     """
     bound = floor = np.inf
     for g in range(low.size):
@@ -119,15 +118,14 @@ def lowest(low, high, tie):
 
 @njit(cache=True, nogil=True)
 def host(group, low, high, slot, n_members, n_unknown, tie, candidates):
-    """The group of the highest mean rp, -1 where bounds do not tell it; what keeps them from it.
+    """The group with the highest mean rp, -1 if bounds do not decide, and how far they are from it.
 
-    group : G*, which is no candidate.
+    group : G*, which is not a candidate.
     low, high : (K,) bounds on rp by class, added up by group here.
-    n_unknown : number of rows that may add up to 1 each to any candidate.
-    candidates : (K,) room to work in.
+    n_unknown : number of rows that may each add up to 1 to any candidate.
 
-    Returns (group, room): `room` is how much of rp all intervals together may hide for the two best
-    to be told apart, by the middles of their intervals.
+    candidates : (K,) work space. Returns (group, room): `room` is the total width of intervals at
+        which the two best could be distinguished, judged by the midpoints of their intervals.
     """
     for c in range(slot.size):
         g = slot[c]
@@ -165,15 +163,15 @@ def host(group, low, high, slot, n_members, n_unknown, tie, candidates):
 
 
 LARGE = 8
-"""Groups of so many classes and more are left to the caller by `advance`."""
+"""Groups of at least this many classes are left to the caller by `advance`."""
 
 HOST, SCORES = 1, 2
-"""Why `advance` stopped: a host is wanted, or the bounds do not tell the lowest score."""
+"""Why `advance` stopped: the host, or the lowest score, is not decided by the bounds."""
 
 
 @njit(cache=True, nogil=True)
 def members(slot, head, following, found):
-    """Write the classes of a group, in no order, into `found`; their number."""
+    """Write the classes of a group, unordered, into `found`; returns their number."""
     n = 0
     c = head[slot]
     while c >= 0:
@@ -232,14 +230,14 @@ def score(home, head, following, scores):
 
 @njit(cache=True, nogil=True)
 def score_all(head, following, scores):
-    """`score` for every class as its own group."""
+    """The bounds of `score` for every class as its own group."""
     for c in range(head.size):
         score(c, head, following, scores)
 
 
 @njit(cache=True, nogil=True)
 def advance(step, stop, tie, groups, scores, merges, order, start, sure_of_tail, lists):
-    """Decide merges from lists while they decide and the groups are small.
+    """Decide merges from lists as long as these suffice and the groups are small.
 
     order, start : the rows of class c are order[start[c]:start[c + 1]].
     lists : (listed, weight, mass, tail, label, since, n_since), see `walk`.
@@ -292,7 +290,7 @@ def advance(step, stop, tie, groups, scores, merges, order, start, sure_of_tail,
 
 @njit(cache=True, nogil=True)
 def by_class(label, start, order):
-    """Fill `order` with the rows of each class, ascending: class c's begin at start[c]."""
+    """Fill `order` with the rows of each class, ascending: those of class c begin at start[c]."""
     at = start.copy()
     for row in range(label.size):
         c = label[row]
@@ -302,7 +300,7 @@ def by_class(label, start, order):
 
 @njit(cache=True, nogil=True)
 def arranged(order, listed, weight, tail, to_listed, to_weight, to_tail):
-    """Fill the last three with the rows of the first three in the order given."""
+    """Fill the last three arrays with the rows of the first three, in the given order."""
     for i in range(_U(order.size)):
         row = _U(order[i])
         for m in range(_U(listed.shape[1])):
@@ -313,9 +311,9 @@ def arranged(order, listed, weight, tail, to_listed, to_weight, to_tail):
 
 @njit(cache=True, nogil=True)
 def widest(width, left, chosen):
-    """Choose the widest intervals, such that all others together are no wider than `left`.
+    """Choose the widest intervals, so that the total width of the others is at most `left`.
 
-    Widths that share their power of two are chosen together. chosen : (n,) output.
+    Widths with the same power of two are chosen together. chosen : (n,) output.
     """
     sums = np.zeros(64)
     for w in width:
@@ -334,5 +332,5 @@ def widest(width, left, chosen):
 
 @njit(cache=True, nogil=True)
 def _power(w):
-    """The power of two at or below w in [0, 2], from 0 for what is below 2^-62."""
+    """The power of two at or below w in [0, 2], counted from 0 for values below 2^-62."""
     return max(0, min(63, math.frexp(w)[1] + 61)) if w > 0.0 else 0

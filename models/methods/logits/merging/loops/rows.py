@@ -1,15 +1,15 @@
 """The loops over rows of L2H, compiled by numba: one pass in cache, short lists, exact re-reads.
 
-All are serial and release the interpreter's lock, so that threads may run them side by side.
+All are serial and release the interpreter lock, so that threads may run them in parallel.
 
-What `scan` keeps of a row x: its class, and its best classes after that in order (logit, lowest
-class first). Of each of these the number (`listed`) and the `weight` exp(x_j - x_b), b the first
-listed class; of all others the sum of their weights, the `tail`.
+For a row x, `scan` keeps its class and its next best classes, ordered by logit, ties by lowest
+class. For each of these it keeps the number (`listed`) and the `weight` exp(x_j - x_b), b the first
+listed class; for all others the sum of their weights, the `tail`.
 
-`relist` lists anew by the groups of classes that there are then: the best class of each of the best
-groups, with the row's own group left out whole, its weight, and the group's `mass`, the sum of the
-weights of its classes; the tail is the sum of the other groups' masses. `since` numbers the state
-of the groups that a row's list goes by, 0 for that of `scan`.
+`relist` lists rows again by the current groups of classes: the best class of each of the best
+groups, without the row's own group, its weight, and the group's `mass`, the sum of the weights of
+its classes; the tail is the sum of the masses of the other groups. `since` is the number of the
+state of the groups in which a row was listed, 0 for `scan`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from models.methods.logits.merging.loops import simd
 from models.methods.logits.merging.loops.simd import LANES, RANKED
 
 LEAST = np.float32(1e-26)
-"""A weight below it is not trusted: what follows may have underflowed. A million terms below
-2^-126 = 1.2e-38, taken as anything up to that, are less than `TAIL_ERROR` of it."""
+"""A lower weight is not trusted: later terms may have underflowed.
+
+A million terms below 2^-126 = 1.2e-38, each off by at most that, are less than `TAIL_ERROR` of it.
+"""
 
 WEIGHT_ERROR = 2.0**-23
-"""Bound on a weight's relative error: computed in float64, rounded to float32."""
+"""Bound on the relative error of a weight: computed in float64, rounded to float32."""
 
 TAIL_ERROR = 3.2e-5
 """Bound on the relative error of sums of float32 exponentials, on processors with and without fused
@@ -35,15 +37,15 @@ lanes of 128 terms each by 127 half ulp and 63 for adding these, or of 191 terms
 by 190: (261 + 61 + 190) 2^-24 = 3.06e-5."""
 
 _CHUNK = 128 * LANES
-"""Terms that are added up in lanes of float32 before they go to a float64."""
+"""The number of terms added up in float32 lanes before these are added to a float64."""
 
 _PART = 191
 
 _AHEAD = 4
-"""A row is fetched from memory so many rows before it is needed."""
+"""A row is prefetched from memory this many rows before it is needed."""
 
 _U = np.uintp
-"""Indices known not to be negative: numba allows for negative ones among the others, at a cost."""
+"""Indices known not to be negative: otherwise numba allows for negative ones, at a cost."""
 
 _MANY = 48
 _CONTRACT = {"contract"}
@@ -85,7 +87,7 @@ def widen_halves(bits, wide):
     for i in range(bits.size):
         half = np.int32(bits[i])
         size = half & np.int32(0x7FFF)
-        # As the upper bits of a float32 it is 2^112 times too small, below normal numbers as well.
+        # As the upper bits of a float32 it is 2^112 times too small, also for subnormal numbers.
         value = simd.from_bits(np.int32(size << 13)) * _SCALE_16
         odd = simd.from_bits(np.int32(0x7F800000 | (size << 13)))
         value = odd if size >= 0x7C00 else value
@@ -94,8 +96,10 @@ def widen_halves(bits, wide):
 
 @njit(cache=True, nogil=True)
 def _bound(top, wanted):
-    """A number that at least `wanted` lanes reach, few more where it can be; -inf where fewer lanes
-    hold a finite one."""
+    """A number that at least `wanted` lanes reach, and preferably few more.
+
+    -inf if fewer lanes hold a finite one.
+    """
     bound = simd.least(top)
     if bound == -np.inf:
         n_finite = 0
@@ -122,8 +126,8 @@ def _bound(top, wanted):
 
 @njit(cache=True, nogil=True)
 def _room(n_classes, dtype):
-    """What `_candidates` works in: (largest number of each lane, bits of the classes that reach the
-    bound, the classes found, the same unordered, numbers to be ranked, their ranks)."""
+    """The work space of `_candidates`: (largest number of each lane, bits of the classes that reach
+    the bound, the classes found, the same unordered, numbers to be ranked, their ranks)."""
     return (
         np.empty(LANES, dtype=dtype),
         np.empty(n_classes // LANES + 1, dtype=np.uint64),
@@ -136,10 +140,10 @@ def _room(n_classes, dtype):
 
 @njit(cache=True, nogil=True)
 def _candidates(x, wanted, lowest, room):
-    """Find the `wanted` best classes at or above `lowest`, best first, all that tie with the last
-    of them, maybe a few more.
+    """Find the `wanted` best classes at or above `lowest`, best first, all ties of the last one,
+    and possibly a few more.
 
-    At least `wanted` lanes reach the `wanted`-th largest of their maxima, so at least so many
+    At least `wanted` lanes reach the `wanted`-th largest of their maxima, so at least that many
     classes do. `simd.tops` must have filled room[0]. Returns the number found.
     """
     top, bits, found, loose, value, rank = room
@@ -182,7 +186,7 @@ def _candidates(x, wanted, lowest, room):
 
 @njit(cache=True, nogil=True)
 def _select(x, wanted, lowest, found):
-    """`_candidates` one after the other: for rows with many equal logits."""
+    """`_candidates`, one by one, for rows with many equal logits."""
     n = 0
     while n < wanted:
         at = -1
@@ -205,8 +209,10 @@ def _select(x, wanted, lowest, found):
 
 @njit(cache=True, nogil=True)
 def _sum_below(x, base, scale, limit, matrix, coming):
-    """Sum of exp((x_j - base) scale) over the classes below `limit`; meanwhile a row of `matrix` is
-    fetched from memory."""
+    """Sum of exp((x_j - base) scale) over the classes below `limit`.
+
+    Meanwhile a row of `matrix` is prefetched.
+    """
     factor = x.dtype.type(scale * _LOG2E)
     if x.size <= _CHUNK:
         return np.float64(simd.sum_of_powers(x, base, factor, limit, matrix, coming))
@@ -244,12 +250,12 @@ def scan(
     x : (n, K) float32 or float64, contiguous.
     scale : 1 / temperature.
     limits : the lowest value allowed and the largest, of x's type.
-    tolerance : most that the sum of exp(x) of a row may differ from 1.
+    tolerance : the largest difference of a row's sum of exp(x) from 1.
     label, listed, weight, tail : (n,), (n, M), (n, M), (n,) outputs.
     size, confidence, slack : (K,) added to: points of each class, the sum of their winning
         probabilities, a bound on that sum's error.
 
-    Returns the first row with a value out of limits or with another sum, -1 where there is none.
+    Returns the first row with a value out of limits or a wrong sum, -1 if there is none.
     O(n K).
     """
     n, n_classes = x.shape
@@ -281,7 +287,7 @@ def scan(
 
 @njit(cache=True, nogil=True)
 def _list(rows, r, found, n_found, scale, apart, listed, weight):
-    """Fill the list of row r from found[1:]; its tail."""
+    """Fill the list of row r from found[1:]; returns its tail."""
     x = rows[r]
     coming = min(r + _U(_AHEAD), _U(rows.shape[0] - 1))
     n_listed = _U(listed.size)
@@ -320,7 +326,7 @@ def relist(
     label,
     since,
 ):
-    """Read rows again and list them by the groups that there are now.
+    """Read rows again and list them by the current groups.
 
     x : (n, K) values; row rows[i] is x[at[i]].
     lowest : the lowest finite number, of x's type.
@@ -363,7 +369,7 @@ def relist(
 
 @njit(cache=True, nogil=True)
 def _list_groups(y, lowest, scale, slot, order, start, place, room, e, listed, weight, mass):
-    """List the groups of the best classes at or above `lowest`; the tail."""
+    """List the groups of the best classes at or above `lowest`; returns the tail."""
     n_found = _candidates(y, 2 * listed.size, lowest, room)
     found = room[2]
     base = y[_U(found[0])] if n_found else lowest
@@ -446,12 +452,12 @@ def _room_for(x):
 
 @njit(cache=True, nogil=True)
 def outside(x, at, scale, shut, low, high):
-    """Bound what rows give to the classes outside a group, by reading them: nearly exact.
+    """Bound the contributions of rows to classes outside a group, by reading them: nearly exact.
 
     x : (n, K) values; the rows are x[at[i]].
     shut : (K,) of x's type, -inf for the group's classes, 0 for others.
     low, high : (K,) by best class outside, added to; a row that gives them all the probability 0
-        gives nothing.
+        adds nothing.
 
     O(n K).
     """

@@ -1,7 +1,7 @@
-"""What the loops of L2H do with 64 numbers at a time, in any processor's vectors.
+"""The vector operations of L2H, on 64 numbers at a time, for any processor.
 
-numba turns loops into vector code only where it can prove much; these few are written for LLVM, in
-vectors of any length, which it maps onto the machine's: float32 and float64, contiguous.
+numba vectorizes only loops of which it can prove enough; these few operations are written for LLVM,
+on vectors of any length, which it maps to those of the machine: float32 and float64, contiguous.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANES = 64
-"""A row's numbers are dealt to so many lanes: number j to lane j % LANES."""
+"""The numbers of a row are dealt to this many lanes: number j to lane j % LANES."""
 
 RANKED = 16
-"""How many numbers `ranks` orders."""
+"""The number of values that `ranks` orders."""
 
 _LINE = 64
-"""Bytes that most processors fetch from memory at a time; where another number, no harm."""
+"""The cache line of most processors in bytes; another size does no harm."""
 
 _BIT, _INT32, _INT64, _FLOAT = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType()
 _DOUBLE = ir.DoubleType()
@@ -54,7 +54,7 @@ class _Row:
         return value
 
     def rest(self, at: Any) -> tuple[Any, Any]:
-        """(vector, which of its lanes are there) for the last numbers; -inf in the others."""
+        """(vector, mask of its valid lanes) for the last numbers; -inf in the others."""
         builder, lanes = self._builder, ir.VectorType(_INT64, LANES)
         left = _all(builder, builder.sub(self.n, at), LANES)
         there = builder.icmp_unsigned("<", ir.Constant(lanes, list(range(LANES))), left)
@@ -110,8 +110,7 @@ def tops(typing_context: Any, x: Any, top: Any) -> Any:
 
 @intrinsic
 def sum_tops(typing_context: Any, x: Any, other: Any, y: Any, top: Any) -> Any:
-    """Fill y with x + other, what it is longer by, up to a multiple of LANES, with -inf, and `top`
-    as `tops` does."""
+    """Fill y with x + other, padded with -inf to a multiple of LANES, and `top` as `tops` does."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         a, b, to, out = (
@@ -186,7 +185,7 @@ least = _reduction("fmin")
 
 @intrinsic
 def n_bits(typing_context: Any, bits: Any) -> Any:
-    """How many bits of `bits`, uint64, are 1."""
+    """The number of bits of `bits`, uint64, that are 1."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -196,7 +195,7 @@ def n_bits(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing_context: Any, bits: Any) -> Any:
-    """The place of the lowest 1 of `bits`, uint64, which has one."""
+    """The position of the lowest 1 in `bits`, uint64, which is not 0."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(_BIT, 1))
@@ -206,8 +205,8 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
-    """Fill `rank`, (RANKED,) int32, with each number's place, the largest first, of equal ones the
-    first first."""
+    """Fill `rank`, (RANKED,) int32, with the rank of each number, largest first, ties by
+    position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -241,7 +240,7 @@ def from_bits(typing_context: Any, bits: Any) -> Any:
 
 
 def _coefficients() -> list[float]:
-    """Of 1 + c1 f + .. + c4 f^4, which is 2^f for f in [-0.5, 0.5] to 3.5e-6."""
+    """Coefficients of 1 + c1 f + .. + c4 f^4, which is 2^f for f in [-0.5, 0.5] to 3.5e-6."""
     near = np.polynomial.Chebyshev.interpolate(np.exp2, 4, domain=[-0.5, 0.5])
     found = near.convert(kind=np.polynomial.Polynomial).coef.astype(np.float32)
     return [1.0, *found[1:].tolist()]
@@ -249,10 +248,10 @@ def _coefficients() -> list[float]:
 
 _COEFFICIENTS = _coefficients()
 _ROUNDER = 1.5 * 2.0**23
-"""Added to a small float32 and taken off again it leaves the nearest integer."""
+"""Adding this to a small float32 and subtracting it again leaves the nearest integer."""
 
 _LEAST_BITS = int(np.float32(_ROUNDER - 127).view(np.int32))
-"""Those of `_ROUNDER` and the exponent at and below which a power is 0."""
+"""The bits of `_ROUNDER`, and the exponent at and below which a power is 0."""
 
 
 def _power(builder: Any, t: Any) -> Any:
@@ -273,7 +272,7 @@ def _power(builder: Any, t: Any) -> Any:
         product = builder.fmul(power, fraction, flags=("contract",))
         power = builder.fadd(product, real(c), flags=("contract",))
     # The integer n is in the low bits of `shifted`; added to the exponent it multiplies by 2^n.
-    # What lies below has smaller bits, negative numbers among it.
+    # Lower numbers have smaller bits, including negative ones.
     bits = builder.bitcast(shifted, words)
     result = builder.add(builder.bitcast(power, words), builder.shl(bits, word(23)))
     normal = builder.icmp_signed(">", bits, word(_LEAST_BITS))
@@ -283,7 +282,7 @@ def _power(builder: Any, t: Any) -> Any:
 
 @intrinsic
 def exp2(typing_context: Any, t: Any) -> Any:
-    """2^t of a float32 t <= 0, to 3.6e-6 of it; below -126 something up to 2^-126."""
+    """2^t of a float32 t <= 0, to a relative 3.6e-6; below -126 some value up to 2^-126."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _power(builder, arguments[0])

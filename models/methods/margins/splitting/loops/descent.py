@@ -1,15 +1,15 @@
 """The compiled steps on the weights of a split: a proximal Newton method.
 
 The squared hinge (`loops.objective`) plus the penalty of `models.numerics.proximal`. A step
-minimises a model with the hinge's own curvature: where it has a Hessian that is a Laplacian whose
-weights are matrices, one for each pair of clusters, from the points of one that lack a margin to
-the other. The model is minimised by coordinate descent over the features: each feature's K weights
-have a bound on their part of the Hessian that is a multiple of the identity, so theirs is a
-thresholding. The curvature may be of a sample of the points, of some steps ago, one matrix for all
-pairs or a multiple of the identity: it is scaled by t, the Barzilai-Borwein value in its metric,
-and t is doubled until the objective falls enough. (Lee, Sun and Saunders, "Proximal Newton-type
-Methods for Convex Optimization", 2012; eq. 7 of Zhou et al., 2015, has an L-BFGS matrix in place of
-the curvature.)
+minimises a model with the curvature of the hinge: its Hessian, where it exists, is a Laplacian
+whose weights are matrices, one for each pair of clusters, from the points of one that lack a margin
+to the other. The model is minimised by coordinate descent over the features: the part of the
+Hessian for a feature's K weights is bounded by a multiple of the identity, so their update is a
+thresholding. The curvature may be that of a sample of the points or of some steps ago, one matrix
+for all pairs or a multiple of the identity: it is scaled by t, the Barzilai-Borwein value in its
+metric, and t is doubled until the objective falls enough. (Lee, Sun and Saunders, "Proximal
+Newton-type Methods for Convex Optimization", 2012; eq. 7 of Zhou et al., 2015, has an L-BFGS matrix
+in place of the curvature.)
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from numba import njit
 from models.methods.margins.splitting.loops.objective import hinge
 
 ENOUGH = 1e-4
-"""Share of the model's quadratic term that a step must lower the objective by."""
+"""A step must lower the objective by this share of the model's quadratic term."""
 
 FLOOR = 1e-3
-"""Weight in the curvature of points that have their margin: they may lose it."""
+"""The weight of points with a sufficient margin in the curvature: they may lose it."""
 
 FRESH = 8
-"""Steps that one curvature serves at most."""
+"""The largest number of steps with one curvature."""
 
 SLOW = 0.5
-"""A step that leaves more of the residual asks for a new curvature."""
+"""A step that leaves more of the residual triggers a new curvature."""
 
 SWEEPS = 50
-"""Most sweeps over the features for one step."""
+"""The largest number of sweeps over the features in a step."""
 
 EXACT = 0.2
-"""A step's sweeps end when the largest move is so much smaller than in the first one."""
+"""The sweeps of a step end when the largest move falls to this share of the one in the first
+sweep."""
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +54,7 @@ def penalty(weights, l1, l2, ridge):
 
 @njit(cache=True, nogil=True)
 def residual(weights, gradient, l1, l2, ridge):
-    """Length of the least subgradient: 0 at the minimum."""
+    """The length of the shortest subgradient: 0 at the minimum."""
     n_clusters, n_features = weights.shape
     total = 0.0
     for p in range(n_features):
@@ -162,11 +163,11 @@ def propose(weights, gradient, metric, bound, t, l1, l2, ridge):
 
 @njit(cache=True, nogil=True)
 def curvature(points, cluster, scores, most, metric):
-    """The Hessian of the hinge where it has one, from about `most` of the points.
+    """The Hessian of the hinge where it exists, from about `most` of the points.
 
-    It is a Laplacian whose weights are matrices: of the clusters k and m the sum of 2 x x' / (N K)
-    over the points of one that lack a margin to the other. `metric` holds those of the pairs
-    (1, 0), (2, 0), (2, 1), ..., or their mean if it has room for one.
+    It is a Laplacian whose weights are matrices: for the clusters k and m the sum of 2 x x' / (N K)
+    over the points of one that lack a margin to the other. `metric` holds those of the pairs (1,
+    0), (2, 0), (2, 1), ..., or their mean if it has room for one.
     """
     n_clusters, n_points = scores.shape
     n_features = points.shape[1]
@@ -215,9 +216,9 @@ def descend(
 ):  # fmt: skip
     """Steps on `weights`, in place, until the residual is at most `goal`, or `most` steps.
 
-    scores, gradient, loss : those of `weights` by `hinge`, kept so.
-    metric, bound, t : of the model. fresh : steps that the curvature in `metric` still serves, 0
-        for a new one from about `most_rows` points.
+    scores, gradient, loss : those of `weights` by `hinge`, updated.
+    metric, bound, t : those of the model. fresh : steps for which the curvature in `metric` is
+        still used, 0 for a new one from about `most_rows` points.
 
     Returns the hinge, the penalty, the residual, t and fresh. O(N K P) a step, and for a curvature
     O(most_rows P^2 K).

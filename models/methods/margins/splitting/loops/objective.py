@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 BLOCK = 1 << 15
-"""Values of a block of points, which stays in a core's cache."""
+"""The number of values in a block of points, which stays in the cache of a core."""
 
 
 @njit(cache=True, nogil=True)
@@ -51,9 +51,10 @@ def hinge(points, cluster, weights, scores, gradient):
 
 @njit(cache=True, nogil=True)
 def costs(scores, cost):
-    """`cost` (K, N): what each point would add in each cluster (eq. 6), not divided by N K.
+    """Fill `cost` (K, N) with the cost of each point in each cluster (eq.
 
-    The print has the same cluster in both terms; it is 1 - w_y.x + w_k.x. O(N K^2).
+    6), not divided by N K. The paper prints the same cluster in both terms; correct is 1 - w_y.x +
+    w_k.x. O(N K^2).
     """
     n_clusters, n_points = scores.shape
     for y in range(n_clusters):

@@ -1,7 +1,7 @@
-"""log C_D(kappa) of many numbers, or of single ones within compiled loops.
+"""log C_D(kappa) for arrays, and for single numbers within compiled loops.
 
 The expansion is that of `models.numerics.bessel`, one number at a time: some tens of nanoseconds
-each, more for lower D. The array `table(D)` has all that depends on D alone.
+each, more for lower D. The array `table(D)` holds everything that depends on D alone.
 """
 
 from __future__ import annotations
