@@ -29,6 +29,7 @@ MOST_LOOSE = {"workers": 12, "app": 7}
 """Modules directly in a floor's folder; what is more belongs into a room."""
 
 MOST_LINES = 600
+LARGEST_WITHOUT_START = 4
 FEWEST_DOC_LINES, MOST_DOC_LINES = 3, 16
 
 NO_NAMES = {"utils", "util", "helpers", "helper_functions", "common", "misc"}
@@ -49,6 +50,8 @@ def test_a_package_says_what_is_in_it(package: Path) -> None:
     assert FEWEST_DOC_LINES <= len(docstring.splitlines()) <= MOST_DOC_LINES
     named = set(re.findall(r"`(\w+)`", docstring))
     assert contents(package) <= named, "not named in the docstring"
+    if len(contents(package)) > LARGEST_WITHOUT_START:
+        assert re.search(r"[Ss]tart (with|at|here)|start here", docstring), "no place to start"
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)

@@ -1,7 +1,9 @@
 """The routes of the API, a module for each kind of resource; `app.main` mounts all of them.
 
-- `jobs`, `webhooks`, `comparisons`: runs of methods, and the requests sent when they end. -
-`datasets`, `uploads`: uploaded data, whole or in parts.
+Start with `jobs`.
+
+- `jobs`, `webhooks`, `comparisons`: runs of methods, and the requests sent when they end.
+- `datasets`, `uploads`: uploaded data, whole or in parts.
 - `methods`: the catalogue.
 - `imports`, `trees`: imported trees, and whole trees to download.
 - `views`, `nodes`, `clusters`, `tangles`, `features`: parts of trees.

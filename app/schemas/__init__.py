@@ -1,11 +1,12 @@
-"""Bodies and queries of the API; records of the floors below are converted to these.
+"""Bodies and queries of the API; records of the floors below are converted to these; start with
+`jobs`.
 
 - `jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
 - `datasets`, `uploads`: data that come in.
 - `methods`: entries of the catalogue.
 - `trees`, `parts`: trees, and the queries of their forms and cuts.
 - `looks`: views, nodes, clusters and other parts of trees.
-- `evaluations`, `predictions`: measured trees and placed rows. - `models`, `paths`: fitted models,
-and clusters over time.
+- `evaluations`, `predictions`: measured trees and placed rows.
+- `models`, `paths`: fitted models, and clusters over time.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
 """

@@ -2,8 +2,8 @@
 
 Start with `jobs`: `submitted` is the one way in which routes submit work.
 
-- `jobs`: submitted once per idempotency key, awaited, answered. - `tree_jobs`: the same for work on
-a tree, answered with its result if it is quick.
+- `jobs`: submitted once per idempotency key, awaited, answered.
+- `tree_jobs`: the same for work on a tree, answered with its result if it is quick.
 - `steps`: the steps of a fit, checked.
 - `inputs`: inputs by role, looked up and checked.
 - `uploads`: new datasets on their way into the store.

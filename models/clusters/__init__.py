@@ -1,4 +1,4 @@
-"""What methods that partition points share.
+"""What methods that partition points share; start with `choosing`.
 
 - `kmeans`: the best of several runs of k-means, and the soft assignment around centres.
 - `choosing`: parameters of the number of clusters, candidates, and the choice by a criterion.

@@ -1,4 +1,4 @@
-"""Words of documents as numbers.
+"""Words of documents as numbers; start with `tokens`.
 
 - `tokens`: the words of a text, stop words, stems.
 - `vocabulary`: which words count, and documents as numbers of words.

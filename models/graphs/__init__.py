@@ -1,4 +1,4 @@
-"""Graphs over points.
+"""Graphs over points; start with `neighbours`.
 
 - `neighbours`: the nearest neighbours of each point, exact or by an index.
 - `graph`: the graph of nearest neighbours, joined to one piece.

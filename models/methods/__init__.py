@@ -1,4 +1,4 @@
-"""The methods, a folder for each family.
+"""The methods, a folder for each family; start with `partitions`.
 
 Every file directly in a family's folder is one method, which `models.registry` finds; the folders
 below a family hold what its methods are made of.

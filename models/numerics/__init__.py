@@ -1,4 +1,4 @@
-"""Numerical functions that know nothing of methods or trees.
+"""Numerical functions that know nothing of methods or trees; start with `distances`.
 
 - `distances`: condensed distances, metrics.
 - `softmax`, `adam`, `proximal`, `transport`: log softmax, the optimizer, penalties and their

@@ -7,8 +7,7 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 - Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine), `suggested_cuts` (those
   that stand out), `silhouette` (the curve of cuts by features).
 - Attributes of nodes: `labels`, `categories`, `features`, `support`, `search`.
-- Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by
-  side).
+- Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `linkage`, `columns` (Arrow),
   `paths` (class paths).
 """

@@ -2,15 +2,15 @@
 
 Start with `run`, which does a job; it has access to neither Redis nor the store.
 
-- `template`, `preload`: the process that children are forked from, and what it has loaded
-- `pool`: the worker's side: starts, feeds and stops children
-- `process`: the life of a child, and its limits
-- `messages`: what a child sends its supervisor
-- `run`: one job, from input files to result files
-- `sources`: where the inputs are, and how they are read
-- `remote_rows`: a matrix that is read by rows in the object store
-- `fit`: a plan of one method, or of two
-- `crew`: a fit that is cut into pieces
-- `support`: bootstrap support
-- `comparison`: several methods on the same inputs
+- `template`, `preload`: the process that children are forked from, and what it has loaded.
+- `pool`: the worker's side: starts, feeds and stops children.
+- `process`: the life of a child, and its limits.
+- `messages`: what a child sends its supervisor.
+- `run`: one job, from input files to result files.
+- `sources`: where the inputs are, and how they are read.
+- `remote_rows`: a matrix that is read by rows in the object store.
+- `fit`: a plan of one method, or of two.
+- `crew`: a fit that is cut into pieces.
+- `support`: bootstrap support.
+- `comparison`: several methods on the same inputs.
 """

@@ -2,13 +2,13 @@
 
 Start with `ledger`: the API and the workers use its `Ledger`, which stands for everything here.
 
-- `ledger`: submit, claim, renew, give back, finish, cancel, delete
-- `submission`: request first, then record
-- `finish`: the terminal object first, then everything that follows from it
-- `sweep`: lost leases, lost hints, cancels that had no effect
-- `rebuild`: records and lists from the store, after Redis has started
-- `pieces`: a fit that is cut, computed by several workers
-- `deliveries`: which webhooks are due, and the result of each
-- `webhook_keys`: the keys that sign them
-- `public`: a job as clients see it
+- `ledger`: submit, claim, renew, give back, finish, cancel, delete.
+- `submission`: request first, then record.
+- `finish`: the terminal object first, then everything that follows from it.
+- `sweep`: lost leases, lost hints, cancels that had no effect.
+- `rebuild`: records and lists from the store, after Redis has started.
+- `pieces`: a fit that is cut, computed by several workers.
+- `deliveries`: which webhooks are due, and the result of each.
+- `webhook_keys`: the keys that sign them.
+- `public`: a job as clients see it.
 """

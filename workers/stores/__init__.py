@@ -3,7 +3,7 @@
 Where the two differ the object store is right: Redis can be rebuilt from it
 (`workers.jobs.rebuild`).
 
-- `objects`: an interface to files in a folder and to S3; start with `objects.blobs`
-- `redis`: job records, lists, events and the queue of webhooks; start with `redis.records`
-- `erasure`: removes a job from both
+- `objects`: an interface to files in a folder and to S3; start with `objects.blobs`.
+- `redis`: job records, lists, events and the queue of webhooks; start with `redis.records`.
+- `erasure`: removes a job from both.
 """

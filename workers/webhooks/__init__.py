@@ -3,7 +3,7 @@
 Start with `sender`. Which webhooks are due, and the result of each, is kept by
 `workers.jobs.deliveries`; the keys that sign them are in `workers.jobs.webhook_keys`.
 
-- `addresses`: what an address may be, and which hosts may be reached
-- `posting`: one POST, bounded in time and bytes
-- `sender`: takes what is due, sends it, and tries again on the schedule of Standard Webhooks
+- `addresses`: what an address may be, and which hosts may be reached.
+- `posting`: one POST, bounded in time and bytes.
+- `sender`: takes what is due, sends it, and tries again on the schedule of Standard Webhooks.
 """

@@ -1,5 +1,7 @@
 """Hierarchies from features, distances or similarities. Files here are methods.
 
+Start with `hac`.
+
 Bottom-up: `hac` (all linkages), `scc` (components of nearest neighbours), `hdbscan` (density),
 `birch` and `perch` (point by point). Top-down: `bisecting_kmeans`, `hkm`, `hsc`.
 

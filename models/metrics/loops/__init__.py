@@ -1,4 +1,6 @@
-"""Compiled loops of the metrics; numba types them, and only what computes metrics imports them.
+"""Compiled loops of the metrics; numba types them. Start with `trees`.
+
+Only what computes metrics imports them.
 
 - `trees`: over leaves and classes, and sums over subtrees.
 - `pairs`: over pairs of cells of two trees.

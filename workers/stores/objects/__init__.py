@@ -2,11 +2,11 @@
 
 Start with `blobs`, the interface, and `layout`, which names every object.
 
-- `blobs`: what a store does, and what its keys may be
-- `local`: one folder, durable and whole
-- `s3`: a bucket
-- `cache`: downloads from S3 on the local disk
-- `streams`: uploads of unknown length
-- `layout`: the keys of all objects
-- `jobs`: a job's request, files and end
+- `blobs`: what a store does, and what its keys may be.
+- `local`: one folder, durable and whole.
+- `s3`: a bucket.
+- `cache`: downloads from S3 on the local disk.
+- `streams`: uploads of unknown length.
+- `layout`: the keys of all objects.
+- `jobs`: a job's request, files and end.
 """

@@ -1,4 +1,4 @@
-"""Agglomerative clustering by linkage, for `hac`.
+"""Agglomerative clustering by linkage, for `hac`; start with `all_pairs`.
 
 - `all_pairs`: distances or similarities between all pairs, merged by fastcluster.
 - `graph_linkage`: points joined to their nearest neighbours, merged along the edges of that graph.

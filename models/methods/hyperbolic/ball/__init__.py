@@ -1,13 +1,13 @@
 """Nodes of a tree as points of the Poincaré ball. Start at `fit`, which calls the rest in order.
 
-- `parameters`, `effort`: the fields of a method, and the plain values derived from them
-- `scaling`, `pools`: features as points of the ball, and their neighbours
-- `seeding`: the initial nodes
-- `triples`, `losses`, `ranking_torch`, `noise`: what a step lowers
-- `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints
-- `tree_cost`: the cost that rounds are compared by
-- `all_reduce`, `process_group`, `follower_process`: several processes for each step
-- `decoding`, `extraction`, `point_leaves`: from nodes to a tree
-- `placing`: new points in the tree
-- `fit`
+- `parameters`, `effort`: the fields of a method, and the plain values derived from them.
+- `scaling`, `pools`: features as points of the ball, and their neighbours.
+- `seeding`: the initial nodes.
+- `triples`, `losses`, `ranking_torch`, `noise`: what a step lowers.
+- `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints.
+- `tree_cost`: the cost that rounds are compared by.
+- `all_reduce`, `process_group`, `follower_process`: several processes for each step.
+- `decoding`, `extraction`, `point_leaves`: from nodes to a tree.
+- `placing`: new points in the tree.
+- `fit`: the whole fit, which calls the rest in order.
 """

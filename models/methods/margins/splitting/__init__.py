@@ -1,4 +1,4 @@
-"""Splits with a maximum margin, and the trees grown from them.
+"""Splits with a maximum margin, and the trees grown from them; start with `growth`.
 
 - `inputs`: the checked features and the effort that a fit may take.
 - `growth`: the tree, grown one split at a time; `tasks` runs its trial splits on several threads.

@@ -1,4 +1,4 @@
-"""What the methods based on k-means share.
+"""What the methods based on k-means share; start with `by_criterion`.
 
 - `by_criterion`: k-means for each candidate number of clusters, and the choice.
 - `batches`: random batches of rows that may lie in a file.

@@ -1,4 +1,4 @@
-"""Mixture models and their fits.
+"""Mixture models and their fits; start with `gaussian`.
 
 - `gaussian`: Gaussians, by scikit-learn's EM.
 - `multinomial`: multinomials, by EM to a mode of the posterior.

@@ -1,11 +1,11 @@
 """What all mixtures on the sphere share, for every kind of inference; start with `passes`.
 
-- `rows` : unit rows, dense or sparse, in memory or not. `passes` : their posteriors, as sums;
-  `loops` compiled, `pass_gpu` on a GPU.
-- `mixture` : a mixture and its maximum-likelihood update.
-- `climb` : how a run climbs its objective, and its checkpoint. `runs` : the best of several runs.
-- `batches` : rows in random batches. `stochastic` : how a run climbs by batches.
-- `parameters` : the parameters that the methods share.
-- `result` : the tree, model, metrics and warnings of a fit; `in_sample` judges rows by their
+- `rows`: unit rows, dense or sparse, in memory or not. `passes`: their posteriors, as sums; `loops`
+  compiled, `pass_gpu` on a GPU.
+- `mixture`: a mixture and its maximum-likelihood update.
+- `climb`: how a run climbs its objective, and its checkpoint. `runs`: the best of several runs.
+- `batches`: rows in random batches. `stochastic`: how a run climbs by batches.
+- `parameters`: the parameters that the methods share.
+- `result`: the tree, model, metrics and warnings of a fit; `in_sample` judges rows by their
   likelihood, `distinctive_features` names clusters.
 """

@@ -1,6 +1,7 @@
-"""Variational inference with clusters at the leaves of a hierarchy, for `hvmf`.
+"""Variational inference with clusters at the leaves of a hierarchy, for `hvmf`; start with
+`hierarchical`.
 
-- `hierarchy` : the hierarchy, given or complete.
-- `top_down` : the means that a run starts from.
-- `hierarchical` : the posterior of all nodes, and how a run climbs.
+- `hierarchy`: the hierarchy, given or complete.
+- `top_down`: the means that a run starts from.
+- `hierarchical`: the posterior of all nodes, and how a run climbs.
 """

@@ -1,7 +1,7 @@
-"""Variational inference with clusters that move with time, for `tvmf`.
+"""Variational inference with clusters that move with time, for `tvmf`; start with `temporal`.
 
-- `periods` : time stamps and the periods that they fall into.
-- `timed_rows` : rows in the order of their periods, and their predictive density.
-- `temporal` : the posterior of all periods, and how a run climbs; `weight_paths` : the posterior of
-weights.
+- `periods`: time stamps and the periods that they fall into.
+- `timed_rows`: rows in the order of their periods, and their predictive density.
+- `temporal`: the posterior of all periods, and how a run climbs; `weight_paths`: the posterior of
+  weights.
 """

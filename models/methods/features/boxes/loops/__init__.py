@@ -1,4 +1,4 @@
-"""The compiled steps of `perch` on the arrays of `boxes.state`.
+"""The compiled steps of `perch` on the arrays of `boxes.state`; start with `insertion`.
 
 - `layout`: the arrays of nodes, and boxes kept up to date along a path.
 - `distances`: bounds on the distances between points and boxes.

@@ -1,4 +1,4 @@
-"""The compiled loops of `l2h`.
+"""The compiled loops of `l2h`; start with `rows`.
 
 - `rows`: passes over rows: the list of each row, and exact sums for rows read again.
 - `simd`: what they do with 64 numbers at a time, written for LLVM.

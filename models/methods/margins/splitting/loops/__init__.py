@@ -1,4 +1,4 @@
-"""The compiled half of a split.
+"""The compiled half of a split; start with `objective`.
 
 - `objective`: the squared hinge of points against weights, and its gradient.
 - `descent`: the proximal Newton steps on the weights.
