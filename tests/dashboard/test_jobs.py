@@ -100,7 +100,7 @@ def test_a_job_deleted_while_it_is_looked_at(
 def test_events_go_on_after_the_api_was_started_again(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
-    job = submit(service, slow(blobs, n_init=40))
+    job = submit(service, slow(blobs, n_init=80))
     page = open_page(f"/jobs/{job}")
     page.watch.expected += ["ERR_", "Failed to load resource"]
     resumed: list[str] = []
@@ -118,7 +118,7 @@ def test_events_go_on_after_the_api_was_started_again(
           return now > window.before || now === 100;
         }"""
     )
-    page.get_by_role("link", name="Open the tree").wait_for()
+    page.get_by_role("link", name="Open the tree").wait_for(timeout=60_000)
     assert any(re.fullmatch(r"\d+-\d+", event) for event in resumed)
     assert not page.locator("#banner").is_visible()
 

@@ -113,5 +113,5 @@ def test_more_processes_than_threads_give_a_warning() -> None:
     )
     assert fitted.warnings[0] == (
         "Steps were taken by 1 process(es), as many as a job may have threads here, not "
-        "'processes' = 2; the result is the same but for rounding."
+        "'processes' = 2; the result is the same up to rounding."
     )
