@@ -17,7 +17,7 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import turn
-from app.schemas.parts import CutQuery
+from app.schemas.queries import CutQuery
 from app.schemas.trees import Assignments
 from models.tree.cut import Cut, cut
 from models.tree.tree import Tree

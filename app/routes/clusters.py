@@ -13,7 +13,7 @@ from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import streamed
-from app.schemas.looks import ClustersBody, ClustersQuery
+from app.schemas.clusters import ClustersBody, ClustersQuery
 from models.tree.clusters import Clusters, clusters
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree

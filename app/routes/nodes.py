@@ -19,7 +19,7 @@ from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import streamed
-from app.schemas.looks import MembersBody, MembersQuery, NodeBody
+from app.schemas.nodes import MembersBody, MembersQuery, NodeBody
 from models.arrays import Int
 from models.tree import nested, walk
 from models.tree.categories import Categories

@@ -12,7 +12,7 @@ from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import Turn, streamed
-from app.schemas.looks import TangleBody
+from app.schemas.tangles import TangleBody
 from models.arrays import Int
 from models.tree.tangle import Rotate, links, matched, tangle
 from models.tree.tree import Tree

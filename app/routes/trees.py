@@ -17,7 +17,7 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import turn
 from app.schemas.pages import Page
-from app.schemas.parts import FormQuery
+from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])

@@ -17,7 +17,7 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import in_turn, streamed, turn
-from app.schemas.looks import Hits, Levels, View
+from app.schemas.views import Hits, Levels, View
 from models.tree.categories import Categories, shared
 from models.tree.tree import Tree
 from models.tree.window import Folded, scene

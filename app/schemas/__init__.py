@@ -4,8 +4,8 @@
 - `jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
 - `datasets`, `uploads`: data that come in.
 - `methods`: entries of the catalogue.
-- `trees`, `parts`: trees, and the queries of their forms and cuts.
-- `looks`: views, nodes, clusters and other parts of trees.
+- `trees`, `queries`: trees, and the queries of their forms and cuts.
+- `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `evaluations`, `predictions`: measured trees and placed rows.
 - `models`, `paths`: fitted models, and clusters over time.
 - `pages`, `problems`, `health`: pages of lists, problems, health.

@@ -12,7 +12,7 @@ from workers.errors import AlreadyThere, Missing, Problem, TransientError
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import put_once
+from workers.stores.objects.job_files import put_once
 from workers.stores.objects.streams import Stored, store
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records

@@ -20,7 +20,7 @@ from workers.model import End, Request, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import read_end
+from workers.stores.objects.job_files import read_end
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 

@@ -16,7 +16,7 @@ from workers.model import Delivery, Record
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import REQUEST
+from workers.stores.objects.job_files import REQUEST
 from workers.stores.redis.records import Records
 from workers.stores.redis.webhooks import WebhookLease, WebhookQueue
 

@@ -31,7 +31,7 @@ from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import publish_files, read_end, read_request, write_end
+from workers.stores.objects.job_files import publish_files, read_end, read_request, write_end
 from workers.stores.redis.records import Records
 
 Send = Callable[[str, str], None]

@@ -24,7 +24,7 @@ from workers.model import MOST_PIECES, Claim, PieceClaim, Request
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import read_request
+from workers.stores.objects.job_files import read_request
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.records import Records
 

@@ -25,7 +25,7 @@ from workers.model import ENDED, Request, made_at
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import END, REQUEST, read_end, read_request
+from workers.stores.objects.job_files import END, REQUEST, read_end, read_request
 from workers.stores.redis.records import IDEMPOTENCY_S, Records
 
 HOLD_S = 30.0

@@ -13,7 +13,7 @@ from workers.model import Advance, Record, Request, Webhook
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import REQUEST, bare_end, read_end, write_end
+from workers.stores.objects.job_files import REQUEST, bare_end, read_end, write_end
 from workers.stores.redis.records import Records
 
 _log = logging.getLogger(__name__)

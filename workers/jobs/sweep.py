@@ -9,7 +9,7 @@ from workers.errors import TransientError
 from workers.jobs.finish import Endings
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import read_end
+from workers.stores.objects.job_files import read_end
 from workers.stores.redis.records import Due, Records
 
 Waiting = Callable[[str], int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.jobs import REQUEST
+from workers.stores.objects.job_files import REQUEST
 from workers.stores.redis.records import Records
 
 

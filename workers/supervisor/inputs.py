@@ -19,7 +19,7 @@ from workers.formats.catalogue import RAW
 from workers.model import Request, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs, Link
-from workers.stores.objects.jobs import read_request
+from workers.stores.objects.job_files import read_request
 
 
 def prepare(

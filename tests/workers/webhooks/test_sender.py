@@ -24,7 +24,7 @@ from workers.jobs.deliveries import WEBHOOK
 from workers.model import Request, Webhook
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
-from workers.stores.objects.jobs import bare_end, write_end
+from workers.stores.objects.job_files import bare_end, write_end
 from workers.webhooks.posting import Reply
 from workers.webhooks.sender import SCHEDULE_S, Sender, id_of, retry_after_s
 

@@ -8,5 +8,5 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `cache`: downloads from S3 on the local disk.
 - `streams`: uploads of unknown length.
 - `layout`: the keys of all objects.
-- `jobs`: a job's request, files and end.
+- `job_files`: a job's request, files and end.
 """

@@ -1,0 +1,158 @@
+"""Bodies of views, searches and suggested levels of a tree."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ViewNode(BaseModel):
+    """One node laid out for drawing."""
+
+    id: int
+    parent: int | None
+    x: float = Field(description="Position across, from 0 to 1.")
+    y: float = Field(description="Position down, from 0 (root) to 1.")
+    height: float
+    size: int
+    n_leaves: int
+    folded: bool = Field(description="Whether some of its children are not shown.")
+    hidden: int = Field(description="How many of its children are not shown.")
+    name: str | None
+    category: int | None = Field(
+        default=None, description="With `color_by`: the node's category; null for none or several."
+    )
+    share: float | None = Field(
+        default=None,
+        description="The share of the leaves under the node that have the category: 1 except for "
+        "folded nodes.",
+    )
+
+
+class Axis(BaseModel):
+    """The heights at both ends of the vertical axis."""
+
+    top: float = Field(description="The height at y = 0.")
+    bottom: float = Field(description="The height at y = 1.")
+
+
+class View(BaseModel):
+    """A part of a tree, small enough to be drawn."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "root": 0,
+                    "max_nodes": 500,
+                    "scale": "height",
+                    "axis": {"top": 1.0, "bottom": 0.0},
+                    "color_by": "cluster:2",
+                    "n_categories": 2,
+                    "categories": ["rose", "cluster 2"],
+                    "category_sizes": [480, 720],
+                    "category_nodes": [1, 2],
+                    "warnings": [],
+                    "nodes": [
+                        {
+                            "id": 0,
+                            "parent": None,
+                            "x": 0.5,
+                            "y": 0.0,
+                            "height": 1.0,
+                            "size": 1200,
+                            "n_leaves": 2,
+                            "folded": True,
+                            "hidden": 2,
+                            "name": None,
+                            "category": 1,
+                            "share": 0.5,
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    root: int
+    max_nodes: int
+    scale: Literal["height", "sqrt", "rank", "depth", "level"] = Field(
+        description="What `y` shows. Where all heights are equal it is `level`."
+    )
+    axis: Axis | None = Field(description="Null where `y` does not show the height.")
+    color_by: str | None = Field(
+        default=None, description="As requested; the next five fields are present with it."
+    )
+    n_categories: int | None = None
+    categories: list[str] | None = Field(
+        default=None,
+        description="The texts of the first 1,000 categories; a node's category is an index here.",
+    )
+    category_sizes: list[int] | None = Field(
+        default=None, description="Rows of each category; leaves if there is a label per leaf."
+    )
+    category_nodes: list[int] | None = Field(
+        default=None, description="The node of each cluster; null for labels."
+    )
+    warnings: list[str] = []
+    nodes: list[ViewNode]
+
+
+class Hit(BaseModel):
+    """A node whose name matches."""
+
+    node: int
+    name: str
+    path: list[int] = Field(description="From the root to the node itself.")
+
+
+class Hits(BaseModel):
+    """Nodes whose names match, the best match first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"items": [{"node": 1, "name": "rose", "path": [0, 1]}], "next_cursor": None}
+            ]
+        }
+    )
+
+    items: list[Hit]
+    next_cursor: str | None
+
+
+class LevelBody(BaseModel):
+    """A meaningful cut."""
+
+    model_config = ConfigDict(title="Level")
+
+    k: int = Field(description="Number of clusters.")
+    height: float | None = Field(description="A height that gives this cut; null if none does.")
+    criterion: str = Field(description="`gap`, `silhouette`, `modularity` or `support`.")
+    score: float = Field(description="The criterion's value at this cut.")
+    curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
+
+
+class Levels(BaseModel):
+    """Cuts, from coarse to fine."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "levels": [
+                        {
+                            "k": 7,
+                            "height": 12.5,
+                            "criterion": "gap",
+                            "score": 0.8,
+                            "curve": [[2, 0.1], [7, 0.8]],
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    levels: list[LevelBody]
