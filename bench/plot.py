@@ -23,7 +23,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def l2h(rows: Sequence[Row], path: Path) -> None:
-    """Seconds over N at the K, and over K at the N, that most planted float32 arrays share."""
+    """Seconds over N and over K on planted float32 arrays, at the most frequent K and N."""
     planted = [row for row in rows if row["logits"] == "planted" and row["dtype"] == "float32"]
     mpl.use("Agg")
     figure = Figure(figsize=(11, 4.8), layout="constrained")
@@ -39,7 +39,7 @@ def l2h(rows: Sequence[Row], path: Path) -> None:
 
 
 def _most_sizes(rows: Sequence[Row], fixed: str, over: str) -> Any:
-    """The value of `fixed` at which the most values of `over` were measured."""
+    """The value of `fixed` with the most measured values of `over`."""
     sizes: dict[Any, set[Any]] = {}
     for row in rows:
         sizes.setdefault(row[fixed], set()).add(row[over])

@@ -23,11 +23,11 @@ def report() -> Report:
 
 
 @pytest.fixture(scope="module")
-def planted() -> sets.Known:
+def planted() -> sets.LabelledSet:
     """Twenty clusters with little overlap."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(20), 15)
-    return sets.Known("planted", draw_vmf(uniform(20, 16, rng)[labels], 300.0, rng), labels)
+    return sets.LabelledSet("planted", draw_vmf(uniform(20, 16, rng)[labels], 300.0, rng), labels)
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ def test_documents_go_through_the_steps_of_a_job() -> None:
 
 
 def test_planted_classes_are_recovered_and_other_rows_detected(
-    report: Report, planted: sets.Known
+    report: Report, planted: sets.LabelledSet
 ) -> None:
     scores = Scores()
     recovery.table(report, scores, planted, "default", 1)
     rows = report.tables["sphere"]
     assert [row["what"] for row in rows] == [f"planted: {model}" for model in recovery.OF_ROWS]
     assert all(float(row["nmi"].split()[0]) > 0.9 for row in rows)
-    shares = detection.told("vMFmix", planted.features, planted, 0)
+    shares = detection.detected("vMFmix", planted.features, planted, 0)
     assert shares.auc > 0.95
     assert shares.out_of_sample_right > 0.9
 
 
 def test_likelihoods_cover_every_number_of_clusters_and_hierarchy(
-    report: Report, planted: sets.Known, monkeypatch: pytest.MonkeyPatch
+    report: Report, planted: sets.LabelledSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(likelihood.COUNTS, "quick", (20,))
     monkeypatch.setitem(likelihood.HIERARCHIES, "quick", ((2, 4), (3, 9)))
@@ -144,7 +144,7 @@ def test_likelihoods_cover_every_number_of_clusters_and_hierarchy(
     assert rows == [*((model, 20) for model in likelihood.FLAT), *beside]
 
 
-def test_models_with_the_same_seed_hold_out_the_same_rows(planted: sets.Known) -> None:
+def test_models_with_the_same_seed_hold_out_the_same_rows(planted: sets.LabelledSet) -> None:
     alike = planted.features[planted.labels == 0]
     first, second = (
         fitted(model, alike, 3, n_clusters=1, held_out=0.5)[0] for model in ("vMFmix", "B-vMFmix")
