@@ -80,7 +80,7 @@ def _on_device(report: Report, case: Case, source: Source) -> float:
     n_rows = pass_gpu.block_rows(source, "cuda")
     arguments = min(row_digest.LISTED, case.n_classes - 1), source.scale, *pass_gpu.bounds(source)
 
-    def all_of_it(listed: Callable[..., pass_gpu.BlockLists]) -> None:
+    def all_of_it(listed: Callable[..., block_lists.BlockLists]) -> None:
         for block in x.split(n_rows):
             listed(block, *arguments)
 

@@ -10,14 +10,14 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.l2h import ONE, READ, RIVALS, TWO
+from bench.l2h import DOUBLE, READ, RIVALS, SINGLE
 from bench.report import Row
 
 STYLES: dict[str, dict[str, Any]] = {
     RIVALS["printed"].name: {"color": "#8c2d04", "marker": "x", "linestyle": "none"},
     RIVALS["hoisted"].name: {"color": "#d95f0e", "marker": "s"},
-    ONE: {"color": "#08519c", "marker": "o"},
-    TWO: {"color": "#4292c6", "marker": "o", "linestyle": "--"},
+    SINGLE: {"color": "#08519c", "marker": "o"},
+    DOUBLE: {"color": "#4292c6", "marker": "o", "linestyle": "--"},
     READ: {"color": "#737373", "marker": "^"},
 }
 

@@ -65,7 +65,7 @@ def test_the_table_of_l2h_runs_on_small_cases(
     rows = report.tables["l2h"]
     assert len(rows) == 7 + 3
     assert all(row["same_merges"] in (None, row["k"] - 1) for row in rows)
-    assert [row["same_merges"] for row in rows if row["what"] == l2h.ONE] == [19, None]
+    assert [row["same_merges"] for row in rows if row["what"] == l2h.SINGLE] == [19, None]
     assert all(row["cpu_s"] > 0 and row["wall_s"] > 0 for row in rows)
     assert [row["never_predicted"] for row in report.tables["l2h_logits"]] == [0, 0]
     goals = {row["what"]: row["met"] for row in report.tables["l2h_goals"]}

@@ -157,7 +157,7 @@ def test_fewer_colours_than_clusters() -> None:
     assert "3 others" in labels
     assert "6 of 9 clusters in colour" in labels
     # Where clusters are selected, "other" stands for the rest.
-    assert "7 others" in texts(svg(moving(5, 9, shown=2)))
+    assert "7 others" in texts(svg(moving(5, 9, n_shown=2)))
     assert "1 other" in texts(svg(moving(5, MOST_SHOWN + 1)))
 
 
