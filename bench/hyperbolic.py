@@ -89,12 +89,12 @@ def table(report: Report, size: Size) -> None:
         path = Path(folder) / "features.npy"
         peaks = [_fit(report, case, path) for case in CASES[size]]
     for case, seconds in zip(STEPS[size][1:], took[1:], strict=True):
-        more, what, each = case.n_points / STEPS[size][0].n_points, "points", 1.0
+        factor, what, growth_of_nodes = case.n_points / STEPS[size][0].n_points, "points", 1.0
         if case.n_nodes != STEPS[size][0].n_nodes:
-            more = each = case.n_nodes / STEPS[size][0].n_nodes
+            factor = growth_of_nodes = case.n_nodes / STEPS[size][0].n_nodes
             what = "nodes, each"
-        ratio = seconds / took[0] / each
-        _goal(report, f"a step on {more:g} times the {what}", ratio, GOAL_RATIO, "")
+        ratio = seconds / took[0] / growth_of_nodes
+        _goal(report, f"a step on {factor:g} times the {what}", ratio, GOAL_RATIO, "")
     for case, peak in zip(CASES[size], peaks, strict=True):
         if case.n_points >= 1_000_000 and case.processes == 1:
             what = f"memory of {case.n_points:,} points, {case.n_nodes:,} nodes"

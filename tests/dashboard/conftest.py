@@ -117,11 +117,11 @@ def watched(page: Page, origin: str) -> PageWatch:
     page.on("pageerror", lambda error: page.watch.events.append(f"uncaught: {error}"))
     page.on("request", lambda request: page.watch.request(request.url))
 
-    def asked(dialog: Dialog) -> None:
+    def dismiss(dialog: Dialog) -> None:
         page.watch.events.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    page.on("dialog", asked)
+    page.on("dialog", dismiss)
     watch: PageWatch = page.watch
     return watch
 

@@ -201,7 +201,7 @@ def test_cuts_on_the_page_equal_those_of_the_service(
               const store = new Store();
               store.graft(view);
               const own = cutter(store);
-              return asked.map(cut => {
+              return cuts.map(cut => {
                 const answer = cutHere(own, cut);
                 return {...answer, middle: heightOf(answer)};
               });

@@ -323,7 +323,7 @@ def test_the_pointer_hits_the_drawn_branch(look: Open, api: Api, small: str) -> 
     """A point on a branch hits that branch's node, in every shape and for every camera."""
     tree = linkage(api, joined(200, seed=7), "Two hundred")
     page = look("/jobs")
-    misses = page.evaluate(
+    probes = page.evaluate(
         """async ids => {
           const at = name => import(`/dashboard/js/tree/${name}.js`);
           const {Store} = await at("model/store"), {build} = await at("model/scene");
@@ -355,8 +355,8 @@ def test_the_pointer_hits_the_drawn_branch(look: Open, api: Api, small: str) -> 
         }""",
         [small, tree],
     )
-    assert misses["looked"] > 1000
-    assert misses["wrong"] == []
+    assert probes["looked"] > 1000
+    assert probes["wrong"] == []
 
 
 HOSTILE = [

@@ -1,6 +1,6 @@
 """The running service checked against its own OpenAPI document by schemathesis.
 
-`schemathesis.toml` says which check is left out and why.
+`schemathesis.toml` lists the omitted check and the reason.
 """
 
 from __future__ import annotations

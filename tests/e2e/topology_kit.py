@@ -36,7 +36,7 @@ class Topology:
 
     address: str
     client: httpx.Client
-    other: httpx.Client
+    other_tenant: httpx.Client
     workers: list[subprocess.Popen[bytes]]
     s3: Any
     logs: Path
@@ -92,7 +92,7 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
             umbel(f"worker-{i}", "worker", "--queues", "cpu", UMBEL_LOG_LEVEL="info")
             for i in range(2)
         ]
-        client, other = (
+        client, other_tenant = (
             stack.enter_context(
                 httpx.Client(
                     base_url=address, headers={"Authorization": f"Bearer {k}"}, timeout=70.0
@@ -107,7 +107,7 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
             aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
             region_name=access["AWS_REGION"],
         )
-        topology = Topology(address, client, other, workers, s3, folder)
+        topology = Topology(address, client, other_tenant, workers, s3, folder)
         until(lambda: ready(client), 60.0, topology.log)
         yield topology
 

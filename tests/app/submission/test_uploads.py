@@ -113,13 +113,13 @@ def test_a_part_with_a_wrong_checksum_or_length(api: Api) -> None:
         problem_of(response, status, code)
     problem_of(put(api, address, 1, b""), 422, "empty")
     problem_of(put(api, address, 1, b"x", sha256="no"), 422, "invalid-request")
-    both = api.client.put(
+    contradictory = api.client.put(
         f"{address}/parts/1",
         content=b"else",
         params={"sha256": sha256(b"else")},
         headers={"Content-Digest": f"sha-256=:{wrong}:"},
     )
-    problem_of(both, 422, "digest-mismatch")
+    problem_of(contradictory, 422, "digest-mismatch")
     assert api.client.get(address).json() == before
     assert left(api) == keys
     right = base64.b64encode(hashlib.sha256(b"else").digest()).decode()

@@ -1,4 +1,4 @@
-"""Result files: what is written is read back."""
+"""Result files survive a round trip."""
 
 from __future__ import annotations
 
