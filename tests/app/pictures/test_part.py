@@ -52,7 +52,7 @@ def test_clusters_are_coloured_from_left_to_right() -> None:
     assert set(drawn) - {LIGHT.guide} == {*style(palette="tol-bright").colours, LIGHT.ink}
 
 
-def test_a_part_uses_all_colours() -> None:
+def test_a_part_starts_with_the_first_colour() -> None:
     labelled = by(FOUR, ["a", "a", "b", None])
     drawn = strokes(svg(FOUR, root=2, categories=labelled))
     assert drawn[LIGHT.colours[0]] == 1
@@ -78,7 +78,7 @@ def test_folded_tips_fade_with_mixture() -> None:
     assert mix(LIGHT.ink, LIGHT.colours[0], 0.5) in drawn
 
 
-def test_categories_beyond_the_palette_are_grey() -> None:
+def test_children_folded_into_one_are_grey() -> None:
     wide = star(5000)
     labelled = by(wide, ["a"] * 5000)
     drawn = strokes(svg(wide, shape="rectangular", categories=labelled))

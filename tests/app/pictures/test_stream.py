@@ -156,7 +156,7 @@ def test_fewer_colours_than_clusters() -> None:
     labels = texts(svg(moving(5, 9), palette="tol-bright"))
     assert "3 others" in labels
     assert "6 of 9 clusters in colour" in labels
-    # Where clusters are selected, "other" stands for the rest.
+    # If only some clusters are selected, the others are the rest.
     assert "7 others" in texts(svg(moving(5, 9, n_shown=2)))
     assert "1 other" in texts(svg(moving(5, MOST_SHOWN + 1)))
 

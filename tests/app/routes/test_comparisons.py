@@ -182,7 +182,7 @@ def test_invalid_comparisons(
     assert not api.sent
 
 
-def test_the_largest_number_of_fits(api: Api) -> None:
+def test_too_many_fits_are_refused(api: Api) -> None:
     runs = [RUNS[1]] * 11
     answer = api.client.post("/v1/comparisons", json=body(runs=runs, seeds=100))
     assert "1100 fits" in problem_of(answer, 422, "invalid-request")["detail"]

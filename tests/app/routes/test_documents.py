@@ -97,7 +97,7 @@ def test_documents_are_not_features(working: Working, dataset: dict[str, Any]) -
     assert working.client.post("/v1/jobs", json=body).status_code == 422
 
 
-def test_support_resamples_counts_not_documents(working: Working) -> None:
+def test_support_requires_counts_not_documents(working: Working) -> None:
     counts = np.random.default_rng(0).exponential(40, size=(20, 20))
     body = {
         "method": "ghhc-glove",

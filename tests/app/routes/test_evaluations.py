@@ -287,7 +287,7 @@ def test_nodes_by_labels_or_features_alone(working: Working, tree: dict[str, Any
     assert "labels or features" in problem_of(answer, 422, "wrong-input")["detail"]
 
 
-def test_unknown_node_reports(working: Working, tree: dict[str, Any]) -> None:
+def test_missing_node_reports(working: Working, tree: dict[str, Any]) -> None:
     plain = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=30")
     assert plain.json()["nodes"] is None
     jobs = [item["id"] for item in working.client.get("/v1/jobs").json()["items"]]

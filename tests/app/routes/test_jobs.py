@@ -276,7 +276,7 @@ def test_a_failed_job_shows_its_problem(api: Api) -> None:
     assert job["result"] is None
 
 
-def test_every_listed_kind_has_a_schema() -> None:
+def test_the_listed_kinds() -> None:
     assert {"fit", "predict", "evaluate", "compare"} == LISTED
 
 
@@ -305,7 +305,7 @@ def test_preparation_requires_features(api: Api) -> None:
     assert "features" in problem_of(answer, 422, "wrong-input")["detail"]
 
 
-def test_a_dataset_cannot_have_several_roles(api: Api) -> None:
+def test_an_input_takes_a_single_dataset(api: Api) -> None:
     dataset = upload(api, np.ones((4, 2)))
     body = {"method": "kmeans", "inputs": {"features": [dataset, dataset]}}
     assert (

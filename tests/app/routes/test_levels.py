@@ -76,7 +76,7 @@ def test_support_in_json_and_newick(working: Working) -> None:
          "preprocess": [{"step": "standardize"}], "support": {"replicates": 5}},
     ],
 )  # fmt: skip
-def test_support_of_unsuitable_fits(working: Working, changes: dict[str, Any]) -> None:
+def test_support_of_further_fits(working: Working, changes: dict[str, Any]) -> None:
     job = fit(working, **changes)
     assert job["status"] == "succeeded", job
     assert changes["support"].items() <= job["support"].items()
@@ -154,6 +154,6 @@ def test_nodes_are_named_by_terms(working: Working) -> None:
         ({"name_by": "beauty"}, "invalid-request"),
     ],
 )
-def test_impossible_names(working: Working, changes: dict[str, Any], code: str) -> None:
+def test_invalid_names_are_refused(working: Working, changes: dict[str, Any], code: str) -> None:
     answer = working.client.post("/v1/jobs", json=new_job(**changes))
     problem_of(answer, 422, code)

@@ -71,7 +71,7 @@ def test_scales(
 
 def test_the_suggested_scale(working: Working, tree: dict[str, Any]) -> None:
     assert get(working, tree, "/view?scale=auto").json()["scale"] == "height"
-    # Without lengths every edge has length 1, and the root of the chain is close to leaves.
+    # If all edges have length 0, heights do not separate nodes, and levels are used.
     level = post(working, "(a:0,b:0,(c:0,d:0):0);")
     for scale in ("height", "auto", "sqrt"):
         body = get(working, level, f"/view?scale={scale}").json()
