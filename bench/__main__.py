@@ -1,4 +1,4 @@
-"""`python -m bench`: every table, or those named; text here, `bench.json` and plots in a folder."""
+"""`python -m bench`: all or the named tables, as text on stdout, `bench.json` and plots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLES = (
     *("quality", "purity", "margins", "sphere", "calibration", "tasks"),
 )
 _NAMED = frozenset({"hyperbolic", "quality", "purity", "margins", "sphere", "calibration", "tasks"})
-"""Tables that are made only when they are named."""
+"""Tables that are made only if they are named."""
 
 
 def main() -> None:
@@ -24,15 +24,15 @@ def main() -> None:
     sizes = parser.add_mutually_exclusive_group()
     sizes.add_argument("--quick", action="store_true", help="small data, under a minute")
     sizes.add_argument("--full", action="store_true", help="with 1,281,167 x 1000 logits (5.1 GB)")
-    asked = parser.parse_args()
-    unknown = sorted(set(asked.tables) - set(TABLES))
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.tables) - set(TABLES))
     if unknown:
         parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
-    size: Size = "quick" if asked.quick else "full" if asked.full else "default"
+    size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {
         name: import_module(f"bench.{name}")
-        for name in asked.tables or [t for t in TABLES if t not in _NAMED]
+        for name in arguments.tables or [t for t in TABLES if t not in _NAMED]
     }
     report = Report(machine.describe())
     print("\n".join(machine.lines(report.machine)))

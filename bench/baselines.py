@@ -1,8 +1,9 @@
-"""L2H as its paper prints it, for comparison: appendix A in NumPy and SciPy.
+"""L2H as printed in its paper, for comparison: appendix A in NumPy and SciPy.
 
-Source: Palumbo et al., "From Logits to Hierarchies" (2025), appendix A. Each gives the K - 1 merges
-in order as (K - 1, 2) SciPy ids, G* first: below K a class, K + i what merge i made. The appendix
-leaves classes without points and ties open; neither may occur where merges are to be compared.
+Source: Palumbo et al., "From Logits to Hierarchies" (2025), appendix A. Each baseline
+returns the K - 1 merges in order as (K - 1, 2) SciPy ids, G* first: ids below K are classes, K + i
+is the result of merge i. The appendix does not define classes without points and ties; neither may
+occur where merges are compared.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ Assigned = tuple[Array, Array]
 """The class of each row and its probability."""
 
 BLOCK = 1 << 17
-"""Values of a block of rows that stays in a core's cache."""
+"""Number of values in a block of rows that stays in a core's cache."""
 
 
 def hoisted(logits: Array) -> Int:
     """The appendix's loop with the mean confidence of each class computed once, not at each step.
 
-    Each step copies the rows of G* and of these the columns outside G*, takes their softmax, puts
-    it into an array of zeros as wide as the logits, and takes argmax and max, all as printed. Sums
+    Each step copies the rows of G*, then their columns outside G*, takes the softmax, writes it
+    into an array of zeros as wide as the logits, and takes argmax and max, all as printed. Sums
     per class and group are bincounts. Softmax has the type of the logits, sums are float64. A class
     without points has the confidence 0.
 
-    Time O(N K) a pass; a row is passed about log2(K) / 2 times. Memory: 2 N K numbers.
+    Time O(N K) per pass; each row is visited about log2(K) / 2 times. Memory: 2 N K numbers.
     """
     return _loop(logits, _assigned(logits), _reassigned)
 
 
 def trimmed(logits: Array) -> Int:
-    """As `hoisted`, without the array of zeros: argmax and max are taken of the softmax itself."""
+    """As `hoisted`, without the array of zeros: argmax and max of the softmax itself."""
     return _loop(logits, _assigned(logits), _reassigned_outside)
 
 
 def exact(logits: Array) -> Int:
-    """As `trimmed` in float64, whatever the type of the logits: what merges are compared with.
+    """As `trimmed` in float64, whatever the type of the logits: the reference for merges.
 
-    Blocks of rows stay in the cache, so nothing but the rows of G* is copied whole.
+    Blocks of rows stay in the cache, so only the rows of G* are copied as a whole.
     """
 
     def in_blocks(rows: Array, inside: Array) -> Assigned:
@@ -75,7 +76,7 @@ def _reassigned_outside(rows: Array, inside: Array) -> Assigned:
 
 
 def _loop(logits: Array, assigned: Assigned, reassigned: Callable[[Array, Array], Assigned]) -> Int:
-    """The merges, given each row's class and confidence, and who finds those outside a group."""
+    """The merges, from each row's class and confidence and a function that reassigns rows."""
     n_classes = logits.shape[1]
     label, confidence = assigned
     total = np.bincount(label, weights=confidence, minlength=n_classes)
@@ -88,23 +89,23 @@ def _loop(logits: Array, assigned: Assigned, reassigned: Callable[[Array, Array]
         lowest = int(score.argmin())
         inside = group == lowest
         best, confidence = reassigned(logits[inside[label]], inside)
-        taken = np.bincount(best, weights=confidence, minlength=n_classes)
-        related = np.bincount(group, weights=taken, minlength=n_classes) / n_members
+        gained = np.bincount(best, weights=confidence, minlength=n_classes)
+        related = np.bincount(group, weights=gained, minlength=n_classes) / n_members
         related[np.isinf(score)] = related[lowest] = -1.0
-        other = int(related.argmax())
-        merges[step] = node[lowest], node[other]
-        group[inside] = other
-        n_members[other] += n_members[lowest]
-        score[other] += score[lowest]
+        partner = int(related.argmax())
+        merges[step] = node[lowest], node[partner]
+        group[inside] = partner
+        n_members[partner] += n_members[lowest]
+        score[partner] += score[lowest]
         score[lowest] = np.inf
-        node[other] = n_classes + step
+        node[partner] = n_classes + step
     return merges
 
 
 def as_printed(logits: Array) -> Int:
-    """The code of appendix A, names and all; only what it returns is turned into ids.
+    """The code of appendix A with its names; only its result is converted to ids.
 
-    Each step takes the mean over every class of every group anew. O(N K^2) time.
+    Each step recomputes the mean over every class of every group. O(N K^2) time.
     """
     K = logits.shape[-1]
     groups: list[tuple[int, ...]] = [(c,) for c in range(K)]

@@ -1,8 +1,8 @@
-"""The GPU path of L2H: what listing rows takes on the device, and what a scan takes in all.
+"""The GPU path of L2H: the time to list rows on the device, and the total time of a scan.
 
-On the device: the array lies in its memory, times are the device's own, and one read is torch's
-maximum over the array as 32-bit integers. In all: the memory-mapped file lies in the page cache,
-times are by the clock, and what a transfer alone takes says how much of it listing adds.
+On the device: the array is in its memory, times are by the device's clock, and one read is torch's
+maximum over the array as 32-bit integers. In total: the memory-mapped file is in the page cache,
+times are wall time, and the time of the transfer alone shows how much listing adds.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ CASES: dict[Size, tuple[Case, ...]] = {
 }
 RUNS = 9
 THREADS = 8
-"""How many read the file for the GPU, and scan it without one."""
+"""Threads that read the file for the GPU, and that scan it without one."""
 GOAL = 5.0
-"""Most reads of the array that listing its rows may take on the device; at the first case."""
+"""The goal for listing rows on the device, in reads of the array, for the first case."""
 
 
 def table(report: Report, size: Size) -> None:
     """Times on the device in "gpu_device", of whole scans in "gpu_scan", the goal in "gpu_goals".
 
-    Columns: `reads` times over those of one read; `same_rows` rows whose class and list are those
-    of the scan without a GPU; `transfers` times over those of the transfer alone.
+    Columns: `reads` time relative to one read; `same_rows` rows with the same class and list as
+    without a GPU; `transfers` time relative to the transfer alone.
     """
     if not torch.cuda.is_available():
-        report.note("gpu_device", "No GPU here: nothing of this was measured.")
+        report.note("gpu_device", "No GPU here: this table was not measured.")
         return
     report.note("gpu_device", f"{torch.cuda.get_device_name()}, torch {torch.__version__}.")
     OUT.mkdir(exist_ok=True)
@@ -75,14 +75,14 @@ def table(report: Report, size: Size) -> None:
 
 
 def _on_device(report: Report, case: Case, source: Source) -> float:
-    """Reads that the quickest way to list the rows takes."""
+    """The time of the fastest listing of the rows, in reads of the array."""
     x = torch.from_numpy(np.array(source.rows.read(0, case.n_points))).to("cuda")
     n_rows = pass_gpu.block_rows(source, "cuda")
-    asked = min(row_digest.LISTED, case.n_classes - 1), source.scale, *pass_gpu.bounds(source)
+    arguments = min(row_digest.LISTED, case.n_classes - 1), source.scale, *pass_gpu.bounds(source)
 
-    def all_of_it(listed: Callable[..., pass_gpu.BlockLists]) -> None:
+    def all_of_it(listed: Callable[..., block_lists.BlockLists]) -> None:
         for block in x.split(n_rows):
-            listed(block, *asked)
+            listed(block, *arguments)
 
     read_ms = _device_ms(lambda: x.view(-1).view(torch.int32).amax())
     ways = {
@@ -112,7 +112,7 @@ def _whole(report: Report, case: Case, source: Source) -> None:
     transfer_s, _ = _wall_s(lambda: _transfer(case, pass_gpu.block_rows(source, "cuda")))
     gpu_s, gpu = _wall_s(lambda: pass_gpu.scan(source, 0, n, "cuda", silent, THREADS))
     cpu_s, cpu = _wall_s(lambda: row_digest.scan(source, 0, n, THREADS, silent))
-    for what, wall_s, made in (
+    for what, wall_s, digest in (
         ("transfer", transfer_s, None),
         ("scan, GPU", gpu_s, gpu),
         (f"scan, {THREADS} threads", cpu_s, cpu),
@@ -126,7 +126,7 @@ def _whole(report: Report, case: Case, source: Source) -> None:
             wall_s=wall_s,
             gb_per_s=case.n_bytes / wall_s / 1e9,
             transfers=wall_s / transfer_s,
-            same_rows=made and _same_rows(made, cpu),
+            same_rows=digest and _same_rows(digest, cpu),
         )
 
 
@@ -134,11 +134,11 @@ def _transfer(case: Case, n_rows: int) -> None:
     """Copy as many bytes as the array has from page-locked memory to the device, in blocks."""
     n_bytes = n_rows * case.n_bytes // case.n_points
     here = torch.empty(n_bytes, dtype=torch.uint8, pin_memory=True)
-    there = torch.empty(n_bytes, dtype=torch.uint8, device="cuda")
+    buffer = torch.empty(n_bytes, dtype=torch.uint8, device="cuda")
     for _ in range(case.n_points // n_rows):
-        there.copy_(here, non_blocking=True)
+        buffer.copy_(here, non_blocking=True)
     rest = case.n_points % n_rows * n_bytes // n_rows
-    there[:rest].copy_(here[:rest], non_blocking=True)
+    buffer[:rest].copy_(here[:rest], non_blocking=True)
     torch.cuda.synchronize()
 
 
@@ -147,7 +147,7 @@ def _same_rows(a: Digest, b: Digest) -> int:
 
 
 def _device_ms(work: Callable[[], Any]) -> float:
-    """Median over runs, after two that warm up; times by the device's events."""
+    """Median over runs after two warm-up runs, in ms by the device's events."""
     times = []
     for _ in range(RUNS + 2):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -160,10 +160,10 @@ def _device_ms(work: Callable[[], Any]) -> float:
 
 
 def _wall_s(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Median of three runs after one that warms up, and what the last one gave."""
+    """Median seconds of three runs after a warm-up run, and the result of the last."""
     times = []
     for _ in range(4):
         began = time.perf_counter()
-        made = work()
+        result = work()
         times.append(time.perf_counter() - began)
-    return statistics.median(times[1:]), made
+    return statistics.median(times[1:]), result

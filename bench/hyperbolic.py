@@ -1,8 +1,8 @@
-"""What `ghhc` takes on many points: seconds of each stage, seconds of 1,000 steps, memory.
+"""The cost of `ghhc` on many points: seconds of each stage, seconds of 1,000 steps, memory.
 
-The points of whole fits lie in a mapped file. The time of a step must not depend on the number of
-points and must grow with the number of nodes no faster than they do: so steps are also measured
-alone, by CPU time of one thread, which a busy machine changes least.
+The points of whole fits are in a mapped file. The time of a step must not depend on the number of
+points and must grow at most linearly with the number of nodes, so steps are also measured alone, by
+CPU time of one thread, which a busy machine changes least.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from models.rows import ArrayRows
 
 
 class Case(NamedTuple):
-    """So many points in so many columns, nodes, steps, processes that take these together."""
+    """A fit: its numbers of points, columns, nodes, steps, and processes that share the steps."""
 
     n_points: int
     n_features: int
@@ -53,22 +53,22 @@ STEPS: dict[Size, tuple[Case, ...]] = {
     ),
     "full": (Case(8_000, 128, 5_000, 5), Case(128_000, 128, 5_000, 5), Case(8_000, 128, 50_000, 2)),
 }
-"""Steps alone. The first is what the others are compared with."""
+"""Steps alone. The others are compared with the first."""
 REPEATS = 7
 THREADS = 2
-"""Of all processes of a fit; steps alone have one."""
+"""Threads of all processes of a fit; steps alone use one."""
 
 GOAL_BYTES = 4e9
-"""Memory that the largest case may take."""
+"""The goal for the memory of the largest case."""
 GOAL_RATIO = 1.3
-"""What a step may take on more points, or on more nodes for each of them."""
+"""The goal for the time of a step on more points, or for each node on more nodes."""
 
 _MOVING = "moving nodes"
 _GROUPS = 1_000
 
 
 class _Clock:
-    """Seconds that a fit spends in each stage, by what it says of its progress."""
+    """Seconds that a fit spends in each stage, from its progress reports."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -81,20 +81,20 @@ class _Clock:
 
 
 def table(report: Report, size: Size) -> None:
-    """Steps alone in "hyperbolic_steps", whole fits with seeds from one draw in "hyperbolic", what
-    they are to show in "hyperbolic_goals"."""
+    """Steps alone in "hyperbolic_steps", whole fits with seeds from one draw in "hyperbolic", their
+    goals in "hyperbolic_goals"."""
     took = [_steps(report, case) for case in STEPS[size]]
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="points-", dir=OUT) as folder:
         path = Path(folder) / "features.npy"
         peaks = [_fit(report, case, path) for case in CASES[size]]
     for case, seconds in zip(STEPS[size][1:], took[1:], strict=True):
-        more, what, each = case.n_points / STEPS[size][0].n_points, "points", 1.0
+        factor, what, growth_of_nodes = case.n_points / STEPS[size][0].n_points, "points", 1.0
         if case.n_nodes != STEPS[size][0].n_nodes:
-            more = each = case.n_nodes / STEPS[size][0].n_nodes
+            factor = growth_of_nodes = case.n_nodes / STEPS[size][0].n_nodes
             what = "nodes, each"
-        ratio = seconds / took[0] / each
-        _goal(report, f"a step on {more:g} times the {what}", ratio, GOAL_RATIO, "")
+        ratio = seconds / took[0] / growth_of_nodes
+        _goal(report, f"a step on {factor:g} times the {what}", ratio, GOAL_RATIO, "")
     for case, peak in zip(CASES[size], peaks, strict=True):
         if case.n_points >= 1_000_000 and case.processes == 1:
             what = f"memory of {case.n_points:,} points, {case.n_nodes:,} nodes"
@@ -102,12 +102,12 @@ def table(report: Report, size: Size) -> None:
 
 
 def _goal(report: Report, what: str, value: float, goal: float, unit: str) -> None:
-    said = f"at most {goal:g}{unit}"
-    report.row("hyperbolic_goals", what=what, value=value, goal=said, met=value <= goal)
+    goal_text = f"at most {goal:g}{unit}"
+    report.row("hyperbolic_goals", what=what, value=value, goal=goal_text, met=value <= goal)
 
 
 def _steps(report: Report, case: Case) -> float:
-    """CPU seconds of a step, on one thread; the least of some runs, as others use the machine."""
+    """CPU seconds of a step on one thread: the minimum of some runs, as other processes disturb."""
 
     def work() -> float:
         import torch
@@ -156,20 +156,20 @@ def _at_norm(values: np.ndarray, norm: Any) -> np.ndarray:
 
 
 def _fit(report: Report, case: Case, path: Path) -> int:
-    """One case; the most bytes that the fit's own process held."""
+    """Report one case; the peak memory of the fit's own process, in bytes."""
     _write(path, case)
     ghhc = method("ghhc")
-    asked = {"n_internal": case.n_nodes, "max_iter": case.n_steps, "n_init": 1}
-    params = ghhc.Params.model_validate({**asked, "processes": case.processes})
+    options = {"n_internal": case.n_nodes, "max_iter": case.n_steps, "n_init": 1}
+    params = ghhc.Params.model_validate({**options, "processes": case.processes})
 
     def fit() -> tuple[dict[str, float], Fitted]:
         clock = _Clock()
         rows = ArrayRows(np.load(path, mmap_mode="r"))
-        found = ghhc.fit(Data({"features": rows}), params, clock, threads=THREADS)
-        return dict(clock.seconds), found
+        result = ghhc.fit(Data({"features": rows}), params, clock, threads=THREADS)
+        return dict(clock.seconds), result
 
     took = measured(fit, runs=1, threads=THREADS)
-    seconds, found = took.result
+    seconds, result = took.result
     report.row(
         "hyperbolic",
         n=case.n_points,
@@ -184,15 +184,15 @@ def _fit(report: Report, case: Case, path: Path) -> int:
         placing_s=seconds["placing points"],
         wall_s=took.wall_s,
         peak_bytes=took.peak_bytes,
-        cost_of_seeds=found.metrics["cost_of_seeds"],
-        cost=found.metrics["cost"],
+        cost_of_seeds=result.metrics["cost_of_seeds"],
+        cost=result.metrics["cost"],
         threads=THREADS,
     )
     return took.peak_bytes
 
 
 def _write(path: Path, case: Case) -> None:
-    """Points around centres that lie around centres themselves, in float32."""
+    """Write float32 points of a two-level mixture: around centres that are around centres."""
     rng = np.random.default_rng(0)
     shape = (case.n_points, case.n_features)
     high = rng.standard_normal((30, case.n_features), dtype=np.float32)

@@ -1,6 +1,6 @@
-"""L2H over N, K and number type: against the paper's own code and one read of the same array.
+"""L2H over N, K and number type: against the paper's own code and one read of the array.
 
-Everybody reads the same memory-mapped npy file, which lies in the page cache, in processes that
+All contenders read the same memory-mapped npy file, which is in the page cache, in processes that
 have not touched it before. Compiled code is compiled beforehand.
 """
 
@@ -29,7 +29,7 @@ from models.metrics.labels import classes_of
 from models.registry import method
 from models.tree.tree import Tree, sizes
 
-READ, ONE, TWO = "one read", "umbel", "umbel, 2 threads"
+READ, SINGLE, DOUBLE = "one read", "umbel", "umbel, 2 threads"
 RUNS = 5
 READ_BLOCK = 1 << 20
 LEGEND = """\
@@ -45,7 +45,7 @@ defines no merge."""
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One array of planted logits and who is run on it beside Umbel: keys of `RIVALS`."""
+    """An array of planted logits, and the contenders besides Umbel: keys of `RIVALS`."""
 
     n_points: int
     n_classes: int
@@ -62,7 +62,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A baseline: its name in the tables, its code, how often it is run at most."""
+    """A baseline: its name in the tables, its code, its largest number of runs."""
 
     name: str
     run: Callable[[Array], Int]
@@ -71,12 +71,12 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was measured on one array; `rivals` in the order of the case."""
+    """The measurements on one array; `rivals` in the order of the case."""
 
     read: Measured[int]
     rivals: dict[str, Measured[Int]]
-    one: Measured[Tree]
-    two: Measured[Tree]
+    single: Measured[Tree]
+    double: Measured[Tree]
 
 
 RIVALS = {
@@ -92,7 +92,7 @@ HEADLINE: dict[Size, Case] = {
     "default": Case(120_000, 1_000, rivals=_ALL),
     "full": Case(120_000, 1_000, rivals=_ALL),
 }
-"""The array that the goals are about."""
+"""The array of the goals."""
 
 _DEFAULT = (
     Case(10_000, 1_000, rivals=("hoisted", "printed")),
@@ -129,8 +129,8 @@ def table(report: Report, size: Size) -> None:
     headline = None
     with tempfile.TemporaryDirectory(prefix="logits-", dir=OUT) as folder:
         _compile(Path(folder), {case.dtype for case in CASES[size]})
-        for wanted in CASES[size]:
-            case, lacking = _what_fits(wanted, Path(folder))
+        for planned in CASES[size]:
+            case, lacking = _what_fits(planned, Path(folder))
             if lacking:
                 report.note("l2h", lacking)
             if case is None:
@@ -138,12 +138,12 @@ def table(report: Report, size: Size) -> None:
             path = Path(folder) / "logits.npy"
             planted = synthetic.write(path, case.n_points, case.n_classes, case.dtype)
             outcome = _compare(report, "planted", path, case, planted.never_predicted == 0)
-            about.append(_about_planted(case, planted, outcome.one.result))
+            about.append(_about_planted(case, planted, outcome.single.result))
             if case == HEADLINE[size]:
                 headline = outcome
             path.unlink()
-    found = {name: real_data(name) for name in REAL}
-    for name, real in found.items():
+    real_files = {name: real_data(name) for name in REAL}
+    for name, real in real_files.items():
         if real is None:
             report.note("l2h", f"Left out: {name} is not in the folder that UMBEL_TEST_DATA names.")
         else:
@@ -170,7 +170,7 @@ def _wide(logits: Array) -> Array:
 
 
 def fit(logits: Array, threads: int) -> Tree:
-    """Umbel's tree, checks of the input and the tree included."""
+    """Umbel's tree, including checks of the input and the tree."""
     used = method("l2h")
     return used.fit(Data({"logits": logits}), used.Params(), threads=threads).tree
 
@@ -188,7 +188,7 @@ def merges_of(tree: Tree) -> Int:
 
 
 def _compile(folder: Path, dtypes: Iterable[str]) -> None:
-    """Have everything compiled before processes are forked from this one."""
+    """Compile everything before processes are forked from this one."""
     path = folder / "small.npy"
     for dtype in dtypes:
         for n_points, n_classes in ((2_000, 10), (20_000, 200)):
@@ -203,7 +203,7 @@ def _warm(path: Path) -> None:
 
 
 def _what_fits(case: Case, folder: Path) -> tuple[Case | None, str]:
-    """The case, or as much of it as the machine has room for, and a sentence on what is left out.
+    """The case, reduced to what fits into the machine, and a sentence on what is omitted.
 
     The file is to stay in the page cache; the appendix holds two more arrays of its shape, three
     where the logits are float16.
@@ -222,7 +222,7 @@ def _what_fits(case: Case, folder: Path) -> tuple[Case | None, str]:
 
 
 def _compare(report: Report, name: str, path: Path, case: Case, comparable: bool) -> Outcome:
-    """Measure everybody on one array and print their rows.
+    """Measure all contenders on one array and print their rows.
 
     comparable : whether every class has points, so that the appendix defines the merges.
     """
@@ -230,8 +230,8 @@ def _compare(report: Report, name: str, path: Path, case: Case, comparable: bool
     read = measured(lambda: read_once(logits), RUNS)
     rivals: dict[str, Measured[Int]] = {}
 
-    def row(what: str, got: Measured[Any], merges: Int | None = None) -> None:
-        hoisted_one = rivals.get("hoisted")
+    def row(what: str, cost: Measured[Any], merges: Int | None = None) -> None:
+        reference = rivals.get("hoisted")
         same = None
         if rivals and merges is not None and comparable:
             truth = next(iter(rivals.values())).result
@@ -243,31 +243,31 @@ def _compare(report: Report, name: str, path: Path, case: Case, comparable: bool
             k=case.n_classes,
             dtype=case.dtype,
             what=what,
-            cpu_s=got.cpu_s,
-            wall_s=got.wall_s,
-            extra_bytes=got.peak_bytes,
-            extra_share=got.peak_bytes / case.n_bytes,
-            reads=got.cpu_s / read.cpu_s,
-            speedup=hoisted_one and hoisted_one.cpu_s / got.cpu_s,
+            cpu_s=cost.cpu_s,
+            wall_s=cost.wall_s,
+            extra_bytes=cost.peak_bytes,
+            extra_share=cost.peak_bytes / case.n_bytes,
+            reads=cost.cpu_s / read.cpu_s,
+            speedup=reference and reference.cpu_s / cost.cpu_s,
             same_merges=same,
-            runs=got.runs,
+            runs=cost.runs,
         )
 
     row(READ, read)
     for key in case.rivals:
         rival = RIVALS[key]
         rivals[key] = measured(partial(rival.run, logits), rival.runs, seconds=30)
-        # The first one's merges are what the others' are compared with.
+        # The merges of the others are compared with those of the first.
         row(rival.name, rivals[key], rivals[key].result if len(rivals) > 1 else None)
-    one = measured(lambda: fit(logits, 1), RUNS)
-    row(ONE, one, merges_of(one.result))
-    two = measured(lambda: fit(logits, 2), RUNS, threads=2)
-    row(TWO, two, merges_of(two.result))
-    return Outcome(read, rivals, one, two)
+    single = measured(lambda: fit(logits, 1), RUNS)
+    row(SINGLE, single, merges_of(single.result))
+    double = measured(lambda: fit(logits, 2), RUNS, threads=2)
+    row(DOUBLE, double, merges_of(double.result))
+    return Outcome(read, rivals, single, double)
 
 
 def _about_planted(case: Case, planted: synthetic.Statistics, tree: Tree) -> dict[str, Any]:
-    # Every class counts once, whatever its points.
+    # Every class counts once, whatever its number of points.
     leaf = np.empty(case.n_classes, dtype=np.int32)
     leaf[[int(name) for name in tree.name[tree.leaves]]] = tree.leaves
     even = replace(tree, leaf_of_point=leaf, size=sizes(tree.parent, leaf), extra={})
@@ -308,10 +308,11 @@ def _real(report: Report, path: Path) -> dict[str, Any]:
     }
 
 
-def _goals(report: Report, got: Outcome, case: Case) -> None:
-    truth = np.sort(got.rivals["exact"].result)
+def _goals(report: Report, outcome: Outcome, case: Case) -> None:
+    truth = np.sort(outcome.rivals["exact"].result)
     same = min(
-        int((merges_of(run.result) == truth).all(axis=1).sum()) for run in (got.one, got.two)
+        int((merges_of(run.result) == truth).all(axis=1).sum())
+        for run in (outcome.single, outcome.double)
     )
     rows: list[tuple[str, float, str, bool | None]] = []
 
@@ -321,13 +322,20 @@ def _goals(report: Report, got: Outcome, case: Case) -> None:
     def at_most(what: str, value: float, most: float) -> None:
         rows.append((what, value, f"at most {most:g}", value <= most))
 
-    at_least("appendix hoisted / umbel, CPU", got.rivals["hoisted"].cpu_s / got.one.cpu_s, 25)
-    rows.append(
-        ("appendix trimmed / umbel, CPU", got.rivals["trimmed"].cpu_s / got.one.cpu_s, "", None)
+    at_least(
+        "appendix hoisted / umbel, CPU", outcome.rivals["hoisted"].cpu_s / outcome.single.cpu_s, 25
     )
-    at_most("umbel / one read, CPU", got.one.cpu_s / got.read.cpu_s, 12)
-    at_most("extra memory / logits", got.one.peak_bytes / case.n_bytes, 0.08)
+    rows.append(
+        (
+            "appendix trimmed / umbel, CPU",
+            outcome.rivals["trimmed"].cpu_s / outcome.single.cpu_s,
+            "",
+            None,
+        )
+    )
+    at_most("umbel / one read, CPU", outcome.single.cpu_s / outcome.read.cpu_s, 12)
+    at_most("extra memory / logits", outcome.single.peak_bytes / case.n_bytes, 0.08)
     at_least("merges as in float64", same, case.n_classes - 1)
-    at_least("umbel, one thread / two, wall", got.one.wall_s / got.two.wall_s, 1.7)
+    at_least("umbel, one thread / two, wall", outcome.single.wall_s / outcome.double.wall_s, 1.7)
     for what, value, goal, met in rows:
         report.row("l2h_goals", what=what, value=value, goal=goal, met=met)

@@ -1,4 +1,4 @@
-"""The machine and the software that numbers were measured with."""
+"""The machine and the software of a measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "fastcluster", "pyarrow",
 
 
 def describe() -> dict[str, Any]:
-    """What a reader needs to judge the numbers: processor, caches, memory, load, versions."""
+    """The facts behind the numbers: processor, caches, memory, load, versions."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
@@ -56,14 +56,14 @@ def _processor() -> str:
 
 
 def _caches() -> dict[str, str]:
-    """Size of each cache of the first core, as the kernel says it."""
-    found = {}
+    """Size of each cache of the first core, as the kernel reports it."""
+    caches = {}
     for cache in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (
             (cache / name).read_text().strip() for name in ("level", "type", "size")
         )
-        found[f"L{level} {kind.lower()}"] = size
-    return found
+        caches[f"L{level} {kind.lower()}"] = size
+    return caches
 
 
 def _version(package: str) -> str:
@@ -76,7 +76,7 @@ def _version(package: str) -> str:
 def _commit() -> str:
     """The commit, with "+" where files differ from it; "unknown" outside a checkout."""
     try:
-        said = subprocess.run(
+        described = subprocess.run(
             ["git", "--no-optional-locks", "describe", "--always", "--dirty=+"],
             cwd=ROOT,
             capture_output=True,
@@ -85,4 +85,4 @@ def _commit() -> str:
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return said.stdout.strip()
+    return described.stdout.strip()

@@ -1,18 +1,18 @@
 """Maximum-margin hierarchies as their paper measures them, and how long they take.
 
 First the paper's table 1 on our sets: shortest path (SP) and path sharing similarity (PS) to the
-true hierarchy and Rand index (RI) of the leaves, as many as classes, binary. Beside SP stands what
-it would be with the points shuffled, so what the form of the tree is worth, and the correlation r
-of tree and hierarchy over pairs (`bench.semantic`); '(all alike)' says the same of every pair. Then
-its figure 2: SP against the number of leaves, F = 1, 1.5 and 2 times the classes, and against the
-branching K = 2 to 5. HMMC and its variants have the alpha and beta of the paper's range with the
-best SP on the first seed, in figure 2 those of table 1; '0.5 to 1.5' is HMMC with those bounds on
-sizes, not the paper's 0.9 to 1.1. Last, seconds for 50 leaves of 3,000 to 300,000 points. Seconds
-are a core's, on one thread.
+true hierarchy, and Rand index (RI) of the leaves, for binary trees with as many leaves as classes.
+Besides SP there are its value with shuffled points, which depends on the form of the tree alone,
+and the correlation r of tree and hierarchy over pairs (`bench.semantic`); '(all alike)' gives all
+pairs the same similarity. Then its figure 2: SP against the number of leaves, F = 1, 1.5 and 2
+times the classes, and against the branching K = 2 to 5. HMMC and its variants use the alpha and
+beta in the paper's range with the best SP on the first seed, in figure 2 those of table 1; '0.5 to
+1.5' is HMMC with these bounds on sizes instead of the paper's 0.9 to 1.1. Last, CPU seconds on one
+thread for 50 leaves of 3,000 to 300,000 points.
 
-What is seen: SP goes with the form first. On three sets of four '(all alike)' is above every
+Result: SP depends mainly on the form of the tree. On three sets of four '(all alike)' beats every
 method, and '0.5 to 1.5', whose trees are deeper, raises SP by nine where the hierarchy is deep
-(`wordnet12k`) and lowers it by ten where it is flat (`emoji`), while r hardly moves or falls.
+(`wordnet12k`) and lowers it by ten where it is flat (`emoji`), while r hardly changes or falls.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5.
 """
@@ -76,8 +76,8 @@ VARIANTS = {
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A method with its parameters, as the paper calls it; `cut`: only its leaves are compared
-    once it is cut to as many clusters."""
+    """A method with its parameters, by its name in the paper; `cut`: its tree is cut to as many
+    clusters as there are classes, and only the leaves are compared."""
 
     called: str
     method: str
@@ -125,7 +125,7 @@ def _quality(report: Report, name: str, truth: TrueSet, size: Size) -> None:
 
 def _baselines(n_leaves: int, branching: int) -> Iterator[Contender]:
     yield Contender("KM", "kmeans", {"n_clusters": n_leaves})
-    # A point is among its own neighbours there.
+    # There, a point counts as its own neighbour.
     yield Contender("SC", "spectral", {"n_clusters": n_leaves, "affinity": "knn", "n_neighbors": 6})
     yield Contender("MMC", "mmc", {"n_clusters": n_leaves, "n_init": 1})
     for called, linkage in (("SL", "single"), ("AL", "average"), ("CL", "complete")):
@@ -160,8 +160,8 @@ def _measured(contender: Contender, truth: TrueSet, seed: int) -> dict[str, floa
     cpu_s = time.process_time() - began
     tree = fitted.tree
     if contender.cut:
-        whole = cut(tree, k=truth.n_classes)
-        tree = upper_part(tree, whole.nodes, whole.cluster_of_point)
+        clusters = cut(tree, k=truth.n_classes)
+        tree = upper_part(tree, clusters.nodes, clusters.cluster_of_point)
     scores = evaluate(
         tree, labels=truth.label, hierarchy=truth.hierarchy, metrics=list(METRICS.values())
     ).metrics
@@ -237,7 +237,7 @@ def _speed(report: Report, size: Size) -> None:
 
 
 def _mixture(n_points: int) -> npt.NDArray[np.float64]:
-    """50 Gaussians whose spread falls along the columns, as after a projection."""
+    """A mixture of 50 Gaussians whose spread decreases along the columns, as after a projection."""
     rng = np.random.default_rng(0)
     width = np.linspace(0.3, 0.015, 100)
     centre = rng.normal(size=(50, 100)) * width

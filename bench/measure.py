@@ -1,4 +1,4 @@
-"""What a call costs: time and memory, each run in a process of its own.
+"""The cost of a call: time and memory, each run in a separate process.
 
 Linux only: memory is read from /proc.
 """
@@ -23,19 +23,19 @@ T = TypeVar("T")
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 EVERY_S = 0.001
-"""How often memory is looked at."""
+"""The interval between samples of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured(Generic[T]):
-    """What some runs of one call took: medians over the runs.
+    """The cost of a call: medians over its runs.
 
-    cpu_s : seconds of CPU of the process, all its threads, user and system.
-    wall_s : seconds by the clock.
+    cpu_s : CPU seconds of all threads of the process, user and system.
+    wall_s : seconds of wall time.
     peak_bytes : the most anonymous memory (heap, stacks; no mapped files) resident during the call,
         over what was resident before it.
-    runs : how many.
-    result : what the last one returned.
+    runs : the number of runs.
+    result : the return value of the last run.
     """
 
     cpu_s: float
@@ -53,15 +53,15 @@ def measured(
     prepare: Callable[[], object] | None = None,
     seconds: float = 60.0,
 ) -> Measured[T]:
-    """Call `fn` in `runs` processes forked one after the other from this one.
+    """Call `fn` in `runs` processes that this one forks in turn.
 
-    threads : the limit set on BLAS and OpenMP.
-    prepare : called in each before `fn`, not measured: what loads or compiles code.
-    seconds : no further run begins after so many; the first always does.
+    threads : the thread limit of BLAS and OpenMP.
+    prepare : called before `fn` in each process, not measured: it loads or compiles code.
+    seconds : no run but the first begins after this time.
 
-    What `fn` returns is pickled; `fn` itself is not, so a closure will do. Where it uses OpenMP on
-    several threads, the parent must not have: GNU OpenMP does not outlive a fork. The parent
-    samples the child's memory, so a call that holds the interpreter hides nothing; a peak shorter
+    The return value of `fn` is pickled; `fn` itself is not and may be a closure. If it uses OpenMP
+    with several threads, the parent must not have done so: GNU OpenMP does not survive a fork. The
+    parent samples the child's memory, so the samples go on while `fn` holds the GIL; a peak shorter
     than `EVERY_S` may be missed, by at most the few MB that a core can touch in that time. CPU time
     of processes that `fn` starts is not counted.
 
@@ -69,10 +69,10 @@ def measured(
     """
     done: list[tuple[float, float, int]] = []
     began = time.perf_counter()
-    # Set in the parent: in a child it would start threads that spin for a while.
+    # Set in the parent: in a child this would start threads that spin for a while.
     with threadpool_limits(threads):
         while not done or (len(done) < runs and time.perf_counter() - began < seconds):
-            cpu_s, wall_s, peak, result = _one(fn, prepare)
+            cpu_s, wall_s, peak, result = _measured_once(fn, prepare)
             done.append((cpu_s, wall_s, peak))
     cpu, wall, peaks = zip(*done, strict=True)
     return Measured(
@@ -84,12 +84,14 @@ def measured(
     )
 
 
-def _one(fn: Callable[[], T], prepare: Callable[[], object] | None) -> tuple[float, float, int, T]:
+def _measured_once(
+    fn: Callable[[], T], prepare: Callable[[], object] | None
+) -> tuple[float, float, int, T]:
     context = multiprocessing.get_context("fork")
-    here, there = context.Pipe()
-    child = context.Process(target=_child, args=(fn, prepare, there), daemon=True)
+    here, remote = context.Pipe()
+    child = context.Process(target=_child, args=(fn, prepare, remote), daemon=True)
     child.start()
-    there.close()
+    remote.close()
     try:
         before = _received(here)
         peak = before
@@ -97,7 +99,7 @@ def _one(fn: Callable[[], T], prepare: Callable[[], object] | None) -> tuple[flo
             while not here.poll(EVERY_S):
                 peak = max(peak, _anonymous(statm.fileno()))
         cpu_s, wall_s, after = _received(here)
-        here.send("memory is no longer looked at")
+        here.send("memory is no longer sampled")
         result = _received(here)
     except (EOFError, FileNotFoundError, ProcessLookupError):
         child.join()
@@ -122,9 +124,9 @@ def _child(
         with open("/proc/self/statm", "rb", buffering=0) as statm:
             if prepare is not None:
                 prepare()
-            # What the parent made is not the call's to search for garbage.
+            # Objects of the parent must not slow down the call's garbage collection.
             gc.freeze()
-            # Free memory of the parent's heap would hide the first allocations.
+            # Free memory in the parent's heap would hide the call's first allocations.
             ctypes.CDLL(None).malloc_trim(0)
             parent.send(("before", _anonymous(statm.fileno())))
             wall, cpu = time.perf_counter(), time.process_time()

@@ -10,20 +10,20 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.l2h import ONE, READ, RIVALS, TWO
+from bench.l2h import DOUBLE, READ, RIVALS, SINGLE
 from bench.report import Row
 
 STYLES: dict[str, dict[str, Any]] = {
     RIVALS["printed"].name: {"color": "#8c2d04", "marker": "x", "linestyle": "none"},
     RIVALS["hoisted"].name: {"color": "#d95f0e", "marker": "s"},
-    ONE: {"color": "#08519c", "marker": "o"},
-    TWO: {"color": "#4292c6", "marker": "o", "linestyle": "--"},
+    SINGLE: {"color": "#08519c", "marker": "o"},
+    DOUBLE: {"color": "#4292c6", "marker": "o", "linestyle": "--"},
     READ: {"color": "#737373", "marker": "^"},
 }
 
 
 def l2h(rows: Sequence[Row], path: Path) -> None:
-    """Seconds over N at the K, and over K at the N, that most planted float32 arrays share."""
+    """Seconds over N and over K on planted float32 arrays, at the most frequent K and N."""
     planted = [row for row in rows if row["logits"] == "planted" and row["dtype"] == "float32"]
     mpl.use("Agg")
     figure = Figure(figsize=(11, 4.8), layout="constrained")
@@ -39,7 +39,7 @@ def l2h(rows: Sequence[Row], path: Path) -> None:
 
 
 def _most_sizes(rows: Sequence[Row], fixed: str, over: str) -> Any:
-    """The value of `fixed` at which the most values of `over` were measured."""
+    """The value of `fixed` with the most measured values of `over`."""
     sizes: dict[Any, set[Any]] = {}
     for row in rows:
         sizes.setdefault(row[fixed], set()).add(row[over])

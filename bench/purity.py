@@ -1,7 +1,7 @@
 """Dendrogram purity of trees grown by gradient descent, insertion and merging, side by side.
 
-The sets of the gHHC paper's table 1 that are at hand, with its figures beside ours; it used 200
-points of `optdigits`, so ours are ten draws of 200, and all. Then two large sets in place of its
+The available sets of the gHHC paper's table 1, with its figures beside ours; it used 200 points of
+`optdigits`, so ours are ten draws of 200, and all points. Then two large sets instead of its
 ImageNet and ALOI. Mean and standard deviation over seeds (draws for the 200 points).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
@@ -26,7 +26,7 @@ from models.registry import method
 
 
 class Contender(NamedTuple):
-    """A method with its parameters; `most`: points of the largest set it is run on."""
+    """A method with its parameters; `most`: the largest number of points it runs on."""
 
     called: str
     method: str
@@ -39,13 +39,13 @@ AUTHORS: Mapping[str, Any] = {
     "placement": "order", "seeding": "random", "temperature": 1.0, "n_init": 1, "keep": "last",
     "learning_rate": 0.01, "gamma": 0.25,
 }  # fmt: skip
-"""What the authors' program does otherwise than `ghhc` by default."""
+"""Differences of the authors' program from the defaults of `ghhc`."""
 
 PRINTED: Mapping[str, Any] = {
     "temperature": 1.0, "mask": "likeliest", "placement": "order", "seeding": "random",
     "n_init": 1, "keep": "last", "learning_rate": 0.01, "structure": "distance", "gamma": 0.25,
 }  # fmt: skip
-"""What the paper's text does otherwise."""
+"""Differences of the paper's text."""
 
 CONTENDERS = (
     Contender("gHHC", "ghhc", {}),
@@ -62,7 +62,7 @@ NODES: Mapping[str, Mapping[str, Any]] = {
     "tinyimagenet": {"n_internal": 1000, "n_init": 2, "max_iter": 1000},
     "wordnet12k": {"n_internal": 200, "n_init": 2, "max_iter": 1000},
 }
-"""Nodes by the number of classes, 200 and 5 broad ones, where the default's 64 are few."""
+"""Numbers of nodes for 200 classes and for 5 broad ones, where the default of 64 is too small."""
 
 PAPER: Mapping[tuple[str, str], str] = {
     ("glass", "gHHC"): "0.463 +- 0.0016",
@@ -98,49 +98,54 @@ def table(report: Report, size: Size) -> None:
     """One row for each set and method."""
     for name in _SETS[size]:
         kind, _, drawn = name.partition("-2")
-        found = loaded(kind if drawn == "00" else name)
-        if found is None:
+        points_and_classes = loaded(kind if drawn == "00" else name)
+        if points_and_classes is None:
             report.note("purity", f"Left out: {name} is not in the folder that UMBEL_TEST_DATA "
                         "names.")  # fmt: skip
             continue
-        for one in CONTENDERS:
-            if name in NODES and one.called == "gHHC":
-                one = one._replace(params=NODES[name])
-            if len(found[0]) <= one.most:
+        for contender in CONTENDERS:
+            if name in NODES and contender.called == "gHHC":
+                contender = contender._replace(params=NODES[name])
+            if len(points_and_classes[0]) <= contender.most:
                 seeds = _DRAWS if drawn == "00" else _SEEDS[size]
-                _row(report, name, one, list(_runs(one, *found, seeds, drawn == "00")))
+                _row(
+                    report,
+                    name,
+                    contender,
+                    list(_runs(contender, *points_and_classes, seeds, drawn == "00")),
+                )
 
 
 def _runs(
-    one: Contender,
+    contender: Contender,
     features: npt.NDArray[Any],
     labels: npt.NDArray[Any],
     seeds: int,
     drawn: bool,
 ) -> Iterator[tuple[float, float]]:
     """Dendrogram purity and seconds of each run."""
-    used = method(one.method)
+    used = method(contender.method)
     seeded = "seed" in used.Params.model_fields
     for seed in range(seeds if seeded or drawn else 1):
         rows = np.arange(len(features))
         if drawn:
             rows = np.random.default_rng(seed).permutation(rows)[:200]
         began = time.perf_counter()
-        params = used.Params(**one.params, **({"seed": seed} if seeded else {}))
+        params = used.Params(**contender.params, **({"seed": seed} if seeded else {}))
         tree = used.fit(Data({"features": features[rows]}), params, threads=2).tree
         seconds = time.perf_counter() - began
-        found = evaluate(tree, labels=labels[rows], metrics=["dendrogram_purity"]).metrics
-        yield found["dendrogram_purity"] or 0.0, seconds
+        values = evaluate(tree, labels=labels[rows], metrics=["dendrogram_purity"]).metrics
+        yield values["dendrogram_purity"] or 0.0, seconds
 
 
-def _row(report: Report, name: str, one: Contender, runs: list[tuple[float, float]]) -> None:
+def _row(report: Report, name: str, contender: Contender, runs: list[tuple[float, float]]) -> None:
     purity, seconds = np.array(runs).T
     report.row(
         "purity",
-        what=f"{name}: {one.called}",
+        what=f"{name}: {contender.called}",
         runs=len(runs),
         dendrogram_purity=f"{purity.mean():.4f}"
         + (f" +-{purity.std():.3f}" if len(runs) > 1 else ""),
         seconds=float(seconds.mean()),
-        paper=PAPER.get((name, one.called), ""),
+        paper=PAPER.get((name, contender.called), ""),
     )

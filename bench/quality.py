@@ -1,8 +1,8 @@
-"""How good the hierarchies and partitions are on real sets with known classes.
+"""The quality of hierarchies and partitions on real sets with known classes.
 
-Each method of `_runs` on every set with several seeds, its defaults but for what is named; then
-the systems of the logits paper on one image set. The gHHC paper's table 1 stands beside the sets
-it shares. The runs are those of a comparison over HTTP (`workers.child.comparison`), in turn.
+Each method of `_runs` on every set with several seeds, with defaults except where stated; then the
+systems of the logits paper on one image set. The gHHC paper's table 1 is shown for
+shared sets. The runs are those of a comparison over HTTP (`workers.child.comparison`), in turn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workers.model import MethodStep
 METRICS = ("dendrogram_purity", "lhd", "leaf_purity", "nmi", "ari", "accuracy")
 
 _Set: TypeAlias = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-"""Points and the class of each."""
+"""Points, and the class of each."""
 
 PAPER: dict[tuple[str, str], str] = {
     ("glass", "hac-average"): "0.501",
@@ -40,7 +40,7 @@ PAPER: dict[tuple[str, str], str] = {
     ("optdigits", "birch"): "0.544 +- 0.054 (200 points)",
     ("optdigits", "hkm"): "0.586 +- 0.054 (200 points)",
 }
-"""Dendrogram purity as printed, with the settings that were best there."""
+"""Dendrogram purity as printed, with the paper's best settings."""
 
 _SMALL = ("glass", "vowel", "libras", "vehicle", "segment")
 _TEXTS = ("separated-2", "separated-100", "emoji", "20ng3000")
@@ -53,18 +53,18 @@ _SETS: dict[Size, tuple[str, ...]] = {
 _SEEDS: dict[Size, int] = {"quick": 2, "default": 5, "full": 5}
 
 _QUADRATIC = 6_000
-"""Points of the largest set that quadratic methods are run on."""
+"""The largest number of points for quadratic methods."""
 
 
 def table(report: Report, size: Size) -> None:
     """One row for each set and method: mean and standard deviation over the seeds, seconds."""
     for name in _SETS[size]:
-        found = loaded(name)
-        if found is None:
+        points_and_classes = loaded(name)
+        if points_and_classes is None:
             report.note("quality", f"Left out: {name} is not in the folder that "
                         "UMBEL_TEST_DATA names.")  # fmt: skip
             continue
-        _measure(report, name, *found, _runs(*found), _SEEDS[size])
+        _measure(report, name, *points_and_classes, _runs(*points_and_classes), _SEEDS[size])
     if size != "quick":
         _images(report, size)
 
@@ -96,7 +96,7 @@ def loaded(name: str) -> _Set | None:
 
 
 def _categories(emoji: list[dict[str, str]]) -> list[str]:
-    return [one["category"] for one in emoji]
+    return [entry["category"] for entry in emoji]
 
 
 def _described(features: str, description: str, classes: Callable[[Any], list[str]]) -> _Set | None:
@@ -123,12 +123,12 @@ def _pair(features: str, labels: str) -> _Set | None:
 
 
 def _runs(features: npt.NDArray[Any], labels: npt.NDArray[Any]) -> list[tuple[str, Contender]]:
-    """The methods that there are, for so many points and classes."""
+    """The installed methods with parameters that suit the set."""
     k = len(np.unique(labels))
     small = len(features) <= _QUADRATIC
-    asked: Iterable[tuple[str, str, dict[str, Any], bool]] = (
-        *((f"hac-{one}", "hac", {"linkage": one}, small)
-          for one in ("single", "complete", "average", "ward", "centroid")),
+    candidates: Iterable[tuple[str, str, dict[str, Any], bool]] = (
+        *((f"hac-{linkage}", "hac", {"linkage": linkage}, small)
+          for linkage in ("single", "complete", "average", "ward", "centroid")),
         ("hac-ward-knn", "hac", {"linkage": "ward", "connectivity": "knn"}, True),
         ("birch", "birch", {}, True),
         ("hdbscan", "hdbscan", {}, small),
@@ -143,18 +143,18 @@ def _runs(features: npt.NDArray[Any], labels: npt.NDArray[Any]) -> list[tuple[st
         ("gmm", "gmm", {"n_clusters": k, "covariance": "diag"}, features.shape[1] <= 100),
         ("spectral", "spectral", {"n_clusters": k}, small),
     )  # fmt: skip
-    there = methods()
+    installed = methods()
     return [
         (name, _contender(method, params))
-        for name, method, params, fits in asked
-        if fits and method in there
+        for name, method, params, fits in candidates
+        if fits and method in installed
     ]
 
 
 def _contender(method_id: str, params: dict[str, Any], **more: Any) -> Contender:
-    """With defaults filled in."""
-    whole = methods()[method_id].Params.model_validate(params).model_dump(mode="json")
-    return Contender(method=method_id, params=whole, **more)
+    """The method with defaults filled in."""
+    complete = methods()[method_id].Params.model_validate(params).model_dump(mode="json")
+    return Contender(method=method_id, params=complete, **more)
 
 
 def _measure(
@@ -170,10 +170,10 @@ def _measure(
     if logits is not None:
         values["logits"] = logits
     for called, run in runs:
-        asked = ComparisonOptions(runs=(run,), seeds=seeds, metrics=METRICS)
-        bench = ComparisonRuns(asked, values, 1)
+        options = ComparisonOptions(runs=(run,), seeds=seeds, metrics=METRICS)
+        bench = ComparisonRuns(options, values, 1)
         crew = Crew(bench.compute, lambda fraction, stage, message="": None)
-        row = compare(asked, crew)["table"][0]
+        row = compare(options, crew)["table"][0]
         spread = row["metrics"]
         report.row(
             "quality",
@@ -198,14 +198,14 @@ def _shown(spread: dict[str, float] | None) -> str:
 def _images(report: Report, size: Size) -> None:
     """L2H on a classifier's logits, on flat methods' logits, and hierarchies from features.
 
-    Features are standardized and projected to 128 components for all that is not said to take them
-    raw; `turtle` and `temi` run shorter than their defaults, so that a processor will do.
+    Features are standardized and projected to 128 components except for methods labelled raw;
+    `turtle` and `temi` run shorter than by default, so that no GPU is needed.
     """
-    found = loaded("tinyimagenet")
+    points_and_classes = loaded("tinyimagenet")
     path = real_data("tinyimagenet_efflite0_logits.npy")
-    if found is None or path is None:
+    if points_and_classes is None or path is None:
         return
-    k = len(np.unique(found[1]))
+    k = len(np.unique(points_and_classes[1]))
     then = MethodStep(method="l2h", params=methods()["l2h"].Params().model_dump(mode="json"))
     prepared: dict[str, Any] = {
         "preprocess": ({"step": "standardize"}, {"step": "pca", "n": 128}),
@@ -224,4 +224,4 @@ def _images(report: Report, size: Size) -> None:
         ("scc", _contender("scc", {}, **prepared)),
         ("hkm-k", _contender("hkm", {"max_leaves": k}, **prepared)),
     ]
-    _measure(report, "tinyimagenet", *found, runs, 1, np.load(path))
+    _measure(report, "tinyimagenet", *points_and_classes, runs, 1, np.load(path))

@@ -1,4 +1,4 @@
-"""Rows of numbers: printed as they come, kept for the JSON."""
+"""Rows of numbers: printed at once, and stored for the JSON file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 Value = Any
-"""Text, a number of Python or NumPy, a bool or None."""
+"""Text, a Python or NumPy number, a bool or None."""
 Row = dict[str, Value]
 WIDE = {"what": 40, "figure": 24, "logits": 21, "tree": 32, "metric": 22, "output": 24, "value": 9}
-"""Characters of columns whose first cell is seldom the longest."""
+"""Widths of columns whose first cell is rarely the longest."""
 
 
 class Report:
     """The tables of one run and the machine they were measured on.
 
-    tables : rows by table, as given.
+    tables : rows by table.
     notes : sentences by table.
     """
 
@@ -30,7 +30,7 @@ class Report:
         self._columns: list[_Column] = []
 
     def row(self, table: str, **columns: Value) -> None:
-        """Print one row, under a heading where the columns are not those of the row before.
+        """Print one row, under a heading if its columns differ from those of the row before.
 
         A name ends with its unit: `cpu_s`, `p99_ms`, `peak_bytes` (printed as MB of 10^6 bytes).
         None is an empty cell.
@@ -47,20 +47,20 @@ class Report:
         self.tables.setdefault(table, []).append(row)
 
     def note(self, table: str, sentence: str) -> None:
-        """Print a sentence about a table and keep it; the next row has a heading again."""
+        """Print and store a sentence about a table; the next row has a heading again."""
         print(f"\n{sentence}\n", flush=True)
         self._columns = []
         self.notes.setdefault(table, []).append(sentence)
 
     def heading(self, title: str) -> None:
-        """Print the title of what follows; the next row has a heading again."""
+        """Print a title for the rows that follow; the next row has a heading again."""
         print(f"\n## {title}\n", flush=True)
         self._columns = []
 
     def write(self, path: Path) -> None:
-        """All of it as JSON. Raises ValueError for a number that is not finite."""
-        whole = {"machine": self.machine, "tables": self.tables, "notes": self.notes}
-        text = json.dumps(whole, indent=1, allow_nan=False)
+        """Write everything as JSON. Raises ValueError for a number that is not finite."""
+        content = {"machine": self.machine, "tables": self.tables, "notes": self.notes}
+        text = json.dumps(content, indent=1, allow_nan=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
 
@@ -78,7 +78,7 @@ class _Column:
 
     @classmethod
     def of(cls, name: str, value: Value) -> _Column:
-        """As wide as its head and its first cell, at least 7 or what `WIDE` says."""
+        """A column as wide as its head and first cell, and at least 7 or as in `WIDE`."""
         head = name.removesuffix("_bytes") + "_MB" if name.endswith("_bytes") else name
         text = isinstance(value, str)
         width = max(len(head), len(_cell(name, value)), WIDE.get(name, 7))

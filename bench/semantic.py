@@ -1,13 +1,13 @@
-"""What of the shortest path similarity (SP) a tree owes to its form, and what to its points.
+"""The shortest path similarity (SP) of a tree, split into the parts of its form and its points.
 
-SP is 1 - mean (s - t)^2 over pairs of points, s what the tree says of a pair and t the hierarchy:
+SP is 1 - mean (s - t)^2 over pairs of points, with similarity s in the tree and t in the hierarchy:
 
     SP = 1 - (mean s - mean t)^2 - var s - var t + 2 r sd s sd t
 
-Where the points change places at random r is 0 and nothing else changes: all but the last term are
-what the form of the tree is worth, whatever it was made of. A balanced tree says little of most
-pairs, a deep one more; which of the two the hierarchy is nearer to is no merit of either. r, the
-correlation, is what tree and hierarchy have in common.
+If the points are shuffled, r becomes 0 and nothing else changes: all terms but the last depend on
+the form of the tree alone, whatever its points. Most pairs are dissimilar in a balanced tree, and
+less so in a deep one; which form is closer to the hierarchy is no merit of a method. The
+correlation r measures what tree and hierarchy have in common.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from models.tree.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Of a tree against a hierarchy, over pairs of points.
+    """The parts of SP of a tree and a hierarchy, over pairs of points.
 
-    level, true_level : mean of what each says. correlation : between the two, 0 for a flat one of
-    single points. shuffled : SP once the points have changed places. alike : SP of saying
-    `true_level` of every pair.
+    level, true_level : mean similarity in each. correlation : between the two, 0 for a flat tree of
+    single points. shuffled : SP with shuffled points. alike : SP of the constant similarity
+    `true_level`.
     """
 
     level: float
@@ -37,19 +37,21 @@ class Parts:
     alike: float
 
 
-def parts(tree: Tree, given: TrueSet) -> Parts:
+def parts(tree: Tree, true_set: TrueSet) -> Parts:
     """O(n_nodes^2) time and memory: for trees of clusters. Two points or more."""
-    own, true = _similarity(tree), _similarity(given.hierarchy)
+    own, true = _similarity(tree), _similarity(true_set.hierarchy)
     count = np.zeros((len(own), len(true)))
     leaf = np.searchsorted(tree.leaves, tree.leaf_of_point)
-    class_ = np.searchsorted(given.hierarchy.leaves, given.hierarchy.leaf_of_point[given.label])
+    class_ = np.searchsorted(
+        true_set.hierarchy.leaves, true_set.hierarchy.leaf_of_point[true_set.label]
+    )
     np.add.at(count, (leaf, class_), 1.0)
     n_pairs = len(leaf) * (len(leaf) - 1)
     level, variance = _moments(own, count.sum(axis=1), n_pairs)
     true_level, true_variance = _moments(true, count.sum(axis=0), n_pairs)
-    # A point and itself, of which both say 1, are no pair.
-    both = (float(((count.T @ own @ count) * true).sum()) - len(leaf)) / n_pairs
-    product = both - level * true_level
+    # A point with itself, whose similarity is 1 in both, is not a pair.
+    product_mean = (float(((count.T @ own @ count) * true).sum()) - len(leaf)) / n_pairs
+    product = product_mean - level * true_level
     scale = np.sqrt(variance * true_variance)
     return Parts(
         level,
@@ -61,7 +63,7 @@ def parts(tree: Tree, given: TrueSet) -> Parts:
 
 
 def _moments(similarity: Float, count: Float, n_pairs: int) -> tuple[float, float]:
-    """Mean and variance over ordered pairs of distinct points; all are 1 to themselves."""
+    """Mean and variance over ordered pairs of distinct points; self-similarities are 1."""
     n_points = count.sum()
     mean = float(count @ similarity @ count - n_points) / n_pairs
     square = float(count @ (similarity * similarity) @ count - n_points) / n_pairs
@@ -69,7 +71,7 @@ def _moments(similarity: Float, count: Float, n_pairs: int) -> tuple[float, floa
 
 
 def _similarity(tree: Tree) -> Float:
-    """(n_leaves, n_leaves) 1 less the edges between two leaves over the most there are."""
+    """(n_leaves, n_leaves) 1 minus the number of edges between two leaves over its maximum."""
     above = np.eye(tree.n_nodes)
     for node in range(1, tree.n_nodes):
         above[node] += above[tree.parent[node]]

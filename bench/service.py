@@ -1,6 +1,6 @@
-"""What the service itself costs: latency of a trivial job, submissions, uploads, a whole L2H job.
+"""The overhead of the service: latency of a trivial job, submissions, uploads, a whole L2H job.
 
-Everything goes over HTTP to a service started for it with its embedded default.
+All requests go over HTTP to a service started for this table, with its embedded defaults.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 1.0], [0.0, 2.0, 1.
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much of each: trivial jobs in turn, bytes uploaded, jobs submitted at once."""
+    """The load: trivial jobs in turn, bytes uploaded, jobs submitted concurrently."""
 
     in_turn: int
     upload: int
@@ -48,7 +48,7 @@ LOADS: dict[Size, Load] = {
 
 
 def table(report: Report, size: Size) -> None:
-    """Rows in "service": what, which figure of it, the value and its unit."""
+    """Rows in "service": the subject, the figure, its value and unit."""
     load = LOADS[size]
     with tempfile.TemporaryDirectory(prefix="umbel-bench-") as folder:
         began = time.perf_counter()
@@ -79,10 +79,10 @@ def _percentile(values: list[float], percent: float) -> float:
 
 
 def _latency(report: Report, client: httpx.Client, n: int) -> None:
-    taken = [_timed(client) * 1e3 for _ in range(n)]
+    milliseconds = [_timed(client) * 1e3 for _ in range(n)]
     what = f"trivial job, POST to tree, {n} in turn"
-    _row(report, what, "median", statistics.median(taken), "ms")
-    _row(report, what, "p95", _percentile(taken, 95), "ms")
+    _row(report, what, "median", statistics.median(milliseconds), "ms")
+    _row(report, what, "p95", _percentile(milliseconds, 95), "ms")
 
 
 def _l2h(
@@ -105,7 +105,7 @@ def _l2h(
         content=buffer.getvalue(),
         headers={"Content-Type": "application/x-npy"},
     ).json()["id"]
-    whole = []
+    totals = []
     for _ in range(runs):
         began = time.perf_counter()
         job = client.post(
@@ -114,9 +114,9 @@ def _l2h(
             headers={"Prefer": "wait=60"},
         ).json()
         assert job["status"] == "succeeded", job
-        whole.append(time.perf_counter() - began)
+        totals.append(time.perf_counter() - began)
     what = f"l2h on {n:,} x {k}, uploaded"
-    _row(report, what, "median, POST to tree", statistics.median(whole) * 1e3, "ms")
+    _row(report, what, "median, POST to tree", statistics.median(totals) * 1e3, "ms")
     _row(report, what, "median, the method alone", statistics.median(own) * 1e3, "ms")
 
 
@@ -140,11 +140,11 @@ def _upload(report: Report, client: httpx.Client, size: int) -> None:
         answer = client.post(
             "/v1/datasets", content=body(), headers={"Content-Type": "application/x-npy"}
         )
-    taken = time.perf_counter() - began
+    seconds = time.perf_counter() - began
     assert answer.status_code == 201, answer.text
     client.delete(f"/v1/datasets/{answer.json()['id']}")
     what = f"upload of {size >> 20:,} MiB"
-    _row(report, what, "rate", size / taken / 1e6, "MB/s")
+    _row(report, what, "rate", size / seconds / 1e6, "MB/s")
     _row(report, what, "memory of the API, most", peak.rss / 1e6, "MB")
 
 
@@ -157,7 +157,7 @@ def _is_api(process: psutil.Process) -> bool:
 
 
 class _Peak:
-    """The largest resident memory of some processes while inside."""
+    """The peak resident memory of some processes inside the `with` block."""
 
     def __init__(self, processes: list[psutil.Process]) -> None:
         self.rss = 0
@@ -179,13 +179,13 @@ class _Peak:
 
 
 def _submissions(report: Report, url: str, clients: int, n: int) -> None:
-    """Jobs accepted per second by many clients at once, the workers busy with them meanwhile."""
-    taken: list[float] = []
+    """Jobs accepted per second from many concurrent clients while the workers run them."""
+    latencies: list[float] = []
 
     body = json.dumps(TRIVIAL).encode()
 
-    def one(number: int) -> list[str]:
-        # The plainest client: it shares the cores with the service.
+    def submit(number: int) -> list[str]:
+        # The simplest client, because it shares the cores with the service.
         connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
         ids = []
         for _ in range(n // clients):
@@ -193,14 +193,14 @@ def _submissions(report: Report, url: str, clients: int, n: int) -> None:
             connection.request("POST", "/v1/jobs", body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             text = answer.read()
-            taken.append(time.perf_counter() - began)
+            latencies.append(time.perf_counter() - began)
             assert answer.status == 202, text
             ids.append(json.loads(text)["id"])
         return ids
 
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        ids = [job for batch in pool.map(one, range(clients)) for job in batch]
+        ids = [job for batch in pool.map(submit, range(clients)) for job in batch]
     accepted = time.perf_counter() - began
     with httpx.Client(base_url=url, timeout=60) as client:
         while client.get("/v1/jobs?status=queued&limit=1").json()["items"]:
@@ -210,5 +210,5 @@ def _submissions(report: Report, url: str, clients: int, n: int) -> None:
     assert statuses == {"succeeded"}, statuses
     what = f"{len(ids):,} jobs submitted by {clients} clients"
     _row(report, what, "rate", len(ids) / accepted, "/s")
-    _row(report, what, "p99", _percentile(taken, 99) * 1e3, "ms")
+    _row(report, what, "p99", _percentile(latencies, 99) * 1e3, "ms")
     _row(report, what, "all succeeded after", ended, "s")

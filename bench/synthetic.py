@@ -1,10 +1,10 @@
-"""Logits with a planted hierarchy, as a fair classifier gives them, written straight to a file.
+"""Logits with a planted hierarchy, as of a fairly good classifier, written straight to a file.
 
 The classes are the leaves of a balanced tree: level l has BRANCHING^l groups, of sizes that differ
 by at most one. A class's prototype is a sum of Gaussian vectors, one for each group on its path and
 one of its own. A point is its class's prototype and Gaussian noise; its logits are the products
-with all prototypes and Gaussian noise on each. So classes are confused the more, the later their
-paths part. The columns are in random order, the points of each class as many as any other's.
+with all prototypes and Gaussian noise on each. So two classes are confused more often, the
+later their paths split. The columns are in random order, and all classes have equally many points.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ POINT_NOISE = 1.7
 LOGIT_NOISE = 0.05
 SCALE = 14.4
 BLOCK = 1 << 22
-"""Logits made at a time."""
+"""Number of logits computed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What was written.
+    """Statistics of the written logits.
 
     accuracy : share of points whose largest logit is their own class's.
     mean_confidence : mean probability of the largest logit.
@@ -51,7 +51,7 @@ class Statistics:
 def write(
     path: Path, n_points: int, n_classes: int, dtype: npt.DTypeLike = np.float32, seed: int = 0
 ) -> Statistics:
-    """Write (n_points, n_classes) logits to the npy file `path`; made in float32, then cast.
+    """Write (n_points, n_classes) logits to the npy file `path`; computed in float32, then cast.
 
     The same arguments give the same file. O(N K) time, memory for a few blocks of rows.
     """

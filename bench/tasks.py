@@ -1,10 +1,10 @@
-"""How well tasks teach each other: `ghhc-mtl`, `mtrl` and `stl` on tasks of a planted tree.
+"""Transfer between tasks: `ghhc-mtl`, `mtrl` and `stl` on tasks of a planted tree.
 
-Weights of tasks drift down the tree: each node's are its parent's and a Gaussian step. Regressors
-are fitted to few or many rows of each task and measured on 100 others, over 5 seeds; the last
-column is that of the true weights. A planted group is found where one node of the tree has its
-tasks and no others under it. The penalty of `stl` is chosen for each task, or for all together.
-"its start" is `ghhc-mtl` without a step: what tasks gain from the regressor of all rows alone.
+Weights of tasks drift down the tree: a node's weights are its parent's plus a Gaussian step.
+Regressors are fitted to few or many rows of each task and evaluated on 100 others, over 5 seeds;
+the last column is for the true weights. A planted group is found if some node of the tree has
+exactly its tasks below it. The penalty of `stl` is chosen for each task, or for all together.
+"its start" is `ghhc-mtl` without a step: the gain from the regressor of all rows alone.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from models.tree.tree import Tree
 N_FEATURES = 12
 BRANCHING = (3, 2, 4)
 STEPS = (1.0, 0.7, 0.25)
-"""Deviations of the steps from each level to the next."""
+"""Standard deviations of the steps from each level to the next."""
 
 NOISE = 0.5
-"""Deviation of targets about the true regressors, over that of the regressors of a root's step."""
+"""Standard deviation of the noise of targets, relative to that of the root's regressors."""
 
 N_NEW = 100
 N_ROWS: dict[Size, tuple[int, ...]] = {
@@ -47,14 +47,14 @@ RUNS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 class Planted(NamedTuple):
-    """Tasks of a tree. weights : (T, D). groups : for each level below the root and above the
-    tasks (T,) the group of each."""
+    """Tasks of a tree. weights : (T, D). groups : for each level between the root and the tasks
+    (T,) the group of each task."""
 
     weights: Float
     groups: list[Int]
 
     def rows(self, n_rows: int, rng: np.random.Generator) -> tuple[Float, Float, Int]:
-        """Features, targets and tasks of so many rows of each task."""
+        """Features, targets and tasks of `n_rows` rows of each task."""
         task = np.repeat(np.arange(len(self.weights)), n_rows)
         features = rng.normal(size=(len(task), self.weights.shape[1]))
         noise = NOISE * np.sqrt(self.weights.shape[1]) * rng.normal(size=len(task))
@@ -74,9 +74,9 @@ def planted(rng: np.random.Generator) -> Planted:
 
 
 def table(report: Report, size: Size) -> None:
-    """One row for each method and number of rows of a task, means over the seeds."""
+    """One row for each method and number of rows per task, with means over the seeds."""
     for n_rows in N_ROWS[size]:
-        told: dict[str, list[list[float]]] = {name: [] for name, _, _ in RUNS}
+        results: dict[str, list[list[float]]] = {name: [] for name, _, _ in RUNS}
         true: list[float] = []
         for seed in range(SEEDS[size]):
             rng = np.random.default_rng([seed, n_rows])
@@ -84,8 +84,8 @@ def table(report: Report, size: Size) -> None:
             rows, new = tasks.rows(n_rows, rng), tasks.rows(N_NEW, rng)
             true.append(explained((new[0] * tasks.weights[new[2]]).sum(axis=1), new[1]))
             for name, method_id, params in RUNS:
-                told[name].append(_measured(method_id, params, tasks, rows, new))
-        for name, values in told.items():
+                results[name].append(_measured(method_id, params, tasks, rows, new))
+        for name, values in results.items():
             mean, spread = np.mean(values, axis=0), np.std(values, axis=0)
             report.row(
                 "tasks",
@@ -107,7 +107,7 @@ def _measured(
     rows: tuple[Float, Float, Int],
     new: tuple[Float, Float, Int],
 ) -> list[float]:
-    """Explained variance of new rows, share of planted groups found, whether all are, processor's
+    """Explained variance of new rows, share of planted groups found, whether all are found, and CPU
     seconds."""
     used = method(method_id)
     began = time.process_time()
@@ -115,27 +115,27 @@ def _measured(
     fitted = used.fit(data, used.Params(**params))
     seconds = time.process_time() - began
     assert fitted.model is not None
-    asked = Data({"features": new[0], "tasks": new[2]})
-    value = used.predict(fitted.model, fitted.tree, asked).columns["value"]
-    share = found(fitted.tree, tasks, rows[2])
+    new_rows = Data({"features": new[0], "tasks": new[2]})
+    value = used.predict(fitted.model, fitted.tree, new_rows).columns["value"]
+    share = recovered(fitted.tree, tasks, rows[2])
     return [explained(value, new[1]), share, float(share == 1.0), seconds]
 
 
 def explained(values: Float, targets: Float) -> float:
-    """1 less the mean squared error over the variance."""
+    """1 minus the mean squared error over the variance."""
     return 1.0 - float(((values - targets) ** 2).mean() / targets.var())
 
 
-def found(tree: Tree, tasks: Planted, task_of_row: Int) -> float:
-    """The share of the planted groups that are all that lies under some node."""
+def recovered(tree: Tree, tasks: Planted, task_of_row: Int) -> float:
+    """The share of planted groups that are exactly the tasks below some node."""
     leaf = np.empty(len(tasks.weights), dtype=np.int64)
     leaf[task_of_row] = tree.leaf_of_point
     n_groups = n_found = 0
     for groups in tasks.groups:
         for group in np.unique(groups):
             inside = np.bincount(leaf[groups == group], minlength=tree.n_nodes)
-            others = np.bincount(leaf[groups != group], minlength=tree.n_nodes)
-            whole = under(tree.parent, inside) == inside.sum()
-            n_found += bool((whole & (under(tree.parent, others) == 0)).any())
+            outside = np.bincount(leaf[groups != group], minlength=tree.n_nodes)
+            complete = under(tree.parent, inside) == inside.sum()
+            n_found += bool((complete & (under(tree.parent, outside) == 0)).any())
             n_groups += 1
     return n_found / n_groups

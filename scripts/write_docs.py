@@ -1,7 +1,7 @@
-"""Write the pages of `docs/` that follow from the code: `make docs`. A test holds them to it.
+"""Write the pages of `docs/` that are generated from the code: `make docs`. A test checks them.
 
-`docs/methods/<id>.md` is generated whole. In `docs/operations.md` the tables between
-`<!-- begin NAME -->` and `<!-- end NAME -->` are; the prose around them is written by hand.
+`docs/methods/<id>.md` is generated as a whole. In `docs/operations.md` only the tables between
+`<!-- begin NAME -->` and `<!-- end NAME -->` are generated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPERATIONS = DOCS / "operations.md"
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page as it should be, by path."""
+    """The expected content of every generated page, by path."""
     written = {
         DOCS / "methods" / f"{method.id}.md": _method_page(method) for method in methods().values()
     }
@@ -90,9 +90,9 @@ def _first_sentence(method: Method[Any]) -> str:
 
 
 def _inputs(method: Method[Any]) -> Iterator[tuple[str, ...]]:
-    for role, wanted in method.inputs.items():
-        needed = "one of these" if role in method.one_of else "yes" if wanted.required else "no"
-        yield f"`{role}`", needed, "yes" if wanted.sparse else "no", wanted.description
+    for role, described in method.inputs.items():
+        needed = "one of these" if role in method.one_of else "yes" if described.required else "no"
+        yield f"`{role}`", needed, "yes" if described.sparse else "no", described.description
 
 
 def _parameters(method: Method[Any]) -> Iterator[tuple[str, ...]]:
@@ -103,7 +103,7 @@ def _parameters(method: Method[Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _accepted(entry: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """What a JSON Schema takes, in words."""
+    """The values that a JSON Schema accepts, in words."""
     if "$ref" in entry:
         return _accepted(schema["$defs"][entry["$ref"].rpartition("/")[2]], schema)
     if "anyOf" in entry:
@@ -200,7 +200,7 @@ if __name__ == "__main__":
     for path, text in pages().items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    known = {path for path in pages() if path.parent.name == "methods"}
+    expected = {path for path in pages() if path.parent.name == "methods"}
     for path in (DOCS / "methods").glob("*.md"):
-        if path not in known:
+        if path not in expected:
             path.unlink()

@@ -1,6 +1,6 @@
-"""Write `app/dashboard/metrics.json`: what the page says of each metric.
+"""Write `app/dashboard/metrics.json`: the page's texts for each metric.
 
-A file, so that the API need not import what computes them. A test compares it with the catalogue.
+It is a file, so that the API need not import the metrics. A test compares it with the catalogue.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PATH = Path(__file__).parent.parent / "app" / "dashboard" / "metrics.json"
 
 
 def text() -> str:
-    """The file as it should be."""
+    """The expected content of the file."""
     listed = [
         {
             "id": metric.id,

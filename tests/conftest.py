@@ -1,4 +1,4 @@
-"""Fixtures that every floor's tests use."""
+"""Fixtures for the tests of every floor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# Several processes of tests share the cores: each computes on one thread unless a test asks for
+# Several test processes share the cores: each computes on one thread unless a test requests
 # more, and idle threads do not spin (as in a worker, `workers.child.template`).
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -17,8 +17,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 ROOT = Path(__file__).parent.parent
 
-# How long one example takes says more of the machine than of the code. The same examples each time,
-# so that a change is judged by what it changes; UMBEL_TEST_RANDOM=1 draws others, to hunt with.
+# No deadline: the time of an example depends more on the machine than on the code. The examples are
+# the same in every run, so that only a change can break a test; UMBEL_TEST_RANDOM=1 draws others.
 hypothesis.settings.register_profile(
     "umbel",
     deadline=None,
@@ -30,7 +30,7 @@ hypothesis.settings.load_profile("umbel")
 
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
-    """Path of one of the larger real data sets by file name; skips where the folder is absent."""
+    """Finds a file of the larger real data sets by name; skips the test if it is absent."""
     folder = Path(os.environ.get("UMBEL_TEST_DATA", ROOT / ".." / "shared" / "data"))
 
     def find(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Documents cannot drift: generated pages follow the code, links and paths lead somewhere."""
+"""Documents stay up to date: generated pages follow the code, links and paths exist."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ WRITTEN = sorted(
 )
 
 
-def test_generated_pages_are_as_the_code_is() -> None:
+def test_generated_pages_are_up_to_date() -> None:
     for path, text in write_docs.pages().items():
         written = path.read_text("utf-8") if path.exists() else None
         assert written == text, f"{path.relative_to(ROOT)}: run `make docs`"
 
 
-def test_there_is_a_page_for_each_method_and_no_other() -> None:
+def test_every_method_has_a_page_and_there_are_no_others() -> None:
     pages = {path for path in write_docs.pages() if path.parent.name == "methods"}
     assert set((ROOT / "docs" / "methods").glob("*.md")) == pages, "run `make docs`"
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=str)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_link_targets_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", (ROOT / page).read_text("utf-8"))
     local = [
         target for target in targets if "://" not in target and not target.startswith("mailto:")

@@ -1,4 +1,4 @@
-"""The rules of the house that no linter knows: rooms say what they hold, and stay small.
+"""The rules of the house that no linter checks: packages list their modules and stay small.
 
 Imports (floors, circles, families) are import-linter's, in `pyproject.toml`.
 """
@@ -26,7 +26,7 @@ SOURCES = sorted(
 TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
 
 MOST_LOOSE = {"workers": 12, "app": 7}
-"""Modules directly in a floor's folder; what is more belongs into a room."""
+"""The most modules directly in a floor's folder; further ones belong into a room."""
 
 MOST_LINES = 600
 LARGEST_WITHOUT_START = 4
@@ -43,7 +43,7 @@ def contents(package: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)
-def test_a_package_says_what_is_in_it(package: Path) -> None:
+def test_a_package_lists_its_modules(package: Path) -> None:
     text = (ROOT / package / "__init__.py").read_text()
     docstring = ast.get_docstring(ast.parse(text))
     assert docstring, f"{package}/__init__.py has no docstring"
@@ -55,7 +55,7 @@ def test_a_package_says_what_is_in_it(package: Path) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=str)
-def test_a_package_names_nothing_that_is_gone(package: Path) -> None:
+def test_a_package_lists_only_existing_modules(package: Path) -> None:
     docstring = ast.get_docstring(ast.parse((ROOT / package / "__init__.py").read_text())) or ""
     items = re.findall(r"^- ((?:`\w+`(?:, | and )?)+)", docstring, flags=re.MULTILINE)
     listed = {name for item in items for name in re.findall(r"`(\w+)`", item)}
@@ -68,7 +68,7 @@ def test_a_floor_has_few_loose_files(floor: str) -> None:
     assert len(loose) <= MOST_LOOSE[floor], loose
 
 
-def test_a_file_is_one_idea() -> None:
+def test_files_are_short() -> None:
     long = {
         str(path): n_lines
         for path in SOURCES
@@ -77,12 +77,12 @@ def test_a_file_is_one_idea() -> None:
     assert not long
 
 
-def test_a_name_says_what_a_file_holds() -> None:
+def test_file_names_are_specific() -> None:
     assert not [str(path) for path in SOURCES if path.stem in NO_NAMES]
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The full names that a file imports, wherever in it."""
+    """The full names that a file imports, at any level."""
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -101,8 +101,8 @@ def test_no_test_imports_a_test() -> None:
     assert not wrong
 
 
-def test_compiled_code_stands_in_loops() -> None:
-    """So that one glob in pyproject.toml exempts it from types, and methods import light."""
+def test_compiled_code_is_in_loops() -> None:
+    """One glob in pyproject.toml thus exempts it from types, and methods import light."""
     wrong = [
         str(path)
         for path in SOURCES
@@ -112,8 +112,8 @@ def test_compiled_code_stands_in_loops() -> None:
     assert not wrong
 
 
-def test_the_api_and_methods_are_named_by_modules() -> None:
-    """Files in a family's folder are methods, folders are what they are made of."""
+def test_families_contain_methods_and_folders_their_parts() -> None:
+    """Files in a family's folder are methods; folders contain their parts."""
     from models.registry import methods
 
     files = {

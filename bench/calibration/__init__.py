@@ -1,10 +1,10 @@
-"""Whether the samplers of the von Mises-Fisher family are right, and how wrong the bounds' forms.
+"""Correctness of the samplers of the von Mises-Fisher family, and error of its variational bounds.
 
-First simulation-based calibration of Gibbs sampling (`.ranks`): of each statistic p of its ranks
-being uniform, by chi-squared and by the envelope of their distribution, and the mean correlation of
-a draw with the next. Then the same of samplers with a slip planted, which is to be seen (`.slips`).
-Last, bias, spread and coverage of the variational posteriors (`.coverage`), with Gibbs as the
-control, for clusters well apart and overlapping.
+First, simulation-based calibration of Gibbs sampling (`.ranks`): for each statistic the p-values
+of uniform ranks, by chi-squared and by the envelope of their distribution, and the mean lag-1
+autocorrelation of the draws. Then the same for samplers with planted errors, which the tests must
+detect (`.slips`). Last, bias, spread and coverage of the variational posteriors (`.coverage`), with
+Gibbs as the control, for separate and for overlapping clusters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from models.methods.sphere.bayes.priors import Priors
 
 _SEEDS: dict[Size, int] = {"quick": 24, "default": 200, "full": 1000}
 _FITS: dict[Size, int] = {"quick": 4, "default": 40, "full": 200}
-"""Seeds, of ranks and of posteriors."""
+"""Numbers of seeds for ranks and for posteriors."""
 
 
 def priors(n_features: int, alpha: float, c0: float, median: float, sigma: float) -> Priors:
@@ -51,10 +51,10 @@ WORLDS: dict[str, tuple[World, Plan]] = {
         Plan(150, 39, 10),
     ),
 }
-"""Few rows, so that much is uncertain and chains mix."""
+"""Few rows, so that uncertainty is large and chains mix."""
 
 SMALL = World(16, 3, priors(3, 1.5, 6.0, 8.0, 1.0)), Plan(20, 19, 3)
-"""So little is certain of so few rows that priors tell, and a chain forgets in a few sweeps."""
+"""So few rows that the priors matter, and that a chain mixes within a few sweeps."""
 
 _FEATURES: dict[Size, tuple[int, ...]] = {
     "quick": (3, 50),
@@ -62,7 +62,7 @@ _FEATURES: dict[Size, tuple[int, ...]] = {
     "full": (3, 10, 50, 200),
 }
 _MEDIANS = {3: (200.0, 10.0), 10: (25.0, 7.0), 50: (35.0, 15.0), 200: (60.0, 27.0)}
-"""Of kappa, for clusters apart, about one row in 100 beyond telling, and overlapping, one in 6."""
+"""Medians of kappa: about 1 row in 100 is ambiguous for separate clusters, 1 in 6 otherwise."""
 
 _RUNS: dict[How, int] = {"variational-sampling": 5, "variational-bounding": 5, "gibbs": 2}
 
@@ -74,13 +74,13 @@ def table(report: Report, size: Size) -> None:
     world, plan = SMALL
     makers: dict[str, Maker] = {"none": sampler, **slips(world.priors)}
     for slip, maker in makers.items():
-        found = calibrated(world, plan, min(n_seeds, 200), maker, 5)
-        worst = min(found, key=lambda one: one.least)
+        calibrations = calibrated(world, plan, min(n_seeds, 200), maker, 5)
+        worst = min(calibrations, key=lambda calibration: calibration.least)
         report.row(
             "calibration: planted slips",
             what=slip,
             least_p=f"{worst.least:.1e}",
-            times_tests=f"{min(1.0, 2 * len(found) * worst.least):.1e}",
+            times_tests=f"{min(1.0, 2 * len(calibrations) * worst.least):.1e}",
             seeds=min(n_seeds, 200),
             of=worst.statistic,
         )
@@ -91,21 +91,21 @@ def table(report: Report, size: Size) -> None:
 
 
 def _ranks(report: Report, what: str, world: World, plan: Plan, n_seeds: int) -> None:
-    found = calibrated(world, plan, n_seeds)
-    for one in found:
+    calibrations = calibrated(world, plan, n_seeds)
+    for calibration in calibrations:
         report.row(
             "calibration",
-            what=f"{what}: {one.statistic}",
-            chi2_p=one.chi_squared,
-            ecdf_p=one.envelope,
-            lag_1=one.lag,
+            what=f"{what}: {calibration.statistic}",
+            chi2_p=calibration.chi_squared,
+            ecdf_p=calibration.envelope,
+            lag_1=calibration.lag,
             seeds=n_seeds,
         )
-    least = min(one.least for one in found)
+    least = min(calibration.least for calibration in calibrations)
     report.note(
         "calibration",
-        f"{what}: the least p is {least:.3g}, times the {2 * len(found)} tests of it "
-        f"{min(1.0, 2 * least * len(found)):.3g}.",
+        f"{what}: the least p is {least:.3g}, times the {2 * len(calibrations)} tests of it "
+        f"{min(1.0, 2 * least * len(calibrations)):.3g}.",
     )
 
 
@@ -114,14 +114,14 @@ def _coverage(report: Report, n_features: int, apart: bool, median: float, n_fit
     seeds = range(n_fits)
     mixed = mixed_up(world, seeds)
     for how, n_init in _RUNS.items():
-        found = judged(world, how, seeds, n_init)
-        for name, one in found.items():
+        judgements = judged(world, how, seeds, n_init)
+        for name, judgement in judgements.items():
             row: dict[str, Any] = {
                 "what": f"D = {n_features}, {'apart' if apart else 'overlapping'}: {name}",
                 "how": f"{how:20}",
-                "bias": f"{one.bias:+.3f} +-{one.bias_se:.3f}",
-                "sd_ratio": f"{one.ratio:.2f}",
-                "coverage": f"{one.coverage:.3f}",
+                "bias": f"{judgement.bias:+.3f} +-{judgement.bias_se:.3f}",
+                "sd_ratio": f"{judgement.ratio:.2f}",
+                "coverage": f"{judgement.coverage:.3f}",
                 "mixed_up": f"{mixed:.3f}",
                 "fits": n_fits,
             }

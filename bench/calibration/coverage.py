@@ -1,13 +1,13 @@
-"""What the posteriors of `bvmf` are worth, on rows drawn from the model with its priors known.
+"""The quality of the posteriors of `bvmf`, on rows drawn from the model with known priors.
 
 An exact posterior is right on average over truths drawn from the prior: its means are unbiased, its
-standard deviation is that of its error, its 95% intervals hold the truth 19 times in 20. Of each
-way to the posterior the same is measured here: the two variational ones, and Gibbs as the control.
-Clusters are matched with the true ones by the rows they share.
+standard deviation is that of its error, its 95% intervals contain the truth 19 times in 20. These
+properties are measured here for each method of inference: the two variational ones, and Gibbs as
+the control. Clusters are matched with the true ones by the rows they share.
 
-Concentrations and weights are judged by their logarithm. A mean is judged by its angle: how far it
-is from the posterior's direction, 1 - cos, against what the posterior expects, and whether within
-the cap around it that holds 95%; its bias is that of its cosine with mu0.
+Concentrations and weights are judged by their logarithm. A mean is judged by its angle: its
+distance 1 - cos from the posterior's direction, against the posterior expectation, and whether it
+lies within the cap that holds 95%; its bias is that of its cosine with mu0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ How: TypeAlias = Literal["variational-sampling", "variational-bounding", "gibbs"
 LEVEL = 0.95
 
 N_CAP = 1999
-"""Draws by which the cap that holds 95% of a vMF is found."""
+"""Number of draws that determine the cap with 95% of a vMF distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Belief:
     """A posterior.
 
     psi : (K, D) the direction of E[mu_k]; towards : (K,) E[mu_k] . mu0; gap, cap : (K,) E[1 - mu_k
-    . psi_k] and its 95% quantile. cluster : (n_points,) the likeliest of each row.
+    . psi_k] and its 95% quantile. cluster : (n_points,) the most likely cluster of each row.
     """
 
     log_kappa: Numbers
@@ -70,7 +70,7 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Over fits and clusters, for concentrations, weights or means.
+    """Quality over fits and clusters, for concentrations, weights or means.
 
     bias : the mean error, with its standard error. ratio : the posterior's standard deviation over
     the root mean square error (of means, the roots of expected and of actual 1 - cos). coverage :
@@ -84,7 +84,7 @@ class Judged:
 
 
 def believed(how: How, world: World, rows: Float, seed: int, n_init: int) -> Belief:
-    """What a way to the posterior makes of the rows, run as `bvmf` does by default."""
+    """The posterior by one method of inference, run as in `bvmf` by default."""
     with Passes(UnitRows.of(Data({"features": rows}))) as passes:
         if how == "gibbs":
             return _by_gibbs(passes, world, seed, n_init)
@@ -94,12 +94,12 @@ def believed(how: How, world: World, rows: Float, seed: int, n_init: int) -> Bel
         q = Restarts(passes, counted, n_init, seed).best(way, world.n_clusters, silent).estimate
         joint = log_joint(passes.points, q.weights, q.offsets)
     rho, kappas, rng = q.arrays()["rho"], q.kappas, np.random.default_rng([seed, 1])
-    whole = rho.sum()
+    total = rho.sum()
     weights = Numbers(
-        digamma(rho) - digamma(whole),
-        np.sqrt(polygamma(1, rho) - polygamma(1, whole)),
-        np.log(beta.ppf(0.5 * (1.0 - LEVEL), rho, whole - rho)),
-        np.log(beta.ppf(0.5 * (1.0 + LEVEL), rho, whole - rho)),
+        digamma(rho) - digamma(total),
+        np.sqrt(polygamma(1, rho) - polygamma(1, total)),
+        np.log(beta.ppf(0.5 * (1.0 - LEVEL), rho, total - rho)),
+        np.log(beta.ppf(0.5 * (1.0 + LEVEL), rho, total - rho)),
     )
     gaps = 1.0 - draw_cosines(rows.shape[1], np.repeat(q.gamma, N_CAP), rng)[0]
     return Belief(
@@ -114,23 +114,23 @@ def believed(how: How, world: World, rows: Float, seed: int, n_init: int) -> Bel
 
 
 def _by_gibbs(passes: Passes, world: World, seed: int, n_init: int) -> Belief:
-    """By the draws of the chain with the highest mean joint density."""
+    """The posterior from the draws of the chain with the highest mean joint density."""
     p, rng = world.priors, np.random.default_rng([seed, 2])
     way = Gibbs(passes, np.ones(world.n_points), p, False, 1e9, 150, 150)
     runs = Restarts(passes, way.counted, n_init, seed)
     within = runs.rows(world.n_clusters, rng)
     best: list[Chain] = []
     for own in rng.integers(2**31, size=n_init).tolist():
-        kept: list[Chain] = []
+        states: list[Chain] = []
 
-        def keep(chain: Chain, kept: list[Chain] = kept) -> None:
+        def keep(chain: Chain, states: list[Chain] = states) -> None:
             if chain.turn >= way.burn_in:
-                kept.append(chain)
+                states.append(chain)
 
         way.climb(way.start(*runs.seeded(world.n_clusters, within, own), own), silent, keep)
-        if not best or kept[-1].objective > best[-1].objective:
-            best = kept
-    # What a sweep adds to the sums is its own, its clusters in the order of the reference's.
+        if not best or states[-1].objective > best[-1].objective:
+            best = states
+    # The increment of a sweep is its own state, with clusters in the reference's order.
     size = np.diff([chain.size for chain in best], axis=0)
     means = np.diff([chain.means for chain in best], axis=0)
     weights = np.log([rng.dirichlet(p.alpha + own) for own in size])
@@ -159,8 +159,8 @@ def _numbers(draws: Float) -> Numbers:
 
 
 def judged(world: World, how: How, seeds: range, n_init: int) -> dict[str, Judged]:
-    """Of concentrations, weights and means, over truths drawn with these seeds."""
-    found: dict[str, list[Float]] = {"concentrations": [], "weights": [], "means": []}
+    """The quality of concentrations, weights and means, over truths drawn with these seeds."""
+    records: dict[str, list[Float]] = {"concentrations": [], "weights": [], "means": []}
     for seed in seeds:
         truth, rows = world.drawn(np.random.default_rng([2014, seed]))
         belief = believed(how, world, rows, seed, n_init)
@@ -171,35 +171,35 @@ def judged(world: World, how: How, seeds: range, n_init: int) -> dict[str, Judge
         ):
             inside = (numbers.low[at] <= true) & (true <= numbers.high[at])
             error = numbers.mean[at] - true
-            found[name].append(np.stack([error, numbers.sd[at] ** 2, error**2, inside]))
+            records[name].append(np.stack([error, numbers.sd[at] ** 2, error**2, inside]))
         gap = 1.0 - np.einsum("kd,kd->k", belief.psi[at], truth.means)
         off = belief.towards[at] - truth.means @ world.priors.mu0
-        found["means"].append(np.stack([off, belief.gap[at], gap, gap <= belief.cap[at]]))
-    return {name: _judged(np.array(parts)) for name, parts in found.items()}
+        records["means"].append(np.stack([off, belief.gap[at], gap, gap <= belief.cap[at]]))
+    return {name: _judged(np.array(parts)) for name, parts in records.items()}
 
 
 def _judged(parts: Float) -> Judged:
-    """parts : (n_seeds, 4, K) errors, expected and actual squares, inside the interval or not."""
-    each = parts[:, 0].mean(axis=1)
+    """The quality from (n_seeds, 4, K) errors, expected and actual squares, and interval hits."""
+    seed_bias = parts[:, 0].mean(axis=1)
     mean = parts.mean(axis=(0, 2))
     return Judged(
         bias=float(mean[0]),
-        # Clusters of one fit hang together.
-        bias_se=float(each.std(ddof=1) / np.sqrt(len(each))),
+        # Errors of clusters in the same fit are dependent.
+        bias_se=float(seed_bias.std(ddof=1) / np.sqrt(len(seed_bias))),
         ratio=float(np.sqrt(mean[1] / mean[2])),
         coverage=float(mean[3]),
     )
 
 
 def _matched(cluster: Int, truth: State) -> Int:
-    """(K,) of each true cluster the one that shares most rows with it, each taken once."""
+    """(K,) for each true cluster the cluster that shares most rows with it, in a 1:1 matching."""
     n_clusters = len(truth.weights)
-    both = np.bincount(truth.cluster * n_clusters + cluster, minlength=n_clusters**2)
-    return np.asarray(linear_sum_assignment(-both.reshape(n_clusters, n_clusters))[1])
+    shared = np.bincount(truth.cluster * n_clusters + cluster, minlength=n_clusters**2)
+    return np.asarray(linear_sum_assignment(-shared.reshape(n_clusters, n_clusters))[1])
 
 
 def mixed_up(world: World, seeds: range) -> float:
-    """The share of rows whose likeliest cluster, all parameters known, is not their own."""
+    """The share of rows whose most likely cluster, given all parameters, is not their own."""
     wrong = []
     for seed in seeds:
         truth, rows = world.drawn(np.random.default_rng([2014, seed]))

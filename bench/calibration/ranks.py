@@ -1,9 +1,9 @@
 """Simulation-based calibration of the Gibbs sampler of the Bayesian mixture of vMF distributions.
 
-Parameters are drawn from the priors, rows from those, and a chain that knows the priors runs on the
-rows. If it draws from the posterior, the rank of a true value among its draws is uniform, for any
-function of parameters and rows. Labels have no order, so the functions here are blind to it; means
-and weights, which the chain has integrated out, are drawn from their exact conditionals.
+Parameters are drawn from the priors, rows from those, and a chain with known priors runs on them.
+If it draws from the posterior, the rank of a true value among its draws is uniform, for any
+function of parameters and rows. Labels have no order, so the functions here are invariant to it;
+means and weights, which the chain has integrated out, are drawn from their exact conditionals.
 
 Source: Talts et al., "Validating Bayesian Inference Algorithms with Simulation-Based Calibration"
 (2018), algorithm 2; functions of the rows as well, after Modrak et al. (2023); the envelope of the
@@ -38,24 +38,26 @@ from models.numerics.sphere import draw_vmf
 from models.progress import silent
 
 N_BINS = 8
-"""Of ranks, for the test by chi-squared."""
+"""Number of bins for the chi-squared test of ranks."""
 
 N_NULL = 20_000
-"""Draws of uniform ranks by which the envelope's p is found."""
+"""Number of draws of uniform ranks that determine the p-value of the envelope."""
 
 
 Maker: TypeAlias = Callable[[Passes, Float, World, Plan], Gibbs]
 
 
 def sampler(passes: Passes, counted: Float, world: World, plan: Plan) -> Gibbs:
-    """The sampler as it is, with the priors known."""
+    """The unmodified sampler, with known priors."""
     n_samples = plan.n_draws * plan.thin
-    given = (passes, counted, world.priors, False, 1e9, plan.burn_in, n_samples, world.spread)
-    return DirichletProcess(*given, most=world.n_clusters) if world.process else Gibbs(*given)
+    arguments = (passes, counted, world.priors, False, 1e9, plan.burn_in, n_samples, world.spread)
+    return (
+        DirichletProcess(*arguments, most=world.n_clusters) if world.process else Gibbs(*arguments)
+    )
 
 
-def blind(rows: Float, state: State, priors: Priors) -> dict[str, float]:
-    """Functions of parameters and rows that do not change with the clusters' order."""
+def invariants(rows: Float, state: State, priors: Priors) -> dict[str, float]:
+    """Functions of parameters and rows that do not depend on the order of clusters."""
     n_clusters, n_features = state.means.shape
     kappa, own = np.exp(state.log_kappa), state.cluster
     size = np.bincount(own, minlength=n_clusters).astype(np.float64)
@@ -94,8 +96,8 @@ def completed(chain: Chain, rows: Float, priors: Priors, rng: np.random.Generato
     """A chain's state, with weights and means drawn from their conditionals given it."""
     own, log_kappa, alpha = chain.cluster[: len(rows)], chain.log_kappa, priors.alpha
     if isinstance(chain, ProcessChain):
-        there, own = np.unique(own, return_inverse=True)
-        log_kappa, alpha = log_kappa[there], 0.0
+        occupied, own = np.unique(own, return_inverse=True)
+        log_kappa, alpha = log_kappa[occupied], 0.0
     n_clusters = len(log_kappa)
     size = np.bincount(own, minlength=n_clusters)
     total = np.zeros((n_clusters, rows.shape[1]))
@@ -110,29 +112,29 @@ def completed(chain: Chain, rows: Float, priors: Priors, rng: np.random.Generato
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Of one seed, by statistic: the rank of the true value among the draws, equal ones in any
-    order; and the correlation of a draw with the next (nan where draws are all the same)."""
+    """The result of a seed, by statistic: the rank of the true value among the draws, with ties
+    broken at random, and the lag-1 autocorrelation of the draws (nan for constant draws)."""
 
     rank: dict[str, int]
     lag: dict[str, float]
 
 
 def ranked(world: World, plan: Plan, seed: int, maker: Maker = sampler) -> Ranked:
-    """One seed: a truth, its rows, a chain from k-means++ seeds as the method starts it."""
+    """The ranks for one seed: of a truth, for its rows, by a chain that starts as in the method."""
     rng = np.random.default_rng([2018, seed])
     truth, rows = world.drawn(rng)
-    # Rows that do not count lie elsewhere, so that they would show if they did.
+    # Rows that do not count lie elsewhere, so that counting them would change the ranks.
     extra = draw_vmf(np.tile(-world.priors.mu0, (world.n_out, 1)), 50.0, rng)
-    given: Any = np.concatenate([rows, extra])
+    points: Any = np.concatenate([rows, extra])
     counted = np.repeat([1.0, 0.0], [len(rows), len(extra)])
-    features = sp.csr_array(given) if world.sparse else given
+    features = sp.csr_array(points) if world.sparse else points
     drawn: list[dict[str, float]] = []
 
     def keep(chain: Chain) -> None:
         after = chain.turn - plan.burn_in
         if after > 0 and after % plan.thin == 0:
             state = completed(chain, rows, world.priors, rng)
-            drawn.append(blind(rows, state, world.priors))
+            drawn.append(invariants(rows, state, world.priors))
 
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         way = maker(passes, counted, world, plan)
@@ -141,9 +143,9 @@ def ranked(world: World, plan: Plan, seed: int, maker: Maker = sampler) -> Ranke
         start = way.start(*runs.seeded(world.n_clusters, within, seed), seed)
         way.climb(start, silent, keep)
     rank, lag = {}, {}
-    for name, value in blind(rows, truth, world.priors).items():
-        column = np.array([one[name] for one in drawn])
-        # The same sum in another order differs by rounding.
+    for name, value in invariants(rows, truth, world.priors).items():
+        column = np.array([values[name] for values in drawn])
+        # Sums in different order differ by rounding.
         same = np.isclose(column, value, rtol=1e-12, atol=1e-12)
         below = int(((column < value) & ~same).sum())
         rank[name] = below + int(rng.integers(int(same.sum()) + 1))
@@ -156,8 +158,8 @@ def ranked(world: World, plan: Plan, seed: int, maker: Maker = sampler) -> Ranke
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """Of one statistic: p of its ranks being uniform by either test, and the mean correlation of a
-    draw with the next over seeds, 0 for those whose draws never vary."""
+    """The p-values of uniform ranks of one statistic, by both tests, and the lag-1 autocorrelation
+    of its draws, averaged over seeds; 0 for seeds whose draws are constant."""
 
     statistic: str
     chi_squared: float
@@ -172,12 +174,12 @@ class Calibrated:
 def calibrated(
     world: World, plan: Plan, n_seeds: int, maker: Maker = sampler, n_bins: int = N_BINS
 ) -> list[Calibrated]:
-    """Every statistic over so many seeds; n_bins divides n_draws + 1."""
-    found = [ranked(world, plan, seed, maker) for seed in range(n_seeds)]
+    """Each statistic over `n_seeds` seeds; n_bins divides n_draws + 1."""
+    results = [ranked(world, plan, seed, maker) for seed in range(n_seeds)]
     tested = []
-    for name in found[0].rank:
-        ranks = np.array([one.rank[name] for one in found])
-        lags = np.array([one.lag[name] for one in found])
+    for name in results[0].rank:
+        ranks = np.array([result.rank[name] for result in results])
+        lags = np.array([result.lag[name] for result in results])
         tested.append(
             Calibrated(
                 name,
@@ -190,14 +192,14 @@ def calibrated(
 
 
 def chi_squared(ranks: Int, n_draws: int, n_bins: int = N_BINS) -> float:
-    """p of ranks 0 to n_draws being uniform, by counts in bins; n_bins divides n_draws + 1."""
+    """p-value of uniform ranks 0 to n_draws, by counts in bins; n_bins divides n_draws + 1."""
     counts = np.bincount(ranks * n_bins // (n_draws + 1), minlength=n_bins)
     return float(stats.chisquare(counts).pvalue)
 
 
 def envelope(ranks: Int, n_draws: int) -> float:
-    """p of ranks 0 to n_draws being uniform, by the least likely value of their empirical
-    distribution function: its own p, two-sided, against the least of uniform ranks'."""
+    """p-value of uniform ranks 0 to n_draws, by the least likely value of their empirical
+    distribution function: its two-sided p-value, against the smallest one of uniform ranks."""
     counts = np.bincount(ranks, minlength=n_draws + 1)
     null = _null(len(ranks), n_draws)
     return float((np.searchsorted(null, _least(counts[None]), side="right")[0] + 1) / (N_NULL + 1))
@@ -205,13 +207,13 @@ def envelope(ranks: Int, n_draws: int) -> float:
 
 @lru_cache(maxsize=8)
 def _null(n: int, n_draws: int) -> Float:
-    """What `_least` is of n uniform ranks, ascending."""
+    """Draws of `_least` for n uniform ranks, ascending."""
     flat = np.full(n_draws + 1, 1.0 / (n_draws + 1))
     return np.sort(_least(np.random.default_rng(0).multinomial(n, flat, size=N_NULL)))
 
 
 def _least(counts: Int) -> Float:
-    """(n,) of each row of counts by rank the least p of its sums up to a rank."""
+    """(n,) for each row of counts by rank the smallest p-value of its cumulative sums."""
     n_ranks = counts.shape[1]
     own = _two_sided(int(counts[0].sum()), n_ranks)
     return np.asarray(own[np.cumsum(counts, axis=1)[:, :-1], np.arange(n_ranks - 1)].min(axis=1))
@@ -219,9 +221,9 @@ def _least(counts: Int) -> Float:
 
 @lru_cache(maxsize=8)
 def _two_sided(n: int, n_ranks: int) -> Float:
-    """(n + 1, n_ranks - 1) p of so many of n uniform ranks lying up to each but the last."""
+    """(n + 1, n_ranks - 1) two-sided p-value of a number of n uniform ranks up to each rank."""
     level = np.arange(1, n_ranks) / n_ranks
     below = stats.binom.cdf(np.arange(n + 1)[:, None], n, level)
     above = stats.binom.sf(np.arange(-1, n)[:, None], n, level)
-    # Equal ones are to stay so.
+    # Rounded, so that ties remain ties.
     return np.asarray(np.round(np.minimum(2.0 * np.minimum(below, above), 1.0), 12))

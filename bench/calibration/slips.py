@@ -1,4 +1,4 @@
-"""Gibbs samplers with something wrong, to see that a calibration sees it."""
+"""Gibbs samplers with planted errors, to check that the calibration detects them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from models.methods.sphere.mixture.passes import Passes
 
 
 def slips(priors: Priors) -> dict[str, Maker]:
-    """Samplers with a slip each, by its name, of worlds with these priors."""
+    """Samplers with one error each, by its name, for worlds with these priors."""
     wrong = {
         "sigma of log kappa halved": replace(priors, sigma=0.5 * priors.sigma),
         "C0 left out": replace(priors, c0=0.0),
         "alpha doubled": replace(priors, alpha=2.0 * priors.alpha),
-        # What is lost is as if the normal distribution of log kappa were moved.
+        # Omitting the factor is equivalent to shifting the normal distribution of log kappa.
         "walk without kappa' / kappa": replace(priors, m=priors.m - priors.sigma**2),
     }
-    found: dict[str, Maker] = {what: _under(other) for what, other in wrong.items()}
-    return {**found, "x_i not added for each candidate": _as_printed}
+    makers: dict[str, Maker] = {what: _under(changed) for what, changed in wrong.items()}
+    return {**makers, "x_i not added for each candidate": _as_printed}
 
 
 def _under(priors: Priors) -> Maker:
@@ -42,10 +42,10 @@ def _as_printed(passes: Passes, counted: Float, world: World, plan: Plan) -> Gib
 
 @dataclass(frozen=True, slots=True)
 class Literal(Gibbs):
-    """Clusters drawn as the last line of the thesis's section 5.3.2 reads, each sum made anew.
+    """Draws clusters by the last line of the thesis's section 5.3.2, with each sum recomputed.
 
-    candidate : whether x_i is in the denominator's sum for each candidate, as it must be, or where
-    it is now, as printed. O(N^2 D) a sweep, dense rows.
+    candidate : whether x_i is in the denominator's sum for each candidate, as it must be, or only
+    for its current cluster, as printed. O(N^2 D) a sweep, dense rows.
     """
 
     candidate: bool = True
@@ -58,13 +58,13 @@ class Literal(Gibbs):
         rows, kappa = np.asarray(self.passes.points.block(slice(0, n_points))), np.exp(log_kappa)
         single, drift = log_c(n_features, kappa), priors.c0 * priors.mu0
         for i in np.flatnonzero(self.counted):
-            others = (self.counted > 0) & (np.arange(n_points) != i)
+            rest = (self.counted > 0) & (np.arange(n_points) != i)
             size, total = np.zeros(n_clusters), np.zeros((n_clusters, n_features))
-            np.add.at(size, cluster[others], 1.0)
-            np.add.at(total, cluster[others], rows[others])
-            there = np.ones(n_clusters) if self.candidate else np.eye(n_clusters)[cluster[i]]
+            np.add.at(size, cluster[rest], 1.0)
+            np.add.at(total, cluster[rest], rows[rest])
+            added = np.ones(n_clusters) if self.candidate else np.eye(n_clusters)[cluster[i]]
             without = kappa[:, None] * total + drift
-            within = kappa[:, None] * (total + there[:, None] * rows[i]) + drift
+            within = kappa[:, None] * (total + added[:, None] * rows[i]) + drift
             lengths = np.linalg.norm(np.concatenate([without, within]), axis=1)
             wholes = log_c(n_features, lengths)
             log_p = np.log(priors.alpha + size) + single + wholes[:n_clusters] - wholes[n_clusters:]

@@ -1,4 +1,4 @@
-"""What calibrations draw from: priors, their parameters, rows; and how long chains on them are."""
+"""The generative models of calibrations: priors, parameters and rows; and the length of chains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.numerics.sphere import draw_vmf
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that is not seen: weights, log_kappa (K,), means (K, D), cluster (n_points,)."""
+    """All latent variables: weights, log_kappa (K,), means (K, D), cluster (n_points,)."""
 
     weights: Float
     log_kappa: Float
@@ -24,12 +24,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is drawn from: so many rows of so many clusters under `priors`.
+    """A generative model: `n_points` rows of `n_clusters` clusters under `priors`.
 
-    spread : whether clusters have a kappa each or share one. process : whether `n_clusters` are the
-    most that a Dirichlet process has; its states have those with rows alone, and their weights.
-    sparse : whether the chain is given sparse rows. n_out : rows more that it is given, not to
-    count.
+    spread : whether each cluster has its own kappa or all share one. process : whether `n_clusters`
+    is the bound of a Dirichlet process, whose states have only clusters with rows, and their
+    weights. sparse : whether the chain gets sparse rows. n_out : the number of additional rows that
+    do not count.
     """
 
     n_points: int
@@ -63,7 +63,7 @@ class World:
         return State(weights, log_kappa, means, cluster), rows
 
     def _seated(self, rng: np.random.Generator) -> Int:
-        """Clusters by the Chinese restaurant process, drawn again where there are too many."""
+        """Clusters by the Chinese restaurant process, drawn again if there are too many."""
         while True:
             cluster = np.zeros(self.n_points, dtype=np.int64)
             size = [1.0]
@@ -79,7 +79,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long a chain is: sweeps thrown away, then `n_draws` draws, `thin` sweeps apart."""
+    """The length of a chain: `burn_in` sweeps, then `n_draws` draws, `thin` sweeps apart."""
 
     burn_in: int
     n_draws: int

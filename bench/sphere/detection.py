@@ -1,7 +1,7 @@
-"""In-sample or not: table 5.4 of the thesis.
+"""Detection of out-of-sample rows: table 5.4 of the thesis.
 
-Half of the classes are known, and half of their rows are fitted; the other half and all rows of
-other classes are told apart by their likelihood. Documents are brought to 50 dimensions before.
+Half of the classes are known, and half of their rows are fitted. The likelihood must separate the
+other half from all rows of other classes. Documents are first projected to 50 dimensions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
 from bench.sphere.recovery import N_CLUSTERS
-from bench.sphere.sets import FEWER, Known, prepared
+from bench.sphere.sets import FEWER, LabelledSet, prepared
 from models.arrays import Matrix
 from models.data import Data
 from models.methods.sphere import bvmf, vmf
@@ -27,8 +27,9 @@ MODELS = {
 }
 
 
-class Told(NamedTuple):
-    """Shares of rows: told right, of the known classes, of others; and the area under the curve."""
+class Detection(NamedTuple):
+    """Shares of correctly detected rows: overall, of known classes, of others; and the area under
+    the ROC curve."""
 
     accuracy: float
     in_sample_right: float
@@ -36,40 +37,42 @@ class Told(NamedTuple):
     auc: float
 
 
-def table(report: Report, scores: Scores, known: Known, seeds: int) -> None:
-    """Accuracy at the level of 95%, and the area under the curve of all levels."""
-    features = known.features if known.counts is None else prepared(known.features, FEWER)
+def table(report: Report, scores: Scores, labelled: LabelledSet, seeds: int) -> None:
+    """Accuracy at the level of 95%, and the area under the ROC curve."""
+    features = labelled.features if labelled.counts is None else prepared(labelled.features, FEWER)
     for model in MODELS:
-        runs = [told(model, features, known, seed) for seed in range(seeds)]
-        columns = {name: [getattr(run, name) for run in runs] for name in Told._fields}
+        runs = [detected(model, features, labelled, seed) for seed in range(seeds)]
+        columns = {name: [getattr(run, name) for run in runs] for name in Detection._fields}
         for measure in ("accuracy", "auc"):
-            scores.add(f"{known.name}, in-sample", measure, model, columns[measure], N_CLUSTERS)
+            scores.add(f"{labelled.name}, in-sample", measure, model, columns[measure], N_CLUSTERS)
         report.row(
             "sphere",
-            what=f"{known.name}, in-sample or not: {model}",
+            what=f"{labelled.name}, in-sample or not: {model}",
             clusters=N_CLUSTERS,
             seeds=seeds,
             **{name: shown(values) for name, values in columns.items()},
         )
 
 
-def told(model: str, features: Matrix, known: Known, seed: int) -> Told:
-    """By one fit; half of the classes and of their rows are drawn."""
+def detected(model: str, features: Matrix, labelled: LabelledSet, seed: int) -> Detection:
+    """The result of one fit to a random half of the rows of a random half of the classes."""
     from sklearn.metrics import roc_auc_score
 
     rng = np.random.default_rng(seed)
-    classes = rng.permutation(np.unique(known.labels))
-    inside = np.isin(known.labels, classes[: len(classes) // 2])
+    classes = rng.permutation(np.unique(labelled.labels))
+    inside = np.isin(labelled.labels, classes[: len(classes) // 2])
     rows = rng.permutation(np.flatnonzero(inside))
     train, test = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    other = np.flatnonzero(~inside)
-    found, _ = fitted(model, features[np.sort(train)], seed, n_clusters=N_CLUSTERS, held_out=0.2)
-    assert found.model is not None
-    said = [MODELS[model](found.model, Data({"features": features[one]})) for one in (test, other)]
-    own, others = (one["in_sample"] for one in said)
-    right = float(own.sum() + (1 - others).sum()) / (len(test) + len(other))
+    outside = np.flatnonzero(~inside)
+    fit, _ = fitted(model, features[np.sort(train)], seed, n_clusters=N_CLUSTERS, held_out=0.2)
+    assert fit.model is not None
+    predictions = [
+        MODELS[model](fit.model, Data({"features": features[rows]})) for rows in (test, outside)
+    ]
+    own, foreign = (prediction["in_sample"] for prediction in predictions)
+    right = float(own.sum() + (1 - foreign).sum()) / (len(test) + len(outside))
     auc = roc_auc_score(
-        np.repeat([1, 0], [len(test), len(other)]),
-        np.concatenate([one["log_likelihood"] for one in said]),
+        np.repeat([1, 0], [len(test), len(outside)]),
+        np.concatenate([prediction["log_likelihood"] for prediction in predictions]),
     )
-    return Told(right, float(own.mean()), float(1 - others.mean()), float(auc))
+    return Detection(right, float(own.mean()), float(1 - foreign.mean()), float(auc))

@@ -1,4 +1,4 @@
-"""Likelihood of the next period's rows where clusters move: figure 5.3 of the thesis."""
+"""Likelihood of the next period's rows for moving clusters: figure 5.3 of the thesis."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOVING: dict[Size, tuple[int, int, int]] = {
     "default": (8, 200, 10),
     "full": (12, 300, 30),
 }
-"""Periods, rows in each and clusters of what is drawn."""
+"""Numbers of periods, of rows in each, and of clusters."""
 
 STEPS = (150.0, 600.0, 4000.0)
-"""C0 of what is drawn: from quick clusters to slow ones."""
+"""C0 of the drawn clusters, from fast to slow ones."""
 
 MODELS = {"vMFmix": vmf.in_sample, "B-vMFmix": bvmf.in_sample, "T-vMFmix": tvmf.in_sample}
 
 
 def table(report: Report, scores: Scores, size: Size, seeds: int) -> None:
-    """Mean log-likelihood of each period's rows by models of all before, less that by vMFmix."""
+    """Mean log-likelihood of each period's rows under models of earlier ones, minus vMFmix's."""
     for c0 in STEPS:
         n_clusters = MOVING[size][2]
         runs = [_ahead(c0, seed, size) for seed in range(seeds)]
@@ -45,35 +45,35 @@ def table(report: Report, scores: Scores, size: Size, seeds: int) -> None:
                 clusters=n_clusters,
                 periods=MOVING[size][0],
                 seeds=seeds,
-                above_vmf=shown([float(one.mean()) for one in above]),
+                above_vmf=shown([float(differences.mean()) for differences in above]),
                 least=float(np.min(above)),
-                cpu_s=shown([taken[model] for _, taken in runs]),
+                cpu_s=shown([cpu_s[model] for _, cpu_s in runs]),
             )
 
 
 def _ahead(c0: float, seed: int, size: Size) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """By model the likelihood of each period from the third on, and CPU seconds in all."""
+    """By model, the likelihood of each period from the third on, and the total CPU seconds."""
     n_periods, n_rows, n_clusters = MOVING[size]
     features, period = _moving(n_periods, n_rows, n_clusters, c0, seed)
-    found: dict[str, list[float]] = {model: [] for model in MODELS}
-    taken = dict.fromkeys(MODELS, 0.0)
+    likelihoods: dict[str, list[float]] = {model: [] for model in MODELS}
+    cpu_s = dict.fromkeys(MODELS, 0.0)
     for now in range(2, n_periods):
         before, new = period < now, Data({"features": features[period == now]})
         for model, in_sample in MODELS.items():
             timed = model == "T-vMFmix"
             inputs = {"timestamps": period[before]} if timed else {}
-            given: dict[str, Any] = {"n_clusters": n_clusters, **({"c0": c0} if timed else {})}
-            one, seconds = fitted(model, features[before], seed, inputs, **given)
-            assert one.model is not None
-            found[model].append(float(in_sample(one.model, new)["log_likelihood"].mean()))
-            taken[model] += seconds
-    return found, taken
+            params: dict[str, Any] = {"n_clusters": n_clusters, **({"c0": c0} if timed else {})}
+            fit, seconds = fitted(model, features[before], seed, inputs, **params)
+            assert fit.model is not None
+            likelihoods[model].append(float(in_sample(fit.model, new)["log_likelihood"].mean()))
+            cpu_s[model] += seconds
+    return likelihoods, cpu_s
 
 
 def _moving(
     n_periods: int, n_rows: int, n_clusters: int, c0: float, seed: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Rows of clusters that move and whose weights change, and the period of each."""
+    """Rows of clusters with changing directions and weights, and the period of each."""
     rng = np.random.default_rng(seed)
     n_features, kappa, sd = 50, 200.0, 0.3
     means, eta = uniform(n_clusters, n_features, rng), rng.standard_normal(n_clusters)

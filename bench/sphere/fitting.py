@@ -1,4 +1,4 @@
-"""The models that are compared, and a fit of one."""
+"""The compared models, and a fit of one."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 def fitted(
     model: str, features: Matrix, seed: int, inputs: dict[str, Any] | None = None, **params: Any
 ) -> tuple[Fitted, float]:
-    """A fit and its CPU seconds. inputs : besides the features."""
+    """A fit and its CPU seconds. inputs : additional inputs besides the features."""
     name, own = MODELS[model]
     used = method(name)
     if model == "GM" and isinstance(features, sp.csr_array):
         features = features.toarray()
-    whole = used.Params.model_validate({**own, "seed": seed, **params})
+    complete = used.Params.model_validate({**own, "seed": seed, **params})
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = used.fit(Data({"features": features, **(inputs or {})}), whole)
-    return found, time.process_time() - began
+        fit = used.fit(Data({"features": features, **(inputs or {})}), complete)
+    return fit, time.process_time() - began
 
 
 def shown(values: Sequence[float]) -> str:
-    """Mean and standard deviation."""
+    """Mean and standard deviation as text."""
     return f"{np.mean(values):.4g} +-{np.std(values, ddof=min(1, len(values) - 1)):.2g}"

@@ -11,7 +11,7 @@ from bench import Size
 from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
-from bench.sphere.sets import Known
+from bench.sphere.sets import LabelledSet
 
 COUNTS: dict[Size, tuple[int, ...]] = {
     "quick": (10,),
@@ -30,44 +30,46 @@ FLAT = (
     *("vMFmix", "vMFmix, own kappa"),
 )
 _BESIDE = ("B-vMFmix", "vMFmix")
-"""Flat models of as many clusters as a hierarchy has leaves."""
+"""Flat models, with as many clusters as a hierarchy has leaves."""
 
 
-def table(report: Report, scores: Scores, known: Known, size: Size, seeds: int) -> None:
+def table(report: Report, scores: Scores, labelled: LabelledSet, size: Size, seeds: int) -> None:
     """Mean log-likelihood of a row, for some numbers of clusters and some hierarchies."""
     for n_clusters in COUNTS[size]:
         for model in FLAT:
-            _held_out(report, scores, known, model, n_clusters, seeds)
+            _held_out(report, scores, labelled, model, n_clusters, seeds)
     for height, branching in HIERARCHIES[size]:
         shape = {"height": height, "branching": branching}
         n_leaves = branching**height
-        if n_leaves > len(known.labels) // 4:
-            # Less than two of the fitted rows for each.
+        if n_leaves > len(labelled.labels) // 4:
+            # Fewer than two fitted rows for each cluster.
             continue
-        _held_out(report, scores, known, "H-vMFmix", n_leaves, seeds, shape)
+        _held_out(report, scores, labelled, "H-vMFmix", n_leaves, seeds, shape)
         for model in _BESIDE:
-            _held_out(report, scores, known, model, n_leaves, seeds)
+            _held_out(report, scores, labelled, model, n_leaves, seeds)
 
 
 def _held_out(
     report: Report,
     scores: Scores,
-    known: Known,
+    labelled: LabelledSet,
     model: str,
     n_clusters: int,
     seeds: int,
     shape: dict[str, int] | None = None,
 ) -> None:
-    given: dict[str, Any] = {"n_clusters": n_clusters} if shape is None else shape
-    runs = [fitted(model, known.features, seed, held_out=0.5, **given) for seed in range(seeds)]
-    values = [found.metrics["held_out_log_likelihood"] for found, _ in runs]
-    scores.add(known.name, "log-likelihood", model, values, n_clusters)
-    of = "" if shape is None else f", {given['height']} high, {given['branching']} wide"
+    options: dict[str, Any] = {"n_clusters": n_clusters} if shape is None else shape
+    runs = [
+        fitted(model, labelled.features, seed, held_out=0.5, **options) for seed in range(seeds)
+    ]
+    values = [fit.metrics["held_out_log_likelihood"] for fit, _ in runs]
+    scores.add(labelled.name, "log-likelihood", model, values, n_clusters)
+    of = "" if shape is None else f", {options['height']} high, {options['branching']} wide"
     report.row(
         "sphere",
-        what=f"{known.name}, held out: {model}{of}",
+        what=f"{labelled.name}, held out: {model}{of}",
         clusters=n_clusters,
         seeds=seeds,
         log_likelihood=shown(values),
-        cpu_s=shown([taken for _, taken in runs]),
+        cpu_s=shown([seconds for _, seconds in runs]),
     )

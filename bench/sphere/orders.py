@@ -1,7 +1,7 @@
-"""Whether the thesis's orders of models hold: differences of two models' runs of one seed.
+"""Tests of the thesis's orders of models, by differences between runs with the same seed.
 
-Runs of one seed have their split of the rows in common, so their difference varies less than either
-does.
+Runs with the same seed share their split of the rows, so their difference varies less than the
+runs do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SURE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`better` is said to be above `worse`. source : in the thesis."""
+    """The claim that `better` scores above `worse`. source : its place in the thesis."""
 
     source: str
     measures: tuple[str, ...]
@@ -32,19 +32,19 @@ _RECOVERY, _LIKELIHOOD, _DETECTION = ("nmi", "ari"), ("log-likelihood",), ("accu
 
 ORDERS = (
     Order("table 5.2", _RECOVERY, "B-vMFmix", "vMFmix"),
-    *(Order("table 5.2", _RECOVERY, "vMFmix", one) for one in ("k-means", "GM", "MM", "LDA")),
-    *(Order("table 5.2", _RECOVERY, "k-means", one) for one in ("MM", "LDA")),
-    *(Order("table 5.2", _RECOVERY, "GM", one) for one in ("MM", "LDA")),
+    *(Order("table 5.2", _RECOVERY, "vMFmix", worse) for worse in ("k-means", "GM", "MM", "LDA")),
+    *(Order("table 5.2", _RECOVERY, "k-means", worse) for worse in ("MM", "LDA")),
+    *(Order("table 5.2", _RECOVERY, "GM", worse) for worse in ("MM", "LDA")),
     Order("section 5.3", (*_RECOVERY, *_LIKELIHOOD), "B-vMFmix", "vMFmix, own kappa"),
     Order("section 5.6.3", _RECOVERY, "vMFmix", "vMFmix, own kappa"),
-    *(Order("table 5.3", _RECOVERY, one, f"{one} by tf") for one in ("vMFmix", "k-means")),
+    *(Order("table 5.3", _RECOVERY, model, f"{model} by tf") for model in ("vMFmix", "k-means")),
     Order("figures 5.1, 5.3", _LIKELIHOOD, "B-vMFmix", "vMFmix"),
-    *(Order("figure 5.2", _LIKELIHOOD, "H-vMFmix", one) for one in ("B-vMFmix", "vMFmix")),
-    *(Order("figure 5.3", _LIKELIHOOD, "T-vMFmix", one) for one in ("B-vMFmix", "vMFmix")),
+    *(Order("figure 5.2", _LIKELIHOOD, "H-vMFmix", worse) for worse in ("B-vMFmix", "vMFmix")),
+    *(Order("figure 5.3", _LIKELIHOOD, "T-vMFmix", worse) for worse in ("B-vMFmix", "vMFmix")),
     Order("table 5.4", _DETECTION, "B-vMFmix", "vMFmix"),
     *(
-        Order("one kappa", (*_RECOVERY, *_LIKELIHOOD, *_DETECTION), "B-vMFmix, one kappa", one)
-        for one in ("B-vMFmix", "vMFmix")
+        Order("one kappa", (*_RECOVERY, *_LIKELIHOOD, *_DETECTION), "B-vMFmix, one kappa", worse)
+        for worse in ("B-vMFmix", "vMFmix")
     ),
     Order("table 5.5", _LIKELIHOOD, "B-vMFmix", "B-vMFmix, bounding"),
 )
@@ -52,7 +52,7 @@ ORDERS = (
 
 @dataclass
 class Scores:
-    """Figures of runs in the order of seeds, by set, measure, number of clusters and model."""
+    """The scores of runs, ordered by seed, for each set, measure, number of clusters and model."""
 
     _values: dict[tuple[str, str, int], dict[str, list[float]]] = field(default_factory=dict)
 
@@ -62,15 +62,15 @@ class Scores:
         self._values.setdefault((of, measure, n_clusters), {})[model] = list(values)
 
     def table(self, report: Report) -> None:
-        """A row for each order and all it was measured on; then how often each order holds."""
-        said: dict[tuple[Order, str], list[str]] = {}
+        """A row for each order and setting; then the numbers of settings in which it holds."""
+        verdicts: dict[tuple[Order, str], list[str]] = {}
         for order in ORDERS:
             for (of, measure, n_clusters), runs in self._values.items():
                 if measure not in order.measures or not {order.better, order.worse} <= set(runs):
                     continue
                 apart = np.subtract(runs[order.better], runs[order.worse])
                 holds = verdict(apart.tolist())
-                said.setdefault((order, measure), []).append(holds)
+                verdicts.setdefault((order, measure), []).append(holds)
                 report.row(
                     "sphere",
                     what=f"{of}: {order.better} over {order.worse}",
@@ -81,18 +81,18 @@ class Scores:
                     above=f"{int((apart > 0).sum())} of {len(apart)}",
                     holds=holds,
                 )
-        for (order, measure), several in said.items():
+        for (order, measure), several in verdicts.items():
             report.row(
                 "sphere",
                 what=f"{order.better} over {order.worse}",
                 source=order.source,
                 measure=measure,
-                **{one: several.count(one) for one in ("yes", "open", "no")},
+                **{answer: several.count(answer) for answer in ("yes", "open", "no")},
             )
 
 
 def verdict(apart: Sequence[float]) -> Literal["yes", "no", "open"]:
-    """Whether the mean difference is above 0, below, or its 95% interval has 0 in it."""
+    """Whether the mean difference is above 0 or below 0; "open" if its 95% interval contains 0."""
     from scipy.stats import t
 
     mean, n = float(np.mean(apart)), len(apart)

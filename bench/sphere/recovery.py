@@ -1,4 +1,4 @@
-"""How well classes are recovered, at their number and at 20: tables 5.2 and 5.3 of the thesis."""
+"""Recovery of classes, with as many clusters and with 20: tables 5.2 and 5.3 of the thesis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bench import Size
 from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
-from bench.sphere.sets import Known
+from bench.sphere.sets import LabelledSet
 from models.arrays import Int, Matrix
 from models.method import Fitted
 
@@ -21,28 +21,30 @@ OF_COUNTS = ("MM", "LDA")
 OF_TF = ("vMFmix", "k-means")
 
 
-def table(report: Report, scores: Scores, known: Known, size: Size, seeds: int) -> None:
+def table(report: Report, scores: Scores, labelled: LabelledSet, size: Size, seeds: int) -> None:
     """NMI and ARI of every model; counts for the models of counts."""
-    at = {N_CLUSTERS} if size == "quick" else {known.n_classes, N_CLUSTERS}
+    at = {N_CLUSTERS} if size == "quick" else {labelled.n_classes, N_CLUSTERS}
     for n_clusters in sorted(at):
         for model in OF_ROWS:
-            if model == "GM" and known.counts is not None and size != "full":
-                # It needs the zeros too and takes ten times as long as any other.
+            if model == "GM" and labelled.counts is not None and size != "full":
+                # It needs a dense array and takes ten times as long as any other model.
                 continue
-            _recovered(report, scores, known, known.features, model, model, n_clusters, seeds)
-        if known.counts is not None:
+            _recovered(report, scores, labelled, labelled.features, model, model, n_clusters, seeds)
+        if labelled.counts is not None:
             for model in OF_COUNTS:
-                _recovered(report, scores, known, known.counts, model, model, n_clusters, seeds)
-        if known.tf is not None:
+                _recovered(
+                    report, scores, labelled, labelled.counts, model, model, n_clusters, seeds
+                )
+        if labelled.tf is not None:
             for model in OF_TF:
                 called = f"{model} by tf"
-                _recovered(report, scores, known, known.tf, model, called, n_clusters, seeds)
+                _recovered(report, scores, labelled, labelled.tf, model, called, n_clusters, seeds)
 
 
 def _recovered(
     report: Report,
     scores: Scores,
-    known: Known,
+    labelled: LabelledSet,
     features: Matrix,
     model: str,
     called: str,
@@ -50,25 +52,25 @@ def _recovered(
     seeds: int,
 ) -> None:
     runs = [fitted(model, features, seed, n_clusters=n_clusters) for seed in range(seeds)]
-    nmi, ari = zip(*(_agreement(known.labels, found) for found, _ in runs), strict=True)
+    nmi, ari = zip(*(_agreement(labelled.labels, fit) for fit, _ in runs), strict=True)
     for measure, values in (("nmi", nmi), ("ari", ari)):
-        scores.add(known.name, measure, called, values, n_clusters)
+        scores.add(labelled.name, measure, called, values, n_clusters)
     report.row(
         "sphere",
-        what=f"{known.name}: {called}",
+        what=f"{labelled.name}: {called}",
         clusters=n_clusters,
-        classes=known.n_classes,
+        classes=labelled.n_classes,
         seeds=seeds,
         nmi=shown(nmi),
         ari=shown(ari),
-        cpu_s=shown([taken for _, taken in runs]),
+        cpu_s=shown([seconds for _, seconds in runs]),
     )
 
 
-def _agreement(labels: Int, found: Fitted) -> tuple[float, float]:
+def _agreement(labels: Int, fit: Fitted) -> tuple[float, float]:
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-    own = found.tree.leaf_of_point
+    own = fit.tree.leaf_of_point
     return (
         float(normalized_mutual_info_score(labels, own)),
         float(adjusted_rand_score(labels, own)),

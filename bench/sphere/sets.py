@@ -1,4 +1,4 @@
-"""Sets with known classes: embeddings, pixels, and documents through the steps of a job."""
+"""Sets with known classes: embeddings, pixels, and documents prepared by the steps of a job."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ TEXTS: dict[Size, tuple[str, ...]] = {
     "default": ("scipy",),
     "full": ("scipy", "sympy", "glosses"),
 }
-"""Packages whose docstrings they are, or explanations of nouns."""
+"""Sources of documents: packages with docstrings, or explanations of nouns."""
 
 _GLOSSES = 4000
 _EVERY = 3
-"""Of so many documents quick takes one."""
+"""The quick size uses one document in this many."""
 
 Steps: TypeAlias = list[dict[str, Any]]
 
@@ -43,8 +43,8 @@ FEWER: Steps = [{"step": "svd", "n": 50}, {"step": "l2"}]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A set.
+class LabelledSet:
+    """A set with known classes.
 
     features : rows of length 1. labels : the class of each.
     counts, tf : of documents, else None; `tf` without the inverse document frequency.
@@ -61,15 +61,15 @@ class Known:
         return len(np.unique(self.labels))
 
 
-def at_hand(report: Report, size: Size) -> Iterator[Known]:
-    """One after the other; a note for those that are not there."""
+def at_hand(report: Report, size: Size) -> Iterator[LabelledSet]:
+    """The available sets in turn; the report gets a note for each missing one."""
     for name in EMBEDDED[size]:
         rows = _embedded(name)
         if rows is None:
             report.note("sphere", f"Left out: {name} is not in the folder that UMBEL_TEST_DATA "
                         "names.")  # fmt: skip
         else:
-            yield Known(name, prepared(rows[0], UNIT), rows[1])
+            yield LabelledSet(name, prepared(rows[0], UNIT), rows[1])
     for name in TEXTS[size]:
         texts = _glosses() if name == "glosses" else docstrings(name)
         if texts is None:
@@ -79,20 +79,20 @@ def at_hand(report: Report, size: Size) -> Iterator[Known]:
             yield of_documents(name, texts[0][::every], texts[1][::every])
 
 
-def of_documents(name: str, documents: list[str], topics: list[str]) -> Known:
-    """Words without stop words, stemmed, then tf-idf; documents of no known word are left out."""
+def of_documents(name: str, documents: list[str], topics: list[str]) -> LabelledSet:
+    """Stemmed words without stop words, then tf-idf; documents without a known word are omitted."""
     counts = prepared(documents, WORDS)
     assert isinstance(counts, sp.csr_array)
     filled = np.flatnonzero(np.diff(counts.indptr))
     counts, labels = counts[filled], _numbered(topics)[filled]
-    return Known(name, prepared(counts, TFIDF), labels, counts, prepared(counts, TF))
+    return LabelledSet(name, prepared(counts, TFIDF), labels, counts, prepared(counts, TF))
 
 
 def prepared(features: Matrix | list[str], steps: Steps) -> Matrix:
-    """By the steps of a job."""
-    found = pipeline.fit(steps, features, 0)[1]
-    assert isinstance(found, (np.ndarray, sp.csr_array))
-    return found
+    """The features after the steps of a job."""
+    matrix = pipeline.fit(steps, features, 0)[1]
+    assert isinstance(matrix, (np.ndarray, sp.csr_array))
+    return matrix
 
 
 def _numbered(classes: list[str]) -> Int:
@@ -100,7 +100,7 @@ def _numbered(classes: list[str]) -> Int:
 
 
 def _embedded(name: str) -> tuple[npt.NDArray[Any], Int] | None:
-    """Rows and classes of a set; None where its files are absent."""
+    """Rows and classes of a set; None if its files are absent."""
     if name == "optdigits":
         path = real_data("bench_optdigits.npz")
         if path is None:
@@ -118,12 +118,12 @@ def _embedded(name: str) -> tuple[npt.NDArray[Any], Int] | None:
     if path is None:
         return None
     described = json.loads(path.read_text())
-    own = [one["category"] for one in described] if name == "emoji" else described["lex"]
+    own = [entry["category"] for entry in described] if name == "emoji" else described["lex"]
     return values, _numbered(own)
 
 
 def _glosses() -> tuple[list[str], list[str]] | None:
-    """Explanations of nouns and the topic of each; None where absent."""
+    """Explanations of nouns and their topics; None if the file is absent."""
     path = real_data("wordnet12k_tree.json")
     if path is None:
         return None

@@ -1,6 +1,6 @@
-"""What an iteration of EM costs, side by side in one process.
+"""The cost of an iteration of EM, side by side in one process.
 
-Against its matrix product and against an iteration of scikit-learn's KMeans.
+It is compared with its matrix product and with an iteration of scikit-learn's KMeans.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SPARSE: dict[Size, int] = {"quick": 20_000, "default": 50_000, "full": 100_000}
 _REPEATS: dict[Size, int] = {"quick": 3, "default": 7, "full": 5}
 
 _KMEANS = (2, 22)
-"""Iterations of k-means that are timed; their difference is twenty."""
+"""Numbers of iterations of the timed k-means runs; they differ by twenty."""
 
 
 def table(report: Report, size: Size) -> None:
-    """CPU seconds of an iteration on one thread, the best of some, those of each kind in turn."""
+    """CPU seconds of an iteration on one thread: the minimum of some runs, the kinds in turn."""
     rng = np.random.default_rng(0)
     n_points, n_clusters = _DENSE[size], 100
     dense = rng.standard_normal((n_points, 128), dtype=np.float32)
@@ -75,7 +75,7 @@ def _iterations(report: Report, what: str, features: Matrix, n_clusters: int, re
         seconds: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(repeats + 1):
             for name, way in ways.items():
-                # Of the processor: one thread, and others may use the machine.
+                # CPU time, because other processes may use the machine; there is only one thread.
                 began = time.process_time()
                 way()
                 seconds[name].append(time.process_time() - began)
@@ -93,10 +93,10 @@ def _iterations(report: Report, what: str, features: Matrix, n_clusters: int, re
 
 
 def _kmeans(features: Matrix, means: npt.NDArray[np.float64], n: int) -> Callable[[], object]:
-    """`n` iterations of scikit-learn's."""
+    """A call of `n` iterations of scikit-learn's KMeans."""
     from sklearn.cluster import KMeans
 
-    one = KMeans(
+    model = KMeans(
         len(means), init=means.astype(np.float32), n_init=1, max_iter=n, tol=0.0, algorithm="lloyd"
     )
-    return lambda: one.fit(features)
+    return lambda: model.fit(features)

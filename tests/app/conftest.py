@@ -1,6 +1,6 @@
-"""The API over a real Valkey and a real folder; jobs are run by a stand-in for the worker.
+"""The API over a real Valkey and a real folder, with a stand-in for the worker.
 
-The stand-in takes jobs through the ledger as a worker does, so nothing here is faked but the work.
+The stand-in claims jobs through the ledger as a worker does, so only the computation is faked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 @dataclass
 class Api:
-    """A running application: its client, the parts below it, the hints it sent."""
+    """A running application: its client, its service parts, and the hints it sent."""
 
     client: TestClient
     service: Service
@@ -51,7 +51,7 @@ class Api:
         return claim
 
     def finish(self, job_id: str, folder: Path | None = None, **changes: Any) -> None:
-        """Run the job to its end: a tree of no files."""
+        """Bring the job to its end, with the record of a tree that has no files."""
         claim = self.claim(job_id)
         self.service.ledger.beat(claim, Advance(fraction=0.5, stage="merging"))
         end: dict[str, Any] = {
@@ -71,7 +71,7 @@ Start = Callable[..., Api]
 
 @pytest.fixture
 def start(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[Start]:
-    """Starts an application with settings of its own."""
+    """Starts an application with its own settings."""
     with contextlib.ExitStack() as stack:
 
         def started(client: tuple[str, int] = ("127.0.0.1", 50000), **changes: Any) -> Api:
@@ -110,7 +110,7 @@ def api(start: Start) -> Api:
 
 @dataclass
 class Working:
-    """A running application whose jobs are done, in threads of the test."""
+    """A running application whose jobs run in threads of the test."""
 
     client: TestClient
     service: Service
@@ -129,7 +129,7 @@ def working(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[Working]:
 
 @dataclass
 class Live:
-    """An application behind a real server."""
+    """An application on a real server."""
 
     url: str
     port: int
@@ -162,7 +162,7 @@ def new_job(**changes: Any) -> dict[str, Any]:
 
 
 def problem_of(response: Any, status: int, code: str) -> dict[str, Any]:
-    """The problem of an answer, checked to be one."""
+    """The problem in a response; asserts its status and code."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == PROBLEM
     body: dict[str, Any] = response.json()

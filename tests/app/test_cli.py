@@ -1,4 +1,4 @@
-"""The command line: what is wrong with a call or with the environment is said in a sentence."""
+"""The command line: errors of a call or of the environment are reported in a sentence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (("api",), "UMBEL_REDIS_URL and UMBEL_STORE_URL must be set."),
     ],
 )
-def test_a_wrong_call(
+def test_invalid_calls(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in refused(capsys, *arguments)
@@ -51,7 +51,7 @@ def test_a_wrong_call(
     ],
 )
 @pytest.mark.parametrize("command", ["api", "serve"])
-def test_a_wrong_environment(
+def test_invalid_environments(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: str,
@@ -63,7 +63,7 @@ def test_a_wrong_environment(
     assert message in refused(capsys, command, "--port", "0")
 
 
-def test_a_worker_says_what_is_wrong_with_its_environment(
+def test_a_worker_reports_errors_of_its_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from workers.main import main as worker

@@ -1,4 +1,4 @@
-"""The compose file: valid by the specification, and in step with the command line and settings."""
+"""The compose file: valid by the specification, and consistent with command line and settings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_specification_accepts_it(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
-def test_every_service_there_is(compose: dict[str, Any]) -> None:
+def test_the_services(compose: dict[str, Any]) -> None:
     assert set(services(compose)) == {*OURS, "valkey", "store", "store-owner", "bucket"}
     assert services(compose)["worker-gpu"]["profiles"] == ["gpu"]
     assert all("profiles" not in services(compose)[name] for name in ("api", "worker"))
@@ -66,9 +66,9 @@ def test_commands_are_those_of_the_command_line(compose: dict[str, Any], name: s
 @pytest.mark.parametrize("name", OURS)
 def test_settings_are_those_of_the_service(compose: dict[str, Any], name: str) -> None:
     environment = services(compose)[name]["environment"]
-    known = {f"UMBEL_{field.upper()}" for field in Settings.model_fields}
+    settings = {f"UMBEL_{field.upper()}" for field in Settings.model_fields}
     ours = {key for key in environment if key.startswith("UMBEL_")}
-    assert ours <= known
+    assert ours <= settings
     assert {"UMBEL_REDIS_URL", "UMBEL_STORE_URL", "UMBEL_S3_ENDPOINT"} <= ours
     assert {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= set(environment)
     scratch = re.search(r"UMBEL_SCRATCH_DIR=(\S+)", DOCKERFILE)
@@ -77,7 +77,7 @@ def test_settings_are_those_of_the_service(compose: dict[str, Any], name: str) -
     assert services(compose)[name]["volumes"][0].endswith(":" + scratch[1])
 
 
-def test_an_api_that_others_reach_has_keys(compose: dict[str, Any]) -> None:
+def test_an_exposed_api_has_keys(compose: dict[str, Any]) -> None:
     assert services(compose)["api"]["environment"]["UMBEL_API_KEYS"].startswith(
         "${UMBEL_API_KEYS:?"
     )
@@ -85,7 +85,7 @@ def test_an_api_that_others_reach_has_keys(compose: dict[str, Any]) -> None:
         assert name == "api" or "ports" not in service
 
 
-def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:
+def test_the_file_contains_no_secret(compose: dict[str, Any]) -> None:
     for service in services(compose).values():
         for key, value in (service.get("environment") or {}).items():
             if re.search("PASSWORD|SECRET|KEY|AUTH", key):
@@ -93,11 +93,11 @@ def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:
     assert "${VALKEY_PASSWORD:?" in services(compose)["api"]["environment"]["UMBEL_REDIS_URL"]
 
 
-def test_nothing_that_stays_runs_as_root(compose: dict[str, Any]) -> None:
+def test_no_lasting_service_runs_as_root(compose: dict[str, Any]) -> None:
     for name, service in services(compose).items():
         owner = str(service["user"]).split(":")[0]
         if owner == "0":
-            # Gives the store's volume to its user, then ends; reaches nothing.
+            # It only gives the store's volume to its user, then ends, without network access.
             assert (name, service["network_mode"], service["restart"]) == (
                 "store-owner",
                 "none",
@@ -112,13 +112,13 @@ def test_nothing_that_stays_runs_as_root(compose: dict[str, Any]) -> None:
     assert services(compose)["api"]["user"].startswith(uid[1])
 
 
-def test_every_service_that_stays_says_whether_it_is_well(compose: dict[str, Any]) -> None:
+def test_every_lasting_service_has_a_health_check(compose: dict[str, Any]) -> None:
     for service in services(compose).values():
         assert ("healthcheck" in service) == (service["restart"] != "no")
     assert "HEALTHCHECK" in DOCKERFILE
 
 
-def test_valkey_loses_nothing(compose: dict[str, Any]) -> None:
+def test_valkey_is_durable(compose: dict[str, Any]) -> None:
     command = services(compose)["valkey"]["command"][-1]
     for option in ("--appendonly yes", "--appendfsync always", "--maxmemory-policy noeviction"):
         assert option in command
@@ -137,7 +137,7 @@ def test_volumes_and_networks_are_named(compose: dict[str, Any]) -> None:
     assert compose["networks"]["inside"]["internal"] is True
 
 
-def test_webhooks_are_sent_by_what_has_a_way_out(compose: dict[str, Any]) -> None:
+def test_services_with_outside_access_send_webhooks(compose: dict[str, Any]) -> None:
     for name in OURS:
         service = services(compose)[name]
         sends = int(service["environment"].get("UMBEL_WEBHOOK_SENDERS", 16)) > 0
@@ -145,7 +145,7 @@ def test_webhooks_are_sent_by_what_has_a_way_out(compose: dict[str, Any]) -> Non
         assert "UMBEL_WEBHOOK_ALLOW" not in service["environment"]
 
 
-def test_the_image_takes_what_it_copies() -> None:
+def test_the_image_copies_no_ignored_files() -> None:
     ignore = (ROOT / ".dockerignore").read_text().split()
     assert ignore[0] == "*"
     for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.M):
@@ -155,7 +155,7 @@ def test_the_image_takes_what_it_copies() -> None:
     assert "-c constraints.txt" in DOCKERFILE
 
 
-def test_the_shell_parts_are_shell(compose: dict[str, Any]) -> None:
+def test_embedded_shell_is_valid(compose: dict[str, Any]) -> None:
     shell = shutil.which("sh")
     assert shell
     scripts = [services(compose)["bucket"]["entrypoint"][-1]]

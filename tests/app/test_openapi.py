@@ -1,4 +1,4 @@
-"""The document is valid, complete, and the one that is committed."""
+"""The document is valid, complete, and equal to the committed one."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_it_is_valid(document: dict[str, Any]) -> None:
+def test_the_document_is_valid(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1")
     validate(document)
 
 
-def test_it_is_the_committed_one() -> None:
+def test_the_committed_document_is_up_to_date() -> None:
     assert openapi.PATH.read_text("utf-8") == openapi.text(documented_app()), "run `umbel openapi`"
 
 
-def test_every_operation_is_whole(document: dict[str, Any]) -> None:
+def test_every_operation_is_complete(document: dict[str, Any]) -> None:
     names = [operation["operationId"] for _, operation in operations(document)]
     assert len(set(names)) == len(names)
     for where, operation in operations(document):
@@ -67,7 +67,7 @@ def test_every_operation_is_whole(document: dict[str, Any]) -> None:
         if "/v1/" in where:
             assert "401" in answers, where
             assert "403" in answers, where
-            # The catalogue alone needs neither Redis nor the store.
+            # Only the catalogue needs neither Redis nor the store.
             assert ("503" in answers) == ("/v1/methods" not in where), where
             assert "507" in answers or "/cancel" in where or not where.startswith("post"), where
 
@@ -87,7 +87,7 @@ def test_a_job_has_these_fields(document: dict[str, Any]) -> None:
     }
 
 
-def test_what_a_webhook_gets_is_said(document: dict[str, Any]) -> None:
+def test_the_webhook_is_documented(document: dict[str, Any]) -> None:
     callbacks = document["paths"]["/v1/jobs"]["post"]["callbacks"]
     post = callbacks["job_ended"]["{$request.body#/webhook}"]["post"]
     assert post["requestBody"]["content"]["application/json"]["schema"] == {
@@ -95,7 +95,7 @@ def test_what_a_webhook_gets_is_said(document: dict[str, Any]) -> None:
     }
     ended = document["components"]["schemas"]["EndedBody"]
     assert ended["properties"]["data"]["$ref"] == "#/components/schemas/JobBody"
-    assert {one["name"] for one in post["parameters"]} == {
+    assert {parameter["name"] for parameter in post["parameters"]} == {
         "webhook-id",
         "webhook-timestamp",
         "webhook-signature",
@@ -115,13 +115,13 @@ def test_examples_follow_their_schemas(document: dict[str, Any]) -> None:
                     continue
                 schema = {**entry["schema"], "components": document["components"]}
                 examples = [entry["example"]] if "example" in entry else []
-                examples += [one["value"] for one in entry.get("examples", {}).values()]
+                examples += [example["value"] for example in entry.get("examples", {}).values()]
                 for example in examples:
                     errors = list(Draft202012Validator(schema).iter_errors(example))
                     assert not errors, (where, part, errors[0].message)
 
 
-def test_it_is_served(api: Api, document: dict[str, Any]) -> None:
+def test_the_document_is_served(api: Api, document: dict[str, Any]) -> None:
     assert api.client.get("/openapi.json").json() == document
 
 
@@ -136,7 +136,7 @@ class Links(HTMLParser):
         self.found += [value or "" for name, value in attrs if name in ("src", "href", "action")]
 
 
-def test_the_reference_loads_nothing(api: Api, document: dict[str, Any]) -> None:
+def test_the_reference_page_loads_nothing_else(api: Api, document: dict[str, Any]) -> None:
     answer = api.client.get("/docs")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")

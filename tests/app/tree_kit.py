@@ -1,4 +1,4 @@
-"""Trees over HTTP: some to import, what makes them, reads them and places rows in them."""
+"""Trees over HTTP: trees to import, and functions that make, read and predict with them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A stand-in for the worker that does the work: each job runs in a thread of the test.
+"""A stand-in for the worker: each job runs in a thread of the test.
 
-Everything is as in a worker, from the claim to the published files, but for the child process.
+It works like a worker from the claim to the published files, except for the child process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Work:
             self._start(job_id)
 
     def release(self) -> None:
-        """Run what was kept back, to its end."""
+        """Run the jobs of held hints to their end."""
         self.held = False
         for _, job_id in self.sent:
             self._start(job_id)

@@ -1,4 +1,4 @@
-"""The baselines make the merges of algorithm 1 and of each other; Umbel's are read off its tree."""
+"""The baselines and algorithm 1 make the same merges; Umbel's are derived from its tree."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BASELINES = [baselines.exact, baselines.hoisted, baselines.trimmed, baselines.as
 
 
 def algorithm_1(logits: np.ndarray) -> list[Step]:
-    """Algorithm 1 of the paper, point by point; no class without points, no ties."""
+    """Algorithm 1 of the paper, point by point, for logits without ties or empty classes."""
     n_classes = logits.shape[1]
 
     def best(row: np.ndarray, outside: list[int]) -> tuple[int, float]:
-        kept = [c for c in range(n_classes) if c not in outside]
-        weight = {c: float(np.exp(row[c] - max(row[kept]))) for c in kept}
-        winner = max(kept, key=lambda c: weight[c])
+        inside = [c for c in range(n_classes) if c not in outside]
+        weight = {c: float(np.exp(row[c] - max(row[inside]))) for c in inside}
+        winner = max(inside, key=lambda c: weight[c])
         return winner, weight[winner] / sum(weight.values())
 
     first = [best(row, []) for row in logits]
@@ -34,20 +34,20 @@ def algorithm_1(logits: np.ndarray) -> list[Step]:
     steps = []
     while len(groups) > 1:
         lowest = min(groups, key=lambda g: sum(score_of_class[c] for c in g))
-        taken = dict.fromkeys(range(n_classes), 0.0)
+        confidences = dict.fromkeys(range(n_classes), 0.0)
         for row, (label, _) in zip(logits, first, strict=True):
             if label in lowest:
                 c, p = best(row, lowest)
-                taken[c] += p
-        others = [g for g in groups if g is not lowest]
-        other = max(others, key=lambda g: sum(taken[c] for c in g) / len(g))
-        steps.append((sorted(lowest), sorted(other)))
-        groups = [g for g in others if g is not other] + [lowest + other]
+                confidences[c] += p
+        candidates = [g for g in groups if g is not lowest]
+        partner = max(candidates, key=lambda g: sum(confidences[c] for c in g) / len(g))
+        steps.append((sorted(lowest), sorted(partner)))
+        groups = [g for g in candidates if g is not partner] + [lowest + partner]
     return steps
 
 
 def steps_of(merges: np.ndarray) -> list[Step]:
-    """The classes of both sides of each merge given as SciPy ids."""
+    """The classes of both sides of each merge; `merges` has SciPy ids."""
     groups = [[c] for c in range(len(merges) + 1)]
     for a, b in merges.tolist():
         groups.append(sorted(groups[a] + groups[b]))
@@ -55,7 +55,7 @@ def steps_of(merges: np.ndarray) -> list[Step]:
 
 
 def random_logits(seed: int, n_points: int, n_classes: int) -> np.ndarray:
-    """Every class has points."""
+    """Random logits whose every class is predicted for some point."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(n_points, n_classes)) * 1.5
     logits[np.arange(n_points), np.arange(n_points) % n_classes] += 4.0
@@ -77,20 +77,20 @@ def test_a_baseline_makes_the_merges_of_algorithm_1(
 def test_the_baselines_agree_on_more_classes_and_with_umbel(dtype: type) -> None:
     logits = random_logits(5, 2_000, 60).astype(dtype)
     merges = baselines.hoisted(logits)
-    for other in BASELINES:
-        assert (other(logits) == merges).all()
+    for baseline in BASELINES:
+        assert (baseline(logits) == merges).all()
     for threads in (1, 2):
         assert (merges_of(fit(logits, threads)) == np.sort(merges)).all()
 
 
 def test_blocks_of_rows_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     logits = random_logits(2, 300, 9)
-    whole = baselines.exact(logits)
+    unblocked = baselines.exact(logits)
     monkeypatch.setattr(baselines, "BLOCK", 7 * 9)
-    assert (baselines.exact(logits) == whole).all()
+    assert (baselines.exact(logits) == unblocked).all()
 
 
-def test_merges_are_read_off_a_tree() -> None:
+def test_merges_are_derived_from_a_tree() -> None:
     # root (3)
     # ├── (2)
     # │   ├── (1): 3, 0
@@ -102,7 +102,7 @@ def test_merges_are_read_off_a_tree() -> None:
     assert merges_of(tree).tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-def test_a_class_without_points_is_no_error_for_those_that_are_timed() -> None:
+def test_the_timed_baselines_accept_empty_classes() -> None:
     logits = random_logits(0, 50, 5)
     logits[:, 2] = -9.0
     for baseline in (baselines.exact, baselines.hoisted, baselines.trimmed):

@@ -1,4 +1,4 @@
-"""Rows are printed in line and kept; the JSON is valid; a plot is drawn of them."""
+"""Rows are printed aligned and stored; the JSON is valid; a plot shows them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_table_of_l2h_runs_on_small_cases(
     rows = report.tables["l2h"]
     assert len(rows) == 7 + 3
     assert all(row["same_merges"] in (None, row["k"] - 1) for row in rows)
-    assert [row["same_merges"] for row in rows if row["what"] == l2h.ONE] == [19, None]
+    assert [row["same_merges"] for row in rows if row["what"] == l2h.SINGLE] == [19, None]
     assert all(row["cpu_s"] > 0 and row["wall_s"] > 0 for row in rows)
     assert [row["never_predicted"] for row in report.tables["l2h_logits"]] == [0, 0]
     goals = {row["what"]: row["met"] for row in report.tables["l2h_goals"]}
@@ -78,7 +78,7 @@ def test_the_table_of_l2h_runs_on_small_cases(
     assert (tmp_path / "l2h.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_does_not_fit_is_left_out_and_said(
+def test_a_case_that_does_not_fit_is_omitted_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = l2h.Case(1_000, 1_000)  # 4 MB; the appendix needs 8.8 MB more
@@ -89,9 +89,9 @@ def test_what_does_not_fit_is_left_out_and_said(
         return l2h._what_fits(case, tmp_path)
 
     assert fits(13) == (case, "")
-    without, said = fits(12)
-    assert without == l2h.Case(1_000, 1_000, rivals=())
-    assert "appendix" in said
-    nothing, said = fits(4.5)
+    reduced, note = fits(12)
+    assert reduced == l2h.Case(1_000, 1_000, rivals=())
+    assert "appendix" in note
+    nothing, note = fits(4.5)
     assert nothing is None
-    assert "1,000 x 1,000 float32" in said
+    assert "1,000 x 1,000 float32" in note

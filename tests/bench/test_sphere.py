@@ -1,4 +1,4 @@
-"""Orders are judged by pairs, docstrings are read as documents, and models tell planted classes."""
+"""Orders are judged by paired runs, docstrings become documents, and models recover classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import ORDERS, Scores, verdict
 from models.numerics.sphere import draw_vmf, uniform
 
-SAID = " ".join(["spectra of signals are smoothed by windows before their peaks are found"] * 4)
+TEXT = " ".join(["spectra of signals are smoothed by windows before their peaks are found"] * 4)
 
 
 @pytest.fixture
@@ -23,15 +23,15 @@ def report() -> Report:
 
 
 @pytest.fixture(scope="module")
-def planted() -> sets.Known:
-    """Twenty clusters that hardly overlap."""
+def planted() -> sets.LabelledSet:
+    """Twenty clusters with little overlap."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(20), 15)
-    return sets.Known("planted", draw_vmf(uniform(20, 16, rng)[labels], 300.0, rng), labels)
+    return sets.LabelledSet("planted", draw_vmf(uniform(20, 16, rng)[labels], 300.0, rng), labels)
 
 
 @pytest.mark.parametrize(
-    ("apart", "said"),
+    ("apart", "expected"),
     [
         ([0.1, 0.2, 0.15], "yes"),
         ([-0.1, -0.2, -0.15], "no"),
@@ -42,13 +42,13 @@ def planted() -> sets.Known:
         ([5.0], "open"),
     ],
 )
-def test_an_order_holds_where_the_interval_of_the_difference_says_so(
-    apart: list[float], said: str
+def test_the_verdict_follows_the_interval_of_the_difference(
+    apart: list[float], expected: str
 ) -> None:
-    assert verdict(apart) == said
+    assert verdict(apart) == expected
 
 
-def test_differences_are_of_runs_of_one_seed(report: Report) -> None:
+def test_differences_are_between_runs_with_the_same_seed(report: Report) -> None:
     scores = Scores()
     scores.add("one", "nmi", "vMFmix", [0.2, 0.5, 0.8], 20)
     scores.add("one", "nmi", "B-vMFmix", [0.3, 0.6, 0.9], 20)
@@ -62,14 +62,14 @@ def test_differences_are_of_runs_of_one_seed(report: Report) -> None:
         for of in ("one: ", "")
         for what in ("B-vMFmix over vMFmix", "vMFmix over LDA")
     }
-    assert [rows["B-vMFmix over vMFmix"][one] for one in ("yes", "open", "no")] == [1, 0, 0]
+    assert [rows["B-vMFmix over vMFmix"][answer] for answer in ("yes", "open", "no")] == [1, 0, 0]
     surely = rows["one: B-vMFmix over vMFmix"]
     assert (surely["holds"], surely["above"]) == ("yes", "3 of 3")
     assert surely["difference"].startswith("0.1 +-")
     assert rows["one: vMFmix over LDA"]["holds"] == "open"
 
 
-def test_every_order_is_of_models_that_are_measured() -> None:
+def test_every_order_is_about_measured_models() -> None:
     measured = {
         *(recovery.OF_ROWS + recovery.OF_COUNTS),
         *(f"{model} by tf" for model in recovery.OF_TF),
@@ -78,7 +78,7 @@ def test_every_order_is_of_models_that_are_measured() -> None:
         *drifting.MODELS,
         *detection.MODELS,
     }
-    assert {one for order in ORDERS for one in (order.better, order.worse)} <= measured
+    assert {model for order in ORDERS for model in (order.better, order.worse)} <= measured
 
 
 def test_docstrings_are_documents_of_their_folder(
@@ -87,21 +87,21 @@ def test_docstrings_are_documents_of_their_folder(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(documents, "N_DOCUMENTS", 2)
     sources = {
-        "__init__.py": f'"""The whole. {SAID}"""\nraise AssertionError("imported")',
-        "waves/__init__.py": f'"""Waves. {SAID}"""',
-        "waves/deep/one.py": f'class A:\n    """A. {SAID}"""\n    def f(self):\n        """Few."""',
-        "waves/again.py": f'"""A. {SAID}"""',
-        "waves/tests/test_one.py": f'"""Tests. {SAID}"""',
-        "alone/one.py": f'"""Alone. {SAID}"""',
-        "_hidden/one.py": f'"""Hidden. {SAID}"""\ndef f():\n    """More hidden. {SAID}"""',
+        "__init__.py": f'"""The whole. {TEXT}"""\nraise AssertionError("imported")',
+        "waves/__init__.py": f'"""Waves. {TEXT}"""',
+        "waves/deep/one.py": f'class A:\n    """A. {TEXT}"""\n    def f(self):\n        """Few."""',
+        "waves/again.py": f'"""A. {TEXT}"""',
+        "waves/tests/test_one.py": f'"""Tests. {TEXT}"""',
+        "alone/one.py": f'"""Alone. {TEXT}"""',
+        "_hidden/one.py": f'"""Hidden. {TEXT}"""\ndef f():\n    """More hidden. {TEXT}"""',
     }
     for name, source in sources.items():
         path = tmp_path / "planted_package" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
-    found = documents.docstrings("planted_package")
-    assert found is not None
-    texts, topics = found
+    collected = documents.docstrings("planted_package")
+    assert collected is not None
+    texts, topics = collected
     assert sorted(text.split(".")[0] for text in texts) == ["A", "Waves"]
     assert topics == ["waves", "waves"]
     assert documents.docstrings("no_such_package") is None
@@ -109,45 +109,47 @@ def test_docstrings_are_documents_of_their_folder(
 
 def test_documents_go_through_the_steps_of_a_job() -> None:
     texts = ["The cats were running", "A cat runs and runs", "Running cats", "It is", "ran one"]
-    known = sets.of_documents("cats", texts, ["b", "b", "a", "a", "c"])
-    assert isinstance(known.counts, sp.csr_array)
-    # "cat" and "run": the fourth document is of stop words, the fifth of words that are rare.
-    assert known.counts.shape == (3, 2)
-    assert known.labels.tolist() == [1, 1, 0]
-    assert known.n_classes == 2
-    assert known.tf is not None
-    assert np.allclose(sp.linalg.norm(known.tf, axis=1), 1.0)
+    prepared = sets.of_documents("cats", texts, ["b", "b", "a", "a", "c"])
+    assert isinstance(prepared.counts, sp.csr_array)
+    # "cat" and "run": the fourth document has only stop words, the fifth only rare words.
+    assert prepared.counts.shape == (3, 2)
+    assert prepared.labels.tolist() == [1, 1, 0]
+    assert prepared.n_classes == 2
+    assert prepared.tf is not None
+    assert np.allclose(sp.linalg.norm(prepared.tf, axis=1), 1.0)
 
 
-def test_planted_classes_are_recovered_and_others_told(report: Report, planted: sets.Known) -> None:
+def test_planted_classes_are_recovered_and_other_rows_detected(
+    report: Report, planted: sets.LabelledSet
+) -> None:
     scores = Scores()
     recovery.table(report, scores, planted, "default", 1)
     rows = report.tables["sphere"]
-    assert [row["what"] for row in rows] == [f"planted: {one}" for one in recovery.OF_ROWS]
+    assert [row["what"] for row in rows] == [f"planted: {model}" for model in recovery.OF_ROWS]
     assert all(float(row["nmi"].split()[0]) > 0.9 for row in rows)
-    told = detection.told("vMFmix", planted.features, planted, 0)
-    assert told.auc > 0.95
-    assert told.out_of_sample_right > 0.9
+    shares = detection.detected("vMFmix", planted.features, planted, 0)
+    assert shares.auc > 0.95
+    assert shares.out_of_sample_right > 0.9
 
 
-def test_likelihoods_are_of_every_number_of_clusters_and_hierarchy(
-    report: Report, planted: sets.Known, monkeypatch: pytest.MonkeyPatch
+def test_likelihoods_cover_every_number_of_clusters_and_hierarchy(
+    report: Report, planted: sets.LabelledSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(likelihood.COUNTS, "quick", (20,))
     monkeypatch.setitem(likelihood.HIERARCHIES, "quick", ((2, 4), (3, 9)))
     likelihood.table(report, Scores(), planted, "quick", 1)
     rows = [(row["what"].split(": ")[1], row["clusters"]) for row in report.tables["sphere"]]
-    # 729 leaves would have less than a row each.
+    # With 729 leaves there would be less than one row for each.
     beside = [("H-vMFmix, 2 high, 4 wide", 16), ("B-vMFmix", 16), ("vMFmix", 16)]
     assert rows == [*((model, 20) for model in likelihood.FLAT), *beside]
 
 
-def test_models_of_one_seed_have_the_same_rows_held_out(planted: sets.Known) -> None:
+def test_models_with_the_same_seed_hold_out_the_same_rows(planted: sets.LabelledSet) -> None:
     alike = planted.features[planted.labels == 0]
-    one, other = (
+    first, second = (
         fitted(model, alike, 3, n_clusters=1, held_out=0.5)[0] for model in ("vMFmix", "B-vMFmix")
     )
-    values = [found.metrics["held_out_log_likelihood"] for found in (one, other)]
+    values = [fit.metrics["held_out_log_likelihood"] for fit in (first, second)]
     spread = [
         fitted("vMFmix", alike, seed, n_clusters=1, held_out=0.5)[0].metrics[
             "held_out_log_likelihood"
@@ -157,7 +159,7 @@ def test_models_of_one_seed_have_the_same_rows_held_out(planted: sets.Known) -> 
     assert abs(values[0] - values[1]) < np.std(spread)
 
 
-def test_the_next_period_is_told_best_by_the_model_of_periods(
+def test_the_model_of_periods_predicts_the_next_one_best(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(drifting.MOVING, "quick", (4, 80, 3))
@@ -169,7 +171,7 @@ def test_the_next_period_is_told_best_by_the_model_of_periods(
     assert float(above["T-vMFmix"].split()[0]) > float(above["B-vMFmix"].split()[0])
 
 
-def test_a_set_that_is_not_there_is_said(
+def test_a_missing_set_gives_a_note(
     report: Report, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("UMBEL_TEST_DATA", str(tmp_path))

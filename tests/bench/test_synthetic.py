@@ -1,4 +1,4 @@
-"""The planted logits are what the generator says of them, the same for the same seed."""
+"""The planted logits match the generator's statistics, and are the same for the same seed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from bench import synthetic
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_the_statistics_are_those_of_the_file(tmp_path: Path, dtype: type) -> None:
     path = tmp_path / "logits.npy"
-    said = synthetic.write(path, 3_000, 200, dtype)
+    statistics = synthetic.write(path, 3_000, 200, dtype)
     logits = np.load(path)
     assert logits.shape == (3_000, 200)
     assert logits.dtype == dtype
     values = logits.astype(np.float64)
     confidence = softmax(values, axis=1).max(axis=1).mean()
-    assert said.mean_confidence == pytest.approx(confidence, abs=1e-3)
-    assert said.never_predicted == 200 - len(set(values.argmax(axis=1)))
+    assert statistics.mean_confidence == pytest.approx(confidence, abs=1e-3)
+    assert statistics.never_predicted == 200 - len(set(values.argmax(axis=1)))
 
 
-def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -> None:
+def test_the_seed_determines_the_file(tmp_path: Path) -> None:
     files = []
     for number, seed in enumerate((3, 3, 4)):
         path = tmp_path / f"{number}.npy"
@@ -33,26 +33,28 @@ def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -
     assert files[0] == files[1] != files[2]
 
 
-def test_many_blocks_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_blocks_are_written_completely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(synthetic, "BLOCK", 7 * 30)
-    said = synthetic.write(tmp_path / "logits.npy", 500, 30)
+    statistics = synthetic.write(tmp_path / "logits.npy", 500, 30)
     logits = np.load(tmp_path / "logits.npy")
     assert (np.abs(logits).max(axis=1) > 0).all()
-    assert said.mean_confidence == pytest.approx(
+    assert statistics.mean_confidence == pytest.approx(
         softmax(logits, axis=1).max(axis=1).mean(), abs=1e-4
     )
 
 
-def test_with_1000_classes_they_are_as_the_baselines_figures_ask(tmp_path: Path) -> None:
-    said = synthetic.write(tmp_path / "logits.npy", 8_000, 1_000)
-    assert said.accuracy == pytest.approx(0.93, abs=0.02)
-    assert said.mean_confidence == pytest.approx(0.74, abs=0.02)
+def test_accuracy_and_confidence_with_1000_classes(tmp_path: Path) -> None:
+    statistics = synthetic.write(tmp_path / "logits.npy", 8_000, 1_000)
+    assert statistics.accuracy == pytest.approx(0.93, abs=0.02)
+    assert statistics.mean_confidence == pytest.approx(0.74, abs=0.02)
 
 
 def test_confusions_stay_in_the_planted_groups(tmp_path: Path) -> None:
-    said = synthetic.write(tmp_path / "logits.npy", 5_000, 100)
-    assert said.n_groups == synthetic.BRANCHING
-    assert sorted(np.bincount(said.group).tolist()) == [20] * 5
+    statistics = synthetic.write(tmp_path / "logits.npy", 5_000, 100)
+    assert statistics.n_groups == synthetic.BRANCHING
+    assert sorted(np.bincount(statistics.group).tolist()) == [20] * 5
     order = np.argsort(np.load(tmp_path / "logits.npy"), axis=1)
-    first, second = said.group[order[:, -1]], said.group[order[:, -2]]
+    first, second = statistics.group[order[:, -1]], statistics.group[order[:, -2]]
     assert (first == second).mean() > 0.5  # by chance 0.2

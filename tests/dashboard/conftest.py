@@ -1,8 +1,8 @@
-"""The page in a real browser, on a service started as a user starts it.
+"""The page in a real browser, on a service started as by a user.
 
-Chromium is the one of UMBEL_CHROMIUM, else /usr/bin/chromium; without one the tests are skipped,
-or fail where UMBEL_REQUIRE_BROWSER is set. A page that has had a console error, broken its content
-security policy or asked another host fails its test.
+Chromium is that of UMBEL_CHROMIUM, else /usr/bin/chromium. Without it the tests are skipped,
+or fail if UMBEL_REQUIRE_BROWSER is set. A console error, a violation of the content security
+policy or a request to another host fails the test of the page.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ARGS = (
     "--disable-sync",
 )
 WITHIN_MS = 15_000
-"""How long a test waits for something to come: a busy machine is slow, a broken page is not."""
+"""Timeout of each wait: generous, because a busy machine is slow."""
 
 
 def _browser_path() -> str:
@@ -72,54 +72,58 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def service(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One service for all tests that do it no harm; not started where there is no browser."""
+    """One service for all tests that leave it intact; not started without a browser."""
     with running(tmp_path_factory.mktemp("dashboard") / "data") as service:
         yield service
 
 
 @pytest.fixture(scope="package")
 def api(service: Service) -> Api:
-    """What the tests say to that service without the page."""
+    """That service's API, for steps of tests outside the page."""
     return Api(service.client, workers=2)
 
 
 @dataclass
-class Watch:
-    """What a page did that it should not have. `expected`: patterns of what a test provokes."""
+class PageWatch:
+    """Violations of a page in `events`; `expected` has patterns of those that a test provokes."""
 
     origin: str
     expected: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
 
     def console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self.seen.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+            self.events.append(
+                f"{message.type}: {message.text} ({message.location.get('url', '')})"
+            )
 
     def request(self, address: str) -> None:
         if address.startswith(("data:", "blob:")):
             return
         parts = urlsplit(address)
         if f"{parts.scheme}://{parts.netloc}" != self.origin:
-            self.seen.append(f"request to another host: {address}")
+            self.events.append(f"request to another host: {address}")
 
     def bad(self) -> list[str]:
-        return [one for one in self.seen if not any(re.search(p, one) for p in self.expected)]
+        return [
+            event for event in self.events if not any(re.search(p, event) for p in self.expected)
+        ]
 
 
-def watched(page: Page, origin: str) -> Watch:
-    """Watch a page from now on; its `watch` can be replaced by another one."""
-    page.watch = Watch(origin.rstrip("/"))
+def watched(page: Page, origin: str) -> PageWatch:
+    """Watch a page from now on; its attribute `watch` can be replaced by another watch."""
+    page.watch = PageWatch(origin.rstrip("/"))
     page.on("console", lambda message: page.watch.console(message))
-    page.on("pageerror", lambda error: page.watch.seen.append(f"uncaught: {error}"))
+    page.on("pageerror", lambda error: page.watch.events.append(f"uncaught: {error}"))
     page.on("request", lambda request: page.watch.request(request.url))
 
-    def asked(dialog: Dialog) -> None:
-        page.watch.seen.append(f"dialog: {dialog.message}")
+    def dismiss(dialog: Dialog) -> None:
+        page.watch.events.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    page.on("dialog", asked)
-    found: Watch = page.watch
-    return found
+    page.on("dialog", dismiss)
+    watch: PageWatch = page.watch
+    return watch
 
 
 Open = Callable[..., "Page"]
@@ -127,7 +131,7 @@ Kind = tuple[str, int, int]
 
 
 class Pages:
-    """Pages of one browser. One that a test has left is taken again: a new one costs a second."""
+    """Pages of one browser, reused between tests, because a new one costs a second."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -137,7 +141,7 @@ class Pages:
         free = self._free.get(kind, [])
         if free and not fresh:
             page = free.pop()
-            page.watch = Watch(origin.rstrip("/"))
+            page.watch = PageWatch(origin.rstrip("/"))
             return page
         theme, width, height = kind
         context = self._browser.new_context(
@@ -153,7 +157,7 @@ class Pages:
         return page
 
     def give_back(self, kind: Kind, page: Page, fresh: bool) -> None:
-        """Without anything that the test has left in it; closed where that cannot be had."""
+        """Reset the page for the next test, or close it where that is impossible."""
         try:
             if not fresh:
                 page.context.set_offline(False)
@@ -162,7 +166,7 @@ class Pages:
                 page.goto("about:blank")
                 self._free.setdefault(kind, []).append(page)
                 return
-        except Exception:  # Whatever it is: the page is of no more use.
+        except Exception:  # After any error the page is unusable.
             pass
         page.context.close()
 
@@ -174,11 +178,11 @@ def pages(chromium: Browser) -> Pages:
 
 @pytest.fixture
 def open_page(pages: Pages, service: Service) -> Iterator[Open]:
-    """`open_page("/jobs")`: a page at that place, loaded anew, once its heading is there.
+    """`open_page("/jobs")`: a page at that place, loaded anew, once its heading is visible.
 
-    theme, width, height : how it is looked at. url : of another service. fresh : in a context that
-    nothing else uses. At the end of the test it fails for what `page.watch` has seen; what a test
-    provokes goes into `page.watch.expected`.
+    theme, width, height : of the browser window. url : of another service. fresh : in a new
+    context. The test fails at its end for violations in `page.watch`; patterns of those that it
+    provokes belong into `page.watch.expected`.
     """
     opened: list[tuple[Kind, Page, bool]] = []
 
@@ -203,7 +207,7 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
         return page
 
     yield open_
-    bad = [one for _, page, _ in opened for one in page.watch.bad()]
+    bad = [event for _, page, _ in opened for event in page.watch.bad()]
     for kind, page, alone in opened:
         pages.give_back(kind, page, alone)
     assert not bad, "\n".join(bad)
@@ -214,9 +218,9 @@ Axe = Callable[..., None]
 
 @pytest.fixture(scope="package")
 def axe() -> Axe:
-    """`axe(page)`: no violation of WCAG 2.2 A and AA or of axe's best practices.
+    """`axe(page)` asserts WCAG 2.2 A and AA and axe's best practices.
 
-    `axe(page, "color-contrast")` looks at one rule only: what differs between light and dark.
+    `axe(page, "color-contrast")` checks that rule only: the one that depends on the theme.
     """
     source = AXE.read_text("utf-8")
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -225,30 +229,32 @@ def axe() -> Axe:
         if not page.evaluate("'axe' in window"):
             page.evaluate(source)
         kind, values = ("rule", list(rules)) if rules else ("tag", tags)
-        found = page.evaluate(
+        result = page.evaluate(
             "([type, values]) => axe.run(document, "
             "{runOnly: {type, values}, resultTypes: ['violations']})",
             [kind, values],
         )
-        said = [
-            f"{one['id']}: {one['help']}\n"
-            + "\n".join(f"  {node['html']}\n  {node['failureSummary']}" for node in one["nodes"])
-            for one in found["violations"]
+        violations = [
+            f"{violation['id']}: {violation['help']}\n"
+            + "\n".join(
+                f"  {node['html']}\n  {node['failureSummary']}" for node in violation["nodes"]
+            )
+            for violation in result["violations"]
         ]
-        assert not said, "\n".join(said)
+        assert not violations, "\n".join(violations)
 
     return check
 
 
 @pytest.fixture(scope="package")
 def blobs(api: Api) -> dict[str, Any]:
-    """Two datasets of 60 points in three far apart groups, and a finished job on them."""
+    """Two datasets of 60 points in three distant groups, and a finished job on them."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(3), 20)
     points = rng.normal(size=(60, 4)) + 20 * group[:, None]
     features = api.upload(npy(points), role="features", name="blobs.npy")
     labels = api.upload(
-        json.dumps([f"group {one}" for one in group]).encode(),
+        json.dumps([f"group {number}" for number in group]).encode(),
         media="application/json",
         role="labels",
         name="groups.json",
@@ -259,13 +265,13 @@ def blobs(api: Api) -> dict[str, Any]:
 
 
 def fetch(service: Service, path: str) -> httpx.Response:
-    """A GET of the service that asserts nothing."""
+    """The response to a GET, whatever its status."""
     return service.client.get(path)
 
 
 @pytest.fixture(scope="module")
 def tab(chromium: Browser, service: Service) -> Iterator[Page]:
-    """One page for the tests of a file: what it has loaded once is there for all of them."""
+    """One page for all tests of a file, which keeps loaded modules."""
     context = chromium.new_context(
         viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
     )
@@ -280,11 +286,11 @@ def tab(chromium: Browser, service: Service) -> Iterator[Page]:
 
 @pytest.fixture
 def look(tab: Page) -> Iterator[Open]:
-    """`look("/trees/tr_1")`: the kept page, opened anew at that place.
+    """`look("/trees/tr_1")`: the shared page, opened anew at that place.
 
-    At the end of the test it fails for what `page.watch` has seen, as with `open_page`.
+    The test fails at its end for violations in `page.watch`, as with `open_page`.
     """
-    watch: Watch = tab.watch  # type: ignore[attr-defined]
+    watch: PageWatch = tab.watch  # type: ignore[attr-defined]
 
     def look(path: str, *, heading: bool = True) -> Page:
         tab.mouse.move(1, 1)
@@ -297,6 +303,6 @@ def look(tab: Page) -> Iterator[Open]:
 
     yield look
     bad = watch.bad()
-    watch.seen.clear()
+    watch.events.clear()
     watch.expected.clear()
     assert not bad, "\n".join(bad)

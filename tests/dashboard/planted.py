@@ -1,4 +1,4 @@
-"""Trees that the tests of the page's pictures look at, and what they ask of the page."""
+"""Trees for tests of the page's pictures, and functions that inspect the page."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ def imported(api: Api, content: bytes | str, name: str, media: str = "text/x-nh"
 
 
 def joined(n_leaves: int, seed: int = 0) -> npt.NDArray[np.float64]:
-    """(n_leaves - 1, 4) a linkage, fairly balanced: neighbours in a queue are joined in turn."""
+    """(n_leaves - 1, 4) a fairly balanced linkage: neighbours in a queue are merged in turn."""
     rng = np.random.default_rng(seed)
     queue = list(range(n_leaves))
     size = np.ones(2 * n_leaves - 1)
     rows = np.empty((n_leaves - 1, 4))
-    first, made = 0, n_leaves
+    first, next_id = 0, n_leaves
     for row in range(n_leaves - 1):
         a, b = queue[first], queue[first + 1]
         first += 2
-        size[made] = size[a] + size[b]
-        rows[row] = (min(a, b), max(a, b), (row + 1) / n_leaves, size[made])
-        queue.append(made)
+        size[next_id] = size[a] + size[b]
+        rows[row] = (min(a, b), max(a, b), (row + 1) / n_leaves, size[next_id])
+        queue.append(next_id)
         if len(queue) - first > 4 and rng.random() < 0.3:
-            other = first + int(rng.integers(1, 4))
-            queue[first], queue[other] = queue[other], queue[first]
-        made += 1
+            second = first + int(rng.integers(1, 4))
+            queue[first], queue[second] = queue[second], queue[first]
+        next_id += 1
     return rows
 
 
 def chained(n_leaves: int) -> npt.NDArray[np.float64]:
-    """(n_leaves - 1, 4) a linkage that joins one leaf after the other."""
+    """(n_leaves - 1, 4) the linkage of a chain."""
     n = n_leaves - 1
     before = np.r_[0, np.arange(n_leaves, n_leaves + n - 1)]
     pairs = np.sort(np.stack([before, np.arange(1, n_leaves)], axis=1), axis=1)
@@ -74,32 +74,32 @@ def linkage(api: Api, rows: npt.NDArray[np.float64], name: str) -> str:
 
 
 def hash_of(page: Page) -> dict[str, str]:
-    """What the address says after its `?`."""
-    found: dict[str, str] = page.evaluate(
+    """The parameters after the address's `?`."""
+    parameters: dict[str, str] = page.evaluate(
         "() => Object.fromEntries(new URLSearchParams(location.hash.split('?')[1] ?? ''))"
     )
-    return found
+    return parameters
 
 
 def until(page: Page, true: Callable[[], Any], within_ms: int = 8000) -> Any:
-    """Wait until `true()`; what it gave."""
+    """Wait until `true()` is true; its value."""
     waited = 0
-    while not (found := true()):
-        assert waited < within_ms, "it did not come to be"
+    while not (value := true()):
+        assert waited < within_ms, "the condition was not reached in time"
         page.wait_for_timeout(40)
         waited += 40
-    return found
+    return value
 
 
 def pixels(page: Page, selector: str = ".tree-base") -> str:
-    """The picture, as text: equal for equal pictures."""
+    """The picture as a data URL: equal for equal pictures."""
     address: str = page.evaluate("s => document.querySelector(s).toDataURL()", selector)
     return address
 
 
 def inked(page: Page, selector: str = ".tree-base") -> int:
-    """Pixels that something is drawn on."""
-    found: int = page.evaluate(
+    """The number of pixels that are drawn on."""
+    count: int = page.evaluate(
         """s => {
           const {width, height} = document.querySelector(s);
           const options = {willReadFrequently: true};
@@ -112,11 +112,11 @@ def inked(page: Page, selector: str = ".tree-base") -> int:
         }""",
         selector,
     )
-    return found
+    return count
 
 
 def settled(page: Page) -> None:
-    """Wait until the picture stays as it is and the suggested cut has come."""
+    """Wait until the picture is stable and the suggested cut has arrived."""
     page.locator(".cut-said strong").wait_for()
     before = ""
     for _ in range(80):
@@ -127,4 +127,4 @@ def settled(page: Page) -> None:
         ):
             return
         before = now
-    raise AssertionError("the picture did not come to rest")
+    raise AssertionError("the picture did not become stable")

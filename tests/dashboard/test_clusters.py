@@ -1,4 +1,4 @@
-"""What the page shows of mixtures on the sphere: their clusters, metrics, curves, and new rows."""
+"""Mixtures on the sphere on the page: their clusters, metrics, curves, and new rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ["<script>alert(1)</script>", "=SUM(A1)", "engine", "brake"]
 
 @pytest.fixture(scope="module")
 def mixture(api: Api) -> dict[str, Any]:
-    """Rows in three clusters of 60, 36 and 24, and a job that has found them."""
+    """Rows in three clusters of 60, 36 and 24, and a finished job on them."""
     rng = np.random.default_rng(0)
     rows = np.concatenate(
         [
@@ -45,9 +45,9 @@ def mixture(api: Api) -> dict[str, Any]:
 
 
 def clusters(page: Page) -> Locator:
-    found = page.get_by_role("region", name="Clusters", exact=True)
-    found.locator("tbody tr").first.wait_for()
-    return found
+    region = page.get_by_role("region", name="Clusters", exact=True)
+    region.locator("tbody tr").first.wait_for()
+    return region
 
 
 def saved(page: Page, name: str) -> tuple[str, Path]:
@@ -60,7 +60,7 @@ def test_the_clusters_as_a_table(look: Open, mixture: dict[str, Any]) -> None:
     page = look(f"/jobs/{mixture['job']['id']}")
     card = clusters(page)
     nodes = mixture["nodes"]
-    low, high = min(one["kappa"] for one in nodes), max(one["kappa"] for one in nodes)
+    low, high = min(node["kappa"] for node in nodes), max(node["kappa"] for node in nodes)
     assert f"3 clusters of {nodes[-1]['size']} to {nodes[0]['size']} points" in card.inner_text()
     assert f"concentration κ {low:.4g} to {high:.4g}" in card.inner_text()
     row = card.locator("tbody tr").first
@@ -71,21 +71,21 @@ def test_the_clusters_as_a_table(look: Open, mixture: dict[str, Any]) -> None:
     titles = card.locator("tbody td[data-label='Concentration κ'] > span").evaluate_all(
         "spans => spans.map(one => Number(one.title))"
     )
-    assert titles == sorted((one["kappa"] for one in nodes), reverse=True)
+    assert titles == sorted((node["kappa"] for node in nodes), reverse=True)
     name, path = saved(page, "Clusters as CSV")
     assert name == "Directions-b-clusters.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
-    for given, node in zip(rows, nodes, strict=True):
-        assert int(given["node"]) == node["id"]
-        assert float(given["kappa_high"]) == node["kappa_high"]
-        assert float(given["share"]) == node["size"] / 120
-    # What a spreadsheet would take for a formula is none any more.
-    assert any(one["features"].startswith("'=SUM(A1)") for one in rows)
+    for saved_row, node in zip(rows, nodes, strict=True):
+        assert int(saved_row["node"]) == node["id"]
+        assert float(saved_row["kappa_high"]) == node["kappa_high"]
+        assert float(saved_row["share"]) == node["size"] / 120
+    # Text that a spreadsheet would run as a formula is escaped.
+    assert any(row["features"].startswith("'=SUM(A1)") for row in rows)
     name, path = saved(page, "Rows with their cluster as CSV")
     assert name == "Directions-b-rows.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert len(rows) == 120
-    assert {one["in_sample"] for one in rows} <= {"0.0", "1.0"}
+    assert {row["in_sample"] for row in rows} <= {"0.0", "1.0"}
     row.get_by_role("link").click()
     page.get_by_role("heading", name="Node", exact=True).wait_for()
     page.locator(".node-facts", has_text="95%").wait_for()
@@ -96,16 +96,16 @@ def test_a_hierarchy_in_the_dark_on_a_phone(
     open_page: Open, api: Api, mixture: dict[str, Any], axe: Axe
 ) -> None:
     job = api.run("hvmf", {"features": mixture["features"]}, params={"branching": 2, "n_init": 1})
-    asked: list[str] = []
+    requests: list[str] = []
     page = open_page("/jobs", theme="dark", width=390)
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requests.append(request.url))
     page.evaluate("id => { location.hash = `#/jobs/${id}`; }", job["id"])
     card = clusters(page)
     assert card.locator("tbody tr").count() == 7
     assert "root" in card.locator("tbody tr").nth(1).inner_text()
     page.get_by_role("button", name="Place them").wait_for()
     page.locator("img.preview-picture").wait_for()
-    assert any(".svg" in url and "theme=dark" in url for url in asked)
+    assert any(".svg" in url and "theme=dark" in url for url in requests)
     axe(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -128,15 +128,15 @@ def test_new_rows(look: Open, api: Api, mixture: dict[str, Any]) -> None:
     go.click()
     card.get_by_role("status").filter(has_text="120 rows").wait_for()
     assert card.locator("tbody tr").count() == 100
-    wanted = api.client.post(
+    expected = api.client.post(
         f"/v1/models/{model['id']}/predictions",
         json={"inputs": {"features": mixture["features"]}},
         headers={"Prefer": "wait=20"},
     ).json()["items"]
     _, path = saved(page, "Save as CSV")
     rows = list(csv.DictReader(path.read_text().splitlines()))
-    assert [int(row["leaf"]) for row in rows] == [one["leaf"] for one in wanted]
-    assert float(rows[0]["probability"]) == wanted[0]["probabilities"][-1]
+    assert [int(row["leaf"]) for row in rows] == [item["leaf"] for item in expected]
+    assert float(rows[0]["probability"]) == expected[0]["probabilities"][-1]
 
 
 def test_new_rows_as_a_job(look: Open, api: Api, mixture: dict[str, Any]) -> None:
@@ -155,9 +155,7 @@ def test_new_rows_as_a_job(look: Open, api: Api, mixture: dict[str, Any]) -> Non
     assert len(json.loads(path.read_text())["items"]) == 120
 
 
-def test_metrics_and_curves_say_what_they_are_in(
-    look: Open, api: Api, mixture: dict[str, Any]
-) -> None:
+def test_metrics_and_curves_have_units(look: Open, api: Api, mixture: dict[str, Any]) -> None:
     inputs = {"features": mixture["features"]}
     choose = {"choose": "held-out", "min_clusters": 2, "max_clusters": 4, "n_init": 1}
     job = api.run("vmf", inputs, params={**choose, "held_out": 0.2})
@@ -167,10 +165,10 @@ def test_metrics_and_curves_say_what_they_are_in(
     assert held.count() == 1
     assert "nats a row" in held.inner_text()
     assert "±" in held.inner_text()
-    whole = job["result"]["metrics"]["log_likelihood"]
+    total_likelihood = job["result"]["metrics"]["log_likelihood"]
     total = metrics.locator("tr").nth(1)
     assert "all fitted rows" in total.inner_text()
-    assert total.locator("td span").get_attribute("title") == str(whole)
+    assert total.locator("td span").get_attribute("title") == str(total_likelihood)
     curves = page.get_by_role("region", name="Curves")
     assert curves.locator("figure").count() == 1
     assert curves.locator(".chart .error").count() == 3
@@ -179,7 +177,7 @@ def test_metrics_and_curves_say_what_they_are_in(
     page.locator(".chart .axis", has_text="epoch").wait_for()
 
 
-def test_what_is_seldom_changed_is_folded(look: Open) -> None:
+def test_rarely_changed_parameters_are_folded(look: Open) -> None:
     page = look("/?method=bvmf")
     fold = page.locator("details", has_text="Fine tuning")
     fold.wait_for()
@@ -196,17 +194,17 @@ def test_what_is_seldom_changed_is_folded(look: Open) -> None:
     assert page.get_by_label("Tolerance").is_visible()
 
 
-def test_csv_there_and_back(look: Open) -> None:
+def test_csv_survives_a_round_trip(look: Open) -> None:
     page = look("/jobs")
     rows = [["a", "b"], ['say "x"', "1,5"], ["two\nlines", ""], ["", "ש"]]
-    found = page.evaluate(
+    parsed = page.evaluate(
         """async rows => {
           const { csvOf, rowsOf } = await import(`${location.origin}/dashboard/js/ui/csv.js`);
           return rowsOf(await csvOf(rows).text());
         }""",
         rows,
     )
-    assert found == rows
+    assert parsed == rows
 
 
 def test_rows_that_must_be_of_length_1(look: Open, api: Api, blobs: dict[str, Any]) -> None:
@@ -223,7 +221,7 @@ def test_rows_that_must_be_of_length_1(look: Open, api: Api, blobs: dict[str, An
 
 def test_documents(look: Open, api: Api) -> None:
     texts = [f"{a} {b} {a}" for a in ("cat", "dog", "cow") for b in ("fur", "milk", "fur", "milk")]
-    lines = "\n".join(json.dumps(one) for one in texts).encode()
+    lines = "\n".join(json.dumps(document) for document in texts).encode()
     documents = api.upload(lines, media="application/jsonl", role="documents", name="tales.jsonl")
     page = look("/?method=vmf&p.n_clusters=3&p.n_init=1")
     page.get_by_role("button", name="Begin with documents").click()
@@ -233,17 +231,17 @@ def test_documents(look: Open, api: Api) -> None:
     page.locator("select[name=documents]").select_option(documents)
     page.get_by_role("button", name="Run Mixture").click()
     text = clusters(page).inner_text()
-    assert all(one in text for one in ("cat", "dog", "cow"))
+    assert all(word in text for word in ("cat", "dog", "cow"))
     card = page.get_by_role("region", name="Place new rows")
     card.get_by_text("prepared as the fitted rows were: words, then tfidf, then l2").wait_for()
     assert card.locator("select[name=documents]").count() == 1
-    # Documents that are there already are begun with.
+    # A run can begin with documents that are already uploaded.
     page = look(f"/?documents={documents}")
     page.locator(".method-card", has_text="kmeans").first.click()
     page.locator(f"select[name=documents] option[value={documents}]:checked").wait_for(
         state="attached"
     )
-    # Without its first step the method takes features again.
+    # Without the step "words" the method takes features again.
     page = look(f"/?method=vmf&preprocess={json.dumps([{'step': 'words'}])}&documents={documents}")
     page.locator("select[name=documents]").wait_for()
     page.get_by_role("button", name="Remove step 1, words").click()

@@ -1,4 +1,4 @@
-"""Comparisons of methods, and evaluations kept side by side."""
+"""Comparisons of methods, and evaluations side by side."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ def test_a_comparison_from_form_to_table(
     page.get_by_role("button", name="Run the comparison").click()
     page.locator("table.comparison").wait_for()
     text = page.locator("table.comparison").inner_text()
-    assert "500" in text  # What the run that failed says.
+    assert "500" in text  # The error of the failed run.
     heads = page.locator("thead th").all_inner_texts()
     assert [head.split("\n")[0] for head in heads[2:4]] == [
         "Normalized mutual information",
         "Adjusted Rand index",
     ]
-    found = service.client.get(f"/v1/comparisons/{page.url.rpartition('/')[2]}").json()
+    comparison = service.client.get(f"/v1/comparisons/{page.url.rpartition('/')[2]}").json()
     for column, metric in enumerate(("nmi", "ari")):
-        marked = page.locator(f"tbody tr:nth-child({found['best'][metric] + 1}) td").nth(column + 1)
+        marked = page.locator(f"tbody tr:nth-child({comparison['best'][metric] + 1}) td").nth(
+            column + 1
+        )
         assert "best" in (marked.get_attribute("class") or "")
     assert page.locator("td.best").count() == 2
     assert "±" in page.locator("tbody tr").nth(1).inner_text()
@@ -56,7 +58,7 @@ def test_a_comparison_from_form_to_table(
     axe(page)
 
 
-def test_what_the_service_refuses_stands_at_the_run(
+def test_an_error_of_the_service_is_shown_at_its_run(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
     page = open_page(f"/comparisons/new?features={blobs['features']}&methods=l2h")
@@ -72,8 +74,8 @@ def test_a_comparison_is_cancelled(
 ) -> None:
     runs = [{"method": "kmeans", "params": {"n_clusters": 20, "n_init": 400}}]
     body = {"inputs": {"features": blobs["features"]}, "runs": runs, "seeds": 100}
-    made = service.client.post("/v1/comparisons", json=body).json()
-    page = open_page(f"/comparisons/{made['id']}")
+    comparison = service.client.post("/v1/comparisons", json=body).json()
+    page = open_page(f"/comparisons/{comparison['id']}")
     page.get_by_role("button", name="Cancel").click()
     page.locator(".chip", has_text="Cancelled").wait_for()
 
@@ -97,7 +99,7 @@ def test_evaluations_side_by_side(
     page.get_by_role("button", name="Measure").click()
     page.locator("table.results thead th").nth(4).wait_for()
     assert "k 2" in page.locator("thead").inner_text()
-    page.reload()  # They are kept until the tab is closed.
+    page.reload()  # They are stored until the tab is closed.
     page.locator("table.results thead th").nth(4).wait_for()
     assert page.get_by_label("Value of the cut").input_value() == "2"
     with page.expect_download() as begun:
@@ -111,7 +113,7 @@ def test_evaluations_side_by_side(
     page.get_by_text("Results stand here side by side").wait_for()
 
 
-def test_an_evaluation_that_is_refused(open_page: Open, blobs: dict[str, Any]) -> None:
+def test_a_refused_evaluation(open_page: Open, blobs: dict[str, Any]) -> None:
     page = open_page(f"/evaluations?trees={blobs['tree']}&labels={blobs['labels']}&k=1000")
     page.watch.expected.append("422")
     page.get_by_role("button", name="Measure").click()
@@ -120,7 +122,7 @@ def test_an_evaluation_that_is_refused(open_page: Open, blobs: dict[str, Any]) -
     assert page.get_by_label("Value of the cut").get_attribute("aria-invalid") == "true"
 
 
-def test_nothing_is_measured_without_a_choice(open_page: Open, blobs: dict[str, Any]) -> None:
+def test_an_evaluation_requires_a_choice(open_page: Open, blobs: dict[str, Any]) -> None:
     page = open_page("/evaluations")
     page.get_by_role("button", name="Measure").click()
     text = page.locator("main").inner_text()

@@ -1,4 +1,4 @@
-"""A job while it runs, and what is shown of its end."""
+"""A job on the page, while it runs and once it has ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def submit(service: Service, body: dict[str, Any]) -> str:
 
 
 def slow(blobs: dict[str, Any], n_init: int = 400) -> dict[str, Any]:
-    """A job of many steps that says how far it is: for half a minute, or with 40 for seconds."""
+    """A job that reports progress for half a minute, or with `n_init` of 40 for some seconds."""
     return {
         "method": "kmeans",
         "inputs": {"features": blobs["features"]},
@@ -48,9 +48,7 @@ def test_progress_and_cancel(open_page: Open, service: Service, blobs: dict[str,
     assert service.client.get(f"/v1/jobs/{job}").json()["status"] == "cancelled"
 
 
-def test_a_failed_job_says_what_its_problem_says(
-    open_page: Open, api: Api, blobs: dict[str, Any]
-) -> None:
+def test_a_failed_job_shows_its_problem(open_page: Open, api: Api, blobs: dict[str, Any]) -> None:
     job = api.run("kmeans", {"features": blobs["features"]}, params={"n_clusters": 500})
     page = open_page(f"/jobs/{job['id']}")
     alert = page.get_by_role("alert").inner_text()
@@ -70,7 +68,7 @@ def test_warnings_are_shown(open_page: Open, api: Api) -> None:
         assert warning in text
 
 
-def test_where_a_webhook_stands(open_page: Open, service: Service, blobs: dict[str, Any]) -> None:
+def test_the_status_of_a_webhook(open_page: Open, service: Service, blobs: dict[str, Any]) -> None:
     body = {**slow(blobs, 1), "support": None, "webhook": "http://nobody.invalid/hooks"}
     job = submit(service, body)
     deadline = time.monotonic() + 30
@@ -82,9 +80,7 @@ def test_where_a_webhook_stands(open_page: Open, service: Service, blobs: dict[s
     assert "not delivered yet, sent once, again" in facts
 
 
-def test_a_job_deleted_while_it_is_looked_at(
-    open_page: Open, service: Service, blobs: dict[str, Any]
-) -> None:
+def test_a_job_deleted_while_open(open_page: Open, service: Service, blobs: dict[str, Any]) -> None:
     job = submit(service, slow(blobs))
     page = open_page(f"/jobs/{job}")
     page.watch.expected.append("404")
@@ -97,7 +93,7 @@ def test_a_job_deleted_while_it_is_looked_at(
     assert f"There is no job '{job}'" in page.get_by_role("alert").inner_text()
 
 
-def test_events_go_on_after_the_api_was_started_again(
+def test_events_continue_after_a_restart_of_the_api(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
     job = submit(service, slow(blobs, n_init=80))
@@ -108,7 +104,7 @@ def test_events_go_on_after_the_api_was_started_again(
     page.wait_for_function(
         "() => Number(document.querySelector('[role=progressbar]')?.ariaValueNow) > 0"
     )
-    # Alone, without the service around it: it is started again, and nothing was lost.
+    # Only the API is killed; the service restarts it, and nothing is lost.
     for process in service.named("app.cli", "api"):
         process.kill()
     page.wait_for_function(
@@ -123,7 +119,7 @@ def test_events_go_on_after_the_api_was_started_again(
     assert not page.locator("#banner").is_visible()
 
 
-def test_a_service_that_is_away_is_a_calm_banner(
+def test_an_unreachable_service_shows_a_banner(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
     page = open_page("/jobs")
@@ -133,17 +129,17 @@ def test_a_service_that_is_away_is_a_calm_banner(
     page.get_by_label("Status").select_option("failed")
     page.locator("#banner").get_by_text("does not answer").wait_for()
     page.get_by_text("The service does not answer", exact=True).wait_for()
-    page.get_by_role("link", name="New run").first.click()  # Nothing is frozen.
+    page.get_by_role("link", name="New run").first.click()  # The page still responds.
     page.get_by_role("alert").wait_for()
     page.get_by_role("button", name="Try now").click()
     assert page.locator("#banner").is_visible()
-    page.context.set_offline(False)  # It is seen without a click, too.
+    page.context.set_offline(False)  # The page also notices without a click.
     page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()
     assert not page.locator("#banner").is_visible()
 
 
-def test_a_stopped_service_that_answers_no_more(open_page: Open, service: Service) -> None:
-    """A request that is never answered does not hold the page."""
+def test_a_suspended_service(open_page: Open, service: Service) -> None:
+    """A request that is never answered does not block the page."""
     processes: list[psutil.Process] = service.named("app.cli", "api")
     page = open_page("/jobs")
     for process in processes:
@@ -194,7 +190,7 @@ def recipe(page: Any, language: str) -> str:
     return text
 
 
-def test_the_code_of_a_job_that_a_link_has_opened(open_page: Open, blobs: dict[str, Any]) -> None:
+def test_the_code_of_a_job_opened_by_a_link(open_page: Open, blobs: dict[str, Any]) -> None:
     page = open_page(f"/jobs/{blobs['job']}")
     page.get_by_role("link", name="Open the tree").wait_for()
     script = recipe(page, "Python")
@@ -203,25 +199,27 @@ def test_the_code_of_a_job_that_a_link_has_opened(open_page: Open, blobs: dict[s
     assert blobs["features"] in script
 
 
-def test_the_code_does_what_the_page_did(open_page: Open, service: Service, tmp_path: Path) -> None:
+def test_the_code_repeats_the_run_of_the_page(
+    open_page: Open, service: Service, tmp_path: Path
+) -> None:
     page = open_page("/")
     page.get_by_role("button", name="Use the sample").click()
     page.locator(".chip.good").nth(3).wait_for()
     page.get_by_role("button", name="Run Logits to hierarchy").click()
     page.get_by_role("link", name="Open the tree").wait_for()
-    made = page.url.rpartition("/")[2]
+    job_id = page.url.rpartition("/")[2]
     script, shell = recipe(page, "Python"), recipe(page, "curl")
-    assert made not in script
-    assert made not in shell
+    assert job_id not in script
+    assert job_id not in shell
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 0, done.stderr
-    mine = service.client.get(f"/v1/jobs/{made}").json()
-    found = re.search(r"job_\w{26}", done.stdout)
-    assert found
-    assert found[0] != made
-    again = service.client.get(f"/v1/jobs/{found[0]}").json()
+    mine = service.client.get(f"/v1/jobs/{job_id}").json()
+    printed_id = re.search(r"job_\w{26}", done.stdout)
+    assert printed_id
+    assert printed_id[0] != job_id
+    again = service.client.get(f"/v1/jobs/{printed_id[0]}").json()
     assert again["result"]["metrics"] == mine["result"]["metrics"]
     checked = subprocess.run(
         ["bash", "-n"], input=shell, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""A service with keys: asked for, kept for the session only, sent in a header only."""
+"""A service with keys: the page asks for a key, stores it for the session, sends it as a header."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def open_keyed(open_page: Open, keyed: Service) -> Callable[..., Page]:
     return open_
 
 
-def give(page: Page, key: str) -> None:
+def enter(page: Page, key: str) -> None:
     page.get_by_label("Key", exact=True).fill(key)
     page.get_by_role("button", name="Continue").click()
 
 
-def test_the_key_is_asked_for_and_checked(open_keyed: Callable[..., Page], axe: Axe) -> None:
+def test_the_page_asks_for_a_key_and_checks_it(open_keyed: Callable[..., Page], axe: Axe) -> None:
     page = open_keyed()
     page.get_by_role("dialog").wait_for()
     assert "No key was sent" in page.get_by_role("dialog").inner_text()
@@ -48,27 +48,29 @@ def test_the_key_is_asked_for_and_checked(open_keyed: Callable[..., Page], axe: 
     assert page.get_by_label("Key", exact=True).get_attribute("type") == "password"
     page.get_by_role("button", name="Continue").click()
     assert "Enter a key" in page.get_by_role("dialog").inner_text()
-    give(page, "umbel_wrong")
+    enter(page, "umbel_wrong")
     page.get_by_text("The key is not known").first.wait_for()
-    give(page, KEY)
+    enter(page, KEY)
     page.get_by_role("heading", name="Jobs").wait_for()
     page.get_by_text("No jobs yet.").wait_for()
 
 
-def test_without_a_key_the_page_says_so_and_asks_again(open_keyed: Callable[..., Page]) -> None:
+def test_without_a_key_the_page_shows_an_error_and_asks_again(
+    open_keyed: Callable[..., Page],
+) -> None:
     page = open_keyed()
     page.get_by_role("dialog").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("alert").wait_for()
     assert "A key is needed" in page.get_by_role("alert").inner_text()
     page.get_by_role("button", name="Try again").click()
-    give(page, KEY)
+    enter(page, KEY)
     page.get_by_role("heading", name="Jobs").wait_for()
 
 
-def test_it_is_kept_for_the_session_only(open_keyed: Callable[..., Page]) -> None:
+def test_the_key_is_stored_for_the_session_only(open_keyed: Callable[..., Page]) -> None:
     page = open_keyed()
-    give(page, KEY)
+    enter(page, KEY)
     page.get_by_role("heading", name="Jobs").wait_for()
     page.reload()
     page.get_by_role("heading", name="Jobs").wait_for()
@@ -83,13 +85,13 @@ def test_it_is_kept_for_the_session_only(open_keyed: Callable[..., Page]) -> Non
     assert page.evaluate("sessionStorage.getItem('umbel.key')") is None
 
 
-def test_everything_is_asked_with_the_header(
+def test_every_request_has_the_header(
     open_keyed: Callable[..., Page], keyed: Service, axe: Axe
 ) -> None:
     page = open_keyed("/")
-    seen: list[Any] = []
-    page.on("request", lambda request: seen.append(request))
-    give(page, KEY)
+    requests: list[Any] = []
+    page.on("request", lambda request: requests.append(request))
+    enter(page, KEY)
     page.get_by_role("button", name="Use the sample").click()
     page.locator(".chip.good").nth(3).wait_for()
     page.get_by_role("button", name="Run Logits to hierarchy").click()
@@ -98,14 +100,14 @@ def test_everything_is_asked_with_the_header(
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download():
         page.get_by_role("menuitem", name="Newick").click()
-    asked = [request for request in seen if "/v1/" in request.url]
-    assert any("/events" in request.url for request in asked)
-    assert any(".svg" in request.url for request in asked)
-    refused = [request for request in asked if request.response().status == 401]
-    for request in seen:
+    api_requests = [request for request in requests if "/v1/" in request.url]
+    assert any("/events" in request.url for request in api_requests)
+    assert any(".svg" in request.url for request in api_requests)
+    refused = [request for request in api_requests if request.response().status == 401]
+    for request in requests:
         assert KEY not in request.url
-        wanted = f"Bearer {KEY}" if request in asked and request not in refused else None
-        assert request.all_headers().get("authorization") == wanted, request.url
+        expected = f"Bearer {KEY}" if request in api_requests and request not in refused else None
+        assert request.all_headers().get("authorization") == expected, request.url
     assert len(refused) < 5
     page.get_by_role("button", name="Copy as code").click()
     for language in ("curl", "Python"):

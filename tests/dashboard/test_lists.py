@@ -1,4 +1,4 @@
-"""Lists: filtered, page by page, with deletion; and what a dataset is."""
+"""Lists: filters, pages, deletion; and the page of a dataset."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_list_in_pages(open_page: Open, service: Service, api: Api) -> None:
     page.get_by_text("50 datasets on this page").wait_for()
 
 
-def test_rows_are_sorted_by_a_click_on_a_head(open_page: Open, api: Api) -> None:
+def test_a_click_on_a_column_head_sorts_rows(open_page: Open, api: Api) -> None:
     for name, content in (("sort b", b"[1]"), ("sort c", b"[1, 2, 3]"), ("sort a", b"[1, 2]")):
         api.post_dataset(content, media="application/json", role="tasks", name=name)
     page = open_page("/datasets?role=tasks&q=sort")
@@ -72,7 +72,7 @@ def test_rows_are_sorted_by_a_click_on_a_head(open_page: Open, api: Api) -> None
     assert page.locator("thead th[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
-def test_deletion_asks_first(open_page: Open, service: Service, api: Api) -> None:
+def test_deletion_asks_for_confirmation(open_page: Open, service: Service, api: Api) -> None:
     dataset = api.upload(b"[0, 1]", media="application/json", role="targets", name="To be deleted")
     page = open_page("/datasets?role=targets")
     page.get_by_role("button", name="Delete To be deleted").click()
@@ -86,7 +86,9 @@ def test_deletion_asks_first(open_page: Open, service: Service, api: Api) -> Non
     assert service.client.get(f"/v1/datasets/{dataset}").status_code == 404
 
 
-def test_what_is_gone_already_is_no_error(open_page: Open, service: Service, api: Api) -> None:
+def test_deleting_a_missing_dataset_is_no_error(
+    open_page: Open, service: Service, api: Api
+) -> None:
     dataset = api.upload(b"[0, 1]", media="application/json", role="graph", name="Gone")
     page = open_page("/datasets?role=graph")
     page.watch.expected.append("404")
@@ -116,7 +118,7 @@ def test_jobs_and_trees_are_deleted(open_page: Open, service: Service, api: Api)
     assert service.client.get(f"/v1/jobs/{job['id']}").status_code == 404
 
 
-def test_a_running_job_moves_in_the_list(
+def test_the_list_follows_a_running_job(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
     job = service.submit(
@@ -138,8 +140,8 @@ def test_a_dataset_and_its_facts(open_page: Open, service: Service, blobs: dict[
     facts = service.client.get(f"/v1/datasets/{blobs['features']}").json()
     page = open_page(f"/datasets/{blobs['features']}")
     text = page.locator("dl").inner_text()
-    for said in ("60 × 4", "float64", "features", "npy", facts["sha256"], facts["id"]):
-        assert said in text
+    for fact in ("60 × 4", "float64", "features", "npy", facts["sha256"], facts["id"]):
+        assert fact in text
     with page.expect_download() as begun:
         page.get_by_role("button", name="Download").click()
     assert begun.value.suggested_filename == "blobs.npy"
@@ -149,7 +151,7 @@ def test_a_dataset_and_its_facts(open_page: Open, service: Service, blobs: dict[
     assert chosen.input_value() == blobs["features"]
 
 
-def test_an_invalid_dataset_says_why(open_page: Open, api: Api) -> None:
+def test_an_invalid_dataset_shows_its_problem(open_page: Open, api: Api) -> None:
     answer = api.post_dataset(b"PAR1 this is none PAR1", media="application/vnd.apache.parquet")
     dataset = api.inspected(answer.json())
     assert dataset["status"] == "invalid"
@@ -157,12 +159,14 @@ def test_an_invalid_dataset_says_why(open_page: Open, api: Api) -> None:
     assert dataset["problem"]["detail"] in page.get_by_role("alert").inner_text()
 
 
-def test_two_trees_lead_side_by_side(open_page: Open, blobs: dict[str, Any], api: Api) -> None:
-    other = api.run("hac", {"features": blobs["features"]}, name="Another of the blobs")
+def test_two_selected_trees_open_side_by_side(
+    open_page: Open, blobs: dict[str, Any], api: Api
+) -> None:
+    second = api.run("hac", {"features": blobs["features"]}, name="Another of the blobs")
     page = open_page("/trees?q=blobs")
     page.get_by_role("checkbox", name="Choose Another of the blobs").check()
     page.get_by_role("checkbox", name="Choose Three blobs").check()
     address = page.get_by_role("link", name="Side by side").get_attribute("href") or ""
     assert address.startswith("#/compare?left=tr_")
-    assert other["result"]["tree"] in address
+    assert second["result"]["tree"] in address
     assert blobs["tree"] in address

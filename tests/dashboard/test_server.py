@@ -30,7 +30,7 @@ def directives(policy: str) -> dict[str, str]:
     return {part.split()[0]: " ".join(part.split()[1:]) for part in policy.split("; ")}
 
 
-def test_the_page_allows_itself_alone(local: TestClient) -> None:
+def test_the_content_security_policy(local: TestClient) -> None:
     for path in ("/", "/dashboard/js/main.js", "/dashboard/logo.svg"):
         answer = local.get(path)
         assert answer.status_code == 200
@@ -63,17 +63,17 @@ def test_every_file_has_its_type(local: TestClient) -> None:
         assert answer.content == path.read_bytes()
 
 
-def test_what_has_not_changed_is_not_sent_again(local: TestClient) -> None:
+def test_an_unchanged_file_is_not_sent_again(local: TestClient) -> None:
     first = local.get("/dashboard/js/main.js", headers=PLAIN)
     assert first.headers["cache-control"] == "no-cache"
     etag = first.headers["etag"]
     again = local.get("/dashboard/js/main.js", headers={**PLAIN, "If-None-Match": etag})
     assert (again.status_code, again.content) == (304, b"")
-    other = local.get("/dashboard/js/router.js", headers={**PLAIN, "If-None-Match": etag})
-    assert other.status_code == 200
+    changed = local.get("/dashboard/js/router.js", headers={**PLAIN, "If-None-Match": etag})
+    assert changed.status_code == 200
 
 
-def test_text_is_packed_for_those_who_take_it(local: TestClient) -> None:
+def test_text_is_compressed_for_clients_that_accept_it(local: TestClient) -> None:
     path = "/dashboard/js/main.js"
     plain = local.get(path, headers=PLAIN)
     packed = local.get(path, headers={"Accept-Encoding": "br, gzip;q=0.8"})
@@ -139,20 +139,20 @@ def test_head_and_other_methods(local: TestClient) -> None:
     assert local.post("/dashboard/js/main.js").status_code == 405
 
 
-def test_the_folder_leads_to_the_page() -> None:
+def test_the_folder_redirects_to_the_page() -> None:
     for root_path in ("", "/umbel"):
         answer = client(root_path=root_path).get("/dashboard/", follow_redirects=False)
         assert answer.status_code == 307
         assert answer.headers["location"] == f"{root_path}/"
 
 
-def test_it_is_not_in_the_document() -> None:
+def test_the_page_is_not_in_the_openapi_document() -> None:
     paths = documented_app().openapi()["paths"]
     assert "/" not in paths
     assert not [path for path in paths if path.startswith("/dashboard")]
 
 
-def test_with_keys_the_page_needs_none() -> None:
+def test_the_page_needs_no_key() -> None:
     _, line = new_key("a")
     keyed = client(api_keys=line)
     far = TestClient(keyed.app, base_url="http://umbel.example", client=("10.0.0.1", 1))
@@ -169,7 +169,7 @@ def test_without_keys_only_this_machine_sees_it(local: TestClient) -> None:
 
 
 def test_addresses_in_the_page_are_relative() -> None:
-    # So that it works behind a proxy's prefix.
+    # Relative addresses work behind a proxy's prefix.
     text = (FOLDER / "index.html").read_text("utf-8")
     for address in re.findall(r'(?:href|src)="([^"]*)"', text):
         assert not re.match(r"/|[a-z]+:", address), address

@@ -1,4 +1,4 @@
-"""The frame: every page for everyone, on any screen; addresses, theme, keyboard."""
+"""The frame of every page: accessibility, narrow screens, addresses, theme, keyboard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def places(api: Api, blobs: dict[str, Any]) -> dict[str, str]:
-    """Every page of the shell, with something on it."""
+    """The address of every page of the shell, with content."""
     failed = api.run("kmeans", {"features": blobs["features"]}, params={"n_clusters": 70})
     flat = api.run("kmeans", {"features": blobs["features"]}, params={"choose": "silhouette"})
     body = {
@@ -51,16 +51,14 @@ UNFOLD = "() => document.querySelectorAll('main details').forEach((one) => { one
 
 
 def visit(page: Page, path: str) -> None:
-    """Go there within the page that is open, and wait until it is whole."""
+    """Navigate within the open page and wait until everything has loaded."""
     page.evaluate("address => { location.hash = address }", f"#{path}")
     page.locator("main h1").first.wait_for()
     page.wait_for_function("() => !document.querySelector('main .waiting')")
     page.wait_for_timeout(120)
 
 
-def test_no_page_breaks_a_rule_of_accessibility(
-    open_page: Open, places: dict[str, str], axe: Axe
-) -> None:
+def test_every_page_is_accessible(open_page: Open, places: dict[str, str], axe: Axe) -> None:
     light, dark = open_page("/", theme="light"), open_page("/", theme="dark")
     for path in places.values():
         for page, rules in ((light, ()), (dark, ("color-contrast",))):
@@ -69,7 +67,7 @@ def test_no_page_breaks_a_rule_of_accessibility(
             axe(page, *rules)
 
 
-def test_dialogs_break_none_either(open_page: Open, axe: Axe) -> None:
+def test_dialogs_are_accessible(open_page: Open, axe: Axe) -> None:
     page = open_page("/datasets")
     page.get_by_role("button", name=re.compile("^Delete ")).first.click()
     axe(page)
@@ -113,7 +111,7 @@ def test_the_keyboard_reaches_everything(open_page: Open) -> None:
     assert page.url.endswith("#/jobs")
     page.keyboard.press("Tab")
     assert page.evaluate(focused) == "New run"
-    # What has the focus is seen to have it.
+    # The focus is visible.
     width = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
     assert width >= 2
     page.keyboard.press("Enter")
@@ -135,7 +133,7 @@ def test_the_theme_is_kept(open_page: Open) -> None:
     page.locator("main h1").wait_for()
     assert page.evaluate(theme) == "dark"
     page.get_by_role("button", name=re.compile("^Colours: dark")).click()
-    assert page.evaluate(theme) == "light"  # As the system again.
+    assert page.evaluate(theme) == "light"  # It follows the system again.
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(f"() => {theme} === 'dark'")
 
@@ -152,7 +150,7 @@ def test_back_and_forward(open_page: Open, blobs: dict[str, Any]) -> None:
     page.get_by_role("link", name="Open the tree").wait_for()
 
 
-def test_where_we_are_is_marked(open_page: Open, places: dict[str, str]) -> None:
+def test_the_current_page_is_marked(open_page: Open, places: dict[str, str]) -> None:
     page = open_page(places["job"])
     current = page.locator("nav[aria-label=Main] [aria-current=page]")
     assert current.all_inner_texts() == ["Jobs"]
@@ -160,7 +158,7 @@ def test_where_we_are_is_marked(open_page: Open, places: dict[str, str]) -> None
     assert current.all_inner_texts() == ["Compare"]
 
 
-def test_an_address_that_leads_nowhere(open_page: Open, places: dict[str, str]) -> None:
+def test_an_unknown_address(open_page: Open, places: dict[str, str]) -> None:
     page = open_page("/no/such/place")
     assert "There is nothing at this address" in page.locator("h1").inner_text()
     page.get_by_role("link", name="Start a new run").click()
@@ -168,7 +166,7 @@ def test_an_address_that_leads_nowhere(open_page: Open, places: dict[str, str]) 
 
 
 def test_trusted_types_are_on(open_page: Open) -> None:
-    """The guard itself works: markup from a string is refused by the browser."""
+    """The browser refuses markup from a string."""
     page = open_page("/jobs")
     page.watch.expected.append("TrustedHTML|Content Security Policy|Trusted Type")
     refused = page.evaluate(
@@ -177,7 +175,7 @@ def test_trusted_types_are_on(open_page: Open) -> None:
     assert refused
 
 
-def test_no_script_makes_markup_of_text() -> None:
+def test_no_script_turns_text_into_markup() -> None:
     forbidden = re.compile(
         r"\.(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
     )
@@ -185,11 +183,11 @@ def test_no_script_makes_markup_of_text() -> None:
         assert not forbidden.search(path.read_text("utf-8")), path
 
 
-def test_no_address_of_another_host() -> None:
+def test_no_file_contains_an_address_of_another_host() -> None:
     allowed = {"http://www.w3.org/2000/svg"}
     for path in [*(FOLDER / "js").rglob("*.js"), *(FOLDER / "style").rglob("*.css")]:
-        found = set(re.findall(r"https?://[^\s\"'`)]+", path.read_text("utf-8")))
-        assert found <= allowed, (path, found)
+        addresses = set(re.findall(r"https?://[^\s\"'`)]+", path.read_text("utf-8")))
+        assert addresses <= allowed, (path, addresses)
 
 
 def test_the_metrics_are_those_of_the_catalogue() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
-# Drops a file on the page as a hand does.
+# Drops a file on the page as a user does.
 DROP = """([name, type, bytes]) => {
   const data = new DataTransfer();
   const content = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
@@ -33,7 +33,7 @@ DROP = """([name, type, bytes]) => {
 }"""
 
 
-# What stands in the form, by name of the parameter.
+# The values in the form, by name of the parameter.
 VALUES = """() => Object.fromEntries(
   [...document.querySelectorAll('[data-param]')].map((row) => {
     const control = row.querySelector('input, select');
@@ -63,11 +63,11 @@ def param(page: Page, name: str) -> Any:
     return page.locator(f'[data-param="{name}"] :is(input, select)')
 
 
-def said_wrong(page: Page, place: str) -> str:
+def error_at(page: Page, place: str) -> str:
     return page.locator(f"{place} .field-wrong").inner_text()
 
 
-def test_the_whole_way_from_drop_to_tree(open_page: Open, service: Service) -> None:
+def test_from_a_dropped_file_to_the_tree(open_page: Open, service: Service) -> None:
     page = open_page("/")
     drop(page, "points.npy", points())
     assert guess(page) == "features"
@@ -136,7 +136,7 @@ GUESSES = [
 ]
 
 
-def test_what_a_file_is_guessed_to_be(open_page: Open) -> None:
+def test_the_role_of_a_file_is_guessed(open_page: Open) -> None:
     page = open_page("/")
     for name, content, use in GUESSES:
         drop(page, name, content())
@@ -152,7 +152,7 @@ def test_a_tree_is_imported(open_page: Open) -> None:
     assert re.fullmatch(r"#/trees/tr_\w+", address or "")
 
 
-def test_one_array_of_several_is_chosen(open_page: Open) -> None:
+def test_an_array_of_several_is_selected(open_page: Open) -> None:
     page = open_page("/")
     drop(page, "two.npz", npz())
     page.keyboard.press("Enter")
@@ -163,7 +163,7 @@ def test_one_array_of_several_is_chosen(open_page: Open) -> None:
     page.get_by_text("Ready").wait_for()
 
 
-def test_a_pickle_is_refused_in_the_words_of_the_service(open_page: Open) -> None:
+def test_the_page_shows_the_services_refusal_of_a_pickle(open_page: Open) -> None:
     page = open_page("/")
     page.watch.expected.append("415")
     drop(page, "model.pkl", b"\x80\x04\x95" + bytes(100))
@@ -200,11 +200,13 @@ def test_an_upload_is_cancelled(open_page: Open, api: Api, after_leaving: bool) 
     page.watch.expected.append("ERR_ABORTED")
 
 
-def test_wrong_values_are_said_before_they_are_sent(open_page: Open, blobs: dict[str, Any]) -> None:
+def test_invalid_values_are_reported_before_submission(
+    open_page: Open, blobs: dict[str, Any]
+) -> None:
     page = open_page(f"/?method=kmeans&features={blobs['features']}")
     run = page.get_by_role("button", name="Run k-means")
-    sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.method + request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.method + request.url))
     for value, why in (
         ("0", "whole number from 1"),
         ("2.5", "whole number"),
@@ -213,11 +215,11 @@ def test_wrong_values_are_said_before_they_are_sent(open_page: Open, blobs: dict
     ):
         param(page, "n_clusters").fill(value)
         run.click()
-        assert why in said_wrong(page, '[data-param="n_clusters"]')
+        assert why in error_at(page, '[data-param="n_clusters"]')
         assert param(page, "n_clusters").get_attribute("aria-invalid") == "true"
         assert page.evaluate("document.activeElement.name") == "n_clusters"
-    assert not [one for one in sent if one.startswith("POST")]
-    param(page, "n_clusters").fill("1,000")  # A separator of thousands is understood.
+    assert not [request for request in requests if request.startswith("POST")]
+    param(page, "n_clusters").fill("1,000")  # A thousands separator is accepted.
     param(page, "tol").fill("1e-3")
     page.get_by_label("Search").count()
     run.click()
@@ -225,27 +227,27 @@ def test_wrong_values_are_said_before_they_are_sent(open_page: Open, blobs: dict
     assert "n_clusters" in page.get_by_role("alert").inner_text()
 
 
-def test_what_the_service_refuses_stands_at_the_field(
+def test_an_error_of_the_service_is_shown_at_its_field(
     open_page: Open, service: Service, api: Api
 ) -> None:
-    gone = api.upload(points(), role="features", name="gone.npy")
-    page = open_page(f"/?method=kmeans&features={gone}")
+    deleted = api.upload(points(), role="features", name="gone.npy")
+    page = open_page(f"/?method=kmeans&features={deleted}")
     page.watch.expected.append("422")
     page.get_by_role("button", name="Run k-means").wait_for()
-    service.client.delete(f"/v1/datasets/{gone}")
+    service.client.delete(f"/v1/datasets/{deleted}")
     page.get_by_role("button", name="Run k-means").click()
     page.get_by_role("alert").wait_for()
-    assert f"there is no dataset '{gone}'" in said_wrong(page, '[data-role="features"]')
+    assert f"there is no dataset '{deleted}'" in error_at(page, '[data-role="features"]')
     assert page.evaluate("document.activeElement.name") == "features"
 
 
 def test_one_of_several_inputs(open_page: Open, blobs: dict[str, Any]) -> None:
     page = open_page("/?method=hac")
     page.get_by_role("button", name="Run Agglomerative clustering").click()
-    assert "Exactly one of" in said_wrong(page, '[data-role="features"]')
+    assert "Exactly one of" in error_at(page, '[data-role="features"]')
     page = open_page(f"/?method=hac&features={blobs['features']}&similarity={blobs['features']}")
     page.get_by_role("button", name="Run Agglomerative clustering").click()
-    assert "Exactly one of" in said_wrong(page, '[data-role="similarity"]')
+    assert "Exactly one of" in error_at(page, '[data-role="similarity"]')
 
 
 def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> None:
@@ -268,17 +270,17 @@ def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> N
     assert "covariance diag" in text
     assert "pca" in text
     assert "l2h" in text
-    assert "support" not in said_params(text)
-    # And from the job back to the form.
+    assert "support" not in listed_params(text)
+    # The job leads back to the form.
     again.get_by_role("link", name="Change and run again").click()
     again.get_by_role("heading", name="Settings").wait_for()
     assert param(again, "covariance").input_value() == '"diag"'
     assert again.get_by_label("Then, on the resulting logits").input_value() == "l2h"
 
 
-def said_params(text: str) -> str:
-    found = re.search(r"Parameters\n(.*)", text)
-    return found[1] if found else ""
+def listed_params(text: str) -> str:
+    match = re.search(r"Parameters\n(.*)", text)
+    return match[1] if match else ""
 
 
 def test_names_can_be_typed_and_nodes_named_by_labels(
@@ -346,22 +348,22 @@ def test_names_of_any_length_and_direction(open_page: Open, api: Api) -> None:
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
 
 
-def test_json_of_the_catalogue_makes_the_form(open_page: Open, service: Service) -> None:
-    """Every method's form has a control for each of its parameters, with its default."""
+def test_the_form_is_generated_from_the_catalogue(open_page: Open, service: Service) -> None:
+    """Every method's form has a control with the default for each parameter."""
     page = open_page("/")
     for method in service.client.get("/v1/methods").json()["items"]:
         page.evaluate("address => { location.hash = address }", f"#/?method={method['id']}")
         page.get_by_role("button", name=f"Run {method['title']}", exact=True).wait_for()
-        shown = page.evaluate(VALUES)
+        values = page.evaluate(VALUES)
         properties = method["params"]["properties"]
-        assert set(shown) == set(properties), method["id"]
+        assert set(values) == set(properties), method["id"]
         for name, schema in properties.items():
             default = schema["default"]
             if isinstance(default, bool):
-                assert shown[name] is default
-            elif isinstance(default, str) or (default is None and shown[name]):
-                assert json.loads(shown[name]) == default
+                assert values[name] is default
+            elif isinstance(default, str) or (default is None and values[name]):
+                assert json.loads(values[name]) == default
             elif default is None:
-                assert shown[name] == ""
+                assert values[name] == ""
             else:
-                assert float(shown[name]) == default
+                assert float(values[name]) == default

@@ -21,11 +21,11 @@ OVER = ".tangle-stage canvas:nth-of-type(2)"
 
 @pytest.fixture(scope="module")
 def pair(api: Api, blobs: dict[str, Any]) -> dict[str, str]:
-    other = api.run(
+    second = api.run(
         "hac", {"features": blobs["features"]}, params={"linkage": "single"}, name="Single"
     )
-    assert other["status"] == "succeeded", other
-    return {"left": blobs["tree"], "right": other["result"]["tree"]}
+    assert second["status"] == "succeeded", second
+    return {"left": blobs["tree"], "right": second["result"]["tree"]}
 
 
 def opened(open_page: Open, pair: dict[str, str], **options: Any) -> Page:
@@ -35,7 +35,7 @@ def opened(open_page: Open, pair: dict[str, str], **options: Any) -> Page:
     return page
 
 
-def test_two_trees_and_how_far_they_are_apart(look: Open, api: Api, pair: dict[str, str]) -> None:
+def test_two_trees_and_their_distance(look: Open, api: Api, pair: dict[str, str]) -> None:
     page = opened(look, pair)
     answer = api.client.get(
         f"/v1/trees/{pair['left']}/tangle", params={"other": pair["right"], "max_nodes": 200}
@@ -55,13 +55,13 @@ def test_two_trees_and_how_far_they_are_apart(look: Open, api: Api, pair: dict[s
     until(page, lambda: hash_of(page).get("nodes") == "50")
 
 
-def test_pointing_at_one_shows_the_other(look: Open, pair: dict[str, str]) -> None:
+def test_pointing_at_a_node_highlights_its_partner(look: Open, pair: dict[str, str]) -> None:
     page = opened(look, pair)
     box = page.locator(".tangle-stage").bounding_box()
     assert box is not None
 
     def lit(x0: float, x1: float) -> int:
-        found: int = page.evaluate(
+        count: int = page.evaluate(
             """([s, x0, x1]) => {
               const canvas = document.querySelector(s);
               const {width, height} = canvas;
@@ -76,11 +76,11 @@ def test_pointing_at_one_shows_the_other(look: Open, pair: dict[str, str]) -> No
             }""",
             [OVER, x0, x1],
         )
-        return found
+        return count
 
     assert lit(0, 1) == 0
     for across in (0.3, 0.7):
-        for step in range(60):  # Down the page until a branch is met.
+        for step in range(60):  # Move down the page until the pointer is on a branch.
             page.mouse.move(box["x"] + box["width"] * across, box["y"] + 20 + step * 8)
             if page.locator(".tree-tip").is_visible():
                 break
@@ -114,7 +114,7 @@ def test_zoom_measures_and_files(look: Open, pair: dict[str, str]) -> None:
 
 
 def test_choosing_and_trees_of_other_points(look: Open, api: Api, pair: dict[str, str]) -> None:
-    other = imported(api, "(a,b,c);", "Three")
+    three = imported(api, "(a,b,c);", "Three")
     page = look(f"/compare?left={pair['left']}")
     page.get_by_text("Choose two trees").wait_for()
     options = page.get_by_label("Right").locator("option").all_inner_texts()
@@ -122,13 +122,13 @@ def test_choosing_and_trees_of_other_points(look: Open, api: Api, pair: dict[str
     assert "Three" not in options
     page.get_by_label("Right").select_option(label="Single")
     page.locator(".tangle-facts dd").first.wait_for()
-    page = look(f"/compare?left={pair['left']}&right={other}")
+    page = look(f"/compare?left={pair['left']}&right={three}")
     page.watch.expected.append("422")
     page.locator(".tree-trouble .notice").wait_for()
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_for_everybody(
+def test_accessibility(
     open_page: Open, axe: Callable[[Page], None], pair: dict[str, str], theme: str, width: int
 ) -> None:
     page = opened(open_page, pair, theme=theme, width=width)

@@ -1,4 +1,4 @@
-"""The slider of the cut: what it says, colours and saves; the same as the service's cut."""
+"""The slider of the cut: its text, colours and files; its cuts equal the service's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def large(api: Api) -> str:
     return linkage(api, joined(9_000, seed=2), "Large")
 
 
-def said(page: Page) -> str:
+def summary(page: Page) -> str:
     return page.locator(".cut-said").inner_text()
 
 
@@ -49,27 +49,27 @@ def slide(page: Page, to: int) -> None:
 def test_sliding_counts_and_colours(look: Open, small: str) -> None:
     page = look(f"/trees/{small}")
     settled(page)
-    assert "cut" not in hash_of(page)  # Nobody has chosen it.
-    seen = {}
+    assert "cut" not in hash_of(page)  # The user has not chosen a cut.
+    pictures = {}
     for to in (0, 200, 500, 1000):
         slide(page, to)
         page.wait_for_timeout(60)
-        seen[said(page).split(" of ")[0]] = pixels(page)
-    assert list(seen) == ["1 cluster", "2 clusters", "4 clusters", "7 clusters"]
-    assert len(set(seen.values())) == 4
+        pictures[summary(page).split(" of ")[0]] = pixels(page)
+    assert list(pictures) == ["1 cluster", "2 clusters", "4 clusters", "7 clusters"]
+    assert len(set(pictures.values())) == 4
     assert page.locator(".cut-bars rect").count() == 7
     until(page, lambda: hash_of(page).get("cut") == "k:7")
     assert page.locator(".cut-slider").get_attribute("aria-valuetext") == "7 clusters"
     page.get_by_label("Number of clusters").fill("2")
     page.keyboard.press("Enter")
-    assert said(page) == "2 clusters of 2 to 5 points, half of them up to 4"
-    assert [one.strip() for one in page.locator(".tree-key").all_inner_texts()] == [
+    assert summary(page) == "2 clusters of 2 to 5 points, half of them up to 4"
+    assert [entry.strip() for entry in page.locator(".tree-key").all_inner_texts()] == [
         "plants\n5",
         "pets\n2",
     ]
     page.get_by_label("Number of clusters").fill("99")
     page.keyboard.press("Enter")
-    assert said(page).startswith("7 clusters")
+    assert summary(page).startswith("7 clusters")
 
 
 def test_by_height(look: Open, small: str) -> None:
@@ -77,12 +77,12 @@ def test_by_height(look: Open, small: str) -> None:
     settled(page)
     page.get_by_role("button", name="Height", exact=True).click()
     until(page, lambda: hash_of(page).get("cut") == "height:2.5")
-    assert said(page).startswith("2 clusters")
+    assert summary(page).startswith("2 clusters")
     page.get_by_label("Height of the cut").fill("0.9")
     page.keyboard.press("Enter")
-    assert said(page).startswith("6 clusters")
+    assert summary(page).startswith("6 clusters")
     slide(page, 0)
-    assert said(page).startswith("1 cluster")
+    assert summary(page).startswith("1 cluster")
     page.get_by_role("button", name="Clusters", exact=True).click()
     until(page, lambda: hash_of(page).get("cut") == "k:1")
 
@@ -93,9 +93,9 @@ def test_suggested_cuts(look: Open, blobs: dict[str, Any]) -> None:
     mark = page.locator(".cut-mark", has_text="3 ·").first
     assert mark.get_attribute("title")
     slide(page, 1000)
-    assert not said(page).startswith("3 ")
+    assert not summary(page).startswith("3 ")
     mark.click()
-    assert said(page) == "3 clusters of 20 to 20 points, half of them up to 20"
+    assert summary(page) == "3 clusters of 20 to 20 points, half of them up to 20"
     assert mark.get_attribute("aria-pressed") == "true"
 
 
@@ -111,28 +111,28 @@ def test_assignments_are_saved(look: Open, api: Api, blobs: dict[str, Any]) -> N
             page.get_by_role("menuitem", name=form, exact=True).click()
         assert waiting.value.suggested_filename.startswith("three-blobs-k-3.")
         saved[form] = waiting.value.path().read_bytes()
-    wanted = api.client.get(f"/v1/trees/{blobs['tree']}/assignments", params={"k": 3}).json()
-    clusters = wanted["assignments"]
+    expected = api.client.get(f"/v1/trees/{blobs['tree']}/assignments", params={"k": 3}).json()
+    clusters = expected["assignments"]
     rows = saved["CSV"].decode().splitlines()
     assert [int(row.split(",")[1]) for row in rows[1:]] == clusters
     assert np.load(io.BytesIO(saved["NumPy (npy)"])).tolist() == clusters
-    assert json.loads(saved["JSON"]) == wanted
+    assert json.loads(saved["JSON"]) == expected
     assert pa.ipc.open_file(saved["Arrow"]).read_all()["cluster"].to_pylist() == clusters
 
 
-def test_a_tree_that_is_not_whole_here_asks_the_service(look: Open, large: str) -> None:
+def test_a_partially_loaded_tree_is_cut_by_the_service(look: Open, large: str) -> None:
     page = look(f"/trees/{large}?cut=k:6")
     settled(page)
-    assert said(page).startswith("6 clusters")
+    assert summary(page).startswith("6 clusters")
     few = pixels(page)
     with page.expect_response(lambda answer: "/cut?" in answer.url and "k=2500" in answer.url):
         page.get_by_label("Number of clusters").fill("2500")
         page.keyboard.press("Enter")
-    until(page, lambda: said(page).startswith("2,500 clusters"))
+    until(page, lambda: summary(page).startswith("2,500 clusters"))
     assert "smaller" in page.locator(".cut-bars").inner_text()
     settled(page)
     assert pixels(page) != few
-    # Clusters that lie below what is here: most folded nodes are coloured by what most of them is.
+    # Clusters below the loaded nodes: most folded nodes have the colour of their largest cluster.
     greys = page.evaluate(
         """() => {
           const canvas = document.querySelector(".tree-base");
@@ -151,15 +151,15 @@ def test_a_tree_that_is_not_whole_here_asks_the_service(look: Open, large: str) 
         }"""
     )
     assert greys < 0.6
-    for to in range(100, 600, 25):  # The last one counts, whatever comes in between.
+    for to in range(100, 600, 25):  # Only the last value counts.
         slide(page, to)
     slide(page, 500)
-    until(page, lambda: said(page).startswith("95 clusters"))
+    until(page, lambda: summary(page).startswith("95 clusters"))
 
 
 @pytest.fixture(scope="module")
 def many(api: Api, small: str) -> dict[str, str]:
-    """Trees of every kind; `falls` has a child above its parent."""
+    """The ids of trees of every kind; `falls` has a child above its parent."""
     nodes = [
         (0, None, 2.0),
         (1, 0, 3.0),
@@ -184,7 +184,7 @@ def many(api: Api, small: str) -> dict[str, str]:
     }
 
 
-def test_cuts_made_here_are_those_of_the_service(
+def test_cuts_on_the_page_equal_those_of_the_service(
     look: Open, api: Api, many: dict[str, str]
 ) -> None:
     page = look("/jobs")
@@ -192,23 +192,23 @@ def test_cuts_made_here_are_those_of_the_service(
         view = api.client.get(f"/v1/trees/{tree}/view", params={"max_nodes": 4000}).json()
         n_leaves = view["nodes"][0]["n_leaves"]
         heights = sorted({node["height"] for node in view["nodes"]})[-12:]
-        asked: list[dict[str, float]] = [{"k": k} for k in range(1, n_leaves + 1)]
-        asked += [{"height": h + more} for h in heights for more in (0, 0.25)] + [{"height": -1}]
-        found = page.evaluate(
-            """async ([view, asked]) => {
+        cuts: list[dict[str, float]] = [{"k": k} for k in range(1, n_leaves + 1)]
+        cuts += [{"height": h + more} for h in heights for more in (0, 0.25)] + [{"height": -1}]
+        results = page.evaluate(
+            """async ([view, cuts]) => {
               const {Store} = await import("/dashboard/js/tree/model/store.js");
               const {cutter, cutHere, heightOf} = await import("/dashboard/js/tree/model/cut.js");
               const store = new Store();
               store.graft(view);
               const own = cutter(store);
-              return asked.map(cut => {
+              return cuts.map(cut => {
                 const answer = cutHere(own, cut);
                 return {...answer, middle: heightOf(answer)};
               });
             }""",
-            [view, asked],
+            [view, cuts],
         )
-        for cut, here in zip(asked, found, strict=True):
+        for cut, here in zip(cuts, results, strict=True):
             same_as_the_service(api, tree, f"{name} {cut}", cut, here)
 
 
@@ -216,15 +216,15 @@ def same_as_the_service(
     api: Api, tree: str, what: str, cut: dict[str, float], here: dict[str, Any]
 ) -> None:
     path = f"/v1/trees/{tree}/cut"
-    there = api.client.get(path, params={**cut, "limit": 10_000}).json()
+    served = api.client.get(path, params={**cut, "limit": 10_000}).json()
     for name in ("n_clusters", "smallest", "median", "largest"):
-        assert here[name] == there[name], (what, name)
+        assert here[name] == served[name], (what, name)
     mine, theirs = (
-        {(one["node"], one["size"], one["category"]) for one in answer["clusters"]}
-        for answer in (here, there)
+        {(cluster["node"], cluster["size"], cluster["category"]) for cluster in answer["clusters"]}
+        for answer in (here, served)
     )
     assert mine == theirs, what
-    assert bool(here["warnings"]) == bool(there["warnings"]), what
+    assert bool(here["warnings"]) == bool(served["warnings"]), what
     if "k" in cut and here["middle"] is not None:
         again = api.client.get(path, params={"height": here["middle"], "limit": 0}).json()
         assert again["n_clusters"] == here["n_clusters"], what

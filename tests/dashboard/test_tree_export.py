@@ -48,7 +48,7 @@ def save_picture(
     return waiting.value.suggested_filename, waiting.value.path()
 
 
-def test_svg_is_what_is_seen(look: Open, small: str) -> None:
+def test_svg_equals_the_view(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?cut=k:3")
     settled(page)
     box = page.locator(".tree-stage").bounding_box()
@@ -65,7 +65,9 @@ def test_svg_is_what_is_seen(look: Open, small: str) -> None:
         texts = {text.text for text in root.iter(f"{SVG}text")}
         assert {"rose", "tulip", "oak", "elm", "ash", "cat", "dog"} <= texts
         assert {'Trees <of> "life" & more', "flowers"} <= texts
-        colours = {one.get("stroke") or one.get("fill") for one in root.iter(f"{SVG}path")}
+        colours = {
+            element.get("stroke") or element.get("fill") for element in root.iter(f"{SVG}path")
+        }
         assert len(colours) >= 4
         assert not list(root.iter(f"{SVG}script"))
         assert float(root.get("width", "0")) == pytest.approx(box["width"], abs=1)
@@ -87,7 +89,7 @@ def test_svg_in_the_dark_with_a_legend(open_page: Open, blobs: dict[str, Any]) -
     assert paper.get("fill") == "#ffffff"
 
 
-def test_png_is_as_fine_as_asked(look: Open, small: str) -> None:
+def test_png_has_the_requested_resolution(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?color=none")
     settled(page)
     box = page.locator(".tree-stage").bounding_box()
@@ -132,7 +134,7 @@ def test_all_forms(look: Open, api: Api, small: str, blobs: dict[str, Any]) -> N
         assert path.read_bytes().startswith(start), item
 
 
-def test_a_form_that_cannot_hold_the_tree_says_so_calmly(look: Open, api: Api) -> None:
+def test_an_unsuitable_form_shows_a_notice(look: Open, api: Api) -> None:
     tree = imported(api, "(a,b,c);", "Not binary")
     page = look(f"/trees/{tree}")
     page.watch.expected.append("406")
@@ -144,7 +146,7 @@ def test_a_form_that_cannot_hold_the_tree_says_so_calmly(look: Open, api: Api) -
     assert "bad" not in (toast.get_attribute("class") or "")
 
 
-def test_a_part_is_saved_as_a_part(look: Open, small: str) -> None:
+def test_only_the_viewed_part_is_saved(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?root=1")
     settled(page)
     _, path = save(page, "Newick")

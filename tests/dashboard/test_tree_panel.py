@@ -1,4 +1,4 @@
-"""The node panel and the colours: facts, labels, members, what a method adds, the legend."""
+"""The node panel and the colours: facts, labels, members, fields of methods, the legend."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def small(api: Api) -> str:
     return imported(api, SMALL, "Small")
 
 
-def test_what_is_known_of_a_node(look: Open, small: str) -> None:
+def test_the_facts_of_a_node(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?node=1")
     page.locator(".node-facts").wait_for()
     assert page.locator(".node-name").inner_text() == "plants"
@@ -58,7 +58,9 @@ def test_what_is_known_of_a_node(look: Open, small: str) -> None:
     until(page, lambda: "root" not in hash_of(page))
 
 
-def test_labels_colour_and_mix(look: Open, api: Api, blobs: dict[str, Any]) -> None:
+def test_labels_colour_nodes_and_show_their_mixture(
+    look: Open, api: Api, blobs: dict[str, Any]
+) -> None:
     page = look(f"/trees/{blobs['tree']}")
     settled(page)
     plain = pixels(page)
@@ -92,27 +94,27 @@ def test_labels_colour_and_mix(look: Open, api: Api, blobs: dict[str, Any]) -> N
 def test_one_category_alone(look: Open, open_page: Open, blobs: dict[str, Any]) -> None:
     page = look(f"/trees/{blobs['tree']}?color={blobs['labels']}")
     settled(page)
-    whole = pixels(page)
+    all_coloured = pixels(page)
     page.locator(".tree-key", has_text="group 1").click()
     until(page, lambda: hash_of(page).get("only") is not None)
     alone = pixels(page)
-    assert alone != whole
+    assert alone != all_coloured
     again = open_page(page.evaluate("location.hash.slice(1)"))
     settled(again)
     assert pixels(again) == alone
     assert again.locator(".tree-key[aria-pressed=true]").inner_text() == "group 1\n20"
     page.get_by_role("button", name="Colour all again").click()
     page.mouse.move(5, 5)
-    until(page, lambda: pixels(page) == whole)
+    until(page, lambda: pixels(page) == all_coloured)
     page.get_by_label("Palette").select_option("tol-muted")
     until(page, lambda: hash_of(page).get("palette") == "tol-muted")
-    assert pixels(page) != whole
+    assert pixels(page) != all_coloured
     color_by(page, "Nothing")
     until(page, lambda: hash_of(page).get("color") == "none")
     assert not page.locator(".tree-legend-place").is_visible()
 
 
-def test_labels_that_do_not_fit(look: Open, api: Api, small: str, blobs: dict[str, Any]) -> None:
+def test_labels_of_another_length(look: Open, api: Api, small: str, blobs: dict[str, Any]) -> None:
     page = look(f"/trees/{small}?color={blobs['labels']}")
     page.watch.expected.append("422")
     page.get_by_text("Shown without what the link named").wait_for()
@@ -122,7 +124,7 @@ def test_labels_that_do_not_fit(look: Open, api: Api, small: str, blobs: dict[st
     assert "groups.json" not in options
 
 
-def test_what_a_method_adds_is_shown(look: Open, api: Api) -> None:
+def test_fields_added_by_a_method_are_shown(look: Open, api: Api) -> None:
     nodes: list[dict[str, Any]] = [
         {"id": 0, "parent": None, "name": None, "height": 1.0, "size": 2,
          "parent_probability": 1.0, "confidence": 0.875,
@@ -138,9 +140,9 @@ def test_what_a_method_adds_is_shown(look: Open, api: Api) -> None:
     tree = imported(api, json.dumps({"nodes": nodes}), "Told", "application/json")
     page = look(f"/trees/{tree}?node=0")
     page.locator(".node-facts").wait_for()
-    told = facts(page)
-    assert told["Parent probability"] == "1"
-    assert told["Confidence"] == "0.875"
+    node_facts = facts(page)
+    assert node_facts["Parent probability"] == "1"
+    assert node_facts["Confidence"] == "0.875"
     text = page.locator(".tree-node").inner_text()
     for word in (
         "Features",
@@ -159,7 +161,7 @@ def test_what_a_method_adds_is_shown(look: Open, api: Api) -> None:
     assert facts(page)["Parent probability"] == "0.6"
 
 
-def test_features_that_tell_children_apart(look: Open, api: Api) -> None:
+def test_features_that_distinguish_children(look: Open, api: Api) -> None:
     nodes: list[dict[str, Any]] = [
         {"id": 0, "parent": None, "name": None, "height": 1.0, "size": 2,
          "split_features": [{"feature": "wheels", "weights": [0.5, -0.5], "penalty": 0.125}],

@@ -1,4 +1,4 @@
-"""Clusters that move with time, on the page of the tree that has them."""
+"""Clusters that move with time, on the page of their tree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def moved(api: Api) -> dict[str, Any]:
         "tvmf",
         {
             "features": draw_vmf(np.eye(4)[own], 80.0, rng).tolist(),
-            "timestamps": [f"2024-0{one + 1}-01" for one in period],
+            "timestamps": [f"2024-0{month + 1}-01" for month in period],
             "feature_names": NAMES,
         },
         params={"n_clusters": 2, "n_init": 1, "max_iter": 15},
@@ -45,15 +45,15 @@ def moved(api: Api) -> dict[str, Any]:
 
 
 def panel(page: Page) -> Locator:
-    found = page.get_by_role("region", name="Clusters over time")
-    found.locator("img").wait_for()
-    return found
+    region = page.get_by_role("region", name="Clusters over time")
+    region.locator("img").wait_for()
+    return region
 
 
 def save(page: Page, item: str) -> tuple[str, Path]:
     opener = panel(page).get_by_role("button", name="Save clusters over time")
     opener.scroll_into_view_if_needed()
-    # What still scrolls would shut the menu.
+    # Scrolling would close the menu, so wait until it ends.
     page.evaluate("() => new Promise(on => requestAnimationFrame(() => requestAnimationFrame(on)))")
     opener.click()
     with page.expect_download() as waiting:
@@ -66,13 +66,13 @@ def test_the_picture_and_its_files(look: Open, moved: dict[str, Any]) -> None:
     picture = panel(page).locator("img")
     page.wait_for_function("element => element.complete", arg=picture.element_handle())
     assert picture.evaluate("element => element.naturalWidth") == 1000
-    # Fetched, with the key in a header where there is one: no address of the service stands here.
+    # The page fetches it, with the key as a header if there is one, so no service address appears.
     assert (picture.get_attribute("src") or "").startswith("blob:")
     assert "share that each cluster has" in (picture.get_attribute("alt") or "")
     name, path = save(page, "Picture (SVG)")
     assert name == "moving-b-paths.svg"
     root = Xml.fromstring(path.read_text())
-    texts = [one.text for one in root.iter(f"{SVG}text")]
+    texts = [element.text for element in root.iter(f"{SVG}text")]
     assert "Moving & <b>" in texts
     assert {"2024-01", "2024-02", "2024-03"} <= set(texts)
     assert any((text or "").startswith("<script>") for text in texts)
@@ -94,12 +94,12 @@ def test_it_follows_the_theme_and_the_palette(
 ) -> None:
     page = open_page(f"/trees/{moved['result']['tree']}", theme="dark", width=390)
     before = panel(page).locator("img").get_attribute("src")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     axe(page)
     page.get_by_label("Palette").select_option("tol-muted")
     page.locator(f'.tree-paths img:not([src="{before}"])').wait_for()
-    paths = [url for url in asked if "/paths.svg" in url]
+    paths = [url for url in requests if "/paths.svg" in url]
     assert len(paths) == 1
     assert "theme=dark" in paths[0]
     assert "palette=tol-muted" in paths[0]
@@ -107,13 +107,11 @@ def test_it_follows_the_theme_and_the_palette(
         page.emulate_media(color_scheme="light")
 
 
-def test_other_trees_have_none_and_a_deleted_model_is_said(
-    look: Open, api: Api, moved: dict[str, Any]
-) -> None:
+def test_other_trees_and_a_deleted_model(look: Open, api: Api, moved: dict[str, Any]) -> None:
     page = look(f"/trees/{imported(api, '(a,b);', 'Plain')}")
     page.get_by_role("heading", name="Plain").wait_for()
     assert page.locator(".tree-paths").count() == 0
-    # The last test of the file: what it deletes is asked for by no other.
+    # The last test of the file: no other test uses the model that it deletes.
     api.client.delete(f"/v1/models/{moved['result']['model']}")
     page = look(f"/trees/{moved['result']['tree']}")
     page.watch.expected.append("404")

@@ -1,6 +1,6 @@
-"""How quick the picture of a tree is, by the browser's own clock, drawn in software.
+"""The speed of a tree's picture, by the browser's own clock, with software rendering.
 
-The figures are printed (`-s`); what is asserted is what a busy machine keeps too.
+The figures are printed (`-s`); the asserted bounds also hold on a busy machine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ GESTURE = """async ([kind, frames, reach]) => {
 
 @pytest.fixture
 def moving(chromium: Browser, service: Any) -> Iterator[Page]:
-    """A page with all its motion, at the start page with all modules loaded."""
+    """The start page with animations, all modules loaded."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.goto(f"{service.url}/#/trees")
@@ -58,12 +58,12 @@ def moving(chromium: Browser, service: Any) -> Iterator[Page]:
 
 
 def go(page: Page, tree: str) -> dict[str, float]:
-    """Open a tree by a link; ms from the click to the answer and to the picture."""
+    """Open a tree through a link; milliseconds from the click to the answer and to the picture."""
     page.evaluate("tree => { performance.mark('click'); location.hash = `#/trees/${tree}`; }", tree)
     until(
         page, lambda: page.evaluate("performance.getEntriesByName('tree:picture').length"), 60_000
     )
-    found: dict[str, float] = page.evaluate(
+    times: dict[str, float] = page.evaluate(
         """() => {
           const at = name => performance.getEntriesByName(name).at(-1).startTime;
           const since = name => at(name) - at("click");
@@ -71,23 +71,23 @@ def go(page: Page, tree: str) -> dict[str, float]:
                   drawing: performance.getEntriesByName("tree:first-picture").at(-1).duration};
         }"""
     )
-    return found
+    return times
 
 
 def test_a_thousand_leaves(moving: Page, api: Api) -> None:
     tree = linkage(api, joined(1000), "A thousand")
-    found = go(moving, tree)
-    print(f"\n1,000 leaves: picture {found['drawing']:.0f} ms after the answer")
-    assert found["drawing"] < 300
+    times = go(moving, tree)
+    print(f"\n1,000 leaves: picture {times['drawing']:.0f} ms after the answer")
+    assert times["drawing"] < 300
 
 
 def test_a_million_leaves(moving: Page, api: Api) -> None:
     tree = linkage(api, joined(MILLION), "A million")
-    # The service reads the tree once; a second visitor is what is measured.
+    # The service loads the tree only once; the second visit is measured.
     api.client.get(f"/v1/trees/{tree}/view", params={"max_nodes": 10})
-    found = go(moving, tree)
-    print(f"\n1,000,000 leaves: answer {found['answer']:.0f} ms, picture {found['picture']:.0f} ms")
-    assert found["picture"] < 1500
+    times = go(moving, tree)
+    print(f"\n1,000,000 leaves: answer {times['answer']:.0f} ms, picture {times['picture']:.0f} ms")
+    assert times["picture"] < 1500
     moving.locator(".cut-said strong").wait_for()
     moving.wait_for_timeout(500)
     medians = {}

@@ -1,4 +1,4 @@
-"""The picture of a tree: layouts, camera, folding, roots, search, links, bad trees."""
+"""The picture of a tree: layouts, camera, folding, roots, search, links, unusual trees."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def walk(page: Page, *keys: str) -> None:
 
 
 def current(page: Page) -> str:
-    """What a screen reader says of the node that the keys have come to."""
+    """The screen reader's text of the node selected by the keys."""
     tree = page.locator(".tree-mirror")
     return page.locator(f"#{tree.get_attribute('aria-activedescendant')}").inner_text()
 
@@ -68,13 +68,15 @@ def test_first_picture_and_layouts(look: Open, small: str) -> None:
     assert "layout" not in hash_of(page)
 
 
-def test_layouts_glide_where_motion_is_wanted(chromium: Any, service: Any, small: str) -> None:
+def test_layouts_are_animated_unless_motion_is_reduced(
+    chromium: Any, service: Any, small: str
+) -> None:
     context = chromium.new_context(reduced_motion="no-preference")
     page = context.new_page()
     page.goto(f"{service.url}/#/trees/{small}")
     page.locator(".cut-said strong").wait_for()
     page.wait_for_timeout(300)
-    seen = page.evaluate(
+    frames = page.evaluate(
         """async () => {
           const canvas = document.querySelector(".tree-base");
           document.querySelectorAll(".segment")[1].click();
@@ -87,11 +89,11 @@ def test_layouts_glide_where_motion_is_wanted(chromium: Any, service: Any, small
           return seen.size;
         }"""
     )
-    assert seen > 3
+    assert frames > 3
     context.close()
 
 
-def test_pointing_says_what_lies_there(look: Open, small: str) -> None:
+def test_pointing_at_a_node_shows_its_facts(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?layout=icicle&heights=depth")
     settled(page)
     box = page.locator(".tree-stage").bounding_box()
@@ -113,7 +115,7 @@ def test_pointing_says_what_lies_there(look: Open, small: str) -> None:
 def test_zoom_pan_and_back_to_the_whole(look: Open, small: str) -> None:
     page = look(f"/trees/{small}")
     settled(page)
-    whole = pixels(page)
+    fitted = pixels(page)
     page.get_by_role("button", name="Zoom in").click()
     until(page, lambda: hash_of(page).get("zoom", "").startswith("1.6,"))
     box = page.locator(".tree-stage").bounding_box()
@@ -127,12 +129,12 @@ def test_zoom_pan_and_back_to_the_whole(look: Open, small: str) -> None:
     page.mouse.move(x + 80, y + 30, steps=3)
     page.mouse.up()
     until(page, lambda: hash_of(page)["zoom"] != before)
-    assert "node" not in hash_of(page)  # A drag is no click.
+    assert "node" not in hash_of(page)  # A drag is not a click.
     walk(page, "0")
     until(page, lambda: "zoom" not in hash_of(page))
     page.locator(".tree-mirror").blur()
     settled(page)
-    assert pixels(page) == whole
+    assert pixels(page) == fitted
     walk(page, "+", "+", "-")
     until(page, lambda: hash_of(page).get("zoom", "").startswith("1.5,"))
 
@@ -156,7 +158,7 @@ def test_two_fingers_zoom(open_page: Open, small: str) -> None:
     until(page, lambda: hash_of(page).get("zoom", "").startswith("2,"))
 
 
-def test_keys_walk_fold_and_root(look: Open, small: str) -> None:
+def test_keys_move_fold_and_set_the_root(look: Open, small: str) -> None:
     page = look(f"/trees/{small}")
     settled(page)
     walk(page, "ArrowRight")
@@ -195,7 +197,7 @@ def test_keys_walk_fold_and_root(look: Open, small: str) -> None:
     assert not crumbs.is_visible()
 
 
-def test_search_goes_there(look: Open, small: str, large: str) -> None:
+def test_search_shows_the_node(look: Open, small: str, large: str) -> None:
     page = look(f"/trees/{small}")
     settled(page)
     walk(page, "/")
@@ -241,7 +243,7 @@ def test_a_link_opens_the_same_view(look: Open, open_page: Open, small: str) -> 
     assert hash_of(again) == hash_of(page)
 
 
-def test_detail_comes_as_one_goes_nearer(look: Open, large: str) -> None:
+def test_zooming_in_loads_more_detail(look: Open, large: str) -> None:
     page = look(f"/trees/{large}")
     settled(page)
     much = page.locator(".tree-drawn")
@@ -317,11 +319,11 @@ def test_nothing_overlaps(look: Open, small: str, large: str) -> None:
     assert overlaps["bad"] == []
 
 
-def test_the_pointer_means_what_is_drawn(look: Open, api: Api, small: str) -> None:
-    """A point on a branch is that branch's node, in every shape and through every camera."""
+def test_the_pointer_hits_the_drawn_branch(look: Open, api: Api, small: str) -> None:
+    """A point on a branch hits that branch's node, in every shape and for every camera."""
     tree = linkage(api, joined(200, seed=7), "Two hundred")
     page = look("/jobs")
-    found = page.evaluate(
+    probes = page.evaluate(
         """async ids => {
           const at = name => import(`/dashboard/js/tree/${name}.js`);
           const {Store} = await at("model/store"), {build} = await at("model/scene");
@@ -353,8 +355,8 @@ def test_the_pointer_means_what_is_drawn(look: Open, api: Api, small: str) -> No
         }""",
         [small, tree],
     )
-    assert found["looked"] > 1000
-    assert found["wrong"] == []
+    assert probes["looked"] > 1000
+    assert probes["wrong"] == []
 
 
 HOSTILE = [
@@ -402,18 +404,18 @@ def test_hostile_names_are_text(look: Open, api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("newick", "said"),
+    ("newick", "text"),
     [
         ("lonely;", "1 leaf"),
         ("((a:0,b:0):0,(c:0,(d:0,e:0):0):0);", "5 leaves"),
         ("(((a)));", "1 leaf"),
     ],
 )
-def test_odd_trees(look: Open, api: Api, newick: str, said: str) -> None:
+def test_unusual_trees(look: Open, api: Api, newick: str, text: str) -> None:
     tree = imported(api, newick, "Odd")
     page = look(f"/trees/{tree}")
     settled(page)
-    page.locator(".tree-title", has_text=f"{said} ·").wait_for()
+    page.locator(".tree-title", has_text=f"{text} ·").wait_for()
     assert inked(page) > 50
     for label in ("Rectangle", "Icicle"):
         page.get_by_role("button", name=label).click()
@@ -464,7 +466,7 @@ def test_a_tree_deleted_while_open(look: Open, api: Api) -> None:
     assert "Try again" not in page.locator("main .notice").inner_text()
 
 
-def test_the_service_away(open_page: Open, large: str) -> None:
+def test_an_unreachable_service(open_page: Open, large: str) -> None:
     page = open_page(f"/trees/{large}")
     settled(page)
     page.watch.expected.append("Failed to load resource")
@@ -479,7 +481,7 @@ def test_the_service_away(open_page: Open, large: str) -> None:
     page.wait_for_timeout(400)
     assert inked(page) > 500
     assert page.locator(".tree-trouble").inner_text() == ""
-    # While it is away: once it is back the page may find out by itself before the click.
+    # Click during the outage: afterwards the page may recover by itself before the click.
     with page.expect_request("**/livez"):
         page.get_by_role("button", name="Try now").click()
     page.unroute("**/v1/**")
@@ -487,7 +489,7 @@ def test_the_service_away(open_page: Open, large: str) -> None:
     page.locator(".node-facts").wait_for()
 
 
-def test_wrong_addresses(look: Open, small: str) -> None:
+def test_invalid_addresses(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?layout=spiral&zoom=a,b&root=zz&folded=x.y&cut=k:0&node=-4&only=q")
     settled(page)
     assert inked(page) > 500
@@ -498,7 +500,7 @@ def test_wrong_addresses(look: Open, small: str) -> None:
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_for_everybody(
+def test_accessibility(
     open_page: Open, axe: Callable[[Page], None], small: str, theme: str, width: int
 ) -> None:
     page = open_page(f"/trees/{small}?node=2", theme=theme, width=width)
@@ -514,8 +516,8 @@ def test_for_everybody(
     axe(page)
 
 
-def test_the_scene_is_laid_out_as_by_the_service(look: Open, api: Api, small: str) -> None:
-    """Same v for every scale; where nothing is folded, the same order across."""
+def test_the_layout_equals_the_services(look: Open, api: Api, small: str) -> None:
+    """The same v for every scale, and the same order across where nothing is folded."""
     page = look(f"/trees/{small}")
     tree = linkage(api, joined(300, seed=5), "Even")
     for tree_id in (small, tree):
@@ -523,7 +525,7 @@ def test_the_scene_is_laid_out_as_by_the_service(look: Open, api: Api, small: st
             view = api.client.get(
                 f"/v1/trees/{tree_id}/view", params={"max_nodes": 2000, "scale": scale}
             ).json()
-            found = page.evaluate(
+            nodes = page.evaluate(
                 """async ([view, scale]) => {
                   const {Store} = await import("/dashboard/js/tree/model/store.js");
                   const {build} = await import("/dashboard/js/tree/model/scene.js");
@@ -534,6 +536,6 @@ def test_the_scene_is_laid_out_as_by_the_service(look: Open, api: Api, small: st
                 }""",
                 [view, scale],
             )
-            assert found["id"] == [node["id"] for node in view["nodes"]]
-            assert found["v"] == pytest.approx([node["y"] for node in view["nodes"]], abs=1e-6)
-            assert found["u"] == pytest.approx([node["x"] for node in view["nodes"]], abs=1e-6)
+            assert nodes["id"] == [node["id"] for node in view["nodes"]]
+            assert nodes["v"] == pytest.approx([node["y"] for node in view["nodes"]], abs=1e-6)
+            assert nodes["u"] == pytest.approx([node["x"] for node in view["nodes"]], abs=1e-6)

@@ -1,4 +1,4 @@
-"""What the tests over HTTP say again and again, in one place."""
+"""The API client of the tests over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def npy(array: npt.NDArray[Any]) -> bytes:
 
 
 class Api:
-    """A running service and the few steps that every test takes."""
+    """A running service and the steps that many tests share."""
 
     def __init__(self, client: httpx.Client, workers: int = 2) -> None:
         self.client = client
@@ -41,7 +41,7 @@ class Api:
         )
 
     def upload(self, content: bytes, **options: Any) -> str:
-        """The id of a new dataset, inspected."""
+        """Upload content and wait for its inspection; the id of the dataset."""
         answer = self.post_dataset(content, **options)
         assert answer.status_code == 201, answer.text
         dataset = self.inspected(answer.json())
@@ -57,7 +57,7 @@ class Api:
         return dataset
 
     def run(self, method: str, inputs: dict[str, Any], **fields: Any) -> dict[str, Any]:
-        """Submit a job and wait for its end; the ended job."""
+        """Submit a job, wait for its end and return it."""
         answer = self.client.post(
             "/v1/jobs",
             json={"method": method, "inputs": inputs, **fields},
@@ -86,7 +86,7 @@ class Api:
                 return items
 
     def long_job(self) -> dict[str, Any]:
-        """A request whose job computes for many seconds inside one C call."""
+        """The request of a job that computes for many seconds inside one C call."""
         if not hasattr(self, "_points"):
             rng = np.random.default_rng(0)
             self._points = self.upload(npy(rng.normal(size=(12_000, 64))), role="features")

@@ -1,4 +1,4 @@
-"""The whole service, started as a user starts it, on a data directory of its own."""
+"""The whole service, started as by a user, on its own data directory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHORT = {
 
 
 class Service:
-    """A running `umbel serve` and everything that belongs to it."""
+    """A running `umbel serve` and its processes."""
 
     def __init__(self, data_dir: Path, workers: int = 2, **env: str) -> None:
         self.data_dir = data_dir
@@ -44,7 +44,7 @@ class Service:
         self.start()
 
     def start(self) -> None:
-        """Start it and wait until it is ready."""
+        """Start the service and wait until it is ready."""
         self.data_dir.mkdir(parents=True, exist_ok=True)
         (self.data_dir / "url").unlink(missing_ok=True)
         began = time.monotonic()
@@ -64,28 +64,28 @@ class Service:
         return (self.data_dir / "log").read_text(errors="replace")[-8000:]
 
     def processes(self) -> list[psutil.Process]:
-        """Everything that lives and belongs to it, wherever it has got to."""
-        found = []
+        """All live processes of the service, also orphaned ones."""
+        alive = []
         for process in psutil.process_iter():
             try:
                 mine = process.environ().get(MARK) == self._mark
                 if mine and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+                    alive.append(process)
             except psutil.Error:
                 continue
-        return found
+        return alive
 
     def named(self, *parts: str) -> list[psutil.Process]:
         """Its processes whose command line has all of `parts`."""
-        found = []
+        matching = []
         for process in self.processes():
             try:
                 line = " ".join(process.cmdline())
             except psutil.Error:
                 continue
             if all(part in line for part in parts):
-                found.append(process)
-        return found
+                matching.append(process)
+        return matching
 
     def workers(self) -> list[psutil.Process]:
         return self.named("workers.main")
@@ -95,12 +95,12 @@ class Service:
         return [p for p in self.named("multiprocessing.forkserver") if p.ppid() in workers]
 
     def children(self) -> list[psutil.Process]:
-        """The jobs' processes, also those that wait for one."""
+        """The processes of jobs, including spare ones."""
         templates = {process.pid for process in self.templates()}
         return [p for p in self.named("multiprocessing.forkserver") if p.ppid() in templates]
 
     def kill(self) -> None:
-        """kill -9 of the process that a user started."""
+        """kill -9 of the process that the user started."""
         self.client.close()
         self.process.kill()
         self.process.wait()
@@ -116,22 +116,22 @@ class Service:
         return str(answer.json()["id"])
 
     def ended(self, job_id: str, within_s: float = 30.0) -> dict[str, Any]:
-        """The job once it has ended; patient with a service that is being started again."""
+        """The job once it has ended; tolerates a service that restarts meanwhile."""
         deadline = time.monotonic() + within_s
-        seen = "nothing"
+        last = "nothing"
         while time.monotonic() < deadline:
             try:
                 answer = self.client.get(f"/v1/jobs/{job_id}")
             except httpx.TransportError as error:
-                seen = repr(error)
+                last = repr(error)
             else:
-                seen = answer.text
+                last = answer.text
                 if answer.status_code == 200:
                     job: dict[str, Any] = answer.json()
                     if job["status"] in ("succeeded", "failed", "cancelled"):
                         return job
             time.sleep(0.02)
-        raise AssertionError(f"{job_id} did not end in {within_s} s: {seen}\n{self.log()}")
+        raise AssertionError(f"{job_id} did not end in {within_s} s: {last}\n{self.log()}")
 
 
 def command(data_dir: Path, workers: int = 2) -> list[str]:
@@ -144,17 +144,19 @@ def command(data_dir: Path, workers: int = 2) -> list[str]:
 def until(
     true: Callable[[], bool], within_s: float = 10.0, why: Callable[[], str] | None = None
 ) -> None:
-    """Wait until `true()`; AssertionError with `why()` if it does not come to be in time."""
+    """Wait until `true()`; AssertionError with `why()` if that takes too long."""
     deadline = time.monotonic() + within_s
     while not true():
         if time.monotonic() > deadline:
-            raise AssertionError(f"it did not come to be in {within_s} s\n{why() if why else ''}")
+            raise AssertionError(
+                f"the condition was not reached in {within_s} s\n{why() if why else ''}"
+            )
         time.sleep(0.02)
 
 
 @contextmanager
 def running(data_dir: Path, **options: Any) -> Iterator[Service]:
-    """A service of one's own; whatever a test left of it is killed at the end."""
+    """A separate service; its remaining processes are killed at the end."""
     service = Service(data_dir, **options)
     try:
         yield service
@@ -167,14 +169,14 @@ def running(data_dir: Path, **options: Any) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One service for all tests that do it no harm."""
+    """One service for all tests that leave it intact."""
     with running(tmp_path_factory.mktemp("service") / "data") as service:
         yield service
 
 
 @pytest.fixture
 def api(service: Service) -> Api:
-    """What the tests say to that service."""
+    """The API of that service."""
     return Api(service.client, workers=2)
 
 

@@ -1,4 +1,4 @@
-"""Bad input over HTTP: each gives its problem, nothing is half-written, the service goes on."""
+"""Bad input over HTTP: it gives a problem and leaves nothing half-written; the service works on."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.e2e.client import Api, npy
 
 
 @pytest.fixture(autouse=True)
-def goes_on(api: Api) -> Iterator[None]:
-    """After every bad input the service still does its work."""
+def still_works(api: Api) -> Iterator[None]:
+    """The service still works after every bad input."""
     yield
     job = api.run("l2h", {"logits": [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [0.5, 1.0, 2.0]]})
     assert job["status"] == "succeeded"
@@ -47,7 +47,7 @@ def failed(api: Api, job: dict[str, Any], code: str) -> str:
 
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinite")])
-def test_logits_that_are_not_finite_name_row_and_column(api: Api, value: float, word: str) -> None:
+def test_the_error_locates_logits_that_are_not_finite(api: Api, value: float, word: str) -> None:
     logits = np.zeros((50, 4), dtype=np.float32)
     logits[37, 2] = value
     detail = failed(api, api.run("l2h", {"logits": api.upload(npy(logits))}), "not-finite")
@@ -70,14 +70,14 @@ def test_zero_rows(api: Api) -> None:
         problem(answer, 422, answer.json()["type"].rpartition("/")[2])
 
 
-def test_ragged_list_names_the_row(api: Api) -> None:
+def test_the_error_names_the_row_of_a_ragged_list(api: Api) -> None:
     body = {"method": "l2h", "inputs": {"logits": [[1.0, 2.0], [1.0], [3.0, 4.0]]}}
     answer = api.client.post("/v1/jobs", json=body)
     assert answer.status_code == 422
     assert "row 1" in answer.json()["detail"].lower()
 
 
-def test_text_in_csv_names_the_cell(api: Api) -> None:
+def test_the_error_names_the_cell_of_text_in_csv(api: Api) -> None:
     content = b"a,b,c\n1,2,3\n4,five,6\n"
     dataset = api.inspected(api.post_dataset(content, media="text/csv", role="features").json())
     if dataset["status"] == "invalid":
@@ -144,7 +144,7 @@ def test_an_archive_that_unpacks_to_a_thousand_times_its_size(api: Api) -> None:
     assert answer.status_code == 409
 
 
-def test_unknown_method_names_all(api: Api) -> None:
+def test_the_error_for_an_unknown_method_lists_all(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json={"method": "nope", "inputs": {}})
     assert "l2h" in problem(answer, 422, "unknown-method")["detail"]
 
@@ -189,7 +189,7 @@ def test_a_dataset_deleted_while_the_job_waits(api: Api) -> None:
 
 def test_an_upload_past_the_limit(api: Api) -> None:
     before = api.count("datasets")
-    # Said beforehand, it is refused before anything is read.
+    # With a Content-Length it is refused before anything is read.
     address = urlsplit(str(api.client.base_url))
     with closing(HTTPConnection(address.netloc, timeout=20)) as connection:
         connection.putrequest("POST", "/v1/datasets")
@@ -224,5 +224,5 @@ def test_a_hostile_name_is_text_everywhere(api: Api) -> None:
     assert "<script" not in svg
     assert "&lt;script&gt;" in svg
     assert api.client.get(f"/v1/trees/{tree_id}.png").content.startswith(b"\x89PNG")
-    found = api.client.get(f"/v1/trees/{tree_id}/search", params={"q": "<script>"}).json()
-    assert [item["name"] for item in found["items"]] == [HOSTILE]
+    hits = api.client.get(f"/v1/trees/{tree_id}/search", params={"q": "<script>"}).json()
+    assert [item["name"] for item in hits["items"]] == [HOSTILE]

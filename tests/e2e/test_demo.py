@@ -1,4 +1,4 @@
-"""The first thing a newcomer runs."""
+"""The demo, which newcomers run first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 
-def test_the_demo_shows_the_whole_way(tmp_path: Path) -> None:
+def test_the_demo_shows_every_step(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", "demo", "--out", str(tmp_path / "out")],
         capture_output=True,
@@ -20,17 +20,17 @@ def test_the_demo_shows_the_whole_way(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for shown in ("Swedish", "dendrogram_purity", "100% succeeded", "make serve", "doubtful"):
-        assert shown in done.stdout
+    for words in ("Swedish", "dendrogram_purity", "100% succeeded", "make serve", "doubtful"):
+        assert words in done.stdout
     out = tmp_path / "out"
     tree = json.loads((out / "languages.json").read_text())
     assert tree["n_leaves"] == 119
     assert (out / "languages.nwk").read_text().count(",") == 118
     assert ET.fromstring((out / "languages.svg").read_text()).tag.endswith("svg")
     assert (out / "languages.png").read_bytes().startswith(b"\x89PNG")
-    left = [
+    remaining = [
         process.info
         for process in psutil.process_iter(["cmdline"])
         if any("umbel-demo-" in part for part in process.info["cmdline"] or ())
     ]
-    assert left == []
+    assert remaining == []

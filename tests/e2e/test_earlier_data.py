@@ -213,6 +213,6 @@ def test_an_unfinished_upload_is_completed(earlier: Earlier) -> None:
         f"/v1/uploads/{old['id']}/parts/2", content=bytes.fromhex(old["rest"])
     )
     assert part.status_code == 204, part.text
-    whole = earlier.service.client.post(f"/v1/uploads/{old['id']}/complete", json={})
-    assert whole.status_code == 201, whole.text
-    assert whole.json()["sha256"] == old["sha256"]
+    completion = earlier.service.client.post(f"/v1/uploads/{old['id']}/complete", json={})
+    assert completion.status_code == 201, completion.text
+    assert completion.json()["sha256"] == old["sha256"]

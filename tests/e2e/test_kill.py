@@ -1,4 +1,4 @@
-"""kill -9 of anything: every accepted job ends, nothing is published twice, nothing is left."""
+"""kill -9 of any process: every accepted job ends, with one result, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def hac(dataset: str) -> dict[str, Any]:
 
 
 def busy_child(service: Service) -> psutil.Process | None:
-    """A job's process that computes."""
+    """A job's process that is computing."""
     for process in service.children():
         try:
             if process.cpu_times().user > 0.12:
@@ -58,15 +58,15 @@ def busy_child(service: Service) -> psutil.Process | None:
 
 
 def await_busy(service: Service) -> psutil.Process:
-    found: list[psutil.Process] = []
+    children: list[psutil.Process] = []
 
     def look() -> bool:
         child = busy_child(service)
-        found.extend([child] if child else [])
-        return bool(found)
+        children.extend([child] if child else [])
+        return bool(children)
 
     until(look, 40.0, service.log)
-    return found[0]
+    return children[0]
 
 
 def kill_child(service: Service) -> None:
@@ -122,7 +122,7 @@ def test_every_job_ends_once_after_many_kills(own: Service, victim: str) -> None
 
 
 def kills(service: Service, kill: Callable[[Service], None], times: int) -> list[float]:
-    """Kill again and again under load; seconds until a job submitted after the kill had ended."""
+    """Kill repeatedly under load; for each kill the seconds until a later job ended."""
     dataset = upload(service, 5_000, 32)
     recovery = []
     for _ in range(times):
@@ -140,28 +140,28 @@ def kills(service: Service, kill: Callable[[Service], None], times: int) -> list
 
 
 def submit_patiently(service: Service, body: dict[str, Any]) -> str:
-    """Submit as a client does that retries while the service says it is away."""
+    """Submit like a client that retries while the service is unavailable."""
     deadline = time.monotonic() + BOUND_S
     while True:
         try:
             answer = service.client.post("/v1/jobs", json=body)
         except OSError as error:
-            seen = repr(error)
+            last = repr(error)
         except Exception as error:
             if not type(error).__module__.startswith("httpx"):
                 raise
-            seen = repr(error)
+            last = repr(error)
         else:
             if answer.status_code == 202:
                 return str(answer.json()["id"])
             assert answer.status_code == 503, answer.text
-            seen = answer.text
-        assert time.monotonic() < deadline, f"{seen}\n{service.log()}"
+            last = answer.text
+        assert time.monotonic() < deadline, f"{last}\n{service.log()}"
         time.sleep(0.02)
 
 
 def published_once(service: Service, job: str) -> None:
-    """One terminal object and one attempt's files."""
+    """Assert that there is one terminal object and the files of one attempt."""
     store = service.data_dir / "store"
     assert (store / "jobs" / "local" / job / "end.json").exists()
     attempts = store / "attempts" / "local" / job
@@ -192,7 +192,7 @@ def test_no_process_is_left_whatever_is_killed_first(tmp_path: Path, part: str) 
         until(lambda: not service.processes(), 5.0)
 
 
-def test_cancel_ends_a_job_inside_a_c_loop(own: Service) -> None:
+def test_a_cancel_interrupts_a_c_loop(own: Service) -> None:
     job = own.submit(hac(upload(own, 10_000, 64)))
     child = await_busy(own)
     began = time.monotonic()
@@ -204,7 +204,7 @@ def test_cancel_ends_a_job_inside_a_c_loop(own: Service) -> None:
     own.submit(TRIVIAL)
 
 
-def test_a_worker_told_to_end_gives_its_job_back_unspent(own: Service) -> None:
+def test_a_stopped_worker_gives_its_job_back_unspent(own: Service) -> None:
     job = own.submit(hac(upload(own, 6_000, 64)))
     child = await_busy(own)
     worker = psutil.Process(psutil.Process(child.ppid()).ppid())
@@ -219,7 +219,7 @@ def test_a_worker_told_to_end_gives_its_job_back_unspent(own: Service) -> None:
     published_once(own, job)
 
 
-def test_ctrl_c_leaves_nothing_and_the_next_start_finds_everything(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_process_and_a_restart_keeps_everything(tmp_path: Path) -> None:
     with running(tmp_path / "data", workers=1) as service:
         dataset = upload(service, 6_000, 64)
         trivial, long = service.submit(TRIVIAL), service.submit(hac(dataset))
@@ -246,7 +246,7 @@ def test_a_second_service_on_the_same_data_is_refused(service: Service) -> None:
     assert service.client.get("/readyz").status_code == 200
 
 
-def test_without_keys_no_other_machine_is_listened_to(tmp_path: Path) -> None:
+def test_without_keys_the_service_listens_only_locally(tmp_path: Path) -> None:
     done = subprocess.run(
         [*command(tmp_path / "data"), "--host", "0.0.0.0"],
         capture_output=True,
@@ -258,7 +258,7 @@ def test_without_keys_no_other_machine_is_listened_to(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-def test_a_taken_port_is_told_of(service: Service, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(service: Service, tmp_path: Path) -> None:
     port = service.url.rpartition(":")[2]
     done = subprocess.run(
         [*command(tmp_path / "data"), "--port", port], capture_output=True, text=True, timeout=30

@@ -1,4 +1,4 @@
-"""What `l2h` takes besides plain logits, over HTTP: probabilities, the best few, an earlier job."""
+"""Inputs of `l2h` besides plain logits, over HTTP: probabilities, best classes, an earlier job."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_growing_from_an_earlier_job(api: Api, logits: np.ndarray, plain: str) -
     assert tree["n_points"] == 3000
 
 
-def test_a_base_that_is_none_is_refused(api: Api, logits: np.ndarray) -> None:
+def test_an_invalid_base_is_refused(api: Api, logits: np.ndarray) -> None:
     dataset = api.upload(npy(logits), role="logits")
     for base, words in (("job_" + "0" * 26, "there is no job"), ([1, 2], "give its id")):
         answer = api.client.post(

@@ -1,4 +1,4 @@
-"""A million-node answer keeps no light request waiting."""
+"""An answer of a million nodes does not delay small requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMS = (
     "/search?q=99",
 )
 BOUND_S = 1.0
-"""Of one light request on a busy machine of two cores; on a quiet one it is below 0.25 s."""
+"""Longest time of a small request on a busy machine of two cores; on an idle one below 0.25 s."""
 
 
 def newick(n_leaves: int) -> str:
@@ -47,13 +47,13 @@ def newick(n_leaves: int) -> str:
 
 @contextmanager
 def polled(url: str, path: str) -> Iterator[list[float]]:
-    """Seconds that each of a stream of light requests took."""
+    """The seconds that each of a series of small requests takes."""
     took: list[float] = []
     done = threading.Event()
 
     def poll() -> None:
         with httpx.Client(base_url=url, timeout=60.0) as client:
-            # At least one, however soon the other answer is there.
+            # At least one request, however soon the large answer arrives.
             while not took or not done.is_set():
                 began = time.monotonic()
                 assert client.get(path).status_code == 200
@@ -84,7 +84,7 @@ def imported(api: Api, text: str) -> str:
 
 
 def read(url: str, path: str) -> int:
-    """Bytes of an answer."""
+    """The number of bytes of an answer."""
     with httpx.Client(base_url=url, timeout=300.0) as client, client.stream("GET", path) as answer:
         assert answer.status_code == 200, path
         return sum(len(piece) for piece in answer.iter_bytes())
@@ -93,7 +93,7 @@ def read(url: str, path: str) -> int:
 @pytest.mark.parametrize(
     "n_leaves", [100_000, pytest.param(500_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
-def test_large_answers_keep_no_light_request_waiting(api: Api, n_leaves: int) -> None:
+def test_large_answers_do_not_delay_small_requests(api: Api, n_leaves: int) -> None:
     url = str(api.client.base_url)
     with polled(url, "/livez") as importing:
         tree = imported(api, newick(n_leaves))
@@ -120,8 +120,8 @@ def test_many_large_answers_at_once_leave_room_for_small_trees(api: Api) -> None
     assert len(sizes) == 1
 
 
-def report(what: str, took: list[float], bound_s: float = BOUND_S) -> None:
+def report(name: str, took: list[float], bound_s: float = BOUND_S) -> None:
     middle, worst = statistics.median(took), max(took)
-    print(f"{what}: {len(took)} light requests, median {middle * 1e3:.0f} ms, worst "
+    print(f"{name}: {len(took)} small requests, median {middle * 1e3:.0f} ms, worst "
           f"{worst * 1e3:.0f} ms")  # fmt: skip
-    assert worst < bound_s, what
+    assert worst < bound_s, name

@@ -1,4 +1,4 @@
-"""One large job over several workers: the same tree however it is cut and whoever is killed."""
+"""One large job on several workers: the same tree for any number of pieces and after any kill."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def logits(n_pieces: int) -> np.ndarray[Any, Any]:
-    """Just as many rows as are cut into so many pieces."""
+    """The smallest logits that are split into `n_pieces`."""
     n_rows = (n_pieces * PIECE_BYTES - KIB) // (4 * N_CLASSES)
     rng = np.random.default_rng(n_pieces)
     return rng.normal(size=(n_rows, N_CLASSES)).astype(np.float32) * 3
@@ -55,7 +55,7 @@ def submit(service: Service, values: np.ndarray[Any, Any]) -> str:
 
 
 def published(service: Service, job: str) -> Tree:
-    """The tree of the one attempt that was published; nothing else is there."""
+    """The tree of the only published attempt; asserts that nothing else is stored."""
     store = service.data_dir / "store"
     until(lambda: not [path for path in (store / "pieces").rglob("*") if path.is_file()], 15.0)
     attempts = store / "attempts" / "local" / job
@@ -65,13 +65,13 @@ def published(service: Service, job: str) -> Tree:
     return results.load_tree(tree, tree.parent / results.LEAF_OF_POINT)
 
 
-def same(one: Tree, other: Tree) -> None:
-    """To the last bit."""
+def same(tree: Tree, expected: Tree) -> None:
+    """Assert that two trees are equal to the last bit."""
     for column in ("parent", "height", "size", "leaf_of_point"):
-        np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
-    assert one.name.tolist() == other.name.tolist()
-    for column, values in other.extra.items():
-        np.testing.assert_array_equal(one.extra[column], values)
+        np.testing.assert_array_equal(getattr(tree, column), getattr(expected, column))
+    assert tree.name.tolist() == expected.name.tolist()
+    for column, values in expected.extra.items():
+        np.testing.assert_array_equal(tree.extra[column], values)
 
 
 def at_work(service: Service, job: str) -> list[tuple[int, Path]]:
@@ -94,36 +94,36 @@ def test_the_tree_is_that_of_the_unsplit_fit(service: Service, n_pieces: int) ->
     same(published(service, job), unsplit(values))
 
 
-def test_a_helper_killed_in_the_middle_costs_only_its_piece(service: Service) -> None:
+def test_killing_a_helper_loses_only_its_piece(service: Service) -> None:
     values = logits(150)
     until(lambda: len(service.workers()) == 3)
-    wanted = unsplit(values)
+    expected = unsplit(values)
     for _ in range(40):
         job = submit(service, values)
         folder = stop_a_helper(service, job)
         done = service.ended(job, 60.0)
         assert done["status"] == "succeeded", done
         assert done["attempt"] == 1
-        same(published(service, job), wanted)
+        same(published(service, job), expected)
         if folder is not None:
             return
-    raise AssertionError("no helper was met in the middle of a piece")
+    raise AssertionError("no helper was caught in the middle of a piece")
 
 
 def stop_a_helper(service: Service, job: str) -> Path | None:
-    """SIGKILL a worker that computes a piece; its folder, None where it was done just before."""
-    seen: list[tuple[int, Path]] = []
+    """SIGKILL a worker that computes a piece; its folder, or None if it had just finished."""
+    at_work_now: list[tuple[int, Path]] = []
 
     def two_at_work() -> bool:
-        seen[:] = at_work(service, job)
-        return len({pid for pid, _ in seen}) > 1 or not running_still(service, job)
+        at_work_now[:] = at_work(service, job)
+        return len({pid for pid, _ in at_work_now}) > 1 or not running_still(service, job)
 
     until(two_at_work, 20.0, service.log)
-    # The attempt's own folder is there before those of its pieces.
-    made = {folder: folder.stat().st_ctime for _, folder in seen if folder.exists()}
-    if len(made) < 2:
+    # The attempt's own folder is created before those of its pieces.
+    created = {folder: folder.stat().st_ctime for _, folder in at_work_now if folder.exists()}
+    if len(created) < 2:
         return None
-    victim, folder = max(seen, key=lambda found: made.get(found[1], 0.0))
+    victim, folder = max(at_work_now, key=lambda entry: created.get(entry[1], 0.0))
     with contextlib.suppress(ProcessLookupError):
         os.kill(victim, signal.SIGSTOP)
         in_the_middle = folder.exists()
@@ -139,10 +139,10 @@ def running_still(service: Service, job: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_split_job_ends_once_and_right_after_many_kills(service: Service) -> None:
+def test_every_split_job_ends_once_and_correctly_after_many_kills(service: Service) -> None:
     rng = np.random.default_rng(0)
     values = {n: logits(n) for n in (2, 7, 60)}
-    wanted = {n: unsplit(rows) for n, rows in values.items()}
+    expected = {n: unsplit(rows) for n, rows in values.items()}
     for _ in range(15):
         jobs = [(submit(service, values[n]), n) for n in rng.choice([2, 7, 60], size=3).tolist()]
         for _ in range(2):
@@ -153,7 +153,7 @@ def test_every_split_job_ends_once_and_right_after_many_kills(service: Service) 
         for job, n_pieces in jobs:
             done = service.ended(job, 60.0)
             assert done["status"] == "succeeded", done
-            same(published(service, job), wanted[n_pieces])
+            same(published(service, job), expected[n_pieces])
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +168,9 @@ def _cut() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("_cut")
-def test_pieces_travel_over_s3(topology: Topology) -> None:
+def test_pieces_are_exchanged_over_s3(topology: Topology) -> None:
     values = logits(150)
-    wanted = "".join(write(unsplit(values)))
+    expected = "".join(write(unsplit(values)))
     for number in range(3):
         body = {"method": "l2h", "inputs": {"logits": upload(topology, values)}}
         job = topology.client.post("/v1/jobs", json=body).json()["id"]
@@ -181,7 +181,7 @@ def test_pieces_travel_over_s3(topology: Topology) -> None:
         assert done["status"] == "succeeded", done
         until(lambda job=job: pieces_of(topology, job) == [], 20.0)  # type: ignore[misc]
         tree = done["result"]["tree"]
-        assert topology.client.get(f"/v1/trees/{tree}.nwk").text.strip() == wanted.strip()
+        assert topology.client.get(f"/v1/trees/{tree}.nwk").text.strip() == expected.strip()
 
 
 def pieces_of(topology: Topology, job: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A fit of several processes in a real worker: cancelled, killed, gone on with, cleaned up."""
+"""A fit with several processes in a real worker: cancelled, killed, resumed, cleaned up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def submit(service: Service, **params: Any) -> str:
     return service.submit({"method": "ghhc", "inputs": inputs, "params": {**PARAMS, **params}})
 
 
-def others(service: Service) -> list[psutil.Process]:
+def followers(service: Service) -> list[psutil.Process]:
     return service.named("models.methods.hyperbolic.ball.follower_process")
 
 
@@ -47,40 +47,40 @@ def message(service: Service, job_id: str) -> str:
     return str((job["progress"] or {}).get("message", ""))
 
 
-def test_they_find_what_one_finds(own: Service) -> None:
+def test_several_processes_give_the_result_of_one(own: Service) -> None:
     jobs = [own.ended(submit(own, processes=n), 90.0) for n in (1, 2)]
-    one, two = (job["result"] for job in jobs)
+    single, double = (job["result"] for job in jobs)
     assert jobs[1]["warnings"] == jobs[0]["warnings"]
-    assert two["metrics"]["cost"] == pytest.approx(one["metrics"]["cost"], rel=1e-2)
-    assert two["metrics"]["objective"] == pytest.approx(one["metrics"]["objective"], rel=1e-3)
-    until(lambda: not others(own), 5.0)
+    assert double["metrics"]["cost"] == pytest.approx(single["metrics"]["cost"], rel=1e-2)
+    assert double["metrics"]["objective"] == pytest.approx(single["metrics"]["objective"], rel=1e-3)
+    until(lambda: not followers(own), 5.0)
 
 
-def test_a_cancelled_job_ends_them(own: Service) -> None:
+def test_a_cancel_ends_all_processes(own: Service) -> None:
     job_id = submit(own, max_iter=10**6)
     until(lambda: ", objective " in message(own, job_id), 30.0, own.log)
-    assert len(others(own)) == 1
-    asked = time.monotonic()
+    assert len(followers(own)) == 1
+    cancelled_at = time.monotonic()
     assert own.client.post(f"/v1/jobs/{job_id}/cancel").status_code in (200, 202)
     assert own.ended(job_id)["status"] == "cancelled"
-    until(lambda: not others(own), 5.0)
-    assert time.monotonic() - asked < 10.0
+    until(lambda: not followers(own), 5.0)
+    assert time.monotonic() - cancelled_at < 10.0
 
 
-@pytest.mark.parametrize("victim", ["one of them", "the job", "the worker"])
-def test_a_lost_one_costs_an_attempt_and_the_fit_goes_on(own: Service, victim: str) -> None:
+@pytest.mark.parametrize("victim", ["a follower", "the job", "the worker"])
+def test_a_lost_process_costs_an_attempt_and_the_fit_resumes(own: Service, victim: str) -> None:
     job_id = submit(own, max_iter=1500)
     until(lambda: ", objective " in message(own, job_id), 30.0, own.log)
     time.sleep(0.5)
-    (other,) = others(own)
-    if victim == "one of them":
-        other.kill()
+    (follower,) = followers(own)
+    if victim == "a follower":
+        follower.kill()
     elif victim == "the job":
-        psutil.Process(other.ppid()).kill()
+        psutil.Process(follower.ppid()).kill()
     else:
         own.workers()[0].kill()
-    until(lambda: not other.is_running() or other.status() == psutil.STATUS_ZOMBIE, 5.0)
+    until(lambda: not follower.is_running() or follower.status() == psutil.STATUS_ZOMBIE, 5.0)
     job = own.ended(job_id, 180.0)
     assert (job["status"], job["attempt"]) == ("succeeded", 2)
     assert job["result"]["curves"]["objective"][-1][0] == 1500
-    until(lambda: not others(own), 5.0)
+    until(lambda: not followers(own), 5.0)

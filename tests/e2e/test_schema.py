@@ -1,6 +1,6 @@
-"""The running service held against its own OpenAPI document by schemathesis, all its checks.
+"""The running service checked against its own OpenAPI document by schemathesis.
 
-`schemathesis.toml` says which check is left out and why.
+`schemathesis.toml` lists the omitted check and the reason.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ def key_of() -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory, key_of: tuple[str, str]) -> Iterator[Service]:
-    """A service of its own with keys, so that what a missing key gives is checked, too."""
+    """A separate service with keys, so that responses to missing keys are checked, too."""
     folder = tmp_path_factory.mktemp("schema") / "data"
     with running(folder, UMBEL_API_KEYS=key_of[1]) as service:
         yield service
 
 
-def test_the_service_is_as_its_document_says(keyed: Service, key_of: tuple[str, str]) -> None:
-    hold_against_document(keyed, key_of[0], "--max-examples=10", "--generation-deterministic")
+def test_the_service_matches_its_document(keyed: Service, key_of: tuple[str, str]) -> None:
+    check_against_document(keyed, key_of[0], "--max-examples=10", "--generation-deterministic")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_the_service_is_as_its_document_says_at_length(
+def test_the_service_matches_its_document_at_length(
     keyed: Service, key_of: tuple[str, str]
 ) -> None:
-    hold_against_document(keyed, key_of[0], "--max-examples=200")
+    check_against_document(keyed, key_of[0], "--max-examples=200")
 
 
-def hold_against_document(service: Service, key: str, *options: str) -> None:
+def check_against_document(service: Service, key: str, *options: str) -> None:
     document = httpx.get(f"{service.url}/openapi.json").json()
     operations = sum(len(path) for path in document["paths"].values())
     done = subprocess.run(
@@ -61,12 +61,12 @@ def hold_against_document(service: Service, key: str, *options: str) -> None:
         cwd=service.data_dir,
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
-    said = f"{done.stdout[-10_000:]}\n{done.stderr[-2000:]}\n{service.log()}"
-    assert done.returncode == 0, said
+    output = f"{done.stdout[-10_000:]}\n{done.stderr[-2000:]}\n{service.log()}"
+    assert done.returncode == 0, output
     tested = re.search(r"Tested: (\d+)", done.stdout)
-    assert tested is not None, said
+    assert tested is not None, output
     assert int(tested[1]) == operations
     cases = re.search(r"(\d+) generated, (\d+) passed", done.stdout)
-    assert cases is not None, said
-    print(f"{cases[1]} requests to {operations} operations, all as the document says")
+    assert cases is not None, output
+    print(f"{cases[1]} requests to {operations} operations, all in agreement with the document")
     assert httpx.get(f"{service.url}/readyz").status_code == 200

@@ -1,4 +1,4 @@
-"""What the service must show on real data, through the API alone."""
+"""Results on real data, through the API alone."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_l2h_merges_as_the_paper_defines_them(
     job = api.run("l2h", {"logits": dataset})
     assert job["status"] == "succeeded", job["error"]
     tree = api.client.get(f"/v1/trees/{job['result']['tree']}").json()
-    wanted = json.loads(real_data(f"{name}_l2h_steps.json").read_text())
-    assert steps_of(tree) == [sorted(sorted(part) for part in pair) for pair in wanted]
+    expected = json.loads(real_data(f"{name}_l2h_steps.json").read_text())
+    assert steps_of(tree) == [sorted(sorted(part) for part in pair) for pair in expected]
 
 
 @pytest.mark.parametrize(("name", "purity"), [("glass", 0.5006), ("spambase", 0.6279)])

@@ -1,4 +1,4 @@
-"""What docker-compose.yml describes, as separate processes: Valkey, S3, one API, two workers."""
+"""The services of docker-compose.yml as separate processes: Valkey, S3, one API, two workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.e2e.conftest import until
 from tests.e2e.topology_kit import TRIVIAL, Topology, upload
 
 
-def test_a_job_runs_and_its_result_lies_on_s3(topology: Topology) -> None:
+def test_a_job_runs_and_its_result_is_on_s3(topology: Topology) -> None:
     answer = topology.client.post("/v1/jobs", json=TRIVIAL, headers={"Prefer": "wait=30"})
     assert answer.status_code == 201, f"{answer.text}\n{topology.log()}"
     job = answer.json()
@@ -29,7 +29,7 @@ def test_a_job_runs_and_its_result_lies_on_s3(topology: Topology) -> None:
     assert any(key.endswith("/end.json") for key in published)
 
 
-def test_a_key_is_needed(topology: Topology) -> None:
+def test_a_key_is_required(topology: Topology) -> None:
     bare = httpx.get(f"{topology.address}/v1/jobs")
     assert bare.status_code == 401
     assert bare.headers["content-type"] == "application/problem+json"
@@ -41,20 +41,20 @@ def test_a_key_is_needed(topology: Topology) -> None:
     assert httpx.get(f"{topology.address}/livez").status_code == 200
 
 
-def test_another_tenants_key_finds_nothing(topology: Topology) -> None:
+def test_the_key_of_another_tenant_finds_nothing(topology: Topology) -> None:
     dataset = upload(topology, np.eye(4))
     job = topology.client.post("/v1/jobs", json=TRIVIAL, headers={"Prefer": "wait=30"}).json()
     tree = f"/v1/trees/{job['result']['tree']}"
     for path in (f"/v1/datasets/{dataset}", f"/v1/jobs/{job['id']}", tree, f"{tree}.nwk"):
         assert topology.client.get(path).status_code == 200
-        assert topology.other.get(path).status_code == 404
+        assert topology.other_tenant.get(path).status_code == 404
     for path in (f"/v1/datasets/{dataset}", f"/v1/jobs/{job['id']}", tree):
-        assert topology.other.delete(path).status_code == 404
+        assert topology.other_tenant.delete(path).status_code == 404
         assert topology.client.get(path).status_code == 200
     for resource in ("datasets", "jobs", "trees"):
-        assert topology.other.get(f"/v1/{resource}").json()["items"] == []
+        assert topology.other_tenant.get(f"/v1/{resource}").json()["items"] == []
     body = {"method": "hac", "inputs": {"features": dataset}}
-    assert topology.other.post("/v1/jobs", json=body).status_code == 422
+    assert topology.other_tenant.post("/v1/jobs", json=body).status_code == 422
 
 
 def test_a_worker_killed_in_the_middle_of_a_job(topology: Topology) -> None:
@@ -69,18 +69,18 @@ def test_a_worker_killed_in_the_middle_of_a_job(topology: Topology) -> None:
     worker.wait()
     done = topology.ended(job)
     took = time.monotonic() - began
-    print(f"a worker was killed: its job had ended on the other one after {took:.2f} s")
+    print(f"a worker was killed: its job ended on the other one after {took:.2f} s")
     assert done["status"] == "succeeded", done
     assert done["attempt"] == 2
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 5.0)
-    # One result and no more, whatever the first attempt had written.
+    # There is exactly one result, whatever the first attempt had written.
     until(lambda: len(trees_of(topology, job)) == 1, 10.0)
     assert sum(key.endswith(f"{job}/end.json") for key in topology.stored()) == 1
     listed = topology.client.get("/v1/trees").json()["items"]
     assert [tree["job"] for tree in listed].count(job) == 1
     tree = topology.client.get(f"/v1/trees/{done['result']['tree']}?depth=0").json()
     assert tree["n_points"] == 6_000
-    # The other worker goes on.
+    # The other worker still works.
     answer = topology.client.post("/v1/jobs", json=TRIVIAL, headers={"Prefer": "wait=30"})
     assert answer.json()["status"] == "succeeded"
 
@@ -99,9 +99,9 @@ def test_logits_are_read_from_s3_without_a_local_copy(topology: Topology) -> Non
         assert job["status"] == "succeeded", f"{job}\n{topology.log()}"
         merges.append(topology.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text)
     assert merges[0] == merges[1]
-    kept = {file.stat().st_size for file in topology.logs.glob("*/cache/*")}
-    assert not kept & {len(plain), len(packed)}
-    # The address with which a job reads is told to nobody.
+    cached_sizes = {file.stat().st_size for file in topology.logs.glob("*/cache/*")}
+    assert not cached_sizes & {len(plain), len(packed)}
+    # No log contains the signed address that a job reads from.
     for log in topology.logs.glob("[aw]*.log"):
         assert "X-Amz-Signature" not in log.read_text(errors="replace"), log.name
 
@@ -111,7 +111,7 @@ def trees_of(topology: Topology, job: str) -> list[str]:
 
 
 def await_rest(topology: Topology) -> None:
-    """Wait until the workers have loaded what they need: nobody computes."""
+    """Wait until the workers have loaded their modules and are idle."""
 
     def used() -> float:
         total = 0.0
@@ -130,8 +130,8 @@ def await_rest(topology: Topology) -> None:
 
 
 def busy(topology: Topology) -> tuple[subprocess.Popen[bytes], psutil.Process]:
-    """The worker whose child computes, and the child."""
-    found: list[tuple[subprocess.Popen[bytes], psutil.Process]] = []
+    """The worker whose child is computing, and the child."""
+    computing: list[tuple[subprocess.Popen[bytes], psutil.Process]] = []
     idle = {
         child.pid: child.cpu_times().user
         for worker in topology.workers
@@ -146,9 +146,9 @@ def busy(topology: Topology) -> tuple[subprocess.Popen[bytes], psutil.Process]:
                 except psutil.Error:
                     continue
                 if used > 0.3:
-                    found.append((worker, child))
+                    computing.append((worker, child))
                     return True
         return False
 
     until(look, 30.0, topology.log)
-    return found[0]
+    return computing[0]

@@ -32,11 +32,11 @@ TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.
 
 @dataclass
 class Topology:
-    """The running parts, and a client of each of two tenants."""
+    """The running parts, and a client for each of two tenants."""
 
     address: str
     client: httpx.Client
-    other: httpx.Client
+    other_tenant: httpx.Client
     workers: list[subprocess.Popen[bytes]]
     s3: Any
     logs: Path
@@ -75,7 +75,7 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
             "UMBEL_REDIS_URL": redis_url,
             "UMBEL_STORE_URL": f"s3://{BUCKET}",
             "UMBEL_S3_ENDPOINT": endpoint,
-            # Whatever is only read by rows stays on S3.
+            # Inputs read by rows are always streamed from S3.
             "UMBEL_STREAM_BYTES": "1",
             **access,
         }
@@ -92,7 +92,7 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
             umbel(f"worker-{i}", "worker", "--queues", "cpu", UMBEL_LOG_LEVEL="info")
             for i in range(2)
         ]
-        client, other = (
+        client, other_tenant = (
             stack.enter_context(
                 httpx.Client(
                     base_url=address, headers={"Authorization": f"Bearer {k}"}, timeout=70.0
@@ -107,9 +107,9 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
             aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
             region_name=access["AWS_REGION"],
         )
-        found = Topology(address, client, other, workers, s3, folder)
-        until(lambda: ready(client), 60.0, found.log)
-        yield found
+        topology = Topology(address, client, other_tenant, workers, s3, folder)
+        until(lambda: ready(client), 60.0, topology.log)
+        yield topology
 
 
 def ready(client: httpx.Client) -> bool:
@@ -122,16 +122,16 @@ def ready(client: httpx.Client) -> bool:
 def free_ports(count: int) -> list[int]:
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
+        return [listener.getsockname()[1] for listener in sockets]
 
 
 @contextmanager
 def process(
     folder: Path, name: str, command: list[str], env: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of its own; it and all below it are gone at the end."""
+    """A separate process; it and its descendants are killed at the end."""
     with (folder / f"{name}.log").open("ab") as log:
         started = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=folder)
     try:
@@ -146,14 +146,14 @@ def process(
         except subprocess.TimeoutExpired:
             started.kill()
             started.wait()
-        for one in below:
-            if one.is_running():
-                one.kill()
+        for descendant in below:
+            if descendant.is_running():
+                descendant.kill()
 
 
 @contextmanager
 def valkey(folder: Path) -> Iterator[str]:
-    """Started as docker-compose.yml has it: a password, every write on disk, nothing forgotten."""
+    """Valkey started as in docker-compose.yml: with a password, and durable."""
     (port,) = free_ports(1)
     password = secrets.token_urlsafe(16)
     config = folder / "password.conf"
@@ -178,7 +178,7 @@ def valkey(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def weed(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """SeaweedFS with its S3 gateway and a bucket; its address, and what gives access to it."""
+    """SeaweedFS with its S3 gateway and a bucket; its address and credentials."""
     data = folder / "weed"
     data.mkdir()
     names = ("s3.port", "master.port", "volume.port", "filer.port")

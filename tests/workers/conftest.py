@@ -23,7 +23,7 @@ from workers.stores.objects.s3 import S3Blobs
 
 
 class Server:
-    """A Valkey of our own on a Unix socket; `start` after `stop` finds the same data."""
+    """A private Valkey on a Unix socket; `start` after `stop` serves the same data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,7 +90,7 @@ def valkey(_server: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def settings(valkey: Server, tmp_path: Path) -> WorkerSettings:
-    """A local store, short times."""
+    """A local store and short intervals."""
     return WorkerSettings(
         redis_url=valkey.url,
         store_url=(tmp_path / "store").as_uri(),
@@ -116,7 +116,7 @@ def assembly(settings: WorkerSettings, sent: Sent) -> Assembly:
 
 @pytest.fixture
 def lapse(assembly: Assembly, settings: WorkerSettings) -> Callable[[str], None]:
-    """Let a lease run out now, as if its worker had been silent for long."""
+    """Expires a lease at once, as if its worker had long been silent."""
 
     def run_out(job_id: str) -> None:
         assembly.redis.hset(f"{settings.key_prefix}job:{job_id}", "lease", 1)
@@ -130,7 +130,7 @@ BUCKET = "umbel-tests"
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """A server that speaks S3, with one bucket."""
+    """An S3 server with one bucket."""
     from moto.server import ThreadedMotoServer
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Requests and results that the ledger's tests make."""
+"""Requests and results for tests of the ledger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TREE_FACTS = {
 
 
 def request(tenant: str = "ada", **changed: Any) -> Request:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": new_id("job"),
         "tenant": tenant,
         "kind": "fit",
@@ -34,12 +34,12 @@ def request(tenant: str = "ada", **changed: Any) -> Request:
         "params": {"linkage": "average"},
         "created_at": now(),
     }
-    return Request(**given | changed)
+    return Request(**fields | changed)
 
 
 def end(claim: Claim, status: str = "succeeded", **changed: Any) -> End:
     job_id = claim.request.id
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "job": job_id,
         "status": status,
         "attempt": claim.attempt,
@@ -49,12 +49,12 @@ def end(claim: Claim, status: str = "succeeded", **changed: Any) -> End:
     }
     if status == "succeeded":
         result = {"tree": sibling(job_id, "tr"), "model": None, "metrics": {"height": 1.5}}
-        given |= {"result": result, "tree": TREE_FACTS, "warnings": ("odd",)}
-    return End(**given | changed)
+        fields |= {"result": result, "tree": TREE_FACTS, "warnings": ("odd",)}
+    return End(**fields | changed)
 
 
 def result_folder(folder: Path, text: str = "columns") -> Path:
-    """A folder with the files of a result."""
+    """A folder with result files."""
     folder.mkdir(parents=True)
     (folder / "tree.arrow").write_text(text)
     (folder / "leaf_of_point.npy").write_text(text)
@@ -62,7 +62,7 @@ def result_folder(folder: Path, text: str = "columns") -> Path:
 
 
 def due_now(assembly: Assembly, settings: WorkerSettings, job_id: str) -> None:
-    """Let the next sweep look at a job."""
+    """Make a job due for the next sweep."""
     assembly.redis.zadd(f"{settings.key_prefix}due", {job_id: 1})
 
 

@@ -1,4 +1,4 @@
-"""A fit cut into pieces, and what tests of its board and of its attempt do with them."""
+"""A fit in pieces, for tests of its board and of its attempt."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def squares(piece: Piece, progress: Progress = silent) -> Arrays:
 
 
 def merged(parts: Iterator[tuple[int, Arrays]], n_cut: int) -> np.ndarray[Any, Any]:
-    """What a fit does with them: each once, put together in order."""
-    found = dict(parts)
-    assert sorted(found) == list(range(n_cut))
-    return np.concatenate([found[number]["squared"] for number in range(n_cut)])
+    """The pieces put together in order, as a fit does; each must come once."""
+    arrays = dict(parts)
+    assert sorted(arrays) == list(range(n_cut))
+    return np.concatenate([arrays[number]["squared"] for number in range(n_cut)])
 
 
 class Link:
-    """A `Coordinator` in the thread of the supervisor; `between` is called before each request."""
+    """A `Coordinator` in the supervisor's thread, which calls `between` before each request."""
 
     def __init__(self, pieces: AttemptPieces, between: Callable[[], None] = lambda: None) -> None:
         self.pieces = pieces
@@ -74,7 +74,7 @@ def at_once(work: Callable[[], T]) -> T:
 
 
 def begun(assembly: Assembly) -> Claim:
-    """A job that runs."""
+    """The claim of a running job."""
     job = request()
     assembly.ledger.submit(job)
     claim = assembly.ledger.claim(job.id, "w")
@@ -97,18 +97,18 @@ def stored(assembly: Assembly) -> list[str]:
 
 
 def boards(assembly: Assembly, settings: WorkerSettings) -> list[str]:
-    """All that Redis holds of boards."""
+    """All keys of boards in Redis."""
     return sorted(assembly.redis.scan_iter(f"{settings.key_prefix}board*"))
 
 
 def lapse_piece(assembly: Assembly, settings: WorkerSettings, piece_claim: PieceClaim) -> None:
-    """Let a helper's lease run out now, as if it had been silent for long."""
+    """Expire a helper's lease at once, as if it had long been silent."""
     key = f"{settings.key_prefix}board:{piece_claim.request.id}:{piece_claim.fence}:left"
     assembly.redis.zadd(key, {str(piece_claim.number): MOST_PIECES + 1}, xx=True)
 
 
 def look_now(assembly: Assembly, settings: WorkerSettings) -> None:
-    """Let the next sweep look at every board."""
+    """Make every board due for the next sweep."""
     key = f"{settings.key_prefix}boards"
     for row in assembly.redis.zrange(key, 0, -1):
         assembly.redis.zadd(key, {row: 1})

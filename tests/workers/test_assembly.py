@@ -1,4 +1,4 @@
-"""The parts put together, over both kinds of store."""
+"""The assembled parts, over both kinds of store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.stores.objects.local import LocalBlobs
 
 
 @pytest.mark.parametrize("url", ["", "/a/folder", "file://other/folder", "http://a/b", "s3://"])
-def test_addresses_that_are_none(settings: WorkerSettings, url: str) -> None:
+def test_invalid_store_addresses(settings: WorkerSettings, url: str) -> None:
     with pytest.raises(FatalError):
         blobs_at(settings.model_copy(update={"store_url": url}))
 
@@ -27,11 +27,11 @@ def test_no_redis(settings: WorkerSettings) -> None:
         assemble(settings.model_copy(update={"redis_url": ""}), lambda queue, job_id: None)
 
 
-def test_a_folder_with_odd_letters(settings: WorkerSettings, tmp_path: Path) -> None:
+def test_a_folder_with_unusual_characters(settings: WorkerSettings, tmp_path: Path) -> None:
     folder = tmp_path / "a b%20ü"
-    found = blobs_at(settings.model_copy(update={"store_url": folder.as_uri()}))
-    assert isinstance(found, LocalBlobs)
-    assert found.root == folder
+    blobs = blobs_at(settings.model_copy(update={"store_url": folder.as_uri()}))
+    assert isinstance(blobs, LocalBlobs)
+    assert blobs.root == folder
 
 
 def test_a_job_over_s3(

@@ -1,4 +1,4 @@
-"""The embedded server, and the leashes that end processes with their parent."""
+"""The embedded server: durability, access, and damaged data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     server.stop()
 
 
-def test_it_keeps_every_write_over_a_kill(server: EmbeddedServer) -> None:
+def test_every_write_survives_a_kill(server: EmbeddedServer) -> None:
     client = redis.Redis.from_url(server.url)
     for i in range(50):
         client.rpush("list", i)
@@ -36,7 +36,7 @@ def test_it_keeps_every_write_over_a_kill(server: EmbeddedServer) -> None:
     assert not server.ensure()
 
 
-def test_it_stops_in_order_and_starts_again_on_the_same_data(tmp_path: Path) -> None:
+def test_the_server_stops_cleanly_and_restarts_on_the_same_data(tmp_path: Path) -> None:
     for expected in (None, b"kept"):
         server = EmbeddedServer(tmp_path / "redis")
         server.start()
@@ -49,7 +49,7 @@ def test_it_stops_in_order_and_starts_again_on_the_same_data(tmp_path: Path) -> 
         assert gone(pid)
 
 
-def test_strangers_are_refused_and_the_password_is_in_no_command_line(
+def test_a_password_is_required_and_no_command_line_contains_it(
     server: EmbeddedServer,
 ) -> None:
     client = redis.Redis.from_url(server.url)
@@ -82,7 +82,7 @@ def test_a_long_path_gets_a_port_of_its_own(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_a_stranger_at_the_address_is_noticed(tmp_path: Path) -> None:
+def test_another_server_at_the_address_is_detected(tmp_path: Path) -> None:
     stranger = EmbeddedServer(tmp_path / ("long" * 25) / "stranger")
     stranger.start()
     ours = EmbeddedServer(tmp_path / ("long" * 25) / "ours")

@@ -19,7 +19,7 @@ def test_a_worker_is_healthy_while_it_reports(assembly: Assembly, settings: Work
     assert not seen(settings, "host-a")
 
 
-def test_redis_away_is_said(settings: WorkerSettings) -> None:
+def test_an_unreachable_redis_is_reported(settings: WorkerSettings) -> None:
     away = settings.model_copy(update={"redis_url": "redis://127.0.0.1:1/0"})
     with pytest.raises(TransientError):
         seen(away, "host-a")

@@ -39,7 +39,7 @@ def test_a_process_dies_with_its_parent(by_kernel: bool) -> None:
         until(lambda: gone(child))
 
 
-def test_stop_asks_first_and_kills_then() -> None:
+def test_stop_terminates_first_and_then_kills() -> None:
     polite = processes.spawn([sys.executable, "-c", SLEEPER], by_kernel=False)
     assert processes.stop(polite, 5.0) == -signal.SIGTERM
     assert processes._watchers == {}

@@ -1,4 +1,4 @@
-"""Settings from the environment, and what is refused."""
+"""Settings from the environment, and refused values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workers import processes
 from workers.settings import WorkerSettings
 
 
-def test_a_worker_reports_what_is_wrong_with_its_secret(settings: WorkerSettings) -> None:
+def test_a_worker_reports_an_invalid_secret(settings: WorkerSettings) -> None:
     env = {
         **os.environ,
         "UMBEL_REDIS_URL": settings.redis_url,
@@ -26,7 +26,7 @@ def test_a_worker_reports_what_is_wrong_with_its_secret(settings: WorkerSettings
     assert "too-short" not in done.stderr
 
 
-def test_settings_name_networks() -> None:
+def test_networks_are_parsed() -> None:
     networks = WorkerSettings(webhook_allow="10.0.0.0/8, fd00::/8 127.0.0.1").webhook_allow
     assert [str(network) for network in networks] == ["10.0.0.0/8", "fd00::/8", "127.0.0.1/32"]
     assert WorkerSettings(webhook_allow="").webhook_allow == ()

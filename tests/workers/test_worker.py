@@ -1,4 +1,4 @@
-"""A worker process: Celery's consumer over a real Valkey, told off, poisoned and cut off."""
+"""A worker process: Celery's consumer over a real Valkey, bad messages, lost connections."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
     waiting_kit.until(true, within_s)
 
 
-class Bench:
-    """A server, a worker process on it, and the ledger that both see."""
+class WorkerProcess:
+    """A server, a worker process connected to it, and their ledger."""
 
     def __init__(self, folder: Path) -> None:
         self.server = EmbeddedServer(folder / "redis")
@@ -80,9 +80,9 @@ class Bench:
         return request
 
     def record(self, request: Request) -> Record:
-        found = self.parts.ledger.get("t", request.id)
-        assert found is not None
-        return found
+        record = self.parts.ledger.get("t", request.id)
+        assert record is not None
+        return record
 
     def succeeds(self, within_s: float = 15.0) -> float:
         """Seconds until a trivial job has succeeded."""
@@ -104,8 +104,8 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    bench = Bench(tmp_path_factory.mktemp("w"))
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    bench = WorkerProcess(tmp_path_factory.mktemp("w"))
     yield bench
     bench.close()
 
@@ -125,11 +125,11 @@ def envelope(**changes: object) -> str:
     return json.dumps({**message, **changes})
 
 
-def test_jobs_run_one_after_the_other_without_a_pause(bench: Bench) -> None:
+def test_jobs_run_one_after_the_other_without_a_pause(bench: WorkerProcess) -> None:
     requests = [bench.submit() for _ in range(20)]
     began = time.monotonic()
     until(lambda: all(bench.record(request).ended for request in requests), 30.0)
-    # A thread that gets free must not wait for the event loop's next tick, a second each.
+    # A thread that becomes free must not wait for the event loop's next tick, up to a second.
     assert time.monotonic() - began < 10.0
     assert {bench.record(request).status for request in requests} == {"succeeded"}
 
@@ -161,7 +161,7 @@ POISON = {
 
 
 @pytest.mark.parametrize("kind", POISON)
-def test_an_entry_that_is_no_message_does_not_end_the_worker(bench: Bench, kind: str) -> None:
+def test_a_malformed_message_does_not_end_the_worker(bench: WorkerProcess, kind: str) -> None:
     bench.redis().lpush(f"{bench.settings.key_prefix}queue:cpu", POISON[kind])
     assert bench.succeeds() < 5.0
     assert bench.worker.poll() is None
@@ -176,14 +176,14 @@ def test_every_kind_of_address_gets_the_strict_transport(url: str) -> None:
     assert connection.get_transport_cls() is StrictTransport
 
 
-def test_an_idle_worker_outlives_a_restart_of_the_server(bench: Bench) -> None:
+def test_an_idle_worker_survives_a_server_restart(bench: WorkerProcess) -> None:
     for _ in range(3):
         bench.restart_server()
         assert bench.succeeds() < 10.0
     assert bench.worker.poll() is None
 
 
-def test_a_server_that_is_away_for_a_while_is_waited_for(bench: Bench) -> None:
+def test_a_worker_waits_for_an_unreachable_server(bench: WorkerProcess) -> None:
     assert bench.server.pid is not None
     os.kill(bench.server.pid, signal.SIGKILL)
     time.sleep(4.0)
@@ -192,7 +192,7 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(bench: Bench) -> None:
     assert bench.succeeds(30.0) < 20.0
 
 
-def test_a_job_whose_hint_is_lost_is_run_all_the_same(bench: Bench) -> None:
+def test_a_job_with_a_lost_hint_still_runs(bench: WorkerProcess) -> None:
     bench.restart_server()
     request = bench.submit()
     bench.redis().delete(f"{bench.settings.key_prefix}queue:cpu")
@@ -200,20 +200,20 @@ def test_a_job_whose_hint_is_lost_is_run_all_the_same(bench: Bench) -> None:
     assert bench.record(request).status == "succeeded"
 
 
-def test_its_log_is_lines_of_json(bench: Bench) -> None:
+def test_the_log_consists_of_json_lines(bench: WorkerProcess) -> None:
     bench.succeeds()
 
-    def told() -> bool:
+    def logged() -> bool:
         text = bench.log.read_text()
-        # The last line may be under way.
+        # The last line may be incomplete.
         lines = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
         return any("succeeded" in line["message"] for line in lines)
 
-    # A job has ended before its worker says so.
-    until(told, 5.0)
+    # The job ends before its worker logs it.
+    until(logged, 5.0)
 
 
-def test_workers_that_start_at_once_leave_each_others_folders_alone(tmp_path: Path) -> None:
+def test_workers_started_together_leave_each_others_folders_alone(tmp_path: Path) -> None:
     (tmp_path / "w-1-left").mkdir()
     (tmp_path / "w-1-left" / "file").touch()
 
@@ -230,7 +230,7 @@ def test_workers_that_start_at_once_leave_each_others_folders_alone(tmp_path: Pa
     assert len(list(tmp_path.glob("w-*"))) == 1
 
 
-def test_a_refused_send_fails_at_once(tmp_path: Path) -> None:
+def test_a_refused_hint_fails_at_once(tmp_path: Path) -> None:
     send = sender(WorkerSettings(redis_url=f"unix://{tmp_path}/nobody.sock?db=0"))
     began = time.monotonic()
     with pytest.raises(Exception, match="connecting"):
@@ -238,14 +238,14 @@ def test_a_refused_send_fails_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - began < 1.0
 
 
-def test_sigterm_ends_an_idle_worker_at_once_and_leaves_nothing(bench: Bench) -> None:
+def test_sigterm_ends_an_idle_worker_at_once_and_leaves_nothing(bench: WorkerProcess) -> None:
     family = psutil.Process(bench.worker.pid).children(recursive=True)
     began = time.monotonic()
     bench.worker.terminate()
     assert bench.worker.wait(5.0) == 0
     assert time.monotonic() - began < 2.0
-    _, left = psutil.wait_procs(family, 3.0)
-    assert left == []
+    _, alive = psutil.wait_procs(family, 3.0)
+    assert alive == []
     assert bench.parts.ledger.workers_alive() == 0
     assert list(bench.settings.scratch_dir.glob("w-*")) == []
 

@@ -1,4 +1,4 @@
-"""Waiting for what must happen soon."""
+"""Waiting for conditions that must soon hold."""
 
 from __future__ import annotations
 

@@ -93,13 +93,13 @@ from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
     Delay,
-    Device,
     Forgetting,
-    HeldOut,
+    HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
     Level,
     MaxKappa,
+    PassDevice,
     Tol,
 )
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
@@ -186,7 +186,7 @@ class BVMFParams(Params):
     n_samples: int = Field(
         200, ge=1, le=1_000_000, description="Sweeps of Gibbs sampling that are kept."
     )
-    held_out: HeldOut = 0.0
+    held_out: HeldOutForThreshold = 0.0
     level: Level = 0.95
     n_init: int = Field(
         5,
@@ -202,7 +202,7 @@ class BVMFParams(Params):
     batch_size: BatchSize = None
     delay: Delay = 10.0
     forgetting: Forgetting = 0.7
-    device: Device = "cpu"
+    device: PassDevice = "cpu"
     seed: Seed = 0
 
 

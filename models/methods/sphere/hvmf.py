@@ -40,12 +40,12 @@ from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.distinctive_features import top_features_below
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.parameters import (
-    HeldOut,
+    HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
     Level,
     MaxKappa,
-    NInit,
+    NInitByBound,
     Tol,
     VariationalInference,
 )
@@ -101,9 +101,9 @@ class HVMFParams(Params):
     kappa_median: KappaMedian = 100.0
     kappa_sigma: KappaSigma = 1.0
     max_kappa: MaxKappa = 1e6
-    held_out: HeldOut = 0.0
+    held_out: HeldOutForThreshold = 0.0
     level: Level = 0.95
-    n_init: NInit = 5
+    n_init: NInitByBound = 5
     max_iter: MaxIter = 200
     tol: Tol = 1e-4
     seed: Seed = 0

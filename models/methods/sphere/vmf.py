@@ -52,10 +52,10 @@ from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_k
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
     Delay,
-    Device,
     Forgetting,
-    HeldOut,
+    HeldOutForThreshold,
     Level,
+    PassDevice,
 )
 from models.methods.sphere.mixture.passes import SHARES
 from models.methods.sphere.mixture.result import (
@@ -91,7 +91,7 @@ class VMFParams(Count):
         "shared", description="Whether all clusters share one concentration or have their own."
     )
     max_kappa: float = Field(1e6, ge=1, le=1e9, description="Largest concentration of a cluster.")
-    held_out: HeldOut = 0.0
+    held_out: HeldOutForThreshold = 0.0
     level: Level = 0.95
     n_init: NInit = 5
     max_iter: MaxIter = 200
@@ -104,7 +104,7 @@ class VMFParams(Count):
     batch_size: BatchSize = None
     delay: Delay = 10.0
     forgetting: Forgetting = 0.7
-    device: Device = "cpu"
+    device: PassDevice = "cpu"
     seed: Seed = 0
 
 

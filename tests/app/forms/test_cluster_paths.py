@@ -1,4 +1,4 @@
-"""The path of each cluster over time: numbers, table and picture of a model that has it."""
+"""The path of each cluster over time: as JSON, as a table and as a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = ["engine", "=brake", "<script>", "שלום", "e", "f"]
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
-    """(points, their periods): three clusters that move, with shares of 1/2, 1/3 and 1/6."""
+    """Points of three moving clusters, with shares of 1/2, 1/3 and 1/6, and their periods."""
     rng = np.random.default_rng(0)
     period = np.repeat(np.arange(N_PERIODS), 36)
     own = np.tile(np.repeat([0, 1, 2], [18, 12, 6]), N_PERIODS)
@@ -34,7 +34,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 def fitted(working: Working, **body: Any) -> dict[str, Any]:
     points, period = rows()
-    stamps = [DATES[one] for one in period]
+    stamps = [DATES[at] for at in period]
     answer = working.client.post(
         "/v1/jobs",
         json={
@@ -63,7 +63,7 @@ def get(working: Working, ids: dict[str, Any], form: str = "json", **params: Any
     return working.client.get(f"/v1/models/{ids['model']}/paths.{form}", params=params)
 
 
-def test_they_are_what_the_model_holds(working: Working, ids: dict[str, Any]) -> None:
+def test_paths_are_those_of_the_model(working: Working, ids: dict[str, Any]) -> None:
     body = get(working, ids).json()
     arrays = load(working.client.get(f"/v1/models/{ids['model']}/content").content)
     psi, weights = arrays["0.psi"], arrays["0.weights"]
@@ -71,30 +71,32 @@ def test_they_are_what_the_model_holds(working: Working, ids: dict[str, Any]) ->
     assert (body["model"], body["tree"]) == (ids["model"], ids["tree"])
     assert (body["n_periods"], body["n_clusters"]) == (N_PERIODS, N_CLUSTERS)
     assert (body["dated"], body["binned"], body["next_cursor"]) == (True, False, None)
-    assert [one["label"] for one in body["items"]] == [f"{day}T00:00:00Z" for day in DATES]
-    assert [one["n_rows"] for one in body["items"]] == [36] * N_PERIODS
-    assert [one["until"] for one in body["items"]] == [None] * N_PERIODS
-    for cluster, said in enumerate(body["clusters"]):
-        node = nodes[said["node"]]
-        assert (said["cluster"], said["name"]) == (cluster, node["name"])
+    assert [item["label"] for item in body["items"]] == [f"{day}T00:00:00Z" for day in DATES]
+    assert [item["n_rows"] for item in body["items"]] == [36] * N_PERIODS
+    assert [item["until"] for item in body["items"]] == [None] * N_PERIODS
+    for cluster, described in enumerate(body["clusters"]):
+        node = nodes[described["node"]]
+        assert (described["cluster"], described["name"]) == (cluster, node["name"])
         for name in ("kappa", "kappa_low", "kappa_high"):
-            assert said[name] == node[name] == arrays[f"0.{name}"][cluster]
+            assert described[name] == node[name] == arrays[f"0.{name}"][cluster]
     for t, period in enumerate(body["items"]):
         assert period["period"] == t
-        for k, one in enumerate(period["clusters"]):
-            assert one["cluster"] == k
-            assert one["weight"] == pytest.approx(weights[t, k], abs=1e-6)
+        for k, cluster_path in enumerate(period["clusters"]):
+            assert cluster_path["cluster"] == k
+            assert cluster_path["weight"] == pytest.approx(weights[t, k], abs=1e-6)
             turned = np.rad2deg(np.arccos(np.clip(psi[t, k] @ psi[max(t - 1, 0), k], -1, 1)))
             far = np.rad2deg(np.arccos(np.clip(psi[t, k] @ psi[0, k], -1, 1)))
-            assert one["from_first"] == pytest.approx(far, abs=1e-4)
+            assert cluster_path["from_first"] == pytest.approx(far, abs=1e-4)
             if t:
-                assert one["drift"] == pytest.approx(turned, abs=1e-4)
+                assert cluster_path["drift"] == pytest.approx(turned, abs=1e-4)
             else:
-                assert one["drift"] is None
+                assert cluster_path["drift"] is None
             adds = psi[t, k] * (psi[t, k] - weights[t] @ psi[t])
             best = [column for column in np.argsort(-adds)[:5] if adds[column] > 0]
-            assert [f["feature"] for f in one["features"]] == [NAMES[column] for column in best]
-            assert [f["weight"] for f in one["features"]] == pytest.approx(
+            assert [f["feature"] for f in cluster_path["features"]] == [
+                NAMES[column] for column in best
+            ]
+            assert [f["weight"] for f in cluster_path["features"]] == pytest.approx(
                 psi[t, k][best], abs=1e-6
             )
 
@@ -102,7 +104,7 @@ def test_they_are_what_the_model_holds(working: Working, ids: dict[str, Any]) ->
 def test_pages_clusters_and_fields(
     working: Working, ids: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = get(working, ids).json()
+    everything = get(working, ids).json()
     listed: list[Any] = []
     address: str | None = f"/v1/models/{ids['model']}/paths?limit=2"
     while address:
@@ -110,19 +112,19 @@ def test_pages_clusters_and_fields(
         listed += answer.json()["items"]
         assert len(answer.json()["items"]) <= 2
         address = answer.links.get("next", {}).get("url")
-    assert listed == whole["items"]
-    # However many clusters there are, a page has at most so many numbers of each kind.
+    assert listed == everything["items"]
+    # A page holds a bounded number of values of each kind, however many clusters there are.
     monkeypatch.setattr(paths_module, "MOST_ENTRIES", 7)
     page = get(working, ids).json()
     assert (len(page["items"]), page["next_cursor"]) == (2, "2")
-    assert get(working, ids, cursor="4").json()["items"] == whole["items"][4:]
+    assert get(working, ids, cursor="4").json()["items"] == everything["items"][4:]
     assert get(working, ids, cursor="99").json()["items"] == []
     assert get(working, ids, "csv").text.count("\r\n") == 1 + N_PERIODS * N_CLUSTERS
     part = get(working, ids, clusters="2,0", fields="weight").json()
-    assert [one["cluster"] for one in part["clusters"]] == [2, 0]
+    assert [described["cluster"] for described in part["clusters"]] == [2, 0]
     assert set(part["clusters"][0]) == {"cluster", "node", "name"}
     assert part["items"][1]["clusters"] == [
-        {name: whole["items"][1]["clusters"][k][name] for name in ("cluster", "weight")}
+        {name: everything["items"][1]["clusters"][k][name] for name in ("cluster", "weight")}
         for k in (2, 0)
     ]
 
@@ -132,17 +134,17 @@ def test_as_csv(working: Working, ids: dict[str, Any]) -> None:
     assert answer.headers["content-type"].startswith("text/csv")
     table = list(csv.DictReader(io.StringIO(answer.text)))
     items = get(working, ids).json()["items"]
-    expected = [(one, period) for period in items for one in period["clusters"]]
+    expected = [(cluster, period) for period in items for cluster in period["clusters"]]
     assert len(table) == len(expected)
-    for row, (one, period) in zip(table, expected, strict=True):
+    for row, (cluster, period) in zip(table, expected, strict=True):
         assert (row["label"], row["n_rows"]) == (period["label"], "36")
-        assert int(row["cluster"]) == one["cluster"]
-        assert float(row["weight"]) == one["weight"]
-        assert row["drift"] == ("" if one["drift"] is None else str(one["drift"]))
+        assert int(row["cluster"]) == cluster["cluster"]
+        assert float(row["weight"]) == cluster["weight"]
+        assert row["drift"] == ("" if cluster["drift"] is None else str(cluster["drift"]))
         assert float(row["kappa_low"]) < float(row["kappa"]) < float(row["kappa_high"])
-        distinctive = "; ".join(f["feature"] for f in one["features"])
+        distinctive = "; ".join(f["feature"] for f in cluster["features"])
         assert row["features"].removeprefix("'") == distinctive
-        # No formula for a spreadsheet.
+        # A spreadsheet must not run a name as a formula.
         assert not row["features"].startswith("=")
         assert not row["name"].startswith("=")
     short = get(working, ids, "csv", fields="drift").text.splitlines()[0]
@@ -163,27 +165,29 @@ def test_bins_and_numbers_without_names(working: Working) -> None:
     ).json()
     body = get(working, job["result"]).json()
     assert (body["dated"], body["binned"], body["n_periods"]) == (False, True, 2)
-    assert [(one["label"], one["until"]) for one in body["items"]] == [
+    assert [(item["label"], item["until"]) for item in body["items"]] == [
         ("2000", "2002"),
         ("2002", "2004"),
     ]
-    assert [one["n_rows"] for one in body["items"]] == [72, 108]
-    assert {one["features"] for period in body["items"] for one in period["clusters"]} == {None}
+    assert [item["n_rows"] for item in body["items"]] == [72, 108]
+    assert {cluster["features"] for period in body["items"] for cluster in period["clusters"]} == {
+        None
+    }
 
 
 def test_clusters_of_a_hierarchy_over_them(working: Working) -> None:
     ids = fitted(working, then="l2h")["result"]
     body = get(working, ids).json()
     nodes = working.client.get(f"/v1/trees/{ids['tree']}.json").json()["nodes"]
-    for said in body["clusters"]:
-        assert nodes[said["node"]]["name"] == said["name"] == str(said["cluster"])
-    assert len({said["node"] for said in body["clusters"]}) == N_CLUSTERS
+    for cluster in body["clusters"]:
+        assert nodes[cluster["node"]]["name"] == cluster["name"] == str(cluster["cluster"])
+    assert len({cluster["node"] for cluster in body["clusters"]}) == N_CLUSTERS
 
 
 def test_pictures(working: Working, ids: dict[str, Any]) -> None:
     picture = get(working, ids, "svg", title="<b>&", theme="dark", clusters="1")
     assert picture.headers["content-type"] == "image/svg+xml"
-    texts = [one.text for one in ET.fromstring(picture.content).iter() if one.text]
+    texts = [element.text for element in ET.fromstring(picture.content).iter() if element.text]
     assert "<b>&" in texts
     assert "2 others" in texts
     assert '<rect width="1000" height="' in picture.text
@@ -198,7 +202,7 @@ def test_pictures(working: Working, ids: dict[str, Any]) -> None:
     assert by_accept.headers["vary"] == "Accept"
 
 
-def test_the_client_that_has_it_is_told_so(working: Working, ids: dict[str, Any]) -> None:
+def test_an_unchanged_answer_is_not_sent_again(working: Working, ids: dict[str, Any]) -> None:
     address = f"/v1/models/{ids['model']}/paths"
     tags = set()
     for form, query in (("json", ""), ("csv", ""), ("svg", ""), ("svg", "?theme=dark")):
@@ -212,18 +216,18 @@ def test_the_client_that_has_it_is_told_so(working: Working, ids: dict[str, Any]
     assert len(tags) == 4
 
 
-def test_what_cannot_be_had(working: Working, ids: dict[str, Any]) -> None:
+def test_paths_that_are_refused(working: Working, ids: dict[str, Any]) -> None:
     points, _ = rows()
-    other = working.client.post(
+    unmoving = working.client.post(
         "/v1/jobs",
         json={"method": "kmeans", "inputs": {"features": points.tolist()}},
         headers={"Prefer": "wait=30"},
     ).json()["result"]
     for form in ("json", "csv", "svg", "png"):
-        problem = problem_of(get(working, other, form), 404, "not-found")
+        problem = problem_of(get(working, unmoving, form), 404, "not-found")
         assert "'kmeans' has no paths over time" in problem["detail"]
     problem_of(get(working, ids, "xls"), 406, "not-acceptable")
-    for params, said in (
+    for params, message in (
         ({"clusters": "0,7"}, "no cluster 7; the model has 3"),
         ({"clusters": "a"}, "clusters"),
         ({"clusters": "-1"}, "clusters"),
@@ -234,7 +238,7 @@ def test_what_cannot_be_had(working: Working, ids: dict[str, Any]) -> None:
         ({"palette": "rainbow"}, "palette"),
     ):
         problem = problem_of(get(working, ids, **params), 422, "invalid-request")
-        assert said in problem["detail"], problem
+        assert message in problem["detail"], problem
     for strange in ("md_" + "0" * 26, "md_x", ids["tree"]):
         problem_of(get(working, {"model": strange}), 404, "not-found")
     assert working.client.delete(f"/v1/models/{ids['model']}").status_code == 204
@@ -244,10 +248,10 @@ def test_what_cannot_be_had(working: Working, ids: dict[str, Any]) -> None:
 def test_a_tenant_sees_no_other_tenants_paths(working: Working, start: Start) -> None:
     ids = fitted(working)["result"]
     key, line = new_key("other")
-    # The same Redis and store, now with keys; the model is the keyless tenant's.
-    other = start(api_keys=(line,))
+    # The same Redis and store, now with keys; the model belongs to the tenant without a key.
+    keyed = start(api_keys=(line,))
     for form in ("json", "png"):
         address = f"/v1/models/{ids['model']}/paths.{form}"
-        problem_of(other.client.get(address), 401, "unauthenticated")
-        theirs = other.client.get(address, headers={"Authorization": f"Bearer {key}"})
+        problem_of(keyed.client.get(address), 401, "unauthenticated")
+        theirs = keyed.client.get(address, headers={"Authorization": f"Bearer {key}"})
         problem_of(theirs, 404, "not-found")

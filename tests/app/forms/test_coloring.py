@@ -19,7 +19,9 @@ from tests.app.tree_kit import dataset
 from workers.stores.objects import layout
 
 
-def test_what_is_too_large_is_not_opened(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_that_are_too_large_are_not_opened(
+    working: Working, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = working.client
     trees = [
         client.post("/v1/trees", content="(a,b,c);", headers={"Content-Type": "text/x-nh"}).json()
@@ -53,9 +55,9 @@ def test_labels_of_a_table(working: Working, header: str) -> None:
         content=f'{header}\nx\n"y, z"\n"y, z"\n',
         headers={"Content-Type": "text/csv"},
     ).json()["id"]
-    seen = working.client.get(f"/v1/trees/{tree}/view?color_by={labels}").json()
-    assert (seen["categories"], seen["category_sizes"]) == (["y, z", "x"], [2, 1])
-    assert len(seen["warnings"]) == (header == "timber")
+    view = working.client.get(f"/v1/trees/{tree}/view?color_by={labels}").json()
+    assert (view["categories"], view["category_sizes"]) == (["y, z", "x"], [2, 1])
+    assert len(view["warnings"]) == (header == "timber")
 
 
 def test_other_formats_are_not_opened(working: Working) -> None:

@@ -1,4 +1,4 @@
-"""Forms: how a client chooses one, the pair of routes, and what is sent."""
+"""Forms: how a client chooses one, the pair of routes, and the content sent."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_accept(accept: str | None, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/webp", "*/*;q=0", "text/x-nh;q=-1", "x"])
-def test_nothing_that_is_accepted(accept: str) -> None:
+def test_accept_without_any_known_form(accept: str) -> None:
     with pytest.raises(Refused, match="there are") as refused:
         by_accept(accept, FORMS)
     assert refused.value.status_code == 406
 
 
-def test_suffixes_and_media_types_are_different() -> None:
+def test_suffixes_and_media_types_are_distinct() -> None:
     for forms in (FORMS, assignments.FORMS, predictions.FORMS):
         assert len({form.suffix for form in forms}) == len(forms)
         assert len({form.media for form in forms}) == len(forms)
@@ -53,7 +53,7 @@ def test_suffixes_and_media_types_are_different() -> None:
             assert by_suffix(form.suffix, forms) is form
 
 
-def test_a_long_accept_is_cut_in_the_problem() -> None:
+def test_the_problem_shortens_a_long_accept() -> None:
     with pytest.raises(Refused) as refused:
         by_accept("x/" + "y" * 5000, FORMS)
     assert len(str(refused.value.detail)) < 1000
@@ -67,7 +67,7 @@ LINES: tuple[Form[int], ...] = (
 
 @pytest.fixture
 def counting() -> TestClient:
-    """`/count/{n}` in two forms; a negative number is refused only when it is loaded."""
+    """A client of `/count/{n}` in two forms; a negative `n` is refused only during loading."""
     app, router = FastAPI(), APIRouter(prefix="/count")
     install(app)
 
@@ -104,21 +104,21 @@ def test_one_endpoint_is_mounted_by_suffix_and_by_accept(counting: TestClient) -
     assert counting.get("/count/-3").status_code == 404
 
 
-def test_a_form_that_the_client_has_is_not_sent_again(counting: TestClient) -> None:
+def test_an_unchanged_form_is_not_sent_again(counting: TestClient) -> None:
     answer = counting.get("/count/3", headers={"If-None-Match": '"3"'})
     assert (answer.status_code, answer.content) == (304, b"")
     assert answer.headers["vary"] == "Accept"
 
 
-def test_a_long_form_is_streamed_and_says_the_same(
+def test_a_long_form_is_streamed_with_the_same_content(
     counting: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = counting.get("/count/1000")
-    assert "content-length" in whole.headers
+    unstreamed = counting.get("/count/1000")
+    assert "content-length" in unstreamed.headers
     monkeypatch.setattr(streaming, "WHOLE_BYTES", 100)
     cut = counting.get("/count/1000")
     assert "content-length" not in cut.headers
-    assert cut.content == whole.content
+    assert cut.content == unstreamed.content
     assert cut.headers["x-count"] == "1000"
 
 
@@ -127,6 +127,6 @@ def test_the_pair_of_routes_is_documented(counting: TestClient) -> None:
     plain, by_suffix_ = paths["/count/{n}"]["get"], paths["/count/{n}.{suffix}"]["get"]
     assert (plain["operationId"], by_suffix_["operationId"]) == ("count", "count_as")
     assert plain["description"] == "Numbers up to n."
-    assert {one["name"] for one in plain["parameters"]} == {"n", "accept"}
-    assert {one["name"] for one in by_suffix_["parameters"]} == {"n", "suffix"}
+    assert {parameter["name"] for parameter in plain["parameters"]} == {"n", "accept"}
+    assert {parameter["name"] for parameter in by_suffix_["parameters"]} == {"n", "suffix"}
     assert "`GET /count/{n}`" in by_suffix_["description"]

@@ -13,12 +13,12 @@ from app.forms.tree import npy_chunks
 
 @pytest.mark.parametrize("array", [np.arange(300_000), np.ones((70_000, 4)), np.zeros((0, 4))])
 def test_npy_in_pieces(array: Any) -> None:
-    whole = io.BytesIO()
-    np.save(whole, array)
-    assert b"".join(npy_chunks(array)) == whole.getvalue()
+    expected = io.BytesIO()
+    np.save(expected, array)
+    assert b"".join(npy_chunks(array)) == expected.getvalue()
 
 
-def test_npy_of_an_array_in_the_other_order() -> None:
+def test_npy_of_an_array_in_fortran_order() -> None:
     array = np.asfortranarray(np.arange(12.0).reshape(3, 4))
     back = np.load(io.BytesIO(b"".join(npy_chunks(array))))
     np.testing.assert_array_equal(back, array)

@@ -14,7 +14,7 @@ from app.http.addresses import path_of
         ("/umbel/v1/jobs", "/umbel", "/v1/jobs"),
         ("/umbel", "/umbel", ""),
         ("/umbel/", "/umbel", "/"),
-        # Not below it: proxies differ in whether they take the prefix off.
+        # Not below the prefix: some proxies strip it.
         ("/v1/jobs", "/umbel", "/v1/jobs"),
         ("/umbels/v1", "/umbel", "/umbels/v1"),
         ("*", "", "*"),

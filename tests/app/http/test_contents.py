@@ -1,4 +1,4 @@
-"""Ranges against the literal definition: byte positions picked out one by one."""
+"""Ranges against the literal definition: byte positions selected individually."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ numbers = st.one_of(st.none(), st.integers(0, 12))
 
 
 @given(first=numbers, last=numbers, length=st.integers(1, 10))
-def test_a_range_picks_the_bytes_it_names(first: int | None, last: int | None, length: int) -> None:
+def test_a_range_selects_the_bytes_it_names(
+    first: int | None, last: int | None, length: int
+) -> None:
     header = f"bytes={'' if first is None else first}-{'' if last is None else last}"
     if first is None and last is None:
         assert byte_range(header, length) is None
@@ -21,23 +23,23 @@ def test_a_range_picks_the_bytes_it_names(first: int | None, last: int | None, l
     if first is not None and last is not None and last < first:
         assert byte_range(header, length) is None
         return
-    wanted = [
+    positions = [
         position
         for position in range(length)
         if (first is not None and position >= first and (last is None or position <= last))
         or (first is None and last is not None and position >= length - last)
     ]
-    if not wanted:
+    if not positions:
         with pytest.raises(Refused) as refused:
             byte_range(header, length)
         assert refused.value.status_code == 416
         return
     part = byte_range(header, length)
     assert part is not None
-    assert list(range(part.start, part.end)) == wanted
-    assert part.content_range == f"bytes {wanted[0]}-{wanted[-1]}/{length}"
+    assert list(range(part.start, part.end)) == positions
+    assert part.content_range == f"bytes {positions[0]}-{positions[-1]}/{length}"
 
 
 @pytest.mark.parametrize("header", [None, "", "bytes", "bytes=", "bytes=a-b", "bytes=0-1,3-4"])
-def test_what_cannot_be_read_is_the_whole(header: str | None) -> None:
+def test_an_invalid_range_gives_the_whole_content(header: str | None) -> None:
     assert byte_range(header, 10) is None

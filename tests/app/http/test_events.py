@@ -1,4 +1,4 @@
-"""Following a job by server-sent events."""
+"""Following a job through server-sent events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workers.model import Advance
 
 
 def events_of(text: str) -> list[tuple[str, str | None, Any]]:
-    """(event, id, data) of each, pings left out."""
+    """(event, id, data) of each event except pings."""
     events = []
     for block in text.strip().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if line[:1] != ":")
@@ -62,21 +62,21 @@ def test_all_events_in_order(api: Api, ended: str) -> None:
 
 
 def test_every_event_can_be_resumed_from(api: Api, ended: str) -> None:
-    whole = followed(api, ended)
-    for position, (_, event_id, _) in enumerate(whole[:-1]):
-        assert followed(api, ended, event_id) == whole[position + 1 :]
-    last = followed(api, ended, whole[-1][1])
+    everything = followed(api, ended)
+    for position, (_, event_id, _) in enumerate(everything[:-1]):
+        assert followed(api, ended, event_id) == everything[position + 1 :]
+    last = followed(api, ended, everything[-1][1])
     assert [kind for kind, _, _ in last] == ["done"]
 
 
 @pytest.mark.parametrize("after", ["x", "0-1", "999999999999999-999999999999999", "1-1-1", "-", ""])
-def test_what_is_no_event_of_it_is_lost(api: Api, ended: str, after: str) -> None:
+def test_an_unknown_event_id_is_reported_as_lost(api: Api, ended: str, after: str) -> None:
     events = followed(api, ended, after)
     assert events[0] == ("lost", None, {"after": after})
     assert [kind for kind, _, _ in events[1:]] == [kind for kind, _, _ in followed(api, ended)]
 
 
-def test_history_that_is_gone_is_lost(api: Api) -> None:
+def test_expired_history_is_reported_as_lost(api: Api) -> None:
     job_id = str(api.client.post("/v1/jobs", json=new_job()).json()["id"])
     claim = api.claim(job_id)
     for number in range(150):
@@ -90,13 +90,13 @@ def test_history_that_is_gone_is_lost(api: Api) -> None:
     assert events[1][1] == base
 
 
-def test_a_stream_that_has_expired_still_says_done(api: Api, ended: str) -> None:
+def test_an_expired_stream_still_reports_the_end(api: Api, ended: str) -> None:
     api.service.redis.delete(f"{api.settings.key_prefix}events:{ended}")
     assert [kind for kind, _, _ in followed(api, ended)] == ["done"]
     assert [kind for kind, _, _ in followed(api, ended, "1-1")] == ["lost", "done"]
 
 
-def test_events_come_while_it_runs_and_end_when_it_is_deleted(live: Live) -> None:
+def test_events_arrive_during_the_run_and_end_with_its_deletion(live: Live) -> None:
     ledger = live.service.ledger
     job_id = httpx.post(f"{live.url}/v1/jobs", json=new_job()).json()["id"]
     claim = ledger.claim(job_id, "test")
@@ -115,21 +115,21 @@ def test_events_come_while_it_runs_and_end_when_it_is_deleted(live: Live) -> Non
         thread.start()
         lines.extend((time.monotonic() - began, line) for line in answer.iter_lines())
     thread.join()
-    # The deletion ends the job first: a follower may still hear of that, with its last progress.
-    seen = min(at for at, line in lines if '"fraction":0.5' in line)
-    assert 0.25 < seen < 0.55
+    # The deletion first ends the job: a follower may still get that event, with the last progress.
+    received = min(at for at, line in lines if '"fraction":0.5' in line)
+    assert 0.25 < received < 0.55
     assert time.monotonic() - began < 3
     assert not any(line == "event: done" for _, line in lines[:-4])
 
 
-def test_a_follower_that_leaves_is_let_go(live: Live) -> None:
+def test_a_follower_that_disconnects_is_released(live: Live) -> None:
     job_id = httpx.post(f"{live.url}/v1/jobs", json=new_job()).json()["id"]
     with httpx.stream("GET", f"{live.url}/v1/jobs/{job_id}/events", timeout=10) as answer:
         next(answer.iter_lines())
     assert httpx.get(f"{live.url}/livez").status_code == 200
 
 
-def test_one_that_leaves_while_an_event_is_sent_is_no_fault(
+def test_a_disconnect_during_an_event_is_not_a_fault(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def ended_by(error: Exception) -> None:
@@ -145,7 +145,7 @@ def test_one_that_leaves_while_an_event_is_sent_is_no_fault(
         scope = {"type": "http", "method": "GET", "path": "/v1/jobs/x/events", "headers": []}
         anyio.run(Observed(app, Metrics()), scope, nothing, ignore)
 
-    # As FastAPI's task group for events says it.
+    # As raised by the task group of FastAPI's event stream.
     ended_by(ExceptionGroup("sse", [anyio.BrokenResourceError()]))
     assert not any(record.levelname == "ERROR" for record in caplog.records)
     with pytest.raises(ExceptionGroup):

@@ -1,4 +1,4 @@
-"""The same key and body give the first answer again."""
+"""The same key and body return the first answer again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.app.conftest import Api, Start, new_job, problem_of
 KEY = {"Idempotency-Key": "k1"}
 
 
-def test_a_repeat_gets_the_first_answer(api: Api) -> None:
+def test_a_repeated_request_gets_the_first_answer(api: Api) -> None:
     first = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
     assert first.status_code == 202
     api.finish(first.json()["id"])
@@ -45,7 +45,7 @@ def test_a_key_belongs_to_its_route(api: Api) -> None:
     assert dataset.status_code == 201
 
 
-def test_a_refused_request_does_not_use_the_key_up(api: Api) -> None:
+def test_a_refused_request_leaves_the_key_free(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(method="nope"), headers=KEY)
     problem_of(answer, 422, "unknown-method")
     assert api.client.post("/v1/jobs", json=new_job(), headers=KEY).status_code == 202
@@ -59,13 +59,13 @@ def test_an_upload_is_stored_once(api: Api) -> None:
     assert again.json() == first.json()
     assert len(api.client.get("/v1/datasets").json()["items"]) == 1
     for query, content in (("?name=a", b"[[1,2],[3,5]]"), ("?name=b", b"[[1,2],[3,4]]")):
-        other = api.client.post(f"/v1/datasets{query}", content=content, headers=headers)
-        problem_of(other, 422, "idempotency-mismatch")
+        repeated = api.client.post(f"/v1/datasets{query}", content=content, headers=headers)
+        problem_of(repeated, 422, "idempotency-mismatch")
     contents = [key for key in api.service.blobs.keys("datasets") if key.endswith("content")]
     assert len(contents) == 1
 
 
-def test_many_at_once_make_one_job(api: Api) -> None:
+def test_concurrent_requests_make_a_single_job(api: Api) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(
             pool.map(lambda _: api.client.post("/v1/jobs", json=new_job(), headers=KEY), range(16))
@@ -76,7 +76,7 @@ def test_many_at_once_make_one_job(api: Api) -> None:
     assert len(api.client.get("/v1/jobs").json()["items"]) == 1
 
 
-def test_a_job_is_found_again_if_the_answer_was_not_kept(api: Api) -> None:
+def test_a_repeat_returns_the_job_even_if_the_answer_was_not_stored(api: Api) -> None:
     first = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
     for key in api.service.redis.scan_iter(f"{api.settings.key_prefix}once:*"):
         api.service.redis.delete(key)
@@ -86,7 +86,7 @@ def test_a_job_is_found_again_if_the_answer_was_not_kept(api: Api) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "a" * 256, "a b", "\x7f"])
-def test_keys_of_another_form_are_refused(api: Api, key: str) -> None:
+def test_malformed_keys_are_refused(api: Api, key: str) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(), headers={"Idempotency-Key": key})
     body = problem_of(answer, 422, "invalid-request")
     assert body["errors"][0]["pointer"] == ["header", "Idempotency-Key"]
@@ -106,7 +106,7 @@ def test_tenants_do_not_share_keys(start: Start) -> None:
     assert len(ids) == 2
 
 
-def test_what_a_dead_process_reserved_is_taken_over(
+def test_the_reservation_of_a_dead_process_is_taken_over(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Died(BaseException):

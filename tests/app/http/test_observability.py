@@ -11,7 +11,7 @@ from tests.app.conftest import Api
 from workers.logs import JsonLines
 
 
-def test_every_request_leaves_one_line_with_its_id(
+def test_every_request_is_logged_in_a_line_with_its_id(
     api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines: list[str] = []
@@ -39,7 +39,7 @@ def test_every_request_leaves_one_line_with_its_id(
     assert entry["time"].endswith("Z")
 
 
-def test_a_traceback_is_one_line_too() -> None:
+def test_a_traceback_is_logged_in_a_line() -> None:
     try:
         raise ValueError("x\ny")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Every error is a problem, whatever is sent."""
+"""Every error is a problem, for any request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def post(api: Api, content: bytes) -> object:
     [b"{", b"nope", b"\xff", b"[" * 100_000, b'{"a":' * 50_000, b"{} x", b'"\\ud8"',
      b"[" * 300 + b"]" * 300, "{}".encode("utf-16"), b"\xef\xbb\xbf{}"],
 )  # fmt: skip
-def test_what_is_not_json_is_malformed(api: Api, content: bytes) -> None:
+def test_a_body_that_is_not_json_is_malformed(api: Api, content: bytes) -> None:
     problem_of(post(api, content), 400, "malformed")
 
 
@@ -31,7 +31,7 @@ def test_what_is_not_json_is_malformed(api: Api, content: bytes) -> None:
      '"\\ud800"', '"\\udc00"', "1" + "0" * 400],
 )  # fmt: skip
 @pytest.mark.parametrize("place", ["name", "params", "inputs", "key"])
-def test_what_json_cannot_carry_is_422(api: Api, value: str, place: str) -> None:
+def test_values_that_json_cannot_carry_are_422(api: Api, value: str, place: str) -> None:
     text = {
         "name": f'{{"method": "l2h", "inputs": {{"logits": [[1, 2]]}}, "name": {value}}}',
         "params": '{"method": "l2h", "inputs": {"logits": [[1, 2]]}, "params": '
@@ -65,7 +65,7 @@ def test_a_large_body_is_refused(start: Start) -> None:
     problem_of(streamed, 413, "too-large")
 
 
-def test_paths_and_methods_that_are_not_there(api: Api) -> None:
+def test_unknown_paths_and_methods(api: Api) -> None:
     problem_of(api.client.get("/v1/nothing"), 404, "not-found")
     problem_of(api.client.get("/v1/jobs/"), 404, "not-found")
     wrong = api.client.put("/v1/jobs")
@@ -75,7 +75,7 @@ def test_paths_and_methods_that_are_not_there(api: Api) -> None:
     assert problem_of(api.client.get("/v1/methods/x"), 404, "not-found")
 
 
-def test_a_fault_of_ours_tells_nothing(
+def test_an_internal_error_reveals_nothing(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
@@ -94,7 +94,7 @@ def test_a_fault_of_ours_tells_nothing(
     ("error", "status", "code"),
     [(StoreUnavailable("/secret"), 503, "unavailable"), (StoreFull("/secret"), 507, "full")],
 )
-def test_a_store_that_is_away_or_full(
+def test_a_store_that_is_unreachable_or_full(
     api: Api, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, code: str
 ) -> None:
     def fail(*_: object) -> None:
@@ -109,18 +109,18 @@ def test_a_store_that_is_away_or_full(
 
 def test_head_is_get_without_the_content(api: Api) -> None:
     for path, status in (("/livez", 200), ("/v1/jobs", 200), ("/v1/methods/x", 404)):
-        whole, bare = api.client.get(path), api.client.head(path)
-        assert whole.status_code == bare.status_code == status
+        complete, bare = api.client.get(path), api.client.head(path)
+        assert complete.status_code == bare.status_code == status
         assert bare.content == b""
         for name in ("content-type", "content-length"):
-            assert bare.headers[name] == whole.headers[name]
+            assert bare.headers[name] == complete.headers[name]
     for path in ("/v1/comparisons", f"/v1/jobs/job_{0:026d}/events"):
         wrong = api.client.head(path)
         assert wrong.status_code == 405
         assert "HEAD" not in wrong.headers["allow"]
 
 
-def test_an_id_of_no_such_form(api: Api) -> None:
+def test_a_malformed_id(api: Api) -> None:
     detail = problem_of(api.client.get(f"/v1/trees/tr_{0:026d}/nodes/-1"), 404, "not-found")
     assert "an id or a number in it" in detail["detail"]
 

@@ -15,17 +15,17 @@ FOREIGN = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_loopback_names_may_call(api: Api, host: str) -> None:
+def test_loopback_names_are_allowed(api: Api, host: str) -> None:
     assert api.client.get("/v1/methods", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("host", FOREIGN)
-def test_other_names_may_not(api: Api, host: str) -> None:
+def test_other_names_are_refused(api: Api, host: str) -> None:
     for path in ("/v1/methods", "/metrics", "/docs", "/nothing"):
         problem_of(api.client.get(path, headers={"Host": host}), 403, "forbidden")
 
 
-def test_a_page_of_another_origin_may_not_call(start: Start) -> None:
+def test_pages_of_other_origins_are_refused(start: Start) -> None:
     api = start(cors_origins="https://good.example, https://fine.example")
 
     def get(origin: str) -> int:
@@ -42,14 +42,16 @@ def test_a_page_of_another_origin_may_not_call(start: Start) -> None:
 
 def test_cors(start: Start) -> None:
     api = start(cors_origins="https://good.example")
-    asked = {"Origin": "https://good.example", "Access-Control-Request-Method": "POST"}
-    preflight = api.client.options("/v1/jobs", headers=asked)
+    request_headers = {"Origin": "https://good.example", "Access-Control-Request-Method": "POST"}
+    preflight = api.client.options("/v1/jobs", headers=request_headers)
     assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == "https://good.example"
     answer = api.client.get("/v1/methods", headers={"Origin": "https://good.example"})
     assert answer.headers["access-control-allow-origin"] == "https://good.example"
     assert "ETag" in answer.headers["access-control-expose-headers"]
-    evil = api.client.options("/v1/jobs", headers={**asked, "Origin": "https://evil.example"})
+    evil = api.client.options(
+        "/v1/jobs", headers={**request_headers, "Origin": "https://evil.example"}
+    )
     assert "access-control-allow-origin" not in evil.headers
 
 
@@ -58,13 +60,13 @@ def test_cors(start: Start) -> None:
     [("127.0.0.1", 200), ("::1", 200), ("::ffff:127.0.0.1", 200), ("10.0.0.1", 403),
      ("::ffff:10.0.0.1", 403), ("testclient", 403)],
 )  # fmt: skip
-def test_without_keys_only_this_machine_may_call(start: Start, peer: str, status: int) -> None:
+def test_without_keys_only_this_machine_is_served(start: Start, peer: str, status: int) -> None:
     api = start(client=(peer, 1))
     assert api.client.get("/v1/methods").status_code == status
     assert api.client.get("/livez").status_code == 200
 
 
-def test_with_keys_each_tenant_sees_its_own(start: Start, tmp_path: Path) -> None:
+def test_with_keys_each_tenant_sees_its_own_jobs(start: Start, tmp_path: Path) -> None:
     (key_a, line_a), (key_b, line_b) = new_key("a"), new_key("b")
     (tmp_path / "keys").write_text(f"# keys\n\n{line_b} # b's\n")
     api = start(client=("10.0.0.1", 1), api_keys=line_a, api_keys_file=tmp_path / "keys")
@@ -112,12 +114,12 @@ def test_a_tenant_is_a_plain_name(tenant: str) -> None:
         new_key(tenant)
 
 
-def test_a_key_of_another_form_stops_the_start(start: Start) -> None:
+def test_a_malformed_key_prevents_the_start(start: Start) -> None:
     with pytest.raises(ValueError, match="umbel keys new"):
         start(api_keys="a:nothex")
 
 
-def test_request_ids_come_and_go(api: Api) -> None:
+def test_request_ids_are_returned_or_generated(api: Api) -> None:
     answer = api.client.get("/v1/nothing", headers={"X-Request-ID": "abc-1"})
     assert answer.headers["x-request-id"] == "abc-1"
     assert answer.json()["request_id"] == "abc-1"
@@ -126,7 +128,7 @@ def test_request_ids_come_and_go(api: Api) -> None:
         assert replaced.headers["x-request-id"].startswith("req_")
 
 
-def test_answers_are_safe_to_show(api: Api) -> None:
+def test_answers_have_safe_headers(api: Api) -> None:
     for path in ("/v1/methods", "/v1/nothing", "/livez"):
         headers = api.client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"

@@ -1,4 +1,4 @@
-"""Long answers are cut into pieces and say the same as short ones."""
+"""Long answers are sent in pieces, with the same content as short ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def placement(folder: Path, lengths: list[int]) -> predictions.Placement:
     leaf = np.array(lengths, np.int64) - 1
     results.save_predictions(Predictions(leaf, start, node.astype(np.int64), share), folder)
     placed = predictions.Placement.at(folder / results.PREDICTIONS)
-    # Whoever reads on is not disturbed.
+    # A reader in the middle of the stream is not disturbed.
     (folder / results.PREDICTIONS).unlink()
     return placed
 
@@ -71,7 +71,7 @@ def test_no_predictions(tmp_path: Path) -> None:
 
 
 def chain(working: Working) -> str:
-    """0 - 1 - 2 - ... - the only leaf."""
+    """A chain: 0 - 1 - 2 - ... - the only leaf."""
     nodes = [
         {"id": n, "parent": n - 1 if n else None, "name": f"n{n}", "path": "mine", "children": 1}
         for n in range(CHAIN)
@@ -81,25 +81,25 @@ def chain(working: Working) -> str:
     return f"/v1/trees/{answer.json()['id']}"
 
 
-def test_looking_at_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Small pieces: whatever comes in several is put together again.
+def test_views_of_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Small pieces, so that answers in several pieces are put together again.
     monkeypatch.setattr(streaming, "WHOLE_BYTES", 1000)
     for module, name, size in ((views.parts, "ITEMS", 7), (nodes, "IDS", 100)):
         monkeypatch.setattr(module, name, size)
     tree = chain(working)
-    whole = list(range(CHAIN))
+    ids = list(range(CHAIN))
     answer = working.client.get(f"{tree}/nodes/{CHAIN - 1}")
     node = answer.json()
-    assert node["path"] == whole
+    assert node["path"] == ids
     assert node["children"] == []
     assert node["depth"] == CHAIN - 1
-    # A tree's own fields never stand in the way of the service's, nor twice in the text.
+    # A tree's own fields neither hide the service's nor appear twice.
     assert answer.text.count('"path"') == 1
     assert answer.text.count('"children"') == 1
 
     first = working.client.get(f"{tree}/search?q=n&limit=3&cursor={CHAIN - 2}")
     assert [hit["node"] for hit in first.json()["items"]] == [CHAIN - 2, CHAIN - 1]
-    assert first.json()["items"][-1]["path"] == whole
+    assert first.json()["items"][-1]["path"] == ids
     assert first.json()["next_cursor"] is None
     assert "link" not in first.headers
     page = working.client.get(f"{tree}/search?q=n&limit=2")
@@ -110,7 +110,7 @@ def test_looking_at_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatc
         "next_cursor": None,
     }
 
-    shown = working.client.get(f"{tree}/view?max_nodes={CHAIN}").json()
-    assert [node["id"] for node in shown["nodes"]] == whole
-    assert (shown["root"], shown["max_nodes"]) == (0, CHAIN)
+    view = working.client.get(f"{tree}/view?max_nodes={CHAIN}").json()
+    assert [node["id"] for node in view["nodes"]] == ids
+    assert (view["root"], view["max_nodes"]) == (0, CHAIN)
     assert working.client.get(f"{tree}/view?root={CHAIN}").status_code == 422

@@ -14,7 +14,7 @@ def nodes(*parents: int | None, names: dict[int, str] | None = None) -> list[dic
     ]
 
 
-def test_a_small_tree_stands_on_one_line() -> None:
+def test_a_small_tree_fits_on_one_line() -> None:
     #   0
     #  / \
     # a   2

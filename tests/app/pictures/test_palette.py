@@ -1,4 +1,4 @@
-"""Colours can be told apart and seen."""
+"""Colours are distinguishable and visible."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ SEEN = {
 }
 
 
-def oklab(colours: tuple[str, ...], seen: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def oklab(colours: tuple[str, ...], simulation: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Ottosson (2020)."""
     rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colours])
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ seen.T
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ simulation.T
     cones = np.cbrt(
         np.clip(linear, 0, None)
         @ np.array(
@@ -58,14 +58,16 @@ def oklab(colours: tuple[str, ...], seen: npt.NDArray[np.float64]) -> npt.NDArra
     return lab
 
 
-@pytest.mark.parametrize("seen", SEEN)
+@pytest.mark.parametrize("vision", SEEN)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_colours_stay_apart_for_everyone(theme: Literal["light", "dark"], seen: str) -> None:
+def test_the_colours_are_distinguishable_for_everyone(
+    theme: Literal["light", "dark"], vision: str
+) -> None:
     colours = style(theme).colours
     assert len(set(colours)) == 20
-    lab = oklab(colours, SEEN[seen])
+    lab = oklab(colours, SEEN[vision])
     nearest = min(float(np.linalg.norm(a - b)) for a, b in combinations(lab, 2))
-    assert nearest >= (0.07 if seen == "normal" else 0.05)
+    assert nearest >= (0.07 if vision == "normal" else 0.05)
     first = min(float(np.linalg.norm(a - b)) for a, b in combinations(lab[:8], 2))
     assert first >= 0.074
 

@@ -1,4 +1,4 @@
-"""What colours say in pictures."""
+"""The meaning of colours in pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIGHT = style()
 
 
 def strokes(picture: str) -> dict[str, int]:
-    """Lines drawn by colour."""
+    """The number of lines of each colour."""
     return {
         colour: sum(len(re.findall("M", path)) for path in paths)
         for colour in set(re.findall(r'stroke="(#\w+)" stroke-width', picture))
@@ -37,11 +37,11 @@ def test_a_branch_has_the_colour_all_its_leaves_share() -> None:
     assert drawn[LIGHT.colours[1]] == 1
     assert drawn[LIGHT.other] == 1
     assert drawn[LIGHT.ink] == 3
-    shown = texts(picture)
-    assert {"a", "b", "none"} <= set(shown)
+    labels = texts(picture)
+    assert {"a", "b", "none"} <= set(labels)
 
 
-def test_clusters_take_the_colours_from_left_to_right() -> None:
+def test_clusters_are_coloured_from_left_to_right() -> None:
     # Node 1 is higher than 2: cut into 3, 4 and 2.
     drawn = strokes(svg(FOUR, categories=categories.of_cut(FOUR, k=3)))
     assert [drawn[LIGHT.colours[i]] for i in range(3)] == [1, 1, 4]
@@ -52,7 +52,7 @@ def test_clusters_take_the_colours_from_left_to_right() -> None:
     assert set(drawn) - {LIGHT.guide} == {*style(palette="tol-bright").colours, LIGHT.ink}
 
 
-def test_a_part_has_the_colours_to_itself() -> None:
+def test_a_part_starts_with_the_first_colour() -> None:
     labelled = by(FOUR, ["a", "a", "b", None])
     drawn = strokes(svg(FOUR, root=2, categories=labelled))
     assert drawn[LIGHT.colours[0]] == 1
@@ -78,7 +78,7 @@ def test_folded_tips_fade_with_mixture() -> None:
     assert mix(LIGHT.ink, LIGHT.colours[0], 0.5) in drawn
 
 
-def test_what_finds_no_room_is_grey() -> None:
+def test_children_folded_into_one_are_grey() -> None:
     wide = star(5000)
     labelled = by(wide, ["a"] * 5000)
     drawn = strokes(svg(wide, shape="rectangular", categories=labelled))
@@ -89,12 +89,12 @@ def test_more_categories_than_colours_share_a_grey() -> None:
     n = 60
     tree = random_tree(n)
     labelled = by(tree, [f"kind {i % 24:02}" for i in range(n)])
-    shown = texts(svg(tree, categories=labelled))
-    assert "4 others" in shown
-    assert "kind 19" in shown
-    assert "kind 20" not in shown
-    shown = texts(svg(tree, categories=labelled, palette="tol-muted"))
-    assert "15 others" in shown
+    labels = texts(svg(tree, categories=labelled))
+    assert "4 others" in labels
+    assert "kind 19" in labels
+    assert "kind 20" not in labels
+    labels = texts(svg(tree, categories=labelled, palette="tol-muted"))
+    assert "15 others" in labels
 
 
 @pytest.mark.parametrize("shape", SHAPES)

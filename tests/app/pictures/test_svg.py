@@ -1,4 +1,4 @@
-"""Pictures: well-formed, safe, bounded, and nothing overlaps."""
+"""Pictures: well-formed, safe, bounded, without overlaps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def size_of(image: bytes) -> tuple[int, int]:
     ],
     ids=["one", "two", "hostile", "equal", "star", "wide", "chain", "large"],
 )
-def test_every_tree_gives_a_whole_picture(tree: Tree, shape: str) -> None:
+def test_every_tree_gives_a_complete_picture(tree: Tree, shape: str) -> None:
     picture = svg(tree, shape=shape, px=400, title="<b>&\x00")  # type: ignore[arg-type]
     root = ET.fromstring(picture.encode())
     assert len(picture) < 1_000_000
@@ -73,16 +73,16 @@ def test_every_tree_gives_a_whole_picture(tree: Tree, shape: str) -> None:
     assert abs(tall - float(root.attrib["height"])) <= 1
 
 
-def test_names_are_text_and_cut() -> None:
+def test_names_are_escaped_and_shortened() -> None:
     picture = svg(random_tree(10, names=HOSTILE))
-    shown = texts(picture)
-    assert any(text.startswith("<script>alert(") for text in shown)
-    assert "\"'&]]>" in shown
+    labels = texts(picture)
+    assert any(text.startswith("<script>alert(") for text in labels)
+    assert "\"'&]]>" in labels
     assert "<script" not in picture
-    long = next(text for text in shown if text.startswith("xxx"))
+    long = next(text for text in labels if text.startswith("xxx"))
     assert long.endswith("…")
     assert len(long) < 60
-    assert "new line tab\ufffd\ufffd\ufffd\ufffd" in shown
+    assert "new line tab\ufffd\ufffd\ufffd\ufffd" in labels
 
 
 def test_ids_instead_of_names() -> None:
@@ -90,7 +90,7 @@ def test_ids_instead_of_names() -> None:
 
 
 @pytest.mark.parametrize("n", [10, 60, 140, 300])
-def test_circular_labels_stand_apart_and_inside(n: int) -> None:
+def test_circular_labels_do_not_overlap_and_stay_inside(n: int) -> None:
     px = 1000
     picture = svg(random_tree(n), px=px)
     matches = re.findall(
@@ -118,7 +118,7 @@ def test_circular_labels_stand_apart_and_inside(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "font"), [(10, 13.0), (500, 6.0), (2000, 5.0)])
-def test_rectangular_labels_stand_apart(n: int, font: float) -> None:
+def test_rectangular_labels_do_not_overlap(n: int, font: float) -> None:
     picture = svg(random_tree(n), shape="rectangular")
     rows = re.findall(
         r'<text x="([\d.]+)" y="([\d.]+)" font-size="([\d.]+)"[^>]*>(leaf[^<]*)', picture
@@ -129,7 +129,7 @@ def test_rectangular_labels_stand_apart(n: int, font: float) -> None:
     assert min(b - a for a, b in pairwise(heights)) >= float(rows[0][2]) >= font
 
 
-def test_labels_go_before_leaves_do_and_leaves_before_the_picture_does() -> None:
+def test_labels_are_dropped_first_then_leaves_are_folded() -> None:
     some = re.findall(
         r'rotate\([-\d.]+ ([\d.]+) ([\d.]+)\)"[^>]*? font-size="([\d.]+)"[^>]*>leaf',
         svg(random_tree(2000), px=1000),
@@ -145,16 +145,16 @@ def test_labels_go_before_leaves_do_and_leaves_before_the_picture_does() -> None
     assert any(text.endswith("leaves") for text in folded[:-1])
 
 
-def test_wide_nodes_show_the_rest_as_one() -> None:
-    shown = texts(svg(star(5000), shape="rectangular"))
-    assert "4,880 more" in shown
-    assert "s119" in shown
+def test_further_children_of_wide_nodes_are_folded() -> None:
+    labels = texts(svg(star(5000), shape="rectangular"))
+    assert "4,880 more" in labels
+    assert "s119" in labels
 
 
-def test_depth_folds() -> None:
-    shown = texts(svg(random_tree(64), depth=1))
-    assert len(shown) == 3
-    counts = [int(text.split()[0]) for text in shown[:2] if text.endswith("leaves")]
+def test_depth_folds_subtrees() -> None:
+    labels = texts(svg(random_tree(64), depth=1))
+    assert len(labels) == 3
+    counts = [int(text.split()[0]) for text in labels[:2] if text.endswith("leaves")]
     assert sum(counts) in (63, 64)
 
 
@@ -181,7 +181,7 @@ def test_a_given_height_is_kept(shape: str, px: int, height: int) -> None:
     assert size_of(png(picture, px)) == (px, height)
 
 
-def test_labels_stand_apart_in_a_given_height() -> None:
+def test_labels_do_not_overlap_in_a_given_height() -> None:
     for n in (20, 60, 119, 500):
         picture = svg(random_tree(n), shape="rectangular", height=800)
         rows = re.findall(r' y="([\d.]+)" font-size="([\d.]+)"[^>]*>leaf', picture)
@@ -202,7 +202,7 @@ def test_labels_stand_apart_in_a_given_height() -> None:
         ({"depth": -1}, "depth"),
     ],
 )
-def test_bad_requests_are_named(bad: dict[str, object], place: str) -> None:
+def test_errors_locate_bad_requests(bad: dict[str, object], place: str) -> None:
     with pytest.raises(UsageError) as error:
         svg(FOUR, **bad)  # type: ignore[arg-type]
     assert error.value.where == {"parameter": place}
@@ -219,14 +219,14 @@ def test_png_is_bounded() -> None:
         png(svg(random_tree(2000), shape="rectangular"), 2000)
 
 
-def test_png_does_not_depend_on_the_machine_fonts() -> None:
-    # Text leaves ink: the same picture with and without it differs.
+def test_png_does_not_depend_on_installed_fonts() -> None:
+    # Text leaves ink: the picture differs from one without text.
     with_text, without = svg(FOUR), re.sub(r"<text.*?</text>", "", svg(FOUR))
     assert png(with_text, 300) != png(without, 300)
     assert png(with_text, 300) == png(with_text, 300)
 
 
-def test_other_threads_go_on_while_a_png_is_drawn() -> None:
+def test_other_threads_run_while_a_png_is_drawn() -> None:
     picture = svg(random_tree(2000), px=4000)
     gaps: list[float] = []
     done = threading.Event()
@@ -247,7 +247,7 @@ def test_other_threads_go_on_while_a_png_is_drawn() -> None:
     assert max(gaps) < 0.5 * took
 
 
-def test_a_picture_that_cannot_be_drawn_is_our_error() -> None:
+def test_a_picture_that_cannot_be_drawn_is_an_internal_error() -> None:
     with pytest.raises(RuntimeError, match="renderer"):
         png('<svg viewBox="0 0 10 10"><broken', 100)
 

@@ -1,4 +1,4 @@
-"""Trees to draw, and what a picture of them says."""
+"""Trees to draw, and the texts of a picture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE = [
 
 
 def random_tree(n: int, seed: int = 0, names: list[str] | None = None) -> Tree:
-    """A binary tree of n leaves, merge orders as heights; row 0 is the last merge."""
+    """A binary tree of n leaves with merge orders as heights; node 0 is the last merge."""
     rng = np.random.default_rng(seed)
     parent = np.full(2 * n - 1, -1, dtype=np.int32)
     height = np.zeros(2 * n - 1)
@@ -69,8 +69,8 @@ def star(n: int) -> Tree:
 
 def single() -> Tree:
     points_in = np.zeros(3, dtype=np.int32)
-    one = np.array([-1], dtype=np.int32)
-    return Tree(one, np.zeros(1), np.array([3]), np.array(["only"], dtype=object), points_in)
+    root = np.array([-1], dtype=np.int32)
+    return Tree(root, np.zeros(1), np.array([3]), np.array(["only"], dtype=object), points_in)
 
 
 def flat(tree: Tree) -> Tree:

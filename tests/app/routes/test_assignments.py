@@ -1,4 +1,4 @@
-"""Cluster of every row: cuts and forms."""
+"""The cluster of every row: cuts and forms."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_cuts(
     assert len(body["assignments"]) == 3
 
 
-def test_a_cut_that_cannot_be_met_says_so(working: Working) -> None:
+def test_a_cut_that_cannot_be_met_gives_a_warning(working: Working) -> None:
     wide = post(working, WIDE)
     body = get(working, wide, "/assignments?k=2").json()
     assert nodes_of(body) == [0]
@@ -109,7 +109,7 @@ def test_csv(working: Working, tree: dict[str, Any]) -> None:
     ]
 
 
-def test_names_in_csv_are_text_and_no_formula(working: Working) -> None:
+def test_names_in_csv_are_not_formulas(working: Working) -> None:
     names = ["=1+1", "+1", "-1", "@x", 'a,"b"\nc', "plain"]
     nodes = [{"id": 0, "parent": None}]
     nodes += [{"id": i + 1, "parent": 0, "name": name} for i, name in enumerate(names)]
@@ -130,7 +130,7 @@ def test_npy_and_arrow(working: Working, tree: dict[str, Any]) -> None:
     assert table.to_pydict() == {"cluster": [0, 0, 1], "node": [1, 1, 4]}
 
 
-def test_other_forms_are_refused_naming_those_there_are(
+def test_the_refusal_of_other_forms_names_the_available_ones(
     working: Working, tree: dict[str, Any]
 ) -> None:
     for answer in (
@@ -150,7 +150,7 @@ def test_etags(working: Working, tree: dict[str, Any]) -> None:
     assert answer.content == b""
 
 
-def test_many_rows_come_whole(working: Working) -> None:
+def test_many_rows_are_returned_completely(working: Working) -> None:
     n_rows = 40_000
     tree = post(working, "(" + ",".join(f"leaf{i}" for i in range(n_rows)) + ");")
     body = get(working, tree, "/assignments").json()
@@ -168,13 +168,13 @@ def test_many_points_in_few_leaves(working: Working) -> None:
     assert job["status"] == "succeeded", job
     tree = {"id": job["result"]["tree"]}
     assert get(working, tree).json()["kind"] == "partition"
-    whole = get(working, tree, "/assignments").json()
-    assert [cluster["size"] for cluster in whole["clusters"]] == [2, 2]
-    first, second, third, fourth = whole["assignments"]
+    assignments = get(working, tree, "/assignments").json()
+    assert [cluster["size"] for cluster in assignments["clusters"]] == [2, 2]
+    first, second, third, fourth = assignments["assignments"]
     assert first == second != third == fourth
 
 
-def test_what_a_method_says_of_points_comes_with_their_clusters(working: Working) -> None:
+def test_columns_that_a_method_adds_for_points(working: Working) -> None:
     rng = np.random.default_rng(0)
     points = np.repeat([[0.0, 0.0], [30.0, 0.0]], 20, axis=0) + rng.normal(size=(40, 2))
     points[7] = [15.0, 40.0]

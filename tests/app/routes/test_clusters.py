@@ -35,13 +35,13 @@ def test_a_cut_by_k(working: Working, tree: dict[str, Any]) -> None:
 def test_clusters_are_those_of_the_assignments(working: Working, cut: str) -> None:
     tree = rows_tree(working)
     body = get(working, tree, f"/cut?{cut}").json()
-    whole = get(working, tree, f"/assignments?{cut}").json()
-    assert body["cut"] == whole["cut"]
-    assert body["warnings"] == whole["warnings"]
-    assert body["n_clusters"] == len(whole["clusters"])
-    plain = [{k: v for k, v in one.items() if k != "category"} for one in body["clusters"]]
-    assert sorted(plain, key=lambda one: one["id"]) == whole["clusters"]
-    sizes = [one["size"] for one in body["clusters"]]
+    assignments = get(working, tree, f"/assignments?{cut}").json()
+    assert body["cut"] == assignments["cut"]
+    assert body["warnings"] == assignments["warnings"]
+    assert body["n_clusters"] == len(assignments["clusters"])
+    plain = [{k: v for k, v in cluster.items() if k != "category"} for cluster in body["clusters"]]
+    assert sorted(plain, key=lambda cluster: cluster["id"]) == assignments["clusters"]
+    sizes = [cluster["size"] for cluster in body["clusters"]]
     assert sizes == sorted(sizes, reverse=True)
     assert (body["largest"], body["smallest"]) == (sizes[0], sizes[-1])
 
@@ -52,15 +52,15 @@ def test_categories_are_those_of_the_view(working: Working) -> None:
         clusters = get(working, tree, f"/cut?k={k}").json()["clusters"]
         view = get(working, tree, f"/view?color_by=cluster:{k}").json()
         category = {node["id"]: node["category"] for node in view["nodes"]}
-        assert {one["node"]: one["category"] for one in clusters} == {
-            one["node"]: category[one["node"]] for one in clusters
+        assert {cluster["node"]: cluster["category"] for cluster in clusters} == {
+            cluster["node"]: category[cluster["node"]] for cluster in clusters
         }
-        assert sorted(one["category"] for one in clusters) == list(range(len(clusters)))
+        assert sorted(cluster["category"] for cluster in clusters) == list(range(len(clusters)))
 
 
-def test_only_the_largest_are_named(working: Working, tree: dict[str, Any]) -> None:
+def test_only_the_largest_clusters_are_listed(working: Working, tree: dict[str, Any]) -> None:
     body = get(working, tree, "/cut?k=2&limit=1").json()
-    assert (body["n_clusters"], [one["node"] for one in body["clusters"]]) == (2, [1])
+    assert (body["n_clusters"], [cluster["node"] for cluster in body["clusters"]]) == (2, [1])
     assert get(working, tree, "/cut?limit=0").json()["clusters"] == []
 
 
@@ -89,5 +89,5 @@ def test_wrong_cuts(working: Working, tree: dict[str, Any], query: str, code: st
     problem_of(get(working, tree, f"/cut?{query}"), 422, code)
 
 
-def test_no_tree(working: Working) -> None:
+def test_an_unknown_tree(working: Working) -> None:
     problem_of(working.client.get(f"/v1/trees/{UNKNOWN}/cut?k=2"), 404, "not-found")

@@ -1,4 +1,4 @@
-"""Comparisons: asked for, followed, read as JSON and CSV."""
+"""Comparisons: submitted, followed, read as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_one_row_for_each_run(working: Working) -> None:
     assert comparison["id"].partition("_")[2] == comparison["job"].partition("_")[2]
     table = comparison["table"]
     assert [row["method"] for row in table] == ["hac", "kmeans", "kmeans", "hac"]
-    # Agglomeration draws nothing.
+    # Agglomeration is deterministic.
     assert [row["seeds"] for row in table] == [1, 3, 3, 1]
     assert table[1]["params"]["max_iter"] == 300
     assert table[2]["then"]["method"] == "l2h"
@@ -75,12 +75,12 @@ def test_metrics_and_cut_are_chosen(working: Working) -> None:
     assert comparison["table"][0]["metrics"]["nmi"]["mean"] < 0.9
 
 
-def test_where_no_metric_is_named_all_are_measured(working: Working) -> None:
-    named, left = (compare(working, runs=RUNS[:1], **of).json() for of in ({"metrics": []}, {}))
-    assert list(named["table"][0]["metrics"]) == list(left["table"][0]["metrics"]) != []
+def test_all_metrics_are_measured_by_default(working: Working) -> None:
+    empty, omitted = (compare(working, runs=RUNS[:1], **of).json() for of in ({"metrics": []}, {}))
+    assert list(empty["table"][0]["metrics"]) == list(omitted["table"][0]["metrics"]) != []
 
 
-def test_without_labels_the_features_are_measured_on(working: Working) -> None:
+def test_without_labels_metrics_of_features_are_measured(working: Working) -> None:
     comparison = compare(working, labels=None, runs=RUNS[:2]).json()
     assert "dasgupta_cost" in comparison["table"][0]["metrics"]
     assert comparison["best"]["dasgupta_cost"] in (0, 1)
@@ -117,7 +117,7 @@ def test_the_table_as_csv(working: Working) -> None:
     assert working.client.get(f"{address}.nwk").status_code == 406
 
 
-def test_it_is_listed_as_a_job_and_removed_with_it(working: Working) -> None:
+def test_a_comparison_is_listed_as_a_job_and_removed_with_it(working: Working) -> None:
     comparison = compare(working, runs=RUNS[:1]).json()
     job = working.client.get(f"/v1/jobs/{comparison['job']}").json()
     assert job["kind"] == "compare"
@@ -126,7 +126,7 @@ def test_it_is_listed_as_a_job_and_removed_with_it(working: Working) -> None:
     assert working.client.get(f"/v1/jobs/{comparison['job']}").status_code == 404
 
 
-def test_another_jobs_id_is_no_comparison(working: Working) -> None:
+def test_the_id_of_another_job_is_not_a_comparison(working: Working) -> None:
     job = working.client.post(
         "/v1/jobs", json={"method": "hac", "inputs": {"features": POINTS.tolist()}}
     ).json()
@@ -135,7 +135,7 @@ def test_another_jobs_id_is_no_comparison(working: Working) -> None:
     problem_of(working.client.delete(f"/v1/comparisons/cmp_{suffix}"), 404, "not-found")
 
 
-def test_a_key_gives_the_same_comparison_again(api: Api) -> None:
+def test_a_key_returns_the_same_comparison_again(api: Api) -> None:
     headers = {"Idempotency-Key": "k"}
     first, second = (
         api.client.post("/v1/comparisons", json=body(), headers=headers) for _ in range(2)
@@ -143,8 +143,8 @@ def test_a_key_gives_the_same_comparison_again(api: Api) -> None:
     assert first.status_code == second.status_code == 202
     assert first.json()["id"] == second.json()["id"]
     assert first.json()["table"] is None
-    other = api.client.post("/v1/comparisons", json=body(seeds=2), headers=headers)
-    problem_of(other, 422, "idempotency-mismatch")
+    changed = api.client.post("/v1/comparisons", json=body(seeds=2), headers=headers)
+    problem_of(changed, 422, "idempotency-mismatch")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_key_gives_the_same_comparison_again(api: Api) -> None:
         ({"cut": {"k": 1, "level": 2}}, "invalid-request", ["cut"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compared(
+def test_invalid_comparisons(
     api: Api, changes: dict[str, Any], code: str, pointer: list[Any]
 ) -> None:
     problem = problem_of(api.client.post("/v1/comparisons", json=body(**changes)), 422, code)
@@ -182,7 +182,7 @@ def test_what_cannot_be_compared(
     assert not api.sent
 
 
-def test_as_many_fits_as_are_taken(api: Api) -> None:
+def test_too_many_fits_are_refused(api: Api) -> None:
     runs = [RUNS[1]] * 11
     answer = api.client.post("/v1/comparisons", json=body(runs=runs, seeds=100))
     assert "1100 fits" in problem_of(answer, 422, "invalid-request")["detail"]

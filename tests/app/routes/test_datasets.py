@@ -70,7 +70,7 @@ def test_small_json_is_ready_at_once(api: Api) -> None:
     assert (text.json()["shape"], text.json()["dtype"]) == ([2], "str")
 
 
-def test_all_else_waits_for_a_worker(api: Api) -> None:
+def test_other_formats_wait_for_a_worker(api: Api) -> None:
     answer = api.client.post("/v1/datasets?member=x", content=b"a,b\n1,2\n", headers=CSV)
     assert answer.status_code == 201
     dataset = answer.json()
@@ -87,7 +87,7 @@ def test_all_else_waits_for_a_worker(api: Api) -> None:
     assert api.client.post("/v1/jobs", json=job).status_code == 202
 
 
-def test_a_dataset_found_invalid_is_refused(api: Api) -> None:
+def test_an_invalid_dataset_is_refused(api: Api) -> None:
     answer = api.client.post("/v1/datasets", content=b"a,b\n1,2\n", headers=CSV)
     dataset_id = answer.json()["id"]
     why = {"type": "/problems/ragged", "title": "T", "status": 422, "detail": "Row 1 is short."}
@@ -115,7 +115,7 @@ def test_a_dataset_found_invalid_is_refused(api: Api) -> None:
         (b"[" * 100_000, "application/json", 422, "invalid-file"),
     ],
 )
-def test_content_that_cannot_be_used_leaves_nothing(
+def test_unusable_content_leaves_nothing(
     api: Api, content: bytes, media: str, status: int, code: str
 ) -> None:
     answer = api.client.post("/v1/datasets", content=content, headers={"Content-Type": media})
@@ -124,7 +124,7 @@ def test_content_that_cannot_be_used_leaves_nothing(
     assert api.client.get("/v1/datasets").json()["items"] == []
 
 
-def test_too_large_is_known_before_and_while_it_comes(start: Start) -> None:
+def test_an_upload_that_is_too_large_is_refused_early(start: Start) -> None:
     api = start(max_upload_bytes=1000)
     content = npy(np.zeros(200))
     stated = api.client.post("/v1/datasets", content=content, headers=NPY)
@@ -136,23 +136,23 @@ def test_too_large_is_known_before_and_while_it_comes(start: Start) -> None:
     assert stored(api) == []
 
 
-def test_no_room(start: Start) -> None:
+def test_a_full_store(start: Start) -> None:
     api = start(min_free_bytes=1 << 60)
     answer = api.client.post("/v1/datasets", content=npy(np.zeros(2)), headers=NPY)
     problem_of(answer, 507, "full")
     assert stored(api) == []
 
 
-def test_a_json_past_the_bound_is_left_to_a_worker(start: Start) -> None:
+def test_a_large_json_is_left_to_a_worker(start: Start) -> None:
     api = start(max_parsed_json_bytes=10)
     answer = api.client.post("/v1/datasets", content=b"[[1, 2], [3, 4]]", headers=JSON)
     assert answer.json()["status"] == "inspecting"
 
 
-def test_a_json_that_no_worker_reads_is_refused(api: Api) -> None:
+def test_a_json_beyond_any_workers_limit_is_refused(api: Api) -> None:
     content = b"[1]" + b" " * json_format.MAX_JSON
-    for sent in (content, iter([content])):
-        answer = api.client.post("/v1/datasets", content=sent, headers=JSON)
+    for body in (content, iter([content])):
+        answer = api.client.post("/v1/datasets", content=body, headers=JSON)
         problem = problem_of(answer, 413, "too-large")
         assert str(json_format.MAX_JSON) in problem["detail"]
     assert stored(api) == []
@@ -165,15 +165,15 @@ def test_hints_are_checked(api: Api, query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "start_", "end"),
+    ("requested", "start_", "end"),
     [("bytes=0-9", 0, 10), ("bytes=5-", 5, 144), ("bytes=-10", 134, 144),
      ("bytes=100-9999", 100, 144), ("bytes=-9999", 0, 144)],
 )  # fmt: skip
-def test_parts_of_the_content(api: Api, wanted: str, start_: int, end: int) -> None:
+def test_ranges_of_the_content(api: Api, requested: str, start_: int, end: int) -> None:
     content = npy(np.arange(2.0))
     assert len(content) == 144
     address = api.client.post("/v1/datasets", content=content, headers=NPY).headers["location"]
-    answer = api.client.get(f"{address}/content", headers={"Range": wanted})
+    answer = api.client.get(f"{address}/content", headers={"Range": requested})
     assert answer.status_code == 206
     assert answer.content == content[start_:end]
     assert answer.headers["content-range"] == f"bytes {start_}-{end - 1}/144"
@@ -235,12 +235,12 @@ def test_pages(api: Api) -> None:
     ]
     first = api.client.get("/v1/datasets?limit=2")
     rest = api.client.get(first.headers["link"].removeprefix("<").partition(">")[0])
-    seen = [item["id"] for item in first.json()["items"] + rest.json()["items"]]
-    assert seen == sorted(ids, reverse=True)
+    listed = [item["id"] for item in first.json()["items"] + rest.json()["items"]]
+    assert listed == sorted(ids, reverse=True)
     assert rest.json()["next_cursor"] is None
 
 
-def test_a_client_that_leaves_leaves_nothing(live: Live) -> None:
+def test_a_disconnected_upload_leaves_nothing(live: Live) -> None:
     with socket.create_connection(("127.0.0.1", live.port)) as connection:
         connection.sendall(
             b"POST /v1/datasets HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n"
@@ -257,13 +257,13 @@ def test_a_client_that_leaves_leaves_nothing(live: Live) -> None:
     assert stored(live) == []
 
 
-def test_a_deleted_dataset_leaves_no_job_behind_that_cannot_say_so(api: Api) -> None:
+def test_a_job_still_shows_its_deleted_dataset(api: Api) -> None:
     dataset_id = api.client.post("/v1/datasets", content=npy(np.eye(3)), headers=NPY).json()["id"]
     job = new_job(inputs={"logits": dataset_id})
     job_id = api.client.post("/v1/jobs", json=job).json()["id"]
     assert api.client.delete(f"/v1/datasets/{dataset_id}").status_code == 204
-    shown = api.client.get(f"/v1/jobs/{job_id}").json()
-    assert shown["inputs"] == {"logits": dataset_id}
+    public = api.client.get(f"/v1/jobs/{job_id}").json()
+    assert public["inputs"] == {"logits": dataset_id}
     again = api.client.post("/v1/jobs", json=job)
     problem_of(again, 422, "unknown-input")
     assert json.loads(

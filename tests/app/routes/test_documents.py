@@ -1,4 +1,4 @@
-"""Documents over HTTP: uploaded as JSON lines or given in the request, and made a tree of words."""
+"""Documents over HTTP: uploaded as JSON lines or sent inline, clustered by their words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARAMS = {
 
 
 def planted(n_documents: int) -> list[str]:
-    """Texts of 40 words each, most of them of one topic: word "t3w5" is of topic 3."""
+    """Texts of 40 words, most of a single topic: the word "t3w5" belongs to topic 3."""
     rng = np.random.default_rng(0)
     texts = []
     for document in range(n_documents):
@@ -53,7 +53,7 @@ def dataset(working: Working) -> dict[str, Any]:
 
 
 def inputs_of(working: Working, tree: dict[str, Any]) -> list[str]:
-    """What predictions need, as the model says."""
+    """The inputs of predictions, as the model lists them."""
     model = tree["id"].replace("tr_", "md_")
     return list(working.client.get(f"/v1/models/{model}").json()["inputs"])
 
@@ -82,13 +82,13 @@ def test_uploaded_and_inline_documents_make_one_tree(
     assert names[1] == "t5w2"
 
 
-def test_a_wrong_line_makes_the_dataset_invalid(working: Working) -> None:
+def test_an_invalid_line_makes_the_dataset_invalid(working: Working) -> None:
     uploaded = upload(working, '"fine"\n{"body": "no text"}\n')
     assert uploaded["status"] == "invalid"
     assert "Line 2 of the file" in uploaded["problem"]["detail"]
 
 
-def test_documents_are_no_features(working: Working, dataset: dict[str, Any]) -> None:
+def test_documents_are_not_features(working: Working, dataset: dict[str, Any]) -> None:
     body = {"method": "hac", "inputs": {"features": dataset["id"]}}
     answer = working.client.post("/v1/jobs", json=body)
     assert answer.status_code == 422
@@ -97,7 +97,7 @@ def test_documents_are_no_features(working: Working, dataset: dict[str, Any]) ->
     assert working.client.post("/v1/jobs", json=body).status_code == 422
 
 
-def test_support_is_of_counts_not_of_documents(working: Working) -> None:
+def test_support_requires_counts_not_documents(working: Working) -> None:
     counts = np.random.default_rng(0).exponential(40, size=(20, 20))
     body = {
         "method": "ghhc-glove",
@@ -128,7 +128,7 @@ def test_documents_become_features_by_their_words(
         preprocess=WORDS,
     )
     assert tree["n_points"] == 60
-    # Prepared as before: the same texts come to the same leaves.
+    # New texts are prepared as before, so equal texts reach the same leaves.
     answer = predict(working, tree, {"documents": TEXTS[:5]})
     assert answer.status_code == 200, answer.text
     again = predict(working, tree, {"documents": dataset["id"]})
@@ -143,7 +143,7 @@ def test_documents_become_features_by_their_words(
 
 
 def test_clusters_of_documents_are_named_by_their_words(working: Working) -> None:
-    """By a method that takes names of columns, and by `name_by` for any other."""
+    """By a method that takes names of columns, and by `name_by` for other methods."""
     inputs, cosine = {"documents": TEXTS}, [*WORDS, {"step": "l2"}]
     own = fit(working, "vmf", inputs, params={"n_clusters": 6}, preprocess=cosine)
     inferred = fit(
@@ -157,18 +157,18 @@ def test_clusters_of_documents_are_named_by_their_words(working: Working) -> Non
     for tree in (own, inferred):
         texts = [text.split() for text in TEXTS]
         answer = working.client.get(f"/v1/trees/{tree['id']}/assignments").json()
-        node_of = {one["id"]: one["node"] for one in answer["clusters"]}
+        node_of = {cluster["id"]: cluster["node"] for cluster in answer["clusters"]}
         own_node = np.array([node_of[cluster] for cluster in answer["assignments"]])
         for node in tree["nodes"][1:]:
             terms = node["name"].split(", ")
             inside = own_node == node["id"]
             for term in terms:
                 present = np.array([term in text for text in texts])
-                # A term is named where it is more frequent than in the other clusters.
+                # A term names a cluster in which it is more frequent than in the others.
                 assert present[inside].mean() > present[~inside].mean(), (node, term)
 
 
-def test_columns_that_are_no_words_name_nothing(working: Working) -> None:
+def test_columns_that_are_not_words_name_no_clusters(working: Working) -> None:
     body = {
         "method": "kmeans",
         "inputs": {"documents": TEXTS},
@@ -180,15 +180,15 @@ def test_columns_that_are_no_words_name_nothing(working: Working) -> None:
     assert "`name_by` needs the input 'feature_names'" in answer.json()["detail"]
 
 
-def test_documents_need_words_first(working: Working) -> None:
-    for inputs, preprocess, said in (
+def test_documents_require_the_step_words(working: Working) -> None:
+    for inputs, preprocess, message in (
         ({"documents": TEXTS}, [], "takes no input 'documents'"),
         ({"documents": TEXTS}, [{"step": "tfidf"}], "begins with the step 'words'"),
     ):
         body = {"method": "kmeans", "inputs": inputs, "preprocess": preprocess}
         answer = working.client.post("/v1/jobs", json=body)
         assert answer.status_code == 422, answer.text
-        assert said in answer.json()["detail"]
+        assert message in answer.json()["detail"]
     wait = {"Prefer": "wait=60"}
     for steps in (WORDS, [{"step": "l2"}, {"step": "words"}]):
         body = {

@@ -36,9 +36,9 @@ def test_all_metrics_that_labels_allow(working: Working, tree: dict[str, Any]) -
     assert body["nodes"] is None
 
 
-def test_the_answer_says_which_cut(working: Working, tree: dict[str, Any]) -> None:
+def test_the_answer_describes_the_cut(working: Working, tree: dict[str, Any]) -> None:
     labels = ["soft", "soft", "wood"]
-    # Leaves are single points: as many clusters as there are labels.
+    # Leaves are single points, so the cut has as many clusters as there are labels.
     body = evaluate(working, tree, {"labels": labels, "metrics": ["purity"]}).json()
     assert body["cut"] == {"k": 2, "n_clusters": 2}
     assert body["metrics"] == {"purity": 1.0}
@@ -102,14 +102,14 @@ def test_labels_and_features_from_datasets(working: Working, tree: dict[str, Any
         ([], "invalid-request", ""),
     ],
 )
-def test_what_cannot_be_evaluated(
+def test_invalid_evaluations(
     working: Working, tree: dict[str, Any], body: Any, code: str, message: str
 ) -> None:
     assert message in problem_of(evaluate(working, tree, body), 422, code)["detail"]
 
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[" * 100_000])
-def test_what_is_no_json(working: Working, tree: dict[str, Any], content: bytes) -> None:
+def test_bodies_that_are_not_json(working: Working, tree: dict[str, Any], content: bytes) -> None:
     answer = working.client.post(
         f"/v1/trees/{tree['id']}/evaluations",
         content=content,
@@ -119,7 +119,7 @@ def test_what_is_no_json(working: Working, tree: dict[str, Any], content: bytes)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400"])
-def test_numbers_that_are_none(working: Working, tree: dict[str, Any], number: str) -> None:
+def test_numbers_that_are_not_finite(working: Working, tree: dict[str, Any], number: str) -> None:
     for body in (f'{{"labels": [{number}, 1, 1]}}', f'{{"cut": {{"height": {number}}}}}'):
         answer = working.client.post(
             f"/v1/trees/{tree['id']}/evaluations",
@@ -143,16 +143,16 @@ AGREEMENT = {
 }
 
 
-def test_a_hierarchy_alone_is_compared_with(working: Working, tree: dict[str, Any]) -> None:
+def test_a_hierarchy_as_the_only_reference(working: Working, tree: dict[str, Any]) -> None:
     body = evaluate(working, tree, {"hierarchy": tree["id"]}).json()
     assert set(body["metrics"]) == AGREEMENT
     assert body["metrics"]["shortest_path_similarity"] == 1.0
     assert body["metrics"]["robinson_foulds"] == 0.0
-    other = imported(working, b"(a:2,(c:1,b:1):1);")
-    body = evaluate(working, tree, {"hierarchy": other}).json()
+    reference = imported(working, b"(a:2,(c:1,b:1):1);")
+    body = evaluate(working, tree, {"hierarchy": reference}).json()
     assert body["metrics"]["robinson_foulds"] == 1.0
     assert body["metrics"]["cophenetic_agreement"] == pytest.approx(-0.5)
-    criteria = {"labels": [0, 0, 1], "hierarchy": other}
+    criteria = {"labels": [0, 0, 1], "hierarchy": reference}
     body = evaluate(working, tree, criteria).json()
     assert set(body["metrics"]) > AGREEMENT
     assert any("rows are taken" in text for text in body["warnings"])
@@ -195,7 +195,7 @@ def test_the_kernel_of_features(working: Working, tree: dict[str, Any]) -> None:
     assert default == costs[0] != costs[1]
 
 
-def test_what_the_method_measured(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_of_the_method(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
     body = {"method": "kmeans", "inputs": {"features": [[0.0], [9.0]]}, "params": {"n_clusters": 2}}
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     tree = {"id": job["result"]["tree"]}
@@ -287,7 +287,7 @@ def test_nodes_by_labels_or_features_alone(working: Working, tree: dict[str, Any
     assert "labels or features" in problem_of(answer, 422, "wrong-input")["detail"]
 
 
-def test_nodes_that_are_not_there(working: Working, tree: dict[str, Any]) -> None:
+def test_missing_node_reports(working: Working, tree: dict[str, Any]) -> None:
     plain = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=30")
     assert plain.json()["nodes"] is None
     jobs = [item["id"] for item in working.client.get("/v1/jobs").json()["items"]]
@@ -311,11 +311,11 @@ def test_the_same_key_gives_the_same_answer(working: Working, tree: dict[str, An
     assert second.headers["idempotent-replayed"] == "true"
     jobs = [kind for kind, _ in working.work.sent]
     assert len(jobs) == 2  # the import and one evaluation
-    other = evaluate(working, tree, {"labels": [1, 0, 1]}, **{"Idempotency-Key": "k"})
-    problem_of(other, 422, "idempotency-mismatch")
+    changed = evaluate(working, tree, {"labels": [1, 0, 1]}, **{"Idempotency-Key": "k"})
+    problem_of(changed, 422, "idempotency-mismatch")
 
 
-def test_a_long_one_is_a_job_with_the_evaluation_as_its_result(
+def test_a_long_evaluation_is_a_job_with_the_evaluation_as_its_result(
     working: Working, tree: dict[str, Any]
 ) -> None:
     working.work.held = True
@@ -331,7 +331,7 @@ def test_a_long_one_is_a_job_with_the_evaluation_as_its_result(
     assert ended["id"] in [item["id"] for item in working.client.get("/v1/jobs").json()["items"]]
 
 
-def test_without_a_preference_it_is_waited_for_a_little(start: Start, working: Working) -> None:
+def test_without_a_preference_the_wait_is_short(start: Start, working: Working) -> None:
     tree = post(working, NEWICK)
     slow = start(default_wait_s=0.2)
     answer = slow.client.post(f"/v1/trees/{tree['id']}/evaluations", json={"labels": [0, 0, 1]})

@@ -1,4 +1,4 @@
-"""The table of features that tell nodes apart."""
+"""The table of features that distinguish nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.app.conftest import Working, problem_of
 
 @pytest.fixture
 def tree(working: Working) -> str:
-    """Four groups, told apart by two features each."""
+    """The id of a tree of four groups, each distinguished by two features."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(4), 15)
     points = rng.normal(size=(60, 3)) * 0.2
@@ -34,7 +34,7 @@ def tree(working: Working) -> str:
     return tree_id
 
 
-def test_the_table_says_what_the_tree_says(working: Working, tree: str) -> None:
+def test_the_table_agrees_with_the_tree(working: Working, tree: str) -> None:
     items = working.client.get(f"/v1/trees/{tree}/features.json").json()["items"]
     nodes = working.client.get(f"/v1/trees/{tree}.json").json()["nodes"]
     children: dict[int, list[int]] = {}
@@ -42,16 +42,20 @@ def test_the_table_says_what_the_tree_says(working: Working, tree: str) -> None:
         children.setdefault(node["parent"], []).append(node["id"])
     expected = []
     for node in nodes:
-        for rank, one in enumerate(node["own_features"] or [], 1):
-            expected.append((node["id"], "own_features", rank, one["feature"], None, one["weight"]))
-        for rank, one in enumerate(node["split_features"] or [], 1):
-            for child, weight in zip(children[node["id"]], one["weights"], strict=True):
-                expected.append((node["id"], "split_features", rank, one["feature"], child, weight))
+        for rank, feature in enumerate(node["own_features"] or [], 1):
+            expected.append(
+                (node["id"], "own_features", rank, feature["feature"], None, feature["weight"])
+            )
+        for rank, feature in enumerate(node["split_features"] or [], 1):
+            for child, weight in zip(children[node["id"]], feature["weights"], strict=True):
+                expected.append(
+                    (node["id"], "split_features", rank, feature["feature"], child, weight)
+                )
     keys = ("node", "column", "rank", "feature", "child", "value")
-    weights = [tuple(one[key] for key in keys) for one in items if one["quantity"] == "weight"]
+    weights = [tuple(item[key] for key in keys) for item in items if item["quantity"] == "weight"]
     assert sorted(weights, key=str) == sorted(expected, key=str)
-    assert {one["quantity"] for one in items} == {"weight", "penalty"}
-    first = next(one for one in items if one["column"] == "split_features")
+    assert {item["quantity"] for item in items} == {"weight", "penalty"}
+    first = next(item for item in items if item["column"] == "split_features")
     assert (first["node"], first["rank"], first["feature"]) == (0, 1, "engine")
 
 
@@ -60,8 +64,10 @@ def test_as_csv(working: Working, tree: str) -> None:
     answer = working.client.get(f"/v1/trees/{tree}/features.csv")
     assert answer.headers["Content-Type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
-    assert [float(row["value"]) for row in rows] == [one["value"] for one in items]
-    assert "'=colour" in {row["feature"] for row in rows}  # No formula for a spreadsheet.
+    assert [float(row["value"]) for row in rows] == [item["value"] for item in items]
+    assert "'=colour" in {
+        row["feature"] for row in rows
+    }  # A spreadsheet must not run it as a formula.
 
 
 def test_a_method_without_features(working: Working) -> None:

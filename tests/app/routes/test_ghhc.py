@@ -1,4 +1,4 @@
-"""What `ghhc` says of its tree, over HTTP: how sure it is, where nodes lie, its curves."""
+"""Additional results of `ghhc` over HTTP: confidence, positions of nodes, curves."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def fitted(working: Working) -> dict[str, Any]:
     return job
 
 
-def test_the_tree_says_how_sure_it_is(working: Working, fitted: dict[str, Any]) -> None:
+def test_the_tree_states_its_confidence(working: Working, fitted: dict[str, Any]) -> None:
     result = fitted["result"]
     assert result["metrics"]["log_probability"] < 0
     assert 0 < result["metrics"]["mean_parent_probability"] <= 1
     tree = working.client.get(f"/v1/trees/{result['tree']}").json()
     for node in tree["nodes"][1:]:
-        one = working.client.get(f"/v1/trees/{result['tree']}/nodes/{node['id']}").json()
-        assert 0 < one["parent_probability"] <= 1
-        if one["alternative_1"] >= 0:
-            assert one["alternative_1"] != one["parent"]
-            assert one["alternative_1_probability"] <= one["parent_probability"]
-        assert {"norm", "alternative_2", "alternative_2_probability"} <= set(one)
+        single = working.client.get(f"/v1/trees/{result['tree']}/nodes/{node['id']}").json()
+        assert 0 < single["parent_probability"] <= 1
+        if single["alternative_1"] >= 0:
+            assert single["alternative_1"] != single["parent"]
+            assert single["alternative_1_probability"] <= single["parent_probability"]
+        assert {"norm", "alternative_2", "alternative_2_probability"} <= set(single)
     root = working.client.get(f"/v1/trees/{result['tree']}/nodes/0").json()
     assert root["parent_probability"] is None
     points = working.client.get(f"/v1/trees/{result['tree']}/assignments?k=4").json()
@@ -50,7 +50,7 @@ def test_the_tree_says_how_sure_it_is(working: Working, fitted: dict[str, Any]) 
     assert np.mean(sure) == pytest.approx(result["metrics"]["mean_parent_probability"])
 
 
-def test_the_embedding_can_be_had_and_places_new_points(
+def test_the_embedding_is_served_and_places_new_points(
     working: Working, fitted: dict[str, Any]
 ) -> None:
     result = fitted["result"]
@@ -70,16 +70,16 @@ def test_the_embedding_can_be_had_and_places_new_points(
     moved = new - arrays["0.mean"]
     points = 0.9 * moved / np.linalg.norm(moved, axis=1, keepdims=True)
     with_points = np.flatnonzero(leaf_of_node >= 0)
-    for point, found in zip(points, placed["items"], strict=True):
+    for point, placement in zip(points, placed["items"], strict=True):
         nodes = embedding[with_points].astype(np.float64)
         apart = ((point - nodes) ** 2).sum(axis=1)
         apart = np.arccosh(1 + 2 * apart / (1 - 0.81) / (1 - (nodes**2).sum(axis=1)))
         over = 2 * np.arctanh(np.linalg.norm(nodes, axis=1)) - 2 * np.arctanh(0.9)
         nearest = (apart * (1 + np.maximum(over, 0))).argmin()
-        assert found["leaf"] == leaf_of_node[with_points[nearest]]
+        assert placement["leaf"] == leaf_of_node[with_points[nearest]]
 
 
-def test_the_curves_are_no_numbers_of_clusters(working: Working, fitted: dict[str, Any]) -> None:
+def test_curves_are_not_over_numbers_of_clusters(working: Working, fitted: dict[str, Any]) -> None:
     result = fitted["result"]
     assert [step for step, _ in result["curves"]["objective"]] == [100, 200]
     assert [step for step, _ in result["curves"]["cost"]] == [0, 100, 200]
@@ -88,15 +88,15 @@ def test_the_curves_are_no_numbers_of_clusters(working: Working, fitted: dict[st
     assert {level["criterion"] for level in levels} <= {"gap", "silhouette"}
 
 
-def test_a_job_goes_on_where_another_ended(working: Working, fitted: dict[str, Any]) -> None:
+def test_a_job_continues_from_an_earlier_one(working: Working, fitted: dict[str, Any]) -> None:
     inputs = {"features": POINTS.tolist(), "base": fitted["id"]}
     again = fit(working, inputs=inputs, params={**PARAMS, "max_iter": 0})
     assert again["status"] == "succeeded", again
     for name in ("cost", "log_probability"):
         assert again["result"]["metrics"][name] == pytest.approx(fitted["result"]["metrics"][name])
-    other = fit(working, inputs=inputs, params={**PARAMS, "n_internal": 13})
-    assert other["status"] == "failed"
-    assert other["error"]["type"] == "/problems/wrong-parameter"
+    mismatched = fit(working, inputs=inputs, params={**PARAMS, "n_internal": 13})
+    assert mismatched["status"] == "failed"
+    assert mismatched["error"]["type"] == "/problems/wrong-parameter"
 
 
 def test_bad_input_is_a_problem(working: Working) -> None:

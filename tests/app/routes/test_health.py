@@ -1,4 +1,4 @@
-"""Health and figures."""
+"""Health and metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_ready_needs_a_worker(api: Api) -> None:
     assert api.client.get("/readyz").json() == {"status": "ok"}
 
 
-def test_ready_names_what_is_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def away() -> None:
         raise StoreUnavailable("gone")
 
@@ -30,7 +30,7 @@ def test_ready_names_what_is_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> 
     assert body["away"] == ["store", "workers"]
 
 
-def test_figures(api: Api) -> None:
+def test_metrics(api: Api) -> None:
     job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
     api.client.get(f"/v1/jobs/{job_id}")
     api.client.get("/v1/nothing")
@@ -48,6 +48,6 @@ def test_figures(api: Api) -> None:
     assert job_id not in text
 
 
-def test_the_sweeper_runs_and_ends_with_the_app(api: Api) -> None:
+def test_the_sweeper_runs_as_long_as_the_app(api: Api) -> None:
     assert api.settings.sweep_s == 1.0
     assert threading.active_count() > 1

@@ -1,4 +1,4 @@
-"""Importing trees: every format, what is refused, keys of idempotency."""
+"""Importing trees: every format, refusals, idempotency keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def send(working: Working, content: str | bytes, media: str, **headers: str) -> 
     )
 
 
-def test_an_imported_tree_is_answered_with_its_address(working: Working) -> None:
+def test_the_answer_to_an_import_has_the_trees_address(working: Working) -> None:
     answer = send(working, NEWICK, "text/x-nh")
     tree = answer.json()
     assert answer.status_code == 201
@@ -38,7 +38,7 @@ def test_an_imported_tree_is_answered_with_its_address(working: Working) -> None
     assert tree["job"] is None
     assert tree["name"] is None
     assert tree["method"] == "import"
-    # The job that read it is no job of the user's.
+    # The job that read it is not listed as a job of the user.
     assert working.client.get("/v1/jobs").json()["items"] == []
 
 
@@ -74,7 +74,7 @@ def test_extra_fields_are_kept(working: Working) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["json", "nwk"])
-def test_what_is_served_can_be_imported(working: Working, suffix: str) -> None:
+def test_served_trees_can_be_imported(working: Working, suffix: str) -> None:
     tree = post(working, NEWICK)
     served = get(working, tree, f".{suffix}")
     again = post(working, served.content, served.headers["content-type"])
@@ -122,7 +122,7 @@ def test_a_missing_length_is_1(working: Working) -> None:
         ("text/plain", "a/b\na/b", "Line 2"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_its_place(
+def test_the_error_locates_what_is_not_a_tree(
     working: Working, media: str, content: str | bytes, message: str
 ) -> None:
     answer = send(working, content, media)
@@ -133,10 +133,10 @@ def test_what_is_no_tree_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("media", ["application/pdf", "text/html", "", "x", "application/x-nexus"])
-def test_another_type_is_refused_naming_those_there_are(working: Working, media: str) -> None:
+def test_the_refusal_of_another_type_names_the_accepted_ones(working: Working, media: str) -> None:
     detail = problem_of(send(working, NEWICK, media), 415, "unsupported-format")["detail"]
-    for known in ("text/x-nh", "text/plain", "application/json", "application/x-npy"):
-        assert known in detail
+    for accepted in ("text/x-nh", "text/plain", "application/json", "application/x-npy"):
+        assert accepted in detail
 
 
 def test_an_object_array_is_never_unpickled(working: Working) -> None:
@@ -147,23 +147,23 @@ def test_an_object_array_is_never_unpickled(working: Working) -> None:
     assert "object" in answer.json()["detail"]
 
 
-def test_a_tree_past_the_limit_is_refused_naming_it(start: Start) -> None:
+def test_the_refusal_of_a_large_tree_names_the_limit(start: Start) -> None:
     api = start(max_tree_bytes=100)
     headers = {"Content-Type": "text/x-nh"}
     answer = api.client.post("/v1/trees", content=b"(" * 101, headers=headers)
     assert "100 bytes" in problem_of(answer, 413, "too-large")["detail"]
-    # Also where no length is said beforehand.
+    # Also without a Content-Length.
     answer = api.client.post("/v1/trees", content=iter([b"(" * 60] * 2), headers=headers)
     problem_of(answer, 413, "too-large")
     assert api.sent == []
 
 
-def test_gzip_is_not_taken_for_text(working: Working) -> None:
+def test_gzip_is_not_read_as_text(working: Working) -> None:
     answer = send(working, gzip.compress(NEWICK.encode()), "text/x-nh")
     assert "UTF-8" in problem_of(answer, 422, "invalid-tree")["detail"]
 
 
-def test_the_same_key_gives_the_same_tree(working: Working) -> None:
+def test_the_same_key_returns_the_same_tree(working: Working) -> None:
     first = send(working, NEWICK, "text/x-nh", **{"Idempotency-Key": "k1"})
     second = send(working, NEWICK, "text/x-nh", **{"Idempotency-Key": "k1"})
     assert second.status_code == 201
@@ -171,8 +171,8 @@ def test_the_same_key_gives_the_same_tree(working: Working) -> None:
     assert second.headers["location"] == first.headers["location"]
     assert second.headers["idempotent-replayed"] == "true"
     assert len(working.client.get("/v1/trees").json()["items"]) == 1
-    other = send(working, "(a,b);", "text/x-nh", **{"Idempotency-Key": "k1"})
-    problem_of(other, 422, "idempotency-mismatch")
+    changed = send(working, "(a,b);", "text/x-nh", **{"Idempotency-Key": "k1"})
+    problem_of(changed, 422, "idempotency-mismatch")
     named = working.client.post(
         "/v1/trees?name=x",
         content=NEWICK,
@@ -205,13 +205,13 @@ def test_a_long_import_is_a_job_that_can_be_followed(working: Working) -> None:
     assert tree["n_leaves"] == 3
 
 
-def test_prefer_is_answered(working: Working) -> None:
+def test_an_applied_preference_is_confirmed(working: Working) -> None:
     answer = send(working, NEWICK, "text/x-nh", Prefer="wait=9")
     assert answer.status_code == 201
     assert answer.headers["preference-applied"] == "wait=9"
 
 
-def test_a_name_of_any_text(working: Working) -> None:
+def test_any_text_is_a_valid_name(working: Working) -> None:
     name = "<b>\"x\" & 'y'\n\t日"
     assert post(working, NEWICK, name=name)["name"] == name
     answer = working.client.post(

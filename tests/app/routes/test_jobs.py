@@ -54,7 +54,7 @@ def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
     assert claim.request.request_id == answer.headers["x-request-id"]
 
 
-def test_wait_gives_the_finished_job(api: Api) -> None:
+def test_wait_returns_the_finished_job(api: Api) -> None:
     def work() -> None:
         while not api.sent:
             time.sleep(0.005)
@@ -72,7 +72,7 @@ def test_wait_gives_the_finished_job(api: Api) -> None:
     assert job["result"]["tree"] == "tr_" + job["id"][4:]
 
 
-def test_wait_ends_after_its_time(api: Api) -> None:
+def test_wait_times_out(api: Api) -> None:
     began = time.monotonic()
     answer = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": "wait=1"})
     assert 1.0 <= time.monotonic() - began < 3
@@ -81,13 +81,13 @@ def test_wait_ends_after_its_time(api: Api) -> None:
 
 
 @pytest.mark.parametrize("prefer", ["wait=x", "wait=-1", "respond-async", "wait", "", ",;="])
-def test_a_preference_that_cannot_be_read_is_ignored(api: Api, prefer: str) -> None:
+def test_an_invalid_preference_is_ignored(api: Api, prefer: str) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": prefer})
     assert answer.status_code == 202
     assert "preference-applied" not in answer.headers
 
 
-def test_an_unknown_method_names_all(api: Api) -> None:
+def test_the_error_for_an_unknown_method_lists_all(api: Api) -> None:
     body = problem_of(
         api.client.post("/v1/jobs", json=new_job(method="nope")), 422, "unknown-method"
     )
@@ -96,7 +96,7 @@ def test_an_unknown_method_names_all(api: Api) -> None:
     assert body["errors"][0]["pointer"] == ["method"]
 
 
-def test_wrong_parameters_are_each_pointed_at(api: Api) -> None:
+def test_the_problem_points_at_each_wrong_parameter(api: Api) -> None:
     body = problem_of(
         api.client.post("/v1/jobs", json=new_job(params={"aggregation": "x", "no": 1})),
         422,
@@ -107,7 +107,7 @@ def test_wrong_parameters_are_each_pointed_at(api: Api) -> None:
     assert "aggregation" in body["detail"]
 
 
-def test_parameters_of_then_are_pointed_at(api: Api) -> None:
+def test_the_problem_points_at_parameters_of_then(api: Api) -> None:
     job = {
         "method": "kmeans",
         "inputs": {"features": LOGITS},
@@ -140,17 +140,17 @@ def test_then_needs_logits(api: Api) -> None:
 @pytest.mark.parametrize(
     "inputs", [{}, {"features": LOGITS, "distances": [[0.0, 1.0], [1.0, 0.0]]}]
 )
-def test_one_of_several_inputs_is_needed(api: Api, inputs: dict[str, object]) -> None:
+def test_exactly_one_of_several_inputs_is_required(api: Api, inputs: dict[str, object]) -> None:
     job = {"method": "hac", "inputs": inputs}
     body = problem_of(api.client.post("/v1/jobs", json=job), 422, "wrong-input")
     assert "exactly one of the inputs 'features', 'distances'" in body["detail"]
     assert body["errors"][0]["pointer"] == ["inputs", "features"]
 
 
-@pytest.mark.parametrize("given", [None, 1, {}, True])
-def test_an_input_is_an_id_or_a_list(api: Api, given: object) -> None:
+@pytest.mark.parametrize("value", [None, 1, {}, True])
+def test_an_input_is_an_id_or_a_list(api: Api, value: object) -> None:
     body = problem_of(
-        api.client.post("/v1/jobs", json=new_job(inputs={"logits": given})), 422, "invalid-request"
+        api.client.post("/v1/jobs", json=new_job(inputs={"logits": value})), 422, "invalid-request"
     )
     assert body["errors"][0]["pointer"] == ["inputs", "logits"]
     assert "an id or a list" in body["errors"][0]["detail"]
@@ -172,9 +172,7 @@ def test_an_input_is_an_id_or_a_list(api: Api, given: object) -> None:
         ({"logits": [[1.0, None]]}, "missing-value", "column 1"),
     ],
 )
-def test_inputs_that_do_not_fit(
-    api: Api, inputs: dict[str, object], code: str, message: str
-) -> None:
+def test_invalid_inputs(api: Api, inputs: dict[str, object], code: str, message: str) -> None:
     body = problem_of(api.client.post("/v1/jobs", json=new_job(inputs=inputs)), 422, code)
     assert message in body["detail"]
     assert api.sent == []
@@ -196,7 +194,7 @@ def test_a_dataset_of_another_role_or_shape(api: Api) -> None:
 @pytest.mark.parametrize(
     "extra", [{"preprocess": 1}, {"webhooks": "https://a"}, {"x": 1}, {"name": 3}, {"params": []}]
 )
-def test_fields_that_are_not_there_are_refused(api: Api, extra: dict[str, object]) -> None:
+def test_unknown_fields_are_refused(api: Api, extra: dict[str, object]) -> None:
     body = problem_of(api.client.post("/v1/jobs", json=new_job(**extra)), 422, "invalid-request")
     assert body["errors"][0]["pointer"][0] == next(iter(extra))
 
@@ -219,12 +217,12 @@ def test_polling_with_an_etag(api: Api) -> None:
 
 def test_pages(api: Api) -> None:
     ids = [api.client.post("/v1/jobs", json=new_job()).json()["id"] for _ in range(5)]
-    seen: list[str] = []
+    listed: list[str] = []
     address = "/v1/jobs?limit=2&method=l2h"
     while True:
         page = api.client.get(address)
         assert page.status_code == 200
-        seen += [job["id"] for job in page.json()["items"]]
+        listed += [job["id"] for job in page.json()["items"]]
         if page.json()["next_cursor"] is None:
             assert "link" not in page.headers
             break
@@ -232,7 +230,7 @@ def test_pages(api: Api) -> None:
         assert page.headers["link"].endswith('rel="next"')
         assert page.json()["next_cursor"] in address
         assert "method=l2h" in address
-    assert seen == sorted(ids, reverse=True)
+    assert listed == sorted(ids, reverse=True)
     assert api.client.get("/v1/jobs?status=failed").json() == {"items": [], "next_cursor": None}
     assert api.client.get("/v1/jobs?method=hac").json()["items"] == []
 
@@ -240,7 +238,7 @@ def test_pages(api: Api) -> None:
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=201", "limit=x", "status=gone", "cursor=%00", "cursor=!"]
 )
-def test_pages_that_are_not_there(api: Api, query: str) -> None:
+def test_invalid_pages(api: Api, query: str) -> None:
     assert api.client.get(f"/v1/jobs?{query}").status_code == 422
 
 
@@ -254,14 +252,14 @@ def test_cancel_and_delete(api: Api) -> None:
     claim = api.claim(running)
     assert api.client.post(f"/v1/jobs/{running}/cancel").json()["status"] == "cancelling"
     assert api.service.ledger.beat(claim) == "cancel"
-    for gone in (job_id, running):
-        assert api.client.delete(f"/v1/jobs/{gone}").status_code == 204
-        problem_of(api.client.get(f"/v1/jobs/{gone}"), 404, "not-found")
-        problem_of(api.client.delete(f"/v1/jobs/{gone}"), 404, "not-found")
+    for deleted in (job_id, running):
+        assert api.client.delete(f"/v1/jobs/{deleted}").status_code == 204
+        problem_of(api.client.get(f"/v1/jobs/{deleted}"), 404, "not-found")
+        problem_of(api.client.delete(f"/v1/jobs/{deleted}"), 404, "not-found")
 
 
 @pytest.mark.parametrize("job_id", [UNKNOWN, "x", "job_" + "u" * 26, "ds_" + "0" * 26, "%F0%9F"])
-def test_jobs_that_are_not_there(api: Api, job_id: str) -> None:
+def test_unknown_jobs(api: Api, job_id: str) -> None:
     problem_of(api.client.get(f"/v1/jobs/{job_id}"), 404, "not-found")
     problem_of(api.client.get(f"/v1/jobs/{job_id}/events"), 404, "not-found")
     problem_of(api.client.post(f"/v1/jobs/{job_id}/cancel"), 404, "not-found")
@@ -278,7 +276,7 @@ def test_a_failed_job_shows_its_problem(api: Api) -> None:
     assert job["result"] is None
 
 
-def test_every_listed_kind_is_shown() -> None:
+def test_the_listed_kinds() -> None:
     assert {"fit", "predict", "evaluate", "compare"} == LISTED
 
 
@@ -297,29 +295,29 @@ def test_features_are_prepared_by_steps_with_defaults_filled_in(api: Api) -> Non
 
 
 @pytest.mark.parametrize("steps", [[{"step": "umap"}], [{"step": "pca"}], [{"step": "l2"}] * 9])
-def test_steps_that_there_are_not(api: Api, steps: list[dict[str, object]]) -> None:
+def test_unknown_steps(api: Api, steps: list[dict[str, object]]) -> None:
     body = {"method": "kmeans", "inputs": {"features": [[1.0]]}, "preprocess": steps}
     problem_of(api.client.post("/v1/jobs", json=body), 422, "invalid-request")
 
 
-def test_there_must_be_features_to_prepare(api: Api) -> None:
+def test_preparation_requires_features(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(preprocess=[{"step": "l2"}]))
     assert "features" in problem_of(answer, 422, "wrong-input")["detail"]
 
 
-def test_one_dataset_is_not_several(api: Api) -> None:
-    one = upload(api, np.ones((4, 2)))
-    body = {"method": "kmeans", "inputs": {"features": [one, one]}}
+def test_an_input_takes_a_single_dataset(api: Api) -> None:
+    dataset = upload(api, np.ones((4, 2)))
+    body = {"method": "kmeans", "inputs": {"features": [dataset, dataset]}}
     assert (
         "one dataset"
         in problem_of(api.client.post("/v1/jobs", json=body), 422, "wrong-input")["detail"]
     )
 
 
-def test_what_does_not_fit_a_jobs_memory_is_refused_at_once(start: Start) -> None:
+def test_a_job_beyond_its_memory_limit_is_refused_at_once(start: Start) -> None:
     api = start(job_memory_bytes=1 << 20)
-    one = upload(api, np.ones((2000, 3)))
-    body = {"method": "hac", "inputs": {"features": one}}
+    dataset = upload(api, np.ones((2000, 3)))
+    body = {"method": "hac", "inputs": {"features": dataset}}
     problem = problem_of(api.client.post("/v1/jobs", json=body), 413, "too-large")
     assert "GiB" in problem["detail"]
     assert not api.sent

@@ -46,7 +46,7 @@ def test_levels_of_an_imported_tree(working: Working) -> None:
     assert [(level["k"], level["criterion"]) for level in suggested] == [(3, "gap")]
 
 
-def test_trees_that_are_not_there(working: Working) -> None:
+def test_an_unknown_tree(working: Working) -> None:
     problem_of(working.client.get(f"/v1/trees/tr_{'0' * 26}/levels"), 404, "not-found")
 
 
@@ -76,7 +76,7 @@ def test_support_in_json_and_newick(working: Working) -> None:
          "preprocess": [{"step": "standardize"}], "support": {"replicates": 5}},
     ],
 )  # fmt: skip
-def test_support_of_other_fits(working: Working, changes: dict[str, Any]) -> None:
+def test_support_of_further_fits(working: Working, changes: dict[str, Any]) -> None:
     job = fit(working, **changes)
     assert job["status"] == "succeeded", job
     assert changes["support"].items() <= job["support"].items()
@@ -106,14 +106,14 @@ def test_classes_have_support_by_rows(working: Working) -> None:
           "support": {"resample": "columns"}}, "Columns"),
     ],
 )  # fmt: skip
-def test_support_that_cannot_be(working: Working, changes: dict[str, Any], message: str) -> None:
+def test_impossible_support(working: Working, changes: dict[str, Any], message: str) -> None:
     job = fit(working, **changes)
     assert job["status"] == "failed"
     assert message in job["error"]["detail"]
 
 
 @pytest.mark.parametrize("support", [{"replicates": 0}, {"resample": "jackknife"}, {"x": 1}, 5])
-def test_support_that_is_refused(working: Working, support: Any) -> None:
+def test_invalid_support(working: Working, support: Any) -> None:
     answer = working.client.post("/v1/jobs", json=new_job(support=support))
     problem_of(answer, 422, "invalid-request")
 
@@ -154,6 +154,6 @@ def test_nodes_are_named_by_terms(working: Working) -> None:
         ({"name_by": "beauty"}, "invalid-request"),
     ],
 )
-def test_names_that_cannot_be(working: Working, changes: dict[str, Any], code: str) -> None:
+def test_invalid_names_are_refused(working: Working, changes: dict[str, Any], code: str) -> None:
     answer = working.client.post("/v1/jobs", json=new_job(**changes))
     problem_of(answer, 422, code)

@@ -6,7 +6,7 @@ from models.registry import methods
 from tests.app.conftest import Api
 
 
-def test_it_lists_every_method_as_it_says_of_itself(api: Api) -> None:
+def test_the_catalogue_lists_every_method(api: Api) -> None:
     page = api.client.get("/v1/methods").json()
     assert page["next_cursor"] is None
     assert [item["id"] for item in page["items"]] == list(methods())
@@ -18,9 +18,9 @@ def test_it_lists_every_method_as_it_says_of_itself(api: Api) -> None:
         assert item["outputs"] == list(method.outputs)
         assert item["description"]
         assert item["paper"]["title"]
-        one = api.client.get(f"/v1/methods/{item['id']}")
-        assert one.json() == item
-        etag = one.headers["etag"]
+        single = api.client.get(f"/v1/methods/{item['id']}")
+        assert single.json() == item
+        etag = single.headers["etag"]
         assert (
             api.client.get(f"/v1/methods/{item['id']}", headers={"If-None-Match": etag}).status_code
             == 304

@@ -1,4 +1,4 @@
-"""Models: what was fitted, as a file, and its use."""
+"""Models: their description, their file, and predictions from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fitted(working: Working) -> dict[str, Any]:
     return job
 
 
-def test_what_was_fitted(working: Working, fitted: dict[str, Any]) -> None:
+def test_the_description(working: Working, fitted: dict[str, Any]) -> None:
     model_id = fitted["result"]["model"]
     answer = working.client.get(f"/v1/models/{model_id}")
     model = answer.json()
@@ -55,7 +55,7 @@ def test_the_file(working: Working, fitted: dict[str, Any]) -> None:
     assert len(answer.content) == described["bytes"]
     arrays = load(answer.content)
     assert {name: list(a.shape) for name, a in arrays.items()} == {
-        name: one["shape"] for name, one in described["arrays"].items()
+        name: array["shape"] for name, array in described["arrays"].items()
     }
     length = int.from_bytes(answer.content[:8], "little")
     header = json.loads(answer.content[8 : 8 + length])
@@ -65,7 +65,7 @@ def test_the_file(working: Working, fitted: dict[str, Any]) -> None:
     assert part.content == answer.content[:8]
 
 
-def test_new_rows_are_placed_as_by_the_tree(working: Working, fitted: dict[str, Any]) -> None:
+def test_a_model_places_new_rows_like_its_tree(working: Working, fitted: dict[str, Any]) -> None:
     body = {"inputs": {"features": POINTS[::5].tolist()}}
     result = fitted["result"]
     by_model = working.client.post(f"/v1/models/{result['model']}/predictions", json=body)
@@ -74,7 +74,7 @@ def test_new_rows_are_placed_as_by_the_tree(working: Working, fitted: dict[str, 
     assert by_model.json() == by_tree.json()
 
 
-def test_a_model_is_removed_and_its_tree_stays(working: Working, fitted: dict[str, Any]) -> None:
+def test_deleting_a_model_keeps_its_tree(working: Working, fitted: dict[str, Any]) -> None:
     result = fitted["result"]
     address = f"/v1/models/{result['model']}"
     assert working.client.delete(address).status_code == 204
@@ -92,7 +92,7 @@ def test_a_model_is_removed_and_its_tree_stays(working: Working, fitted: dict[st
 
 
 @pytest.mark.parametrize("model_id", ["md_" + "0" * 26, "md_x", "tr_" + "0" * 26])
-def test_models_that_are_not_there(working: Working, model_id: str) -> None:
+def test_unknown_models(working: Working, model_id: str) -> None:
     problem_of(working.client.get(f"/v1/models/{model_id}"), 404, "not-found")
 
 

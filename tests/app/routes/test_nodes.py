@@ -54,8 +54,8 @@ def test_a_nodes_extra_fields(working: Working) -> None:
     tree = rows_tree(working)
     flat = get(working, tree).json()["nodes"]
     for node in flat:
-        whole = get(working, tree, f"/nodes/{node['id']}").json()
-        assert {key: whole[key] for key in node} == node
+        complete = get(working, tree, f"/nodes/{node['id']}").json()
+        assert {key: complete[key] for key in node} == node
 
 
 def test_relatives_are_bounded(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_relatives_are_bounded(working: Working, monkeypatch: pytest.MonkeyPatch
     wide = post(working, "(a,b,(c,d,e),f,(g,h));")
     root = get(working, wide, "/nodes/0").json()
     assert len(root["children"]) == 5
-    # The largest, and of equals the first, from left to right.
+    # The largest relatives, ties broken by order, from left to right.
     assert [(child["name"], child["n_leaves"]) for child in root["child_nodes"]] == [
         ("a", 1),
         (None, 3),
@@ -113,7 +113,7 @@ def test_wrong_labels(working: Working, tree: dict[str, Any], more: str) -> None
     problem_of(get(working, tree, f"/nodes/0{more}?labels={short}"), 422, "wrong-shape")
 
 
-def test_labels_go_with_their_dataset(working: Working, tree: dict[str, Any]) -> None:
+def test_labels_disappear_with_their_dataset(working: Working, tree: dict[str, Any]) -> None:
     labels = dataset(working, [1, 2, 3])
     assert get(working, tree, f"/nodes/0?labels={labels}").status_code == 200
     assert working.client.delete(f"/v1/datasets/{labels}").status_code == 204
@@ -123,21 +123,21 @@ def test_labels_go_with_their_dataset(working: Working, tree: dict[str, Any]) ->
 
 def test_long_labels_are_shortened(working: Working, tree: dict[str, Any]) -> None:
     labels = dataset(working, ["x" * 5000, "b", "b"])
-    shown = get(working, tree, f"/nodes/0?labels={labels}").json()["labels"]["mix"][1]["label"]
-    assert (len(shown), shown[-1]) == (1000, "\u2026")
+    label = get(working, tree, f"/nodes/0?labels={labels}").json()["labels"]["mix"][1]["label"]
+    assert (len(label), label[-1]) == (1000, "\u2026")
     assert len(get(working, tree, f"/view?color_by={labels}").json()["categories"][1]) == 1000
 
 
 def members(working: Working, address: str) -> list[dict[str, Any]]:
-    """All pages."""
-    found: list[dict[str, Any]] = []
+    """The items of all pages."""
+    items: list[dict[str, Any]] = []
     while address:
         answer = working.client.get(address)
         body = answer.json()
-        found += body["items"]
+        items += body["items"]
         address = answer.links["next"]["url"] if "next" in answer.links else ""
         assert (body["next_cursor"] is None) == (not address)
-    return found
+    return items
 
 
 def test_members_come_in_pages(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,13 +147,13 @@ def test_members_come_in_pages(working: Working, monkeypatch: pytest.MonkeyPatch
     leaf = {
         name: get(working, tree, f"/search?q={name}").json()["items"][0]["node"] for name in "xyz"
     }
-    whole = [{"row": row, "leaf": leaf[name], "name": name} for row, name in enumerate("xxxyy")]
+    expected = [{"row": row, "leaf": leaf[name], "name": name} for row, name in enumerate("xxxyy")]
     for limit in (1, 2, 3, 5, 100):
-        assert members(working, f"{address}/0/members?limit={limit}") == whole
-        assert members(working, f"{address}/{leaf['y']}/members?limit={limit}") == whole[3:]
+        assert members(working, f"{address}/0/members?limit={limit}") == expected
+        assert members(working, f"{address}/{leaf['y']}/members?limit={limit}") == expected[3:]
     assert members(working, f"{address}/{leaf['z']}/members") == []
     assert get(working, tree, "/nodes/0/members").json()["total"] == 5
-    # A cursor past the end.
+    # A cursor beyond the end.
     assert get(working, tree, "/nodes/0/members?cursor=9999999999").json()["items"] == []
 
 
@@ -175,7 +175,7 @@ def test_members_as_csv(working: Working, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(nodes, "_ROWS", 2)
     tree = post(working, "('=1+1',('a,b','line\nbreak'));")
     labels = dataset(working, ["+x", "y", "z"])
-    whole = None
+    unpaged = None
     for answer in (
         get(working, tree, f"/nodes/0/members.csv?labels={labels}"),
         get(working, tree, f"/nodes/0/members?labels={labels}", headers={"Accept": "text/csv"}),
@@ -186,8 +186,8 @@ def test_members_as_csv(working: Working, monkeypatch: pytest.MonkeyPatch) -> No
         assert rows[0] == ["row", "leaf", "name", "label"]
         assert [row[2] for row in rows[1:]] == ["'=1+1", "a,b", "line\nbreak"]
         assert [row[3] for row in rows[1:]] == ["'+x", "y", "z"]
-        assert whole in (None, rows)
-        whole = rows
+        assert unpaged in (None, rows)
+        unpaged = rows
     assert get(working, tree, "/nodes/0/members.csv").text.startswith("row,leaf,name\r\n")
 
 

@@ -56,14 +56,12 @@ def test_csv_and_arrow(working: Working, tree: dict[str, Any]) -> None:
     assert pa.ipc.open_file(answer.content).read_all().to_pylist() == items
 
 
-def test_another_form_is_refused_before_anything_is_done(
-    working: Working, tree: dict[str, Any]
-) -> None:
-    sent = len(working.work.sent)
+def test_an_unknown_form_is_refused_before_any_work(working: Working, tree: dict[str, Any]) -> None:
+    n_sent = len(working.work.sent)
     answer = predict(working, tree, {"logits": LOGITS}, Accept="image/png")
     detail = problem_of(answer, 406, "not-acceptable")["detail"]
     assert all(form.media in detail for form in FORMS)
-    assert len(working.work.sent) == sent
+    assert len(working.work.sent) == n_sent
 
 
 def test_a_partition_places_rows_by_features(working: Working) -> None:
@@ -93,7 +91,7 @@ def test_a_partition_places_rows_by_features(working: Working) -> None:
         ([], 422, "invalid-request"),
     ],
 )
-def test_rows_that_cannot_be_placed(
+def test_invalid_rows(
     working: Working, tree: dict[str, Any], inputs: Any, status: int, code: str | None
 ) -> None:
     answer = predict(working, tree, inputs)
@@ -108,22 +106,22 @@ def test_a_tree_without_a_model_places_nothing(working: Working) -> None:
     assert "no model" in problem_of(answer, 422, "cannot-predict")["detail"]
 
 
-def test_the_same_key_gives_the_same_answer(working: Working, tree: dict[str, Any]) -> None:
-    sent = len(working.work.sent)
+def test_the_same_key_returns_the_same_answer(working: Working, tree: dict[str, Any]) -> None:
+    n_sent = len(working.work.sent)
     first, second = (
         predict(working, tree, {"logits": LOGITS}, **{"Idempotency-Key": "k"}) for _ in range(2)
     )
     assert second.json() == first.json()
     assert second.headers["idempotent-replayed"] == "true"
-    assert len(working.work.sent) == sent + 1
-    other = predict(working, tree, {"logits": LOGITS[:1]}, **{"Idempotency-Key": "k"})
-    problem_of(other, 422, "idempotency-mismatch")
+    assert len(working.work.sent) == n_sent + 1
+    changed = predict(working, tree, {"logits": LOGITS[:1]}, **{"Idempotency-Key": "k"})
+    problem_of(changed, 422, "idempotency-mismatch")
 
 
-def test_a_long_one_is_a_job_that_says_where_its_answer_lies(
+def test_a_long_prediction_is_a_job_that_links_to_its_answer(
     working: Working, tree: dict[str, Any]
 ) -> None:
-    whole = predict(working, tree, {"logits": LOGITS}).json()
+    expected = predict(working, tree, {"logits": LOGITS}).json()
     working.work.held = True
     answer = predict(working, tree, {"logits": LOGITS}, Prefer="wait=0")
     assert answer.status_code == 202
@@ -134,19 +132,19 @@ def test_a_long_one_is_a_job_that_says_where_its_answer_lies(
     working.work.release()
     ended = working.client.get(answer.headers["location"]).json()
     assert ended["result"] == {"tree": tree["id"], "predictions": address}
-    assert working.client.get(address).json() == whole
+    assert working.client.get(address).json() == expected
     text = working.client.get(address, headers={"Accept": "text/csv"}).text
     assert len(text.splitlines()) == 4
     problem_of(working.client.get(address, headers={"Accept": "x/y"}), 406, "not-acceptable")
 
 
-def test_only_jobs_of_predictions_have_some(working: Working, tree: dict[str, Any]) -> None:
+def test_other_jobs_have_no_predictions(working: Working, tree: dict[str, Any]) -> None:
     problem_of(working.client.get(f"/v1/jobs/{tree['job']}/predictions"), 404, "not-found")
     for job_id in ("job_" + "0" * 26, "job_x"):
         problem_of(working.client.get(f"/v1/jobs/{job_id}/predictions"), 404, "not-found")
 
 
-def test_many_rows_come_whole(working: Working, tree: dict[str, Any]) -> None:
+def test_many_rows_are_returned_completely(working: Working, tree: dict[str, Any]) -> None:
     rows = np.random.default_rng(0).normal(size=(10_000, 3))
     dataset = working.client.post(
         "/v1/datasets", content=npy(rows), headers={"Content-Type": "application/x-npy"}
@@ -157,7 +155,7 @@ def test_many_rows_come_whole(working: Working, tree: dict[str, Any]) -> None:
     assert names == [str(column) for column in rows.argmax(axis=1)]
 
 
-def test_predictions_go_with_their_job(working: Working, tree: dict[str, Any]) -> None:
+def test_predictions_are_deleted_with_their_job(working: Working, tree: dict[str, Any]) -> None:
     working.work.held = True
     answer = predict(working, tree, {"logits": LOGITS}, Prefer="wait=0")
     working.work.release()

@@ -16,7 +16,7 @@ def leaves(body: list[dict[str, Any]]) -> list[str]:
 
 
 def grown(working: Working, features: list[float]) -> dict[str, Any]:
-    """The tree that average linkage makes of points on a line."""
+    """The tree of average linkage for points on a line."""
     body = {
         "method": "hac",
         "inputs": {
@@ -30,8 +30,8 @@ def grown(working: Working, features: list[float]) -> dict[str, Any]:
     return {"id": job["result"]["tree"]}
 
 
-def test_siblings_are_turned(working: Working) -> None:
-    # Rows 0 and 2 are one pair, 1 and 3 the other; the nearer pair is merged first.
+def test_siblings_are_reordered(working: Working) -> None:
+    # Rows 0 and 2 form a pair, as do 1 and 3; the nearer pair is merged first.
     left, right = grown(working, [0, 10, 1, 12]), grown(working, [0, 10, 2, 11])
     before = get(working, left, f"/tangle?other={right['id']}&rotate=none").json()
     orders = [leaves(before[side]) for side in ("left", "right")]
@@ -57,7 +57,7 @@ def test_siblings_are_turned(working: Working) -> None:
     ]
     for end, other_end, points in body["links"]:
         assert (names["left"][end], points) == (names["right"][other_end], 1)
-    # The left one stays where only the other is turned.
+    # The left tree stays as it is where only the right one is reordered.
     body = get(working, left, f"/tangle?other={right['id']}&rotate=other").json()
     assert leaves(body["left"]) == orders[0]
     assert body["entanglement"] == 0.0
@@ -89,7 +89,7 @@ def test_folded_ends_and_few_links(working: Working, monkeypatch: pytest.MonkeyP
     assert (len(body["links"]), body["links_left_out"], body["points_left_out"]) == (1, 1, 4)
 
 
-def test_a_root_with_too_many_children_is_an_end(working: Working) -> None:
+def test_a_root_with_too_many_children_is_folded(working: Working) -> None:
     wide = post(working, "(a,b,c,d,e,f);")
     body = get(working, wide, f"/tangle?other={wide['id']}&max_nodes=3").json()
     assert sorted(body["links"]) == [[0, 0, 4], [1, 1, 1], [2, 2, 1]]
@@ -103,10 +103,10 @@ def test_trees_of_other_rows(working: Working) -> None:
     assert "2 and 3 points" in detail
 
 
-@pytest.mark.parametrize("other", [UNKNOWN, "job_x", ""])
-def test_no_other_tree(working: Working, other: str) -> None:
+@pytest.mark.parametrize("second", [UNKNOWN, "job_x", ""])
+def test_an_invalid_second_tree(working: Working, second: str) -> None:
     left = post(working, "(a,b);")
-    problem_of(get(working, left, f"/tangle?other={other}"), 404, "not-found")
+    problem_of(get(working, left, f"/tangle?other={second}"), 404, "not-found")
     problem_of(
         working.client.get(f"/v1/trees/{UNKNOWN}/tangle?other={left['id']}"), 404, "not-found"
     )

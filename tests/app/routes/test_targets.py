@@ -1,4 +1,4 @@
-"""Methods that learn targets over HTTP: fitted with them, predicting without."""
+"""Methods that learn targets, over HTTP: fitted with targets, predicting without."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_new_rows_get_values(working: Working, tree: dict[str, Any]) -> None:
     assert model["inputs"] == ["features", "tasks"]
 
 
-def test_a_task_that_is_not_known_is_named(working: Working, tree: dict[str, Any]) -> None:
+def test_the_error_names_an_unknown_task(working: Working, tree: dict[str, Any]) -> None:
     answer = predict(working, tree, {"features": [[1.0, 0.0]], "tasks": ["east"]})
     assert "'east' at row 0" in problem_of(answer, 422, "unknown-task")["detail"]
 
@@ -65,7 +65,7 @@ def test_classes_that_look_like_formulas_stay_text(working: Working) -> None:
 @pytest.mark.parametrize(
     ("targets", "code"), [([1.5, None], "missing-value"), ([1.5, "a"], "wrong-input")]
 )
-def test_targets_that_cannot_be_read(working: Working, targets: list[Any], code: str) -> None:
+def test_invalid_targets(working: Working, targets: list[Any], code: str) -> None:
     inputs = {"features": [[1.0], [2.0]], "tasks": [0, 1], "targets": targets}
     answer = working.client.post("/v1/jobs", json={"method": "stl", "inputs": inputs})
     assert "row 1" in problem_of(answer, 422, code)["detail"]

@@ -1,4 +1,4 @@
-"""Trees over HTTP: forms, parts, lists, removal."""
+"""Trees over HTTP: forms, parts, lists, deletion."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_form_by_suffix_and_by_accept(working: Working, form: Any) -> None
     assert again.headers["etag"] == by_suffix.headers["etag"]
 
 
-def test_a_suffix_wins_over_accept(working: Working, tree: dict[str, Any]) -> None:
+def test_a_suffix_takes_precedence_over_accept(working: Working, tree: dict[str, Any]) -> None:
     answer = get(working, tree, ".nwk", headers={"Accept": "image/png"})
     assert answer.headers["content-type"].startswith("text/x-nh")
 
@@ -94,7 +94,9 @@ def test_a_suffix_wins_over_accept(working: Working, tree: dict[str, Any]) -> No
         ("TEXT/X-NEXUS", "text/x-nexus"),
     ],
 )
-def test_accept_is_weighed(working: Working, tree: dict[str, Any], accept: str, media: str) -> None:
+def test_accept_is_weighted(
+    working: Working, tree: dict[str, Any], accept: str, media: str
+) -> None:
     answer = get(working, tree, headers={"Accept": accept})
     assert answer.headers["content-type"].partition(";")[0] == media
 
@@ -102,7 +104,7 @@ def test_accept_is_weighed(working: Working, tree: dict[str, Any], accept: str, 
 @pytest.mark.parametrize(
     ("rest", "accept"), [("", "text/html"), (".pdf", "*/*"), ("", "application/json;q=0")]
 )
-def test_another_form_is_refused_naming_what_there_is(
+def test_the_refusal_of_another_form_names_the_available_ones(
     working: Working, tree: dict[str, Any], rest: str, accept: str
 ) -> None:
     answer = get(working, tree, rest, headers={"Accept": accept})
@@ -115,8 +117,8 @@ def test_etags_differ_by_form_and_part(working: Working, tree: dict[str, Any]) -
     rests = ["", ".nwk", ".nwk?labels=id", "?root=1", "?depth=1", "?layout=nested", ".svg?px=500"]
     tags = {get(working, tree, rest).headers["etag"] for rest in rests}
     assert len(tags) == len(rests)
-    other = post(working, WIDE)
-    assert get(working, other).headers["etag"] not in tags
+    wide = post(working, WIDE)
+    assert get(working, wide).headers["etag"] not in tags
     assert get(working, tree, headers={"If-None-Match": '"x"'}).status_code == 200
 
 
@@ -160,7 +162,7 @@ def test_a_tree_that_is_not_binary_has_no_merges(working: Working, suffix: str) 
     problem_of(get(working, alone, suffix), 406, "not-binary")
 
 
-def test_a_linkage_comes_back_as_it_went_in(working: Working) -> None:
+def test_a_linkage_survives_a_round_trip(working: Working) -> None:
     linkage = np.array([[0, 2, 0.5, 2], [1, 4, 1.5, 3], [3, 5, 1.5, 4]])
     buffer = io.BytesIO()
     np.save(buffer, linkage)
@@ -235,7 +237,7 @@ def test_the_nested_form(working: Working, tree: dict[str, Any]) -> None:
 
 
 def test_the_nested_form_has_limits(working: Working) -> None:
-    # Caterpillars: one leaf more at each level.
+    # Caterpillars: one more leaf at each level.
     fits = post(working, "(" * 200 + "a" + ",b)" * 200 + ";")
     assert get(working, fits, "?layout=nested").status_code == 200
     deep = post(working, "(" * 201 + "a" + ",b)" * 201 + ";")
@@ -272,7 +274,7 @@ def test_pictures(working: Working, tree: dict[str, Any]) -> None:
 def test_pictures_are_coloured(working: Working, tree: dict[str, Any]) -> None:
     plain = get(working, tree, ".svg").text
     assert get(working, tree, ".svg?color_by=cluster:2").text != plain
-    # A label per leaf, read from a dataset.
+    # One label for each leaf, read from a dataset.
     labels = working.client.post(
         "/v1/datasets?role=labels",
         content=json.dumps(["soft", "soft", "wood"]),
@@ -281,7 +283,7 @@ def test_pictures_are_coloured(working: Working, tree: dict[str, Any]) -> None:
     coloured = get(working, tree, f".svg?color_by={labels['id']}").text
     assert "soft" in coloured
     assert "wood" in coloured
-    # Colours mean nothing to text.
+    # Text forms ignore colours.
     assert get(working, tree, f".nwk?color_by={labels['id']}").status_code == 200
 
 
@@ -315,7 +317,7 @@ def test_an_unknown_tree(working: Working, tree_id: str, rest: str) -> None:
 
 
 def test_delete(working: Working, tree: dict[str, Any]) -> None:
-    other = post(working, WIDE)
+    wide = post(working, WIDE)
     path = f"/v1/trees/{tree['id']}"
     answer = working.client.delete(path)
     assert answer.status_code == 204
@@ -324,7 +326,7 @@ def test_delete(working: Working, tree: dict[str, Any]) -> None:
     problem_of(working.client.get(f"{path}.nwk"), 404, "not-found")
     problem_of(working.client.delete(path), 404, "not-found")
     items = working.client.get("/v1/trees").json()["items"]
-    assert [item["id"] for item in items] == [other["id"]]
+    assert [item["id"] for item in items] == [wide["id"]]
 
 
 def test_deleting_the_tree_of_a_job_keeps_the_job(working: Working) -> None:
@@ -344,18 +346,18 @@ def test_a_tenant_sees_no_other_tenants_tree(working: Working, start: Start) -> 
     from app.http.security import new_key
 
     tree = post(working, NEWICK)
-    # The same Redis and store, now with keys; the first tree is the keyless tenant's.
+    # The same Redis and store, now with keys; the first tree belongs to the tenant without a key.
     key, line = new_key("other")
-    other = start(api_keys=(line,))
+    keyed = start(api_keys=(line,))
     headers = {"Authorization": f"Bearer {key}"}
-    assert other.client.get("/v1/trees", headers=headers).json()["items"] == []
+    assert keyed.client.get("/v1/trees", headers=headers).json()["items"] == []
     path = f"/v1/trees/{tree['id']}"
     rests = ("", ".nwk", ".png", "/view", "/search?q=a", "/nodes/0", "/assignments")
     for rest in rests:
-        problem_of(other.client.get(path + rest, headers=headers), 404, "not-found")
-    problem_of(other.client.delete(path, headers=headers), 404, "not-found")
+        problem_of(keyed.client.get(path + rest, headers=headers), 404, "not-found")
+    problem_of(keyed.client.delete(path, headers=headers), 404, "not-found")
     for rest, body in (("evaluations", {"labels": [1]}), ("predictions", {"inputs": {}})):
-        answer = other.client.post(f"{path}/{rest}", json=body, headers=headers)
+        answer = keyed.client.post(f"{path}/{rest}", json=body, headers=headers)
         problem_of(answer, 404, "not-found")
     assert get(working, tree).status_code == 200
 

@@ -1,4 +1,4 @@
-"""Looking at trees: parts for drawing, nodes by name."""
+"""Views of trees: parts for drawing, and nodes found by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_view_of_a_small_tree_is_the_whole_tree(working: Working, tree: dict[s
     assert body["nodes"][3]["y"] == 1.0
 
 
-def test_a_view_folds_what_does_not_fit(working: Working, tree: dict[str, Any]) -> None:
+def test_a_view_folds_subtrees_beyond_its_size(working: Working, tree: dict[str, Any]) -> None:
     nodes = get(working, tree, "/view?max_nodes=3").json()["nodes"]
     assert [(node["id"], node["folded"], node["hidden"]) for node in nodes] == [
         (0, False, 0),
@@ -69,9 +69,9 @@ def test_scales(
         assert body["axis"] == {"top": 3.0, "bottom": 0.0}
 
 
-def test_the_scale_that_can_be_read_best(working: Working, tree: dict[str, Any]) -> None:
+def test_the_suggested_scale(working: Working, tree: dict[str, Any]) -> None:
     assert get(working, tree, "/view?scale=auto").json()["scale"] == "height"
-    # Names without lengths: every one is 1 long, and the root of the chain has leaves nearby.
+    # If all edges have length 0, heights do not separate nodes, and levels are used.
     level = post(working, "(a:0,b:0,(c:0,d:0):0);")
     for scale in ("height", "auto", "sqrt"):
         body = get(working, level, f"/view?scale={scale}").json()
@@ -97,10 +97,10 @@ def test_a_view_coloured_by_labels(working: Working, tree: dict[str, Any]) -> No
         (3, 0, 1.0),
         (4, 1, 1.0),
     ]
-    # Folded, it has that of most of its leaves.
+    # A folded node has the category of most of its leaves.
     folded = get(working, tree, f"/view?color_by={soft}&max_nodes=1").json()
     assert categories(folded) == [(0, 0, pytest.approx(2 / 3))]
-    # The numbers are those of the whole tree, whatever is looked at.
+    # Categories are numbered over the whole tree, whatever part is viewed.
     part = get(working, tree, f"/view?color_by={soft}&root=4").json()
     assert categories(part) == [(4, 1, 1.0)]
 
@@ -113,25 +113,25 @@ def test_a_view_coloured_by_a_cut(working: Working, tree: dict[str, Any], cut: s
     assert [category for _, category, _ in categories(body)] == [None, 0, 0, 0, 1]
 
 
-def test_a_cut_that_cannot_be_met_is_said(working: Working) -> None:
+def test_a_cut_that_cannot_be_met_gives_a_warning(working: Working) -> None:
     wide = post(working, "(a,b,c);")
     body = get(working, wide, "/view?color_by=cluster:2").json()
     assert body["n_categories"] == 1
     assert "k = 2" in body["warnings"][0]
 
 
-def test_rows_take_part_in_a_leafs_category(working: Working) -> None:
+def test_a_leafs_category_is_that_of_most_of_its_rows(working: Working) -> None:
     tree = rows_tree(working)
     # Class 0 has rows 0 to 2, class 1 rows 3 and 4.
     labels = dataset(working, [7, 8, 8, 9, 7])
     body = get(working, tree, f"/view?color_by={labels}").json()
-    # 7 and 8 are as frequent: by number.
+    # 7 and 8 are equally frequent: the smaller number wins.
     assert body["categories"] == ["7", "8", "9"]
     assert body["category_sizes"] == [2, 2, 1]
     category_of = {
         node["name"]: node["category"] for node in body["nodes"] if node["n_leaves"] == 1
     }
-    # Class 1 has one of each: the first in order. Class 2 has no rows.
+    # Class 1 has a row of each label: the first in order wins. Class 2 has no rows.
     assert category_of == {"x": 1, "y": 0, "z": None}
 
 
@@ -159,14 +159,14 @@ def test_wrong_colours(
         problem_of(get(working, tree, form, params={"color_by": color_by}), status, code)
 
 
-def test_labels_that_do_not_fit(working: Working, tree: dict[str, Any]) -> None:
+def test_labels_of_another_shape(working: Working, tree: dict[str, Any]) -> None:
     answer = get(working, tree, f"/view?color_by={dataset(working, [1, 2])}")
     assert "3 rows" in problem_of(answer, 422, "wrong-shape")["detail"]
     answer = get(working, tree, f"/view?color_by={dataset(working, [[1, 2], [3, 4], [5, 6]])}")
     assert answer.status_code == 422
 
 
-def test_a_view_never_has_more_nodes_than_asked(working: Working) -> None:
+def test_a_view_never_exceeds_the_requested_size(working: Working) -> None:
     tree = post(working, "(" * 300 + "a" + ",b)" * 300 + ";")
     for most in (1, 2, 10, 200):
         assert len(get(working, tree, f"/view?max_nodes={most}").json()["nodes"]) <= most

@@ -1,4 +1,4 @@
-"""Webhooks as a client of the API meets them."""
+"""Webhooks from the point of view of an API client."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LOCAL = (ipaddress.ip_network("127.0.0.0/8"),)
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as receiver:
+        yield receiver
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def delivered(api: Api, job_id: str) -> dict[str, Any]:
     return get(api, job_id)
 
 
-def test_a_job_shows_where_its_webhook_stands(api: Api) -> None:
+def test_a_job_shows_the_status_of_its_webhook(api: Api) -> None:
     job = submit(api, PUBLIC)
     waiting = {
         "url": PUBLIC,
@@ -88,7 +88,7 @@ def test_a_job_shows_where_its_webhook_stands(api: Api) -> None:
         ("https://localhost:8443/", "public addresses only"),
     ],
 )
-def test_addresses_that_will_not_do(api: Api, url: object, message: str) -> None:
+def test_refused_addresses(api: Api, url: object, message: str) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(webhook=url))
     problem = problem_of(answer, 422, "invalid-request")
     assert problem["errors"][0]["pointer"] == ["webhook"]
@@ -97,18 +97,18 @@ def test_addresses_that_will_not_do(api: Api, url: object, message: str) -> None
     assert api.sent == []
 
 
-def test_comparisons_take_none(api: Api) -> None:
+def test_comparisons_take_no_webhook(api: Api) -> None:
     body = {"inputs": {}, "runs": [], "webhook": PUBLIC}
     problem = problem_of(api.client.post("/v1/comparisons", json=body), 422, "invalid-request")
     assert ["webhook"] in [error["pointer"] for error in problem["errors"]]
 
 
-def test_what_is_sent_is_the_job_as_it_is_shown(allowing: Api, receiver: Receiver) -> None:
+def test_the_content_is_the_job_as_the_api_shows_it(allowing: Api, receiver: Receiver) -> None:
     secret = allowing.client.get("/v1/webhook-secret").json()["secret"]
     job = submit(allowing, receiver.url)
     allowing.finish(job["id"], warnings=("odd",))
-    got = receiver.wait()[0]
-    verify(secret, got)
+    webhook = receiver.wait()[0]
+    verify(secret, webhook)
     after = delivered(allowing, job["id"])
     assert after["webhook"] == {
         "url": receiver.url,
@@ -117,14 +117,14 @@ def test_what_is_sent_is_the_job_as_it_is_shown(allowing: Api, receiver: Receive
         "next_at": None,
         "reason": None,
     }
-    assert got.content == {
+    assert webhook.content == {
         "type": "job.succeeded",
         "timestamp": after["finished_at"],
         "data": {**after, "webhook": {**after["webhook"], "status": "pending", "attempts": 0}},
     }
 
 
-def test_a_cancelled_job_is_told(allowing: Api, receiver: Receiver) -> None:
+def test_a_cancelled_job_sends_a_webhook(allowing: Api, receiver: Receiver) -> None:
     job = submit(allowing, receiver.url)
     assert allowing.client.post(f"/v1/jobs/{job['id']}/cancel").json()["status"] == "cancelled"
     assert receiver.wait()[0].content["type"] == "job.cancelled"
@@ -132,28 +132,28 @@ def test_a_cancelled_job_is_told(allowing: Api, receiver: Receiver) -> None:
     assert 'umbel_webhooks{status="delivered"} 1.0' in allowing.client.get("/metrics").text
 
 
-def test_a_repeated_request_is_told_once(allowing: Api, receiver: Receiver) -> None:
+def test_a_repeated_request_sends_one_webhook(allowing: Api, receiver: Receiver) -> None:
     key = {"Idempotency-Key": "a1"}
     job = submit(allowing, receiver.url, **key)
     assert submit(allowing, receiver.url, **key)["id"] == job["id"]
-    other = allowing.client.post("/v1/jobs", json=new_job(webhook=PUBLIC), headers=key)
-    problem_of(other, 422, "idempotency-mismatch")
+    repeated = allowing.client.post("/v1/jobs", json=new_job(webhook=PUBLIC), headers=key)
+    problem_of(repeated, 422, "idempotency-mismatch")
     allowing.finish(job["id"])
     delivered(allowing, job["id"])
     assert submit(allowing, receiver.url, **key)["id"] == job["id"]
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
-def test_a_deleted_job_is_told_to_nobody(start: Start, receiver: Receiver) -> None:
+def test_a_deleted_job_sends_no_webhook(start: Start, receiver: Receiver) -> None:
     quiet = start(webhook_allow=LOCAL, webhook_senders=0)
     job = submit(quiet, receiver.url)
     quiet.finish(job["id"])
     assert quiet.client.delete(f"/v1/jobs/{job['id']}").status_code == 204
     sending = start(webhook_allow=LOCAL, sweep_s=0.05)
-    kept = submit(sending, receiver.url)
-    sending.finish(kept["id"])
-    delivered(sending, kept["id"])
-    assert [got.content["data"]["id"] for got in receiver.got] == [kept["id"]]
+    surviving = submit(sending, receiver.url)
+    sending.finish(surviving["id"])
+    delivered(sending, surviving["id"])
+    assert [webhook.content["data"]["id"] for webhook in receiver.requests] == [surviving["id"]]
 
 
 def test_tenants_have_keys_of_their_own(start: Start, receiver: Receiver) -> None:
@@ -171,13 +171,13 @@ def test_tenants_have_keys_of_their_own(start: Start, receiver: Receiver) -> Non
     job = submit(api, receiver.url, **ada)
     problem_of(api.client.get(f"/v1/jobs/{job['id']}", headers=bob), 404, "not-found")
     api.finish(job["id"])
-    got = receiver.wait()[0]
-    verify(secrets[0]["secret"], got)
+    webhook = receiver.wait()[0]
+    verify(secrets[0]["secret"], webhook)
     with pytest.raises(AssertionError):
-        verify(secrets[1]["secret"], got)
+        verify(secrets[1]["secret"], webhook)
 
 
-def test_the_secret_is_shown_with_the_one_before_and_nowhere_else(start: Start) -> None:
+def test_only_the_secret_route_shows_the_current_and_previous_secret(start: Start) -> None:
     old, new = "o" * 32, "n" * 32
     was = start(webhook_secret=old).client.get("/v1/webhook-secret").json()
     api = start(webhook_secret=f"{new} {old}")
@@ -190,7 +190,7 @@ def test_the_secret_is_shown_with_the_one_before_and_nowhere_else(start: Start) 
         assert answer.json()["secret"][6:] not in text
 
 
-def test_every_field_of_a_job_that_is_sent_is_one_of_the_api(api: Api) -> None:
+def test_every_sent_field_of_a_job_is_documented(api: Api) -> None:
     job = submit(api, PUBLIC)
     record = api.service.ledger.get("local", job["id"])
     assert isinstance(record, Record)

@@ -52,15 +52,15 @@ def left(api: Api) -> list[str]:
     return [key for name in ("datasets", "uploads") for key in api.service.blobs.keys(name)]
 
 
-def test_the_whole_way(api: Api) -> None:
+def test_an_upload_from_start_to_dataset(api: Api) -> None:
     address = filled(api, name="squares", role="features")
-    known = api.client.get(address).json()
-    assert known["bytes"] == len(CONTENT)
-    assert known["parts"] == [
+    described = api.client.get(address).json()
+    assert described["bytes"] == len(CONTENT)
+    assert described["parts"] == [
         {"number": number, "bytes": len(piece), "sha256": sha256(piece)}
         for number, piece in enumerate(PIECES, 1)
     ]
-    stated = [{"number": part["number"], "sha256": part["sha256"]} for part in known["parts"]]
+    stated = [{"number": part["number"], "sha256": part["sha256"]} for part in described["parts"]]
     body = {"parts": stated, "sha256": sha256(CONTENT)}
     answer = api.client.post(f"{address}/complete", json=body)
     assert answer.status_code == 201, answer.text
@@ -94,7 +94,7 @@ def test_npy_is_ready_at_once_and_parts_may_begin_at_0(api: Api) -> None:
     assert (dataset["status"], dataset["shape"], dataset["format"]) == ("ready", [3, 2], "npy")
 
 
-def test_a_part_that_is_not_what_was_meant(api: Api) -> None:
+def test_a_part_with_a_wrong_checksum_or_length(api: Api) -> None:
     address = filled(api)
     before = api.client.get(address).json()
     keys = left(api)
@@ -107,38 +107,38 @@ def test_a_part_that_is_not_what_was_meant(api: Api) -> None:
         ("sha-256=:!:", 400, "malformed"),
         ("md5=:AA==:", 400, "malformed"),
     ):
-        sent = api.client.put(
+        response = api.client.put(
             f"{address}/parts/1", content=b"else", headers={"Content-Digest": digest}
         )
-        problem_of(sent, status, code)
+        problem_of(response, status, code)
     problem_of(put(api, address, 1, b""), 422, "empty")
     problem_of(put(api, address, 1, b"x", sha256="no"), 422, "invalid-request")
-    both = api.client.put(
+    contradictory = api.client.put(
         f"{address}/parts/1",
         content=b"else",
         params={"sha256": sha256(b"else")},
         headers={"Content-Digest": f"sha-256=:{wrong}:"},
     )
-    problem_of(both, 422, "digest-mismatch")
+    problem_of(contradictory, 422, "digest-mismatch")
     assert api.client.get(address).json() == before
     assert left(api) == keys
     right = base64.b64encode(hashlib.sha256(b"else").digest()).decode()
-    sent = api.client.put(
+    response = api.client.put(
         f"{address}/parts/1",
         content=b"else",
         headers={"Content-Digest": f"md5=:AA==:, sha-256=:{right}:"},
     )
-    assert sent.status_code == 204
-    assert sent.headers["etag"] == f'"{sha256(b"else")}"'
+    assert response.status_code == 204
+    assert response.headers["etag"] == f'"{sha256(b"else")}"'
 
 
 @pytest.mark.parametrize("number", [-1, 10_000, "x", 10**30])
-def test_a_number_that_no_part_has(api: Api, number: object) -> None:
+def test_invalid_part_numbers(api: Api, number: object) -> None:
     answer = api.client.put(f"{begun(api)}/parts/{number}", content=b"x")
     problem_of(answer, 404, "not-found")
 
 
-def test_what_is_missing_is_named(api: Api) -> None:
+def test_the_error_names_missing_parts(api: Api) -> None:
     address = begun(api, media_type="text/csv")
     complete = f"{address}/complete"
     assert "No part" in problem_of(api.client.post(complete), 409, "conflict")["detail"]
@@ -166,7 +166,7 @@ def test_what_is_missing_is_named(api: Api) -> None:
     assert len(api.client.get(address).json()["parts"]) == 6
 
 
-def test_what_cannot_be_read_is_refused_and_can_be_mended(api: Api) -> None:
+def test_unreadable_content_is_refused_and_can_be_corrected(api: Api) -> None:
     address = begun(api, media_type="application/x-npy")
     put(api, address, 1, b"no npy at all" * 10)
     assert api.client.post(f"{address}/complete").status_code in (415, 422)
@@ -177,7 +177,7 @@ def test_what_cannot_be_read_is_refused_and_can_be_mended(api: Api) -> None:
     assert api.client.post(f"{address}/complete").json()["status"] == "ready"
 
 
-def test_bounds(start: Start) -> None:
+def test_limits(start: Start) -> None:
     api = start(max_upload_bytes=1000, max_dataset_bytes=2500)
     address = begun(api, media_type="text/csv")
     problem_of(put(api, address, 1, bytes(1001)), 413, "too-large")
@@ -189,7 +189,7 @@ def test_bounds(start: Start) -> None:
     assert api.client.post(f"{address}/complete").json()["bytes"] == 2500
 
 
-def test_no_room(start: Start) -> None:
+def test_a_full_store(start: Start) -> None:
     problem_of(start(min_free_bytes=1 << 60).client.post("/v1/uploads"), 507, "full")
 
 
@@ -208,20 +208,22 @@ def test_other_tenants(start: Start) -> None:
         problem_of(answer, 404, "not-found")
 
 
-def test_many_at_once_make_one_dataset(api: Api) -> None:
+def test_concurrent_completions_make_a_single_dataset(api: Api) -> None:
     address = filled(api)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: api.client.post(f"{address}/complete"), range(8)))
     assert {answer.status_code for answer in answers} <= {201, 409}
     ids = {answer.json()["id"] for answer in answers if answer.status_code == 201}
     assert len(ids) == 1
-    assert [one["id"] for one in api.client.get("/v1/datasets").json()["items"]] == list(ids)
+    assert [dataset["id"] for dataset in api.client.get("/v1/datasets").json()["items"]] == list(
+        ids
+    )
     assert api.client.get(f"/v1/datasets/{ids.pop()}/content").content == CONTENT
     assert len(list(api.service.blobs.keys("datasets"))) == 2
 
 
-def test_a_store_that_is_away_in_between(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever fails, completing it once more does what was asked, once."""
+def test_a_store_that_fails_during_completion(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any failure, completing again makes the dataset exactly once."""
     address = filled(api)
     datasets = type(api.service.datasets)
     for failing in ("receive", "create"):
@@ -233,33 +235,33 @@ def test_a_store_that_is_away_in_between(api: Api, monkeypatch: pytest.MonkeyPat
             patched.setattr(datasets, failing, away)
             problem_of(api.client.post(f"{address}/complete"), 503, "unavailable")
         assert api.client.get("/v1/datasets").json()["items"] == []
-    # As `create` does where it fails.
-    known = api.client.get(address).json()["dataset"]
-    assert known is not None
-    api.service.datasets.discard("local", known)
+    # As `create` does on failure.
+    reserved = api.client.get(address).json()["dataset"]
+    assert reserved is not None
+    api.service.datasets.discard("local", reserved)
     answer = api.client.post(f"{address}/complete")
     assert answer.status_code == 201, answer.text
     assert api.client.get(f"{answer.headers['location']}/content").content == CONTENT
     assert len(api.client.get("/v1/datasets").json()["items"]) == 1
 
 
-def test_a_dataset_that_was_deleted_is_not_made_again(api: Api) -> None:
+def test_a_deleted_dataset_is_not_created_again(api: Api) -> None:
     address = filled(api)
     dataset = api.client.post(f"{address}/complete").headers["location"]
     assert api.client.delete(dataset).status_code == 204
     problem_of(api.client.post(f"{address}/complete"), 404, "not-found")
 
 
-def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_replaced_during_completion(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     address = filled(api)
-    whole = uploads.store
+    store = uploads.store
 
     async def slow(*args: Any) -> Any:
         upload_id = address.rpartition("/")[2]
         upload = api.service.parts.get("local", upload_id)
         assert upload is not None
         api.service.parts.drop(upload, api.service.parts.list(upload)[-1])
-        return await whole(*args)
+        return await store(*args)
 
     with monkeypatch.context() as patched:
         patched.setattr(uploads, "store", slow)
@@ -269,7 +271,7 @@ def test_a_part_sent_again_while_all_are_read(api: Api, monkeypatch: pytest.Monk
     assert api.client.post(f"{address}/complete").json()["sha256"] == sha256(CONTENT)
 
 
-def test_the_same_key_begins_one_upload(api: Api) -> None:
+def test_the_same_key_begins_a_single_upload(api: Api) -> None:
     ids = {
         api.client.post("/v1/uploads", headers={"Idempotency-Key": "k"}).json()["id"]
         for _ in range(2)
@@ -277,7 +279,7 @@ def test_the_same_key_begins_one_upload(api: Api) -> None:
     assert len(ids) == 1
 
 
-def test_old_ones_make_room(start: Start) -> None:
+def test_old_uploads_make_room_for_new_ones(start: Start) -> None:
     api = start(upload_keep_s=0.2)
     old = begun(api)
     time.sleep(0.3)
@@ -285,7 +287,7 @@ def test_old_ones_make_room(start: Start) -> None:
     problem_of(api.client.get(old), 404, "not-found")
 
 
-def test_a_connection_that_is_cut(live: Live) -> None:
+def test_a_lost_connection(live: Live) -> None:
     with httpx.Client(base_url=live.url) as client:
         address = client.post("/v1/uploads").headers["location"]
         path = "/" + address.split("/", 3)[3] if address.startswith("http") else address

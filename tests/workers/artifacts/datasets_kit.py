@@ -9,8 +9,8 @@ from workers.model import new_id, now
 
 
 def dataset(dataset_id: str | None = None, **changed: Any) -> Dataset:
-    """A small matrix of features that is ready, with the fields `changed`."""
-    given: dict[str, Any] = {
+    """A ready dataset, a small matrix of features, with the fields of `changed`."""
+    fields: dict[str, Any] = {
         "id": dataset_id or new_id("ds"),
         "tenant": "ada",
         "name": "train",
@@ -25,4 +25,4 @@ def dataset(dataset_id: str | None = None, **changed: Any) -> Dataset:
         "created_at": now(),
         "problem": None,
     }
-    return Dataset(**given | changed)
+    return Dataset(**fields | changed)

@@ -1,4 +1,4 @@
-"""What a long fit has so far: kept while it runs, found by the next attempt, gone at the end."""
+"""Checkpoints of fits: stored during the run, loaded by the next attempt, removed at the end."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def keys(store: Checkpoints) -> list[str]:
     return sorted(store._blobs.keys(layout.CHECKPOINTS))
 
 
-def test_the_last_one_is_found_whoever_saved_it(store: Checkpoints, tmp_path: Path) -> None:
+def test_the_latest_checkpoint_of_any_attempt_is_loaded(store: Checkpoints, tmp_path: Path) -> None:
     assert store.latest(REQUEST) is None
     for step, fence in enumerate(["a", "a", "b"]):
         store.keep(claim(fence), written(tmp_path, step))
-        found = store.latest(REQUEST)
-        assert found is not None
-        assert load_arrays(found)["step"] == step
+        latest = store.latest(REQUEST)
+        assert latest is not None
+        assert load_arrays(latest)["step"] == step
         assert len(keys(store)) == 1
     store.clear(REQUEST)
     assert keys(store) == []
     assert store.latest(REQUEST) is None
 
 
-def test_a_full_store_costs_the_checkpoint_and_not_the_job(
+def test_a_full_store_loses_the_checkpoint_but_not_the_job(
     store: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.keep(claim("a"), written(tmp_path, 1))
@@ -62,12 +62,12 @@ def test_a_full_store_costs_the_checkpoint_and_not_the_job(
 
     monkeypatch.setattr(store._blobs, "put_file", full)
     store.keep(claim("a"), written(tmp_path, 2))
-    found = store.latest(REQUEST)
-    assert found is not None
-    assert load_arrays(found)["step"] == 1
+    latest = store.latest(REQUEST)
+    assert latest is not None
+    assert load_arrays(latest)["step"] == 1
 
 
-def test_those_of_jobs_that_are_over_are_removed(store: Checkpoints, tmp_path: Path) -> None:
+def test_checkpoints_of_ended_jobs_are_removed(store: Checkpoints, tmp_path: Path) -> None:
     store.keep(claim("a"), written(tmp_path, 1))
     store.restore(lambda job_id: job_id != "job_1")
     assert len(keys(store)) == 1
@@ -75,24 +75,24 @@ def test_those_of_jobs_that_are_over_are_removed(store: Checkpoints, tmp_path: P
     assert keys(store) == []
 
 
-def test_saving_takes_its_turn(tmp_path: Path) -> None:
-    said: list[int] = []
-    kept = FileCheckpoint(None, tmp_path / "checkpoints", 0.05, said.append)
-    assert kept.load() is None
+def test_a_checkpoint_is_saved_at_most_once_per_interval(tmp_path: Path) -> None:
+    saved: list[int] = []
+    checkpoint = FileCheckpoint(None, tmp_path / "checkpoints", 0.05, saved.append)
+    assert checkpoint.load() is None
     state: dict[str, Any] = {"step": np.arange(3)}
-    kept.save(state)
-    assert said == []
+    checkpoint.save(state)
+    assert saved == []
     time.sleep(0.06)
-    kept.save(state)
-    kept.save(state)
-    assert said == [1]
+    checkpoint.save(state)
+    checkpoint.save(state)
+    assert saved == [1]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["1"]
-    again = FileCheckpoint(tmp_path / "checkpoints" / "1", tmp_path, 1.0, said.append).load()
+    again = FileCheckpoint(tmp_path / "checkpoints" / "1", tmp_path, 1.0, saved.append).load()
     assert again is not None
     np.testing.assert_array_equal(again["step"], np.arange(3))
 
 
-def test_a_damaged_one_is_as_none(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "damaged"
     path.write_bytes(b"\x10" * 40)
     assert FileCheckpoint(path, tmp_path, 1.0, lambda number: None).load() is None

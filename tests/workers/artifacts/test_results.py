@@ -1,4 +1,4 @@
-"""Result files: what is written is read back."""
+"""Result files survive a round trip."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def small() -> Tree:
     ).validate()
 
 
-def test_a_tree_comes_back(tmp_path: Path) -> None:
+def test_a_tree_survives_a_round_trip(tmp_path: Path) -> None:
     tree = small()
     results.save_tree(tree, tmp_path)
     back = results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
@@ -47,7 +47,7 @@ def test_a_tree_comes_back(tmp_path: Path) -> None:
     assert (back.kind, back.monotone) == (tree.kind, tree.monotone)
 
 
-def test_the_files_may_go_while_the_tree_is_in_use(tmp_path: Path) -> None:
+def test_a_loaded_tree_outlives_its_files(tmp_path: Path) -> None:
     results.save_tree(small(), tmp_path)
     back = results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
     for name in (results.TREE, results.LEAF_OF_POINT):
@@ -55,7 +55,7 @@ def test_the_files_may_go_while_the_tree_is_in_use(tmp_path: Path) -> None:
     assert back.validate().size.tolist() == [3, 1, 2]
 
 
-def test_columns_and_points_must_fit_together(tmp_path: Path) -> None:
+def test_columns_and_points_must_agree(tmp_path: Path) -> None:
     results.save_tree(small(), tmp_path)
     np.save(tmp_path / results.LEAF_OF_POINT, np.array([0, 1], np.int32))
     with pytest.raises(InvalidTree):
@@ -69,7 +69,7 @@ def test_objects_are_never_unpickled(tmp_path: Path) -> None:
         results.load_tree(tmp_path / results.TREE, tmp_path / results.LEAF_OF_POINT)
 
 
-def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
+def test_the_stages_of_a_model_stay_separate(tmp_path: Path) -> None:
     grid = np.arange(12, dtype=np.float32).reshape(3, 4)
     stages = [
         Stage("kmeans", {"n_clusters": 3}, Model({"centres": grid.T, "scale.x": grid[0]})),
@@ -77,25 +77,25 @@ def test_the_stages_of_a_model_come_back_apart(tmp_path: Path) -> None:
     ]
     prepared = fit([{"step": "pca", "n": 2}, {"step": "l2"}], grid.T, 0)[0]
     results.save_model(FittedModel(stages, ["features"], (prepared, prepared)), tmp_path)
-    kept = results.load_model(tmp_path / results.MODEL)
-    back = kept.stages
-    assert kept.inputs == ["features"]
-    assert len(kept.prepared) == 2
-    for pipeline in kept.prepared:
+    model = results.load_model(tmp_path / results.MODEL)
+    back = model.stages
+    assert model.inputs == ["features"]
+    assert len(model.prepared) == 2
+    for pipeline in model.prepared:
         np.testing.assert_array_equal(pipeline.apply(grid.T), prepared.apply(grid.T))
     assert [(stage.method, stage.params) for stage in back] == [
         ("kmeans", {"n_clusters": 3}),
         ("l2h", {}),
     ]
     assert set(back[0].model.arrays) == {"centres", "scale.x"}
-    # Not contiguous as it was given.
+    # Saved from an array that is not contiguous.
     np.testing.assert_array_equal(back[0].model.arrays["centres"], grid.T)
     assert back[1].model.arrays["centres"].tolist() == [1, 2]
     assert back[1].model.arrays["centres"].dtype == np.int32
     assert back[1].model.facts == {"names": ["\u00e9"]}
 
 
-def test_the_arrays_of_more_than_ten_stages_stay_apart(tmp_path: Path) -> None:
+def test_the_arrays_of_more_than_ten_stages_stay_separate(tmp_path: Path) -> None:
     stages = [Stage("m", {}, Model({"a": np.array([number])})) for number in range(12)]
     results.save_model(FittedModel(stages, []), tmp_path)
     back = results.load_model(tmp_path / results.MODEL).stages
@@ -134,18 +134,18 @@ WRITES = {
 
 
 def large() -> Tree:
-    """Its columns are short and its points many: the files are of very different sizes."""
+    """A tree with few nodes and many points: the files have very different sizes."""
     return dataclasses.replace(small(), leaf_of_point=np.full(9_000, 1, np.int32))
 
 
-@pytest.mark.parametrize("what", WRITES)
-def test_a_full_disk_is_told_from_a_fault(tmp_path: Path, what: str) -> None:
-    """The system stands in for a full disk by a limit on the size of a file."""
+@pytest.mark.parametrize("output", WRITES)
+def test_a_full_disk_is_distinguished_from_a_fault(tmp_path: Path, output: str) -> None:
+    """A limit on the size of a file stands in for a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, before[1]))
     try:
         with pytest.raises(OSError) as raised:
-            WRITES[what](tmp_path)
+            WRITES[output](tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert raised.value.errno in NO_ROOM
@@ -157,7 +157,7 @@ def test_a_full_disk_is_told_from_a_fault(tmp_path: Path, what: str) -> None:
 PARTITION = from_partition([0, 0, 2], 3)
 
 
-def test_a_report_on_nodes_is_written_and_read_back(tmp_path: Path) -> None:
+def test_a_node_report_survives_a_round_trip(tmp_path: Path) -> None:
     features = np.array([[0.0], [4.0], [5.0]])
     results.save_nodes(
         report_on_nodes(PARTITION, labels=["b", "a", "b"], features=features), tmp_path
@@ -173,7 +173,7 @@ def test_a_report_on_nodes_is_written_and_read_back(tmp_path: Path) -> None:
     assert [row["exemplars"] for row in rows] == [[1, 2, 0], [0, 1], [], [2]]
 
 
-def test_a_report_has_every_column_whatever_was_given() -> None:
+def test_a_report_has_every_column_for_any_inputs() -> None:
     table = results.node_table(report_on_nodes(PARTITION, labels=[7, -1, 7]))
     assert table["majority"].to_pylist() == [7, -1, None, 7]
     assert table["exemplars"].null_count == 4

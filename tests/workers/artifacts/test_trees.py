@@ -29,26 +29,26 @@ def small() -> Tree:
 
 
 def make(assembly: Assembly, folder: Path, **changed: Any) -> Request:
-    asked = request(**changed)
-    assembly.ledger.submit(asked)
-    claim = assembly.ledger.claim(asked.id, "w")
+    job = request(**changed)
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
-    own = folder / asked.id
+    own = folder / job.id
     own.mkdir()
     results.save_tree(small(), own)
     (own / "model.safetensors").write_text("{}")
     assert assembly.ledger.finish(claim, end(claim), own)
-    return asked
+    return job
 
 
 def test_load(assembly: Assembly, tmp_path: Path) -> None:
-    asked = make(assembly, tmp_path)
-    tree_id = sibling(asked.id, "tr")
+    job = make(assembly, tmp_path)
+    tree_id = sibling(job.id, "tr")
     loaded = assembly.trees.load("ada", tree_id)
     assert loaded is not None
-    wanted = small()
+    expected = small()
     for column in ("parent", "height", "size", "name", "leaf_of_point"):
-        assert np.array_equal(getattr(loaded, column), getattr(wanted, column))
+        assert np.array_equal(getattr(loaded, column), getattr(expected, column))
     assert assembly.trees.load("ada", tree_id) is loaded
     assert assembly.trees.load("bob", tree_id) is None
     assert assembly.trees.load("ada", "tr_nothing") is None
@@ -67,13 +67,11 @@ def test_loaded_trees_are_bounded(
 
 def test_records_and_files(assembly: Assembly, tmp_path: Path) -> None:
     fitted, imported = make(assembly, tmp_path), make(assembly, tmp_path, kind="import")
-    other = make(assembly, tmp_path)
-    found, cursor = assembly.trees.page("ada", limit=2)
-    assert [record.id for record in found] == [
-        sibling(asked.id, "tr") for asked in (other, imported)
-    ]
-    found, cursor = assembly.trees.page("ada", limit=2, cursor=cursor)
-    assert [record.job for record in found] == [fitted.id]
+    last = make(assembly, tmp_path)
+    page, cursor = assembly.trees.page("ada", limit=2)
+    assert [record.id for record in page] == [sibling(job.id, "tr") for job in (last, imported)]
+    page, cursor = assembly.trees.page("ada", limit=2, cursor=cursor)
+    assert [record.job for record in page] == [fitted.id]
     assert cursor is None
     record = assembly.trees.record("ada", sibling(imported.id, "tr"))
     assert record is not None
@@ -89,8 +87,8 @@ def test_records_and_files(assembly: Assembly, tmp_path: Path) -> None:
 
 def test_delete(assembly: Assembly, tmp_path: Path) -> None:
     fitted, imported = make(assembly, tmp_path), make(assembly, tmp_path, kind="import")
-    for asked in (fitted, imported):
-        tree_id = sibling(asked.id, "tr")
+    for published in (fitted, imported):
+        tree_id = sibling(published.id, "tr")
         assert assembly.trees.load("ada", tree_id) is not None
         assert not assembly.trees.delete("bob", tree_id)
         assert assembly.trees.delete("ada", tree_id)
@@ -104,5 +102,5 @@ def test_delete(assembly: Assembly, tmp_path: Path) -> None:
     assert assembly.trees.page("ada") == ([], None)
     assembly.redis.flushall()
     assert assembly.trees.page("ada") == ([], None)
-    left = set(assembly.blobs.keys(""))
-    assert left == {f"jobs/ada/{fitted.id}/{name}" for name in ("request.json", "end.json")}
+    remaining = set(assembly.blobs.keys(""))
+    assert remaining == {f"jobs/ada/{fitted.id}/{name}" for name in ("request.json", "end.json")}

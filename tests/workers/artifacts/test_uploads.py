@@ -18,48 +18,48 @@ from workers.stores.objects.blobs import Blobs
 
 
 def upload(tenant: str = "ada") -> Upload:
-    given = dict.fromkeys(("name", "role", "member", "media_type"))
-    return Upload(id=new_id("up"), tenant=tenant, created_at=now(), **given)
+    fields = dict.fromkeys(("name", "role", "member", "media_type"))
+    return Upload(id=new_id("up"), tenant=tenant, created_at=now(), **fields)
 
 
 async def stream(content: bytes) -> AsyncIterator[bytes]:
     yield content
 
 
-def received(parts: Parts, one: Upload, number: int, content: bytes) -> Part:
-    return asyncio.run(parts.receive(one, number, stream(content)))
+def received(parts: Parts, upload: Upload, number: int, content: bytes) -> Part:
+    return asyncio.run(parts.receive(upload, number, stream(content)))
 
 
-def test_parts_come_in_any_order_and_again(blobs: Blobs) -> None:
-    parts, one = Parts(blobs), upload()
-    parts.create(one)
+def test_parts_arrive_in_any_order_and_can_be_replaced(blobs: Blobs) -> None:
+    parts, begun = Parts(blobs), upload()
+    parts.create(begun)
     content = {number: os.urandom(1000 + number) for number in (10, 2, 1)}
     for number, own in content.items():
-        assert parts.add(one, received(parts, one, number, own))
-    assert parts.add(one, received(parts, one, 2, b"again"))
+        assert parts.add(begun, received(parts, begun, number, own))
+    assert parts.add(begun, received(parts, begun, 2, b"again"))
     content[2] = b"again"
-    there = parts.list(one)
-    assert [part.number for part in there] == [1, 2, 10]
-    for part in there:
+    listed = parts.list(begun)
+    assert [part.number for part in listed] == [1, 2, 10]
+    for part in listed:
         own = content[part.number]
         assert (part.bytes, part.sha256) == (len(own), hashlib.sha256(own).hexdigest())
-    assert b"".join(parts.read(one, there)) == content[1] + content[2] + content[10]
-    # Of what was replaced nothing is left.
+    assert b"".join(parts.read(begun, listed)) == content[1] + content[2] + content[10]
+    # Nothing is left of the replaced part.
     assert len(list(blobs.keys("uploads/"))) == 1 + 2 * 3
-    parts.clear(one)
-    assert parts.list(one) == []
+    parts.clear(begun)
+    assert parts.list(begun) == []
     with pytest.raises(Missing):
-        list(parts.read(one, there))
-    parts.delete("ada", one.id)
+        list(parts.read(begun, listed))
+    parts.delete("ada", begun.id)
     assert list(blobs.keys("uploads/")) == []
 
 
-def test_what_is_received_is_not_there_before_it_is_added(blobs: Blobs) -> None:
-    parts, one = Parts(blobs), upload()
-    parts.create(one)
-    part = received(parts, one, 1, b"x")
-    assert parts.list(one) == []
-    parts.drop(one, part)
+def test_a_received_part_is_listed_only_once_it_is_added(blobs: Blobs) -> None:
+    parts, begun = Parts(blobs), upload()
+    parts.create(begun)
+    part = received(parts, begun, 1, b"x")
+    assert parts.list(begun) == []
+    parts.drop(begun, part)
     assert len(list(blobs.keys("uploads/"))) == 1
 
     async def cut_off() -> AsyncIterator[bytes]:
@@ -67,50 +67,50 @@ def test_what_is_received_is_not_there_before_it_is_added(blobs: Blobs) -> None:
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        asyncio.run(parts.receive(one, 1, cut_off()))
+        asyncio.run(parts.receive(begun, 1, cut_off()))
     assert len(list(blobs.keys("uploads/"))) == 1
 
 
-def test_a_part_that_comes_after_the_end_leaves_nothing(blobs: Blobs) -> None:
-    parts, one = Parts(blobs), upload()
-    parts.create(one)
-    part = received(parts, one, 1, b"x")
-    parts.delete("ada", one.id)
-    assert not parts.add(one, part)
+def test_a_part_that_arrives_after_the_deletion_leaves_nothing(blobs: Blobs) -> None:
+    parts, begun = Parts(blobs), upload()
+    parts.create(begun)
+    part = received(parts, begun, 1, b"x")
+    parts.delete("ada", begun.id)
+    assert not parts.add(begun, part)
     assert list(blobs.keys("uploads/")) == []
 
 
-def test_the_first_dataset_is_the_one(blobs: Blobs) -> None:
-    parts, one = Parts(blobs), upload()
-    parts.create(one)
-    assert parts.completed(one) is None
+def test_the_first_completion_wins(blobs: Blobs) -> None:
+    parts, begun = Parts(blobs), upload()
+    parts.create(begun)
+    assert parts.completed(begun) is None
     first, second = dataset(), dataset()
-    assert parts.complete(one, first) == first
-    assert parts.complete(one, second) == first
-    assert parts.completed(one) == first
-    parts.reopen(one)
-    assert parts.complete(one, second) == second
+    assert parts.complete(begun, first) == first
+    assert parts.complete(begun, second) == first
+    assert parts.completed(begun) == first
+    parts.reopen(begun)
+    assert parts.complete(begun, second) == second
 
 
-def test_another_tenants_are_not_there(blobs: Blobs) -> None:
-    parts, one = Parts(blobs), upload()
-    parts.create(one)
-    assert parts.get("ada", one.id) == one
-    assert parts.get("bob", one.id) is None
+def test_uploads_of_another_tenant_are_invisible(blobs: Blobs) -> None:
+    parts, begun = Parts(blobs), upload()
+    parts.create(begun)
+    assert parts.get("ada", begun.id) == begun
+    assert parts.get("bob", begun.id) is None
 
 
-def test_uploads_that_get_no_part_are_forgotten(blobs: Blobs) -> None:
-    parts, one, two = Parts(blobs), upload(), upload()
-    others = upload("bob")
-    for each in (one, two, others):
-        parts.create(each)
-    assert parts.add(one, received(parts, one, 1, b"x"))
+def test_idle_uploads_are_removed(blobs: Blobs) -> None:
+    parts, begun, idle = Parts(blobs), upload(), upload()
+    foreign = upload("bob")
+    for started in (begun, idle, foreign):
+        parts.create(started)
+    assert parts.add(begun, received(parts, begun, 1, b"x"))
     assert parts.forget("ada", datetime.now(UTC) - timedelta(hours=1)) == 0
     between = datetime.now(UTC) + timedelta(milliseconds=5)
     while datetime.now(UTC) < between + timedelta(milliseconds=5):
         pass
-    assert parts.add(two, received(parts, two, 1, b"x"))
+    assert parts.add(idle, received(parts, idle, 1, b"x"))
     assert parts.forget("ada", between) == 1
-    assert parts.get("ada", one.id) is None
-    assert parts.get("ada", two.id) == two
-    assert parts.get("bob", others.id) == others
+    assert parts.get("ada", begun.id) is None
+    assert parts.get("ada", idle.id) == idle
+    assert parts.get("bob", foreign.id) == foreign

@@ -1,4 +1,4 @@
-"""Jobs for processes of their own, and what to wait for."""
+"""Jobs that run in child processes, and functions that wait for them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from workers.model import Request, now
 
 @contextlib.contextmanager
 def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
-    """A pool with these `Limits`. A template that it started, which ends with its thread, is gone
-    before another pool looks for one."""
-    others = forkserver._forkserver._forkserver_pid
+    """A pool with these `Limits`. If it started a template, which ends with the pool's thread, the
+    template is gone before another pool looks for one."""
+    earlier = forkserver._forkserver._forkserver_pid
     pool = ChildPool(Limits(**limits), spares=spares)
     try:
         yield pool
@@ -33,7 +33,7 @@ def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
         pool.close()
         pool._starter.shutdown()
         template = forkserver._forkserver._forkserver_pid
-        if template not in (None, others) and sys.platform == "linux":
+        if template not in (None, earlier) and sys.platform == "linux":
             until(lambda: gone(template), 20.0)
 
 
@@ -56,10 +56,10 @@ def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
 def outcome(child: Child, within_s: float = 20.0) -> Outcome:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
-        said = child.receive(0.1)
-        if said is not None and said.outcome is not None:
-            return said.outcome
-    raise AssertionError("no answer in time")
+        message = child.receive(0.1)
+        if message is not None and message.outcome is not None:
+            return message.outcome
+    raise AssertionError("no outcome in time")
 
 
 def busy(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""The child's side of a fit that is cut: each piece once, whoever computed it, and its progress."""
+"""The child's side of a fit in pieces: each piece is yielded once, with progress."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from workers.child.crew import LARGEST_POST, Assignment, Crew
 from workers.model import MOST_PIECES
 
 
-class Others:
-    """A board on which some pieces have been computed by others; all are given out in `order`."""
+class BoardWithHelpers:
+    """A board that hands out pieces in `order`, of which helpers have already computed `theirs`."""
 
     def __init__(self, folder: Path, order: Sequence[int], theirs: set[int]) -> None:
         self.folder, self.order, self.theirs = folder, list(order), theirs
@@ -46,8 +46,8 @@ def doubled(piece: Piece, progress: Progress = silent) -> Arrays:
     return {"twice": np.array(piece["values"]) * 2}
 
 
-class Told:
-    """A `Progress` that keeps what it was told."""
+class RecordedProgress:
+    """A `Progress` that records each report."""
 
     def __init__(self) -> None:
         self.fractions: list[float] = []
@@ -68,38 +68,38 @@ def pieces_of(count: int) -> list[Piece]:
         lambda n: st.tuples(st.permutations(range(n)), st.sets(st.integers(0, n - 1)))
     )
 )
-def test_each_piece_comes_once_whoever_computed_it(
+def test_each_piece_is_yielded_once_whoever_computed_it(
     tmp_path_factory: pytest.TempPathFactory, drawn: tuple[list[int], set[int]]
 ) -> None:
     order, theirs = drawn
-    board = Others(tmp_path_factory.mktemp("board"), order, theirs)
-    told = Told()
-    crew = Crew(doubled, told, len(order), board)
+    board = BoardWithHelpers(tmp_path_factory.mktemp("board"), order, theirs)
+    progress = RecordedProgress()
+    crew = Crew(doubled, progress, len(order), board)
     assert crew.n_pieces == len(order)
-    got = list(crew.compute(pieces_of(len(order))))
-    assert [number for number, _ in got] == order
-    for number, arrays in got:
+    results = list(crew.compute(pieces_of(len(order))))
+    assert [number for number, _ in results] == order
+    for number, arrays in results:
         assert arrays["twice"].tolist() == [2 * number, 2 * number + 1]
     assert board.pieces == [{"values": [number, number + 0.5]} for number in range(len(order))]
-    # What it has computed, it says with its next question.
+    # It reports a computed piece with its next request.
     assert board.finished == [None, *(n if n not in theirs else None for n in order[:-1])]
     if len(theirs) < len(order):
-        assert all(a <= b for a, b in pairwise(told.fractions))
-        assert told.fractions[-1] == 0.5
-        assert told.messages[-1] == f"{len(order)} of {len(order)} pieces"
+        assert all(a <= b for a, b in pairwise(progress.fractions))
+        assert progress.fractions[-1] == 0.5
+        assert progress.messages[-1] == f"{len(order)} of {len(order)} pieces"
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_without_a_board_it_computes_all_in_order(count: int) -> None:
-    told = Told()
-    got = list(Crew(doubled, told, count).compute(pieces_of(count)))
-    assert [number for number, _ in got] == list(range(count))
-    assert told.fractions == sorted(told.fractions)
-    assert (told.fractions[0], told.fractions[-1]) == (0.0, 0.5)
+    progress = RecordedProgress()
+    results = list(Crew(doubled, progress, count).compute(pieces_of(count)))
+    assert [number for number, _ in results] == list(range(count))
+    assert progress.fractions == sorted(progress.fractions)
+    assert (progress.fractions[0], progress.fractions[-1]) == (0.0, 0.5)
 
 
 def test_one_piece_or_too_many_bytes_are_not_posted(tmp_path: Path) -> None:
-    board = Others(tmp_path, [], set())
+    board = BoardWithHelpers(tmp_path, [], set())
     crew = Crew(doubled, silent, 2, board)
     assert len(list(crew.compute(pieces_of(1)))) == 1
     large: Piece = {"values": [1.5] * (LARGEST_POST // 8)}
@@ -109,11 +109,11 @@ def test_one_piece_or_too_many_bytes_are_not_posted(tmp_path: Path) -> None:
 
 
 def test_no_pieces_at_all(tmp_path: Path) -> None:
-    assert list(Crew(doubled, silent, 2, Others(tmp_path, [], set())).compute([])) == []
+    assert list(Crew(doubled, silent, 2, BoardWithHelpers(tmp_path, [], set())).compute([])) == []
 
 
 @pytest.mark.parametrize("odd", [float("nan"), np.int64(3), {1, 2}])
-def test_a_piece_that_is_no_json_is_a_fault(tmp_path: Path, odd: object) -> None:
-    board = Others(tmp_path, [0, 1], set())
+def test_a_piece_that_is_not_json_is_a_fault(tmp_path: Path, odd: object) -> None:
+    board = BoardWithHelpers(tmp_path, [0, 1], set())
     with pytest.raises((TypeError, ValueError)):
         next(Crew(doubled, silent, 2, board).compute([{"values": odd}] * 2))

@@ -1,4 +1,4 @@
-"""One process per job: what it answers, what bounds it, and that it never outlives its worker."""
+"""One process per job: its outcome, its limits, and that it never outlives its worker."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def small(tmp_path: Path) -> Spec:
 
 @pytest.fixture
 def long(tmp_path: Path) -> Spec:
-    """A job that spends several seconds in one call of C."""
+    """A job that spends several seconds in one C call."""
     return long_job(tmp_path)
 
 
-def test_it_does_the_job_and_ends(pool: ChildPool, small: Spec) -> None:
+def test_a_child_runs_its_job_and_ends(pool: ChildPool, small: Spec) -> None:
     child = pool.take()
     child.begin(small)
     done = outcome(child)
@@ -80,8 +80,8 @@ def test_the_template_runs_one_thread_and_no_torch(pool: ChildPool) -> None:
     child.kill()
 
 
-def test_a_job_knows_no_secrets_of_its_worker() -> None:
-    """What a child's own children are passed on."""
+def test_a_job_inherits_no_secrets_of_its_worker() -> None:
+    """What a child passes on to its own children."""
     code = (
         "import subprocess; from workers.child import template; context = template.begin(1); "
         "child = context.Process(target=subprocess.call, args=(['env'],)); "
@@ -111,7 +111,7 @@ def test_a_spare_found_dead_is_replaced(pool: ChildPool, small: Spec) -> None:
     pool.drop(child)
 
 
-def test_the_signal_that_killed_a_child_is_named(pool: ChildPool, long: Spec) -> None:
+def test_the_error_names_the_signal_that_killed_a_child(pool: ChildPool, long: Spec) -> None:
     child = pool.take()
     child.begin(long)
     until(lambda: busy(child.pid), 10.0)
@@ -168,7 +168,7 @@ def test_a_large_mapped_file_does_not_count_as_memory(tmp_path: Path) -> None:
         assert outcome(child, 60.0).error is None
 
 
-def test_a_fault_of_ours_shows_nothing_internal(pool: ChildPool, small: Spec) -> None:
+def test_an_internal_error_reveals_nothing(pool: ChildPool, small: Spec) -> None:
     child = pool.take()
     small.folder.rmdir()
     child.begin(small)
@@ -179,7 +179,7 @@ def test_a_fault_of_ours_shows_nothing_internal(pool: ChildPool, small: Spec) ->
     pool.drop(child)
 
 
-def test_an_input_that_is_gone_is_the_users_error(pool: ChildPool, small: Spec) -> None:
+def test_a_missing_input_is_the_users_error(pool: ChildPool, small: Spec) -> None:
     small.sources[0].path.unlink()
     child = pool.take()
     child.begin(small)
@@ -202,12 +202,12 @@ def test_an_input_that_is_gone_is_the_users_error(pool: ChildPool, small: Spec) 
         b"[" * 100_000,
     ],
 )
-def test_an_answer_that_makes_no_sense_is_a_fault(text: bytes) -> None:
+def test_a_malformed_message_is_a_fault(text: bytes) -> None:
     with pytest.raises(FatalError):
         answering(text).receive(1.0)
 
 
-def test_an_answer_that_is_too_long_is_a_fault() -> None:
+def test_an_oversized_message_is_a_fault() -> None:
     ours, theirs = Pipe()
 
     def chatter() -> None:
@@ -224,7 +224,7 @@ def test_an_answer_that_is_too_long_is_a_fault() -> None:
 
 
 class Silent:
-    """Stands for a process that lives on: its sentinel never becomes ready."""
+    """Stands in for a process that stays alive: its sentinel never becomes ready."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()

@@ -1,4 +1,4 @@
-"""Matrices that stay in a real store that speaks S3, over a network that fails now and then."""
+"""Matrices read from a real S3 store, over a network that fails now and then."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ SECRET = "X-Amz-Signature"
 
 
 def store(endpoint: str, folder: Path, **more: Any) -> S3Blobs:
-    """A store in which everything is large."""
-    given: dict[str, Any] = {"cache": folder / "cache", "cache_bytes": 1 << 20, "stream_bytes": 0}
-    return S3Blobs(bucket=BUCKET, prefix=secrets.token_hex(8), endpoint=endpoint, **given | more)
+    """A store that streams objects of any size."""
+    options: dict[str, Any] = {"cache": folder / "cache", "cache_bytes": 1 << 20, "stream_bytes": 0}
+    return S3Blobs(bucket=BUCKET, prefix=secrets.token_hex(8), endpoint=endpoint, **options | more)
 
 
 def linked(blobs: S3Blobs, key: str) -> Link:
@@ -46,10 +46,10 @@ def linked(blobs: S3Blobs, key: str) -> Link:
     return link
 
 
-class Wire:
-    """A way to the store that can be cut: everything passes but what `cut` says.
+class FlakyProxy:
+    """A proxy of the store that can break connections: everything passes except as `cut` says.
 
-    cut : for each connection that brings an answer, after how many of its bytes it is cut.
+    cut : for each connection with a response, the number of its bytes after which it is broken.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -69,11 +69,11 @@ class Wire:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listening.accept()
-                threading.Thread(target=self._carry, args=(client,), daemon=True).start()
+                threading.Thread(target=self._forward_response, args=(client,), daemon=True).start()
 
-    def _carry(self, client: socket.socket) -> None:
+    def _forward_response(self, client: socket.socket) -> None:
         upstream = socket.create_connection(self._store)
-        threading.Thread(target=self._ask, args=(client, upstream), daemon=True).start()
+        threading.Thread(target=self._forward_request, args=(client, upstream), daemon=True).start()
         passed = 0
         with contextlib.suppress(OSError), client, upstream:
             while piece := upstream.recv(1 << 16):
@@ -85,7 +85,7 @@ class Wire:
                 client.sendall(piece)
                 passed += len(piece)
 
-    def _ask(self, client: socket.socket, upstream: socket.socket) -> None:
+    def _forward_request(self, client: socket.socket, upstream: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while piece := client.recv(1 << 16):
                 upstream.sendall(piece)
@@ -93,8 +93,8 @@ class Wire:
 
 
 @pytest.fixture
-def wire(s3_endpoint: str) -> Iterator[Wire]:
-    wire = Wire(s3_endpoint)
+def wire(s3_endpoint: str) -> Iterator[FlakyProxy]:
+    wire = FlakyProxy(s3_endpoint)
     yield wire
     wire.close()
 
@@ -107,7 +107,7 @@ def written(
     blobs = store(s3_endpoint, folder)
     out = []
     with pytest.MonkeyPatch.context() as patch:
-        # Four rows of eight bytes a block.
+        # A block holds four rows of five columns of eight bytes.
         patch.setattr(remote_rows, "BLOCK_BYTES", 4 * 5 * 8)
         patch.setattr(remote_rows, "NEAR_BYTES", 2 * 5 * 8)
         patch.setattr(remote_rows, "STRETCH_BYTES", 4 * 5 * 8)
@@ -146,7 +146,7 @@ def test_a_scan_of_every_object(step: int, written: list[tuple[RemoteRows, np.nd
 def large(
     s3_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[int], tuple[RemoteRows, np.ndarray, list[tuple[int, int]]]]:
-    """A matrix of so many blocks of two rows, and the ranges of bytes that are asked for."""
+    """Makes a matrix of `n_blocks` blocks of two rows, and the list of row ranges fetched."""
     monkeypatch.setattr(remote_rows, "BLOCK_BYTES", 2 * 16)
     monkeypatch.setattr(remote_rows, "NEAR_BYTES", 0)
 
@@ -156,15 +156,15 @@ def large(
         blobs = store(s3_endpoint, tmp_path)
         blobs.put_file("large", tmp_path / "x.npy")
         rows = remote_rows.rows(linked(blobs, "large"), "npy", None, "logits")
-        asked: list[tuple[int, int]] = []
+        fetched: list[tuple[int, int]] = []
         fetch = rows._content.fetch
 
-        def seen(start: int, stop: int) -> memoryview:
-            asked.append(((start - 128) // 16, (stop - 128) // 16))
+        def recording(start: int, stop: int) -> memoryview:
+            fetched.append(((start - 128) // 16, (stop - 128) // 16))
             return fetch(start, stop)
 
-        rows._content.fetch = seen  # type: ignore[method-assign]
-        return rows, array, asked
+        rows._content.fetch = recording  # type: ignore[method-assign]
+        return rows, array, fetched
 
     return make
 
@@ -172,44 +172,42 @@ def large(
 Large = Callable[[int], tuple[RemoteRows, np.ndarray, list[tuple[int, int]]]]
 
 
-def test_a_scan_reads_ahead_and_each_byte_once(large: Large) -> None:
-    rows, array, asked = large(20)
+def test_a_scan_reads_ahead_and_fetches_each_byte_once(large: Large) -> None:
+    rows, array, fetched = large(20)
     rows.read(0, 1)
     deadline = time.monotonic() + 10.0
-    while len(asked) < 1 + remote_rows.AHEAD:
+    while len(fetched) < 1 + remote_rows.AHEAD:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert sorted(asked) == [(row, row + 2) for row in range(0, 2 + 2 * remote_rows.AHEAD, 2)]
+    assert sorted(fetched) == [(row, row + 2) for row in range(0, 2 + 2 * remote_rows.AHEAD, 2)]
     for start in range(1, 40):
         same_rows(rows.read(start, start + 1), array[start : start + 1])
-    assert sorted(asked) == [(row, row + 2) for row in range(0, 40, 2)]
+    assert sorted(fetched) == [(row, row + 2) for row in range(0, 40, 2)]
     assert not rows._blocks
 
 
-def test_a_read_apart_fetches_no_more_than_it_needs(large: Large) -> None:
-    rows, array, asked = large(20)
+def test_an_isolated_read_fetches_only_what_it_needs(large: Large) -> None:
+    rows, array, fetched = large(20)
     same_rows(rows.read(20, 21), array[20:21])
     same_rows(rows.read(31, 35), array[31:35])
-    assert sorted(asked) == [(20, 22), (30, 32), (32, 34), (34, 36)]
+    assert sorted(fetched) == [(20, 22), (30, 32), (32, 34), (34, 36)]
 
 
-def test_memory_is_bounded_however_it_is_read(large: Large) -> None:
+def test_memory_is_bounded_for_any_order_of_reads(large: Large) -> None:
     rows, array, _ = large(200)
     for start in np.random.default_rng(0).integers(0, 399, size=200).tolist():
         same_rows(rows.read(start, start + 1), array[start : start + 1])
         assert len(rows._blocks) <= remote_rows._KEPT
 
 
-def test_rows_near_each_other_are_fetched_at_once(
-    large: Large, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows, array, asked = large(20)
+def test_nearby_rows_are_fetched_together(large: Large, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, array, fetched = large(20)
     monkeypatch.setattr(rows, "_near", 1)
     monkeypatch.setattr(rows, "_longest", 6)
     some = np.array([0, 2, 3, 6, 9, 11, 12, 14, 16, 18])
     same_rows(rows.take(some), array[some])
     # A gap of one row is read over, one of two is not; no stretch is longer than six rows.
-    assert sorted(asked) == [(0, 4), (6, 7), (9, 15), (16, 19)]
+    assert sorted(fetched) == [(0, 4), (6, 7), (9, 15), (16, 19)]
 
 
 def test_threads_share_rows(large: Large) -> None:
@@ -218,9 +216,9 @@ def test_threads_share_rows(large: Large) -> None:
 
     def scan(begin: int) -> None:
         for start in range(begin, begin + 25):
-            found = rows.read(start, start + 1)
+            block = rows.read(start, start + 1)
             some = np.array([start, 199])
-            if (found != array[start]).any() or (rows.take(some) != array[some]).any():
+            if (block != array[start]).any() or (rows.take(some) != array[some]).any():
                 wrong.append(start)
 
     threads = [threading.Thread(target=scan, args=(begin,)) for begin in range(0, 200, 25)]
@@ -231,7 +229,7 @@ def test_threads_share_rows(large: Large) -> None:
     assert not wrong
 
 
-def test_what_is_read_in_the_object_is_what_a_local_file_is_refused_for(
+def test_an_object_is_refused_for_the_same_reasons_as_a_local_file(
     s3_endpoint: str, tmp_path: Path
 ) -> None:
     blobs = store(s3_endpoint, tmp_path)
@@ -254,7 +252,7 @@ def test_what_is_read_in_the_object_is_what_a_local_file_is_refused_for(
 
 def test_facts_of_an_object(s3_endpoint: str, tmp_path: Path) -> None:
     blobs = store(s3_endpoint, tmp_path)
-    # A header longer than what is read first.
+    # A header longer than the first read.
     many = {f"an array with a rather long name, {at}": np.zeros((2, at + 1)) for at in range(900)}
     save_file(many, tmp_path / "x")
     blobs.put_file("many", tmp_path / "x")
@@ -264,7 +262,7 @@ def test_facts_of_an_object(s3_endpoint: str, tmp_path: Path) -> None:
     assert remote_rows.rows(link, "safetensors", name, "logits").shape == (2, 701)
 
 
-def test_a_connection_cut_in_the_middle_of_a_body(wire: Wire, tmp_path: Path) -> None:
+def test_a_connection_cut_in_the_middle_of_a_body(wire: FlakyProxy, tmp_path: Path) -> None:
     blobs = store(wire.endpoint, tmp_path)
     array = np.random.default_rng(0).normal(size=(400, 250))
     np.save(tmp_path / "x.npy", array)
@@ -300,11 +298,14 @@ def test_an_object_that_was_deleted_or_replaced(s3_endpoint: str, tmp_path: Path
                 call()
             assert caught.value.code == "input-deleted"
             assert caught.value.where == {"role": "logits"}
-            says_nothing(caught.value, link)
+            hides_address(caught.value, link)
 
 
-def test_a_store_that_is_away(
-    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_an_unreachable_store(
+    wire: FlakyProxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     blobs = store(wire.endpoint, tmp_path)
@@ -319,11 +320,11 @@ def test_a_store_that_is_away(
     with pytest.raises(StoreUnavailable) as caught:
         remote_rows.rows(nowhere, "npy", None, "logits")
     assert 0.3 < time.monotonic() - began < 20.0
-    says_nothing(caught.value, link)
+    hides_address(caught.value, link)
     assert SECRET not in caplog.text
 
 
-def test_a_store_that_comes_back(wire: Wire, tmp_path: Path) -> None:
+def test_a_store_that_recovers(wire: FlakyProxy, tmp_path: Path) -> None:
     blobs = store(wire.endpoint, tmp_path)
     np.save(tmp_path / "x.npy", np.ones((40, 4)))
     blobs.put_file("x", tmp_path / "x.npy")
@@ -333,8 +334,8 @@ def test_a_store_that_comes_back(wire: Wire, tmp_path: Path) -> None:
     assert wire.cuts == 5
 
 
-def says_nothing(error: BaseException, link: Link) -> None:
-    """Neither an error nor its traceback tells the address."""
+def hides_address(error: BaseException, link: Link) -> None:
+    """Neither an error nor its traceback contains the address."""
     text = "".join(traceback.format_exception(error)) + repr(error)
     assert SECRET not in text
     assert link.url.partition("?")[0] not in text
@@ -355,7 +356,7 @@ def test_which_objects_have_a_link(s3_endpoint: str, tmp_path: Path) -> None:
     blobs.put("large", b"12345")
     assert blobs.link("small") is None
     assert f"X-Amz-Expires={7 * 24 * 3600}&" in linked(blobs, "large").url
-    # What has been downloaded is read there.
+    # A downloaded object is read from the cache.
     blobs.local_path("large")
     assert blobs.link("large") is None
     brief = store(s3_endpoint, tmp_path, link_s=59.5)

@@ -31,7 +31,7 @@ POINTS = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.1, 5.0], [9.0, 0.0], [
 
 
 class JobsInFolder:
-    """Files in a folder, and jobs on them; `said` is the last job's progress."""
+    """Files in a folder, and jobs on them; `progress` has the reports of the last job."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +58,7 @@ class JobsInFolder:
         piece: dict[str, Any] | None = None,
         **request: Any,
     ) -> tuple[Outcome, Path]:
-        """What came of it, and the folder of its result files."""
+        """The outcome, and the folder of the result files."""
         self._jobs += 1
         folder = self._folder / f"result-{self._jobs}"
         folder.mkdir()
@@ -168,9 +168,9 @@ def test_fit_and_then(jobs: JobsInFolder) -> None:
     pairs = tree.leaf_of_point.reshape(3, 2)
     assert (pairs[:, 0] == pairs[:, 1]).all()
     assert len(set(pairs[:, 0].tolist())) == 3
-    kept = results.load_model(folder / results.MODEL)
-    assert [stage.method for stage in kept.stages] == ["kmeans", "l2h"]
-    assert kept.inputs == ["features"]
+    model = results.load_model(folder / results.MODEL)
+    assert [stage.method for stage in model.stages] == ["kmeans", "l2h"]
+    assert model.inputs == ["features"]
 
 
 def test_a_method_without_logits_has_no_then(jobs: JobsInFolder) -> None:
@@ -179,7 +179,7 @@ def test_a_method_without_logits_has_no_then(jobs: JobsInFolder) -> None:
     assert not list(folder.iterdir())
 
 
-def test_a_method_that_does_not_predict_leaves_no_model(jobs: JobsInFolder) -> None:
+def test_a_method_that_does_not_predict_saves_no_model(jobs: JobsInFolder) -> None:
     outcome, folder = jobs.run("fit", {"features": POINTS}, method="hac")
     assert outcome.result is not None
     assert outcome.result["model"] is None
@@ -230,9 +230,7 @@ def test_predictions_agree_with_the_fit(
         ({"logits": np.array([[1.0, np.nan, 0.0]])}, "not-finite"),
     ],
 )
-def test_predictions_of_what_does_not_fit(
-    jobs: JobsInFolder, inputs: dict[str, Any], code: str
-) -> None:
+def test_predictions_on_wrong_inputs(jobs: JobsInFolder, inputs: dict[str, Any], code: str) -> None:
     _, fitted = jobs.run("fit", {"logits": LOGITS})
     outcome, folder = jobs.run("predict", {"tree": tree_of(fitted), **inputs}, options=TREE)
     assert code_of(outcome) == code
@@ -266,9 +264,7 @@ def test_evaluate(jobs: JobsInFolder) -> None:
         (["\ud800", "a", "b", "c"], {}, "wrong-input"),
     ],
 )
-def test_evaluations_that_cannot_be(
-    jobs: JobsInFolder, labels: Any, options: Any, code: str
-) -> None:
+def test_impossible_evaluations(jobs: JobsInFolder, labels: Any, options: Any, code: str) -> None:
     _, fitted = jobs.run("fit", {"logits": LOGITS})
     inputs = {"tree": tree_of(fitted), "labels": labels}
     assert code_of(jobs.run("evaluate", inputs, options={**TREE, **options})[0]) == code
@@ -314,9 +310,7 @@ def test_import(jobs: JobsInFolder, tmp_path: Path) -> None:
         ("linkage", b"no array", "invalid-file"),
     ],
 )
-def test_trees_that_cannot_be_read(
-    jobs: JobsInFolder, format_id: str, content: bytes, code: str
-) -> None:
+def test_unreadable_trees(jobs: JobsInFolder, format_id: str, content: bytes, code: str) -> None:
     outcome, folder = jobs.run(
         "import", {"content": content}, method="import", options={"format": format_id}
     )
@@ -324,9 +318,7 @@ def test_trees_that_cannot_be_read(
     assert not list(folder.iterdir())
 
 
-def test_a_linkage_of_one_dimension_is_named_as_what_it_is(
-    jobs: JobsInFolder, tmp_path: Path
-) -> None:
+def test_the_error_describes_a_linkage_of_one_dimension(jobs: JobsInFolder, tmp_path: Path) -> None:
     np.save(tmp_path / "row.npy", np.array([0.0, 1.0, 1.0, 2.0]))
     outcome, _ = jobs.run(
         "import",
@@ -366,7 +358,7 @@ def test_inspect(jobs: JobsInFolder, tmp_path: Path) -> None:
         ({}, "wrong-input"),
     ],
 )
-def test_the_users_errors_come_back_whole(
+def test_the_users_errors_are_returned_in_full(
     jobs: JobsInFolder, inputs: dict[str, Any], code: str
 ) -> None:
     outcome, folder = jobs.run("fit", inputs)
@@ -374,7 +366,7 @@ def test_the_users_errors_come_back_whole(
     assert not list(folder.iterdir())
 
 
-def test_where_a_value_is_not_finite(jobs: JobsInFolder) -> None:
+def test_the_error_locates_a_value_that_is_not_finite(jobs: JobsInFolder) -> None:
     logits = np.zeros((5, 3))
     logits[3, 1] = np.inf
     outcome, _ = jobs.run("fit", {"logits": logits})
@@ -382,7 +374,9 @@ def test_where_a_value_is_not_finite(jobs: JobsInFolder) -> None:
     assert outcome.error["where"] == {"role": "logits", "row": 3, "column": 1}
 
 
-def test_a_lack_of_memory_is_said(jobs: JobsInFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_is_reported(
+    jobs: JobsInFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any) -> None:
         raise MemoryError
 
@@ -390,7 +384,7 @@ def test_a_lack_of_memory_is_said(jobs: JobsInFolder, monkeypatch: pytest.Monkey
     assert code_of(jobs.run("fit", {"logits": LOGITS})[0]) == "out-of-memory"
 
 
-def test_faults_of_ours_are_not_taken_for_the_users(
+def test_internal_errors_are_not_attributed_to_the_user(
     jobs: JobsInFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
@@ -401,7 +395,7 @@ def test_faults_of_ours_are_not_taken_for_the_users(
         jobs.run("fit", {"logits": LOGITS})
 
 
-def test_one_role_twice_is_refused(jobs: JobsInFolder, tmp_path: Path) -> None:
+def test_a_repeated_role_is_refused(jobs: JobsInFolder, tmp_path: Path) -> None:
     once = jobs.source("logits", LOGITS)
     request = Request(id="job_x", tenant="t", kind="fit", method="l2h", created_at=now())
     spec = Spec(request=request, sources=(once, once), folder=tmp_path)
@@ -428,9 +422,9 @@ def test_new_rows_are_prepared_as_the_model_says(jobs: JobsInFolder) -> None:
         params={"n_clusters": 3},
         preprocess=PREPARED,
     )
-    # Standardized with the old rows' mean and deviation, not with its own.
-    one = {"tree": tree_of(fitted), "features": POINTS[4:5]}
-    outcome, folder = jobs.run("predict", one, method="kmeans", options=TREE)
+    # Standardized with the mean and deviation of the old rows, not of the new one.
+    inputs = {"tree": tree_of(fitted), "features": POINTS[4:5]}
+    outcome, folder = jobs.run("predict", inputs, method="kmeans", options=TREE)
     assert outcome.error is None
     assert predicted(folder)[0]["leaf"] == loaded(fitted).leaf_of_point[4]
     wide = {"tree": tree_of(fitted), "features": np.ones((1, 7))}
@@ -450,7 +444,7 @@ def grown(folder: Path) -> Source:
     )
 
 
-def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(jobs: JobsInFolder) -> None:
+def test_a_growing_job_prepares_new_rows_like_the_old_ones(jobs: JobsInFolder) -> None:
     perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
     steps = ({"step": "standardize"},)
     _, first = jobs.run("fit", {"features": POINTS}, preprocess=steps, **perch)
@@ -462,22 +456,22 @@ def test_a_job_that_goes_on_prepares_new_rows_as_the_old_ones(jobs: JobsInFolder
     assert outcome.tree["n_points"] == 9
     assert outcome.result is not None
     assert "silhouette" not in outcome.result.get("curves", {})
-    # Row 2 of the base and row 6, made of it, are nearest to each other.
-    whole = loaded(second)
-    parent = whole.parent[whole.leaf_of_point]
+    # Row 2 of the base and row 6, its shifted copy, are nearest to each other.
+    grown_tree = loaded(second)
+    parent = grown_tree.parent[grown_tree.leaf_of_point]
     assert [parent[row] for row in (2, 3, 4)] == [parent[row] for row in (6, 7, 8)]
     old = {"tree": tree_of(second), "features": np.concatenate([POINTS, more["features"]])}
     _, placed = jobs.run("predict", old, method="perch", options=TREE)
-    assert [one["leaf"] for one in predicted(placed)] == whole.leaf_of_point.tolist()
+    assert [row["leaf"] for row in predicted(placed)] == grown_tree.leaf_of_point.tolist()
 
 
 @pytest.mark.parametrize("before", [(), ({"step": "l2"},), ({"step": "standardize"},)])
-def test_a_job_that_goes_on_prepares_in_no_other_way(jobs: JobsInFolder, before: Any) -> None:
+def test_a_growing_job_refuses_other_preparation(jobs: JobsInFolder, before: Any) -> None:
     perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
     _, first = jobs.run("fit", {"features": POINTS + 1}, preprocess=before, **perch)
     more = {"features": POINTS[:2] + 1, "base": grown(first)}
-    other = ({"step": "pca", "n": 2},) if before else ({"step": "l2"},)
-    for steps in (other, ()) if before else (other,):
+    changed = ({"step": "pca", "n": 2},) if before else ({"step": "l2"},)
+    for steps in (changed, ()) if before else (changed,):
         outcome, _ = jobs.run("fit", more, preprocess=steps, **perch)
         assert code_of(outcome) == "wrong-parameter"
         assert outcome.error is not None
@@ -492,7 +486,7 @@ def test_a_tree_that_grew_is_not_named_by_terms(jobs: JobsInFolder) -> None:
     assert code_of(outcome) == "wrong-length"
 
 
-def test_doubled_names_are_warned_of_once(jobs: JobsInFolder) -> None:
+def test_duplicate_names_give_one_warning(jobs: JobsInFolder) -> None:
     outcome, _ = jobs.run("fit", {"logits": LOGITS, "names": ["a", "a", "b"]})
     assert len(outcome.warnings) == 1
     assert "more than once" in outcome.warnings[0]
@@ -504,15 +498,15 @@ def test_doubled_names_are_warned_of_once(jobs: JobsInFolder) -> None:
     assert "'a'" in outcome.warnings[0]
 
 
-class TestCut:
-    """A fit that is cut into pieces, all of them computed here."""
+class TestPieces:
+    """A fit in pieces, all computed in this process."""
 
     @pytest.fixture(autouse=True)
     def _known(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tests.workers.extra.methods.row_argmax import RowArgmax
 
-        known, used = registry.methods(), RowArgmax()
-        monkeypatch.setattr(registry, "methods", lambda: {**known, used.id: used})
+        registered, used = registry.methods(), RowArgmax()
+        monkeypatch.setattr(registry, "methods", lambda: {**registered, used.id: used})
 
     @pytest.mark.parametrize("n_pieces", [1, 2, 6])
     def test_the_tree_is_the_same(self, jobs: JobsInFolder, n_pieces: int) -> None:
@@ -522,12 +516,12 @@ class TestCut:
         assert outcome.result is not None
         assert outcome.result["metrics"] == {"n_pieces": n_pieces}
         tree = results.load_tree(folder / results.TREE, folder / results.LEAF_OF_POINT)
-        found = [tree.name[leaf] for leaf in tree.leaf_of_point.tolist()]
-        assert [int(str(name)) for name in found] == POINTS.argmax(axis=1).tolist()
+        names = [tree.name[leaf] for leaf in tree.leaf_of_point.tolist()]
+        assert [int(str(name)) for name in names] == POINTS.argmax(axis=1).tolist()
         fractions = [advance.fraction for advance in jobs.progress]
         assert fractions == sorted(fractions)
 
-    def test_one_piece_alone_gives_its_arrays(self, jobs: JobsInFolder) -> None:
+    def test_a_single_piece_gives_its_arrays(self, jobs: JobsInFolder) -> None:
         piece = {"start": 1, "stop": 4}
         outcome, folder = jobs.run(
             "fit", {"features": POINTS, "names": NAMES[:2]}, method="row-argmax", piece=piece,
@@ -539,7 +533,7 @@ class TestCut:
         assert list(arrays) == ["label"]
         assert arrays["label"].tolist() == POINTS.argmax(axis=1)[1:4].tolist()
 
-    def test_an_error_of_the_user_in_a_piece(self, jobs: JobsInFolder) -> None:
+    def test_a_users_error_in_a_piece(self, jobs: JobsInFolder) -> None:
         outcome, folder = jobs.run(
             "fit", {"features": POINTS}, method="row-argmax", params={"refused_row": 3}, n_pieces=3
         )

@@ -1,4 +1,4 @@
-"""Jobs on what stays in the object store: what is read there, and what is downloaded as ever."""
+"""Jobs on inputs in the object store: which are streamed, and which are downloaded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FORMAT = {"fortran": "npy", "bfloat16": "safetensors"}
 
 @pytest.fixture
 def settings(settings: WorkerSettings, s3_endpoint: str) -> WorkerSettings:
-    """A store on S3 in which everything is large."""
+    """Settings of an S3 store that streams objects of any size."""
     url = f"s3://umbel-tests/{secrets.token_hex(8)}"
     more = {"store_url": url, "s3_endpoint": s3_endpoint, "stream_bytes": 1}
     return settings.model_copy(update=more)
@@ -79,7 +79,7 @@ def cached(settings: WorkerSettings) -> list[Path]:
 
 
 @pytest.mark.parametrize("kind", ["npy", "safetensors", "bfloat16"])
-def test_what_is_read_by_rows_stays_where_it_is(
+def test_inputs_read_by_rows_are_not_downloaded(
     kind: str, stored: StoredInputs, settings: WorkerSettings
 ) -> None:
     assert L2H.inputs["logits"].by_rows
@@ -97,7 +97,7 @@ def test_what_is_read_by_rows_stays_where_it_is(
 
 
 @pytest.mark.parametrize("kind", ["fortran", "csv"])
-def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, stored: StoredInputs) -> None:
+def test_files_that_cannot_be_streamed_are_downloaded(kind: str, stored: StoredInputs) -> None:
     spec = stored.prepared(fit(logits=dataset(stored, kind)))
     source = of_role(spec.sources, "logits")
     assert source.link is None
@@ -107,7 +107,7 @@ def test_what_cannot_be_read_in_parts_is_downloaded(kind: str, stored: StoredInp
     assert outcome.error is None
 
 
-def test_what_is_small_is_downloaded(stored: StoredInputs, settings: WorkerSettings) -> None:
+def test_small_objects_are_downloaded(stored: StoredInputs, settings: WorkerSettings) -> None:
     settings = settings.model_copy(update={"stream_bytes": len(CONTENTS["npy"])})
     stored = StoredInputs(assemble(settings, lambda *_: None), stored._folder)
     source = of_role(stored.prepared(fit(logits=dataset(stored, "npy"))).sources, "logits")
@@ -116,15 +116,15 @@ def test_what_is_small_is_downloaded(stored: StoredInputs, settings: WorkerSetti
 
 
 def test_a_method_that_does_not_read_by_rows_never_sees_rows(stored: StoredInputs) -> None:
-    others = [
-        (one.id, role)
-        for one in methods().values()
-        for role, wanted in one.inputs.items()
-        if not wanted.by_rows and role in ("logits", "features", "distances")
+    dense_inputs = [
+        (method.id, role)
+        for method in methods().values()
+        for role, described in method.inputs.items()
+        if not described.by_rows and role in ("logits", "features", "distances")
     ]
-    assert others
+    assert dense_inputs
     content = {kind: dataset(stored, kind) for kind in ("npy", "bfloat16")}
-    for method_id, role in others:
+    for method_id, role in dense_inputs:
         for kind, dataset_id in content.items():
             spec = stored.prepared(fit(method_id, **{role: dataset_id}))
             assert of_role(spec.sources, role).link is None
@@ -136,8 +136,8 @@ def test_a_method_that_does_not_read_by_rows_never_sees_rows(stored: StoredInput
 
 
 def test_a_prediction_reads_by_rows_as_the_method_does(stored: StoredInputs) -> None:
-    made, _ = stored.finished()
-    options = {"tree": sibling(made.id, "tr")}
+    fitted, _ = stored.finished()
+    options = {"tree": sibling(fitted.id, "tr")}
     rows = stored.dataset(npy(np.eye(3)), format="npy")
     spec = stored.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
     assert of_role(spec.sources, "logits").link is not None
@@ -165,8 +165,8 @@ def test_a_local_file_read_by_rows(kind: str, stored: StoredInputs, tmp_path: Pa
 def test_an_inspection_reads_no_more_than_the_header(
     stored: StoredInputs, settings: WorkerSettings
 ) -> None:
-    found = dataset(stored, "bfloat16", status="inspecting")
-    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
+    inspected = dataset(stored, "bfloat16", status="inspecting")
+    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": inspected}))
     outcome = run(spec, lambda _: None)
     assert outcome.result == {"dataset": {"shape": [300, 6], "dtype": "bfloat16"}}
     assert cached(settings) == []
@@ -213,9 +213,9 @@ def test_a_job_on_s3_makes_no_local_copy(
         for file in cached(settings):
             file.unlink()
     assert parents[0] == parents[1]
-    # Nothing that outlives the job knows the address: no object, nothing ever said to Redis.
-    kept = [parts.blobs.get(key) for key in parts.blobs.keys("")]
-    kept += [file.read_bytes() for file in valkey.folder.rglob("*.aof")]
-    assert len(kept) > 8
-    assert any(job.id.encode() in content for content in kept)
-    assert all(SECRET.encode() not in content for content in kept)
+    # Nothing that outlives the job contains the address: no object, no command sent to Redis.
+    stored_bytes = [parts.blobs.get(key) for key in parts.blobs.keys("")]
+    stored_bytes += [file.read_bytes() for file in valkey.folder.rglob("*.aof")]
+    assert len(stored_bytes) > 8
+    assert any(job.id.encode() in content for content in stored_bytes)
+    assert all(SECRET.encode() not in content for content in stored_bytes)

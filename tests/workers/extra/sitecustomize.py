@@ -1,4 +1,4 @@
-"""With this folder on PYTHONPATH a process knows the methods in `methods` as well."""
+"""With this folder on PYTHONPATH a process also registers the methods in `methods`."""
 
 from __future__ import annotations
 

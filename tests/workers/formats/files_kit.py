@@ -1,4 +1,4 @@
-"""Files of every format, written by the libraries that users write them with."""
+"""Files of every format, written by the libraries that users use."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MATRICES = [
     *(("safetensors", dtype) for dtype in ("?", "i4", "f2", "f4", "f8", "bf16")),
     *(("unaligned", dtype) for dtype in ("f2", "f4", "f8", "bf16")),
 ]
-"""How a matrix that is read by rows may lie in a file, and its dtype."""
+"""Layout and dtype of each kind of matrix file that can be read by rows."""
 MATRIX = np.arange(12, dtype="f4").reshape(4, 3)
 SHAPE = (23, 5)
-"""The shape of each of these."""
+"""The shape of every such matrix."""
 
 
 def _arrow_file(path: Path, table: pa.Table, **options: Any) -> None:
@@ -108,7 +108,7 @@ def dense(value: Any) -> np.ndarray:
 
 
 def refused(call: Callable[..., Any], *args: Any, **named: Any) -> UsageError:
-    """The UsageError that a call raises; its detail gives nothing away of the machine."""
+    """The UsageError that a call raises; its detail reveals nothing about the machine."""
     with pytest.raises(UsageError) as caught:
         call(*args, **named)
     error = caught.value
@@ -129,7 +129,7 @@ def survives(call: Callable[..., Any], *args: Any) -> None:
 
 
 def write_matrix(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
-    """Write a matrix as one of `MATRICES` says; its format, and its rows as `Rows` gives them."""
+    """Write a matrix of one kind of `MATRICES`; its format, and the rows that `Rows` must give."""
     values = np.random.default_rng(7).normal(size=SHAPE) * 50
     if layout.startswith("npy"):
         array = values.astype(dtype)
@@ -145,7 +145,7 @@ def write_matrix(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
         array = values.astype(dtype)
         save_file({"x": array}, path)
     if layout == "unaligned":
-        # The format does not ask that data begin at a multiple of anything.
+        # The format does not require aligned data.
         content = path.read_bytes()
         size = int.from_bytes(content[:8], "little")
         text = json.dumps(json.loads(content[8 : 8 + size])).encode()

@@ -1,4 +1,4 @@
-"""Arrow streams and files: what is mapped, and buffers that claim too much."""
+"""Arrow streams and files: mapped buffers, and buffers that claim too large a size."""
 
 from __future__ import annotations
 

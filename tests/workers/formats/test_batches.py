@@ -26,7 +26,7 @@ from workers.formats import catalogue
 
 @pytest.fixture(params=["arrow-file", "arrow-stream", "parquet"])
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table], Any]:
-    """Write a table in one of the three formats; gives (format, path)."""
+    """Writes a table in one of the three formats and returns (format, path)."""
 
     def store(table: pa.Table) -> tuple[str, Path]:
         write_table(request.param, tmp_path / "content", table)
@@ -60,7 +60,7 @@ def test_matrices(form: str, stored: Stored) -> None:
     np.testing.assert_array_equal(value, MATRIX)
 
 
-def test_several_batches_follow_each_other(stored: Stored) -> None:
+def test_several_batches_are_concatenated(stored: Stored) -> None:
     for table in (as_table, as_lists):
         parts = pa.concat_tables([table(MATRIX[:1]), table(MATRIX[1:3]), table(MATRIX[3:])])
         format, path = stored(parts)
@@ -69,7 +69,7 @@ def test_several_batches_follow_each_other(stored: Stored) -> None:
 
 
 def test_many_columns_take_time_in_proportion(stored: Stored) -> None:
-    """Asking for the schema once a column would take 8 s for these."""
+    """Reading the schema once for each of these columns would take 8 s."""
     format, path = stored(as_table(np.ones((2, 3000))))
     began = time.process_time()
     assert catalogue.inspect(format, path, None).shape == (2, 3000)
@@ -114,7 +114,7 @@ def test_text(kind: pa.DataType, stored: Stored) -> None:
     assert refused(catalogue.load, format, path, None, "features").code == "wrong-input"
 
 
-def test_one_column_of_several_is_chosen(stored: Stored) -> None:
+def test_a_column_is_selected_by_name(stored: Stored) -> None:
     format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"], "x": [[1, 2], [3, 4]]}))
     assert catalogue.load(format, path, "y", "labels").tolist() == ["u", "v"]  # type: ignore[union-attr]
     assert catalogue.load(format, path, "a", "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
@@ -127,14 +127,14 @@ def test_one_column_of_several_is_chosen(stored: Stored) -> None:
     assert refused(catalogue.inspect, format, path, None).code in {"wrong-input", "member-needed"}
 
 
-def test_text_beside_numbers_is_named(stored: Stored) -> None:
+def test_the_error_names_text_among_numbers(stored: Stored) -> None:
     format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"]}))
     error = refused(catalogue.load, format, path, None, "features")
     assert error.code == "wrong-input"
     assert "'y'" in error.detail
 
 
-def test_missing_values_are_named(stored: Stored) -> None:
+def test_the_error_locates_missing_values(stored: Stored) -> None:
     table = pa.table({"a": [1.5, 2.5, 3.5], "b": pa.array([1, None, 2])})
     format, path = stored(table)
     for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
@@ -151,7 +151,7 @@ def test_missing_values_are_named(stored: Stored) -> None:
         assert (error.code, error.where["row"]) == ("missing-value", 1)
 
 
-def test_ragged_lists_are_named(stored: Stored) -> None:
+def test_the_error_locates_ragged_lists(stored: Stored) -> None:
     table = pa.table({"x": [[1.0, 2.0], [3.0, 4.0], [5.0]]})
     format, path = stored(table)
     error = refused(catalogue.load, format, path, None, "features")
@@ -177,7 +177,7 @@ def test_tables_that_hold_no_matrix(table: pa.Table, code: str, stored: Stored) 
     assert refused(catalogue.inspect, format, path, None).code == code
 
 
-def test_the_pandas_index_is_no_feature(stored: Stored) -> None:
+def test_the_pandas_index_is_not_a_feature(stored: Stored) -> None:
     meta = {"pandas": '{"index_columns": ["__index_level_0__"]}'}
     table = pa.table({"a": [1.0], "__index_level_0__": [7]}).replace_schema_metadata(meta)
     format, path = stored(table)

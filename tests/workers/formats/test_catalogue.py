@@ -1,4 +1,4 @@
-"""Which format a file is, and that every format gives the same matrix back."""
+"""Recognising a file's format; every format returns the same matrix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MATRICES = [format for format in FORMATS if format != "jsonl"]
 
 
 @pytest.mark.parametrize("format", MATRICES)
-def test_a_matrix_comes_back_from_every_format(format: str, tmp_path: Path) -> None:
+def test_every_format_returns_the_matrix(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     write(format, path, MATRIX)
     assert format_of(FORMATS[format].media_types[0], path.read_bytes()) == format
@@ -88,7 +88,7 @@ def test_media_types_carry_parameters_and_capitals() -> None:
         b"MATLAB 5.0 MAT-file, x",
     ],
 )
-def test_unknown_content_is_refused_with_what_is_accepted(content: bytes) -> None:
+def test_the_refusal_of_unknown_content_lists_accepted_formats(content: bytes) -> None:
     error = refused(format_of, None, content)
     assert error.code == "unsupported-format"
     for media_type in catalogue.ACCEPTED:
@@ -96,13 +96,13 @@ def test_unknown_content_is_refused_with_what_is_accepted(content: bytes) -> Non
 
 
 @pytest.mark.parametrize("content", [b"--x\r\n\r\n1,2\r\n--x--", b"\x93NUMPY\x01\x00"])
-def test_a_form_is_no_file(content: bytes) -> None:
+def test_a_form_is_not_a_file(content: bytes) -> None:
     error = refused(catalogue.format_of, "multipart/form-data; boundary=x", content)
     assert error.code == "unsupported-format"
     assert "--data-binary" in error.detail
 
 
-def test_no_bytes_are_empty() -> None:
+def test_an_empty_body_is_refused() -> None:
     assert refused(format_of, "text/csv", b"").code == "empty"
 
 
@@ -143,7 +143,7 @@ def test_peek_looks_into_npy_only() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_empty_file_is_said_to_be_empty(format: str, tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_as_empty(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     path.write_bytes(b"")
     assert refused(catalogue.inspect, format, path, None).code == "empty"
@@ -158,7 +158,7 @@ def test_an_unknown_role_or_format_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", sorted(set(MATRICES) - {"libsvm"}))
-def test_a_matrix_is_no_labels(format: str, tmp_path: Path) -> None:
+def test_a_matrix_is_refused_as_labels(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     write(format, path, MATRIX)
     code = refused(catalogue.load, format, path, None, "labels").code

@@ -1,4 +1,4 @@
-"""CSV: headers, separators, and every cell that is wrong is named."""
+"""CSV: headers, separators, and errors that locate each wrong cell."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
         ("\n1,2\n", "ragged", None, None, 1),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_errors_locate_the_wrong_cell(
     text: str, code: str, row: int | None, column: int | None, line: int, tmp_path: Path
 ) -> None:
     path = put(tmp_path / "x", text)
     for call, *rest in ((csv.inspect,), (load, "features")):
         error = refused(call, path, None, *rest)
         assert error.code == code
-        found = [error.where.get(word) for word in ("row", "column", "line")]
-        assert found == [row, column, line]
+        place = [error.where.get(word) for word in ("row", "column", "line")]
+        assert place == [row, column, line]
 
 
 @pytest.mark.parametrize("at", [0, 1, 77_777, 199_999])
-def test_cells_are_named_across_blocks(
+def test_errors_locate_cells_across_blocks(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(csv, "_BLOCK", 10_000)
@@ -117,13 +117,13 @@ def test_cells_are_named_across_blocks(
         ('"' + "a" * 200_000, "invalid-file"),
     ],
 )
-def test_files_that_cannot_be_read(text: str | bytes, code: str, tmp_path: Path) -> None:
+def test_unreadable_files(text: str | bytes, code: str, tmp_path: Path) -> None:
     path = put(tmp_path / "x", text)
     assert refused(csv.inspect, path, None).code == code
     assert refused(load, path, None, "features").code == code
 
 
-def test_one_long_line_is_refused(tmp_path: Path) -> None:
+def test_an_overlong_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
     for begin in ("", "1,2\n"):
         with path.open("w") as file:
@@ -166,7 +166,7 @@ def test_labels(text: str, expected: list[object], tmp_path: Path) -> None:
     assert (facts.dtype == "str") == isinstance(expected[0], str)
 
 
-def test_names_stay_as_they_are_put(tmp_path: Path) -> None:
+def test_names_are_kept_verbatim(tmp_path: Path) -> None:
     path = put(tmp_path / "x", "007\n1.50\n<b>\n")
     assert load(path, None, "names") == ["007", "1.50", "<b>"]
 
@@ -187,7 +187,7 @@ def test_names_stay_as_they_are_put(tmp_path: Path) -> None:
         ('a\n"b\n', "invalid-file", None),
     ],
 )
-def test_what_is_no_label_is_named(
+def test_errors_locate_values_that_are_not_labels(
     text: str | bytes, code: str, row: int | None, tmp_path: Path
 ) -> None:
     error = refused(load, put(tmp_path / "x", text), None, "labels")
@@ -195,7 +195,7 @@ def test_what_is_no_label_is_named(
     assert error.where.get("row") == row
 
 
-def test_one_column_of_several_is_chosen_by_its_header(tmp_path: Path) -> None:
+def test_a_column_is_selected_by_its_header(tmp_path: Path) -> None:
     path = put(tmp_path / "x", "id,class,2020\n1,rose,0.5\n2,oak,0.25\n")
     assert load(path, "class", "labels").tolist() == ["rose", "oak"]  # type: ignore[union-attr]
     assert load(path, "2020", "features").tolist() == [[0.5], [0.25]]  # type: ignore[union-attr]
@@ -207,7 +207,7 @@ def test_one_column_of_several_is_chosen_by_its_header(tmp_path: Path) -> None:
     assert (error.code, error.where["line"]) == ("wrong-input", 2)
 
 
-def test_one_column_of_numbers_is_a_matrix_too(tmp_path: Path) -> None:
+def test_a_single_column_of_numbers_is_a_matrix(tmp_path: Path) -> None:
     path = put(tmp_path / "x", "height\n1.5\n2.5\n")
     assert csv.inspect(path, None).shape == (2, 1)
     assert load(path, None, "features").tolist() == [[1.5], [2.5]]  # type: ignore[union-attr]
@@ -227,7 +227,7 @@ def test_one_column_of_numbers_is_a_matrix_too(tmp_path: Path) -> None:
     mark=st.sampled_from([",", "\t", ";"]),
     header=st.booleans(),
 )
-def test_what_is_written_is_read(
+def test_written_values_are_read_back(
     rows: list[list[float]], mark: str, header: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("csv") / "x"
@@ -243,7 +243,7 @@ def test_what_is_written_is_read(
     content=st.binary(max_size=30)
     | st.text(alphabet='01.e-,;\t\n\r"ab ', max_size=30).map(str.encode)
 )
-def test_any_bytes_are_taken_or_refused(
+def test_any_bytes_are_accepted_or_refused(
     content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = put(tmp_path_factory.mktemp("csv") / "x", content)

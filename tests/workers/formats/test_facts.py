@@ -1,4 +1,4 @@
-"""Bounds, and the choice of one array among several."""
+"""Size limits, and the selection of one array among several."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from workers.formats.facts import Bounds, Member, choose
 MEMBERS = [Member("X", (3, 2), "float64"), Member("y", (3,), "int64")]
 
 
-def test_the_array_named_is_chosen_or_the_only_one() -> None:
+def test_the_named_or_only_array_is_selected() -> None:
     assert choose(MEMBERS, "y") == 1
     assert choose(MEMBERS[:1], None) == 0
     assert choose(MEMBERS[:1], "X") == 0
 
 
 @pytest.mark.parametrize("name", [None, "z", "x"])
-def test_a_choice_is_needed_of_several(name: str | None) -> None:
+def test_several_arrays_require_a_selection(name: str | None) -> None:
     error = refused(choose, MEMBERS, name)
     assert error.code == "member-needed"
     assert error.where["members"] == [
@@ -27,7 +27,7 @@ def test_a_choice_is_needed_of_several(name: str | None) -> None:
     assert "'X' (3, 2) float64; 'y' (3,) int64." in error.detail
 
 
-def test_of_many_arrays_the_first_are_listed() -> None:
+def test_the_error_lists_the_first_of_many_arrays() -> None:
     error = refused(choose, [Member(f"a{at}", (), "") for at in range(23)], None)
     assert "'a19'; and 3 more." in error.detail
     assert len(error.where["members"]) == 20

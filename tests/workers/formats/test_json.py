@@ -1,4 +1,4 @@
-"""JSON documents: what is parsed, and which of them cannot be read."""
+"""JSON documents: parsed values, and unreadable documents."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def test_names_are_text() -> None:
         (b" " * (json.MAX_JSON + 1), "too-large"),
     ],
 )
-def test_documents_that_cannot_be_read(document: bytes, code: str) -> None:
+def test_unreadable_documents(document: bytes, code: str) -> None:
     assert refused(parsed, document, "features").code == code
     assert refused(json.facts, document).code == code
 
 
-def test_a_place_in_broken_json_is_named() -> None:
+def test_the_error_locates_broken_json() -> None:
     error = refused(json.parse, b"[[1, 2],\n [3, x]]")
     assert error.where == {"line": 2, "column": 6}
 
@@ -106,12 +106,12 @@ def test_a_file_past_the_limit_is_not_read(tmp_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=40) | st.text(alphabet='[]{}",:0123456789.eE+-aN \n').map(str.encode))
-def test_any_bytes_are_taken_or_refused(document: bytes) -> None:
+def test_any_bytes_are_accepted_or_refused(document: bytes) -> None:
     for role in ("features", "labels"):
         survives(parsed, document, role)
 
 
-def test_decoding_a_text_of_any_form() -> None:
+def test_decoding_text_of_any_kind() -> None:
     assert json.decode('{"name": "a", "children": [{}]}') == {"name": "a", "children": [{}]}
     for text in ("{", '{"a":' * 100_000, "NaN", "9" * 5000):
         assert refused(json.decode, text).code in {"invalid-file", "not-finite"}

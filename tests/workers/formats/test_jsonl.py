@@ -1,4 +1,4 @@
-"""JSON lines: a text a line; wrong lines are named."""
+"""JSON lines: one text per line, and errors that locate wrong lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_strings_and_objects_are_texts(tmp_path: Path) -> None:
     assert load(path, None, "labels").tolist() == ["A cat.", "Ein Hund\n", "猫"]  # type: ignore[union-attr]
 
 
-def test_another_field_may_be_named(tmp_path: Path) -> None:
+def test_the_text_field_can_be_chosen(tmp_path: Path) -> None:
     path = put(tmp_path / "x", '{"text": "no", "body": "yes"}\n"as it is"')
     assert load(path, "body", "documents") == ["yes", "as it is"]
     error = refused(load, path, "title", "documents")
@@ -37,11 +37,11 @@ def test_another_field_may_be_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_what_others_write_comes_back(ascii_only: bool, tmp_path: Path) -> None:
+def test_lines_written_by_other_tools_are_read(ascii_only: bool, tmp_path: Path) -> None:
     @settings(max_examples=30, deadline=None)
     @given(texts)
     def check(written_texts: list[str]) -> None:
-        lines = [json.dumps({"text": one}, ensure_ascii=ascii_only) for one in written_texts]
+        lines = [json.dumps({"text": text}, ensure_ascii=ascii_only) for text in written_texts]
         path = put(tmp_path / "x", "\n".join(lines))
         assert load(path, None, "documents") == written_texts
         assert jsonl.inspect(path, None).shape == (len(written_texts),)
@@ -49,13 +49,13 @@ def test_what_others_write_comes_back(ascii_only: bool, tmp_path: Path) -> None:
     check()
 
 
-def test_bytes_that_mark_the_order_of_bytes_are_skipped(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     path = put(tmp_path / "x", b'\xef\xbb\xbf"a"\n"b"\n')
     assert load(path, None, "documents") == ["a", "b"]
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         (b"hello", "not valid JSON at column 1"),
         (b'"a" "b"', "not valid JSON at column 5"),
@@ -74,16 +74,16 @@ def test_bytes_that_mark_the_order_of_bytes_are_skipped(tmp_path: Path) -> None:
         (b"   ", "is empty"),
     ],
 )
-def test_wrong_lines_are_named(bad: bytes, said: str, tmp_path: Path) -> None:
+def test_errors_locate_wrong_lines(bad: bytes, message: str, tmp_path: Path) -> None:
     path = put(tmp_path / "x", b'"first"\n' + bad + b'\n"third"\n')
     for call in (lambda: jsonl.inspect(path, None), lambda: load(path, None, "documents")):
         error = refused(call)
         assert (error.code, error.where) == ("invalid-file", {"line": 2})
         assert "Line 2 of the file" in error.detail
-        assert said in error.detail
+        assert message in error.detail
 
 
-def test_an_empty_text_is_named_by_row_and_line(tmp_path: Path) -> None:
+def test_the_error_locates_an_empty_text_by_row_and_line(tmp_path: Path) -> None:
     error = refused(jsonl.inspect, put(tmp_path / "x", '"a"\n{"text": ""}\n'), None)
     assert (error.code, error.where) == ("missing-value", {"row": 1, "line": 2})
 
@@ -101,7 +101,7 @@ def test_lines_and_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (error.code, error.where) == ("too-large", {"line": 2})
 
 
-def test_texts_are_no_matrix(tmp_path: Path) -> None:
+def test_texts_are_not_a_matrix(tmp_path: Path) -> None:
     error = refused(load, put(tmp_path / "x", '"a"\n'), None, "features")
     assert error.code == "wrong-shape"
 
@@ -117,19 +117,19 @@ def test_texts_are_no_matrix(tmp_path: Path) -> None:
         (b'"a","b"\n1,2\n3,4\n', "csv"),
     ],
 )
-def test_undeclared_lines_are_told_by_the_first(content: bytes, format: str) -> None:
+def test_undeclared_lines_are_recognised_by_the_first(content: bytes, format: str) -> None:
     assert format_of(None, content) == format
 
 
-def test_types_it_goes_by() -> None:
-    for one in ("application/x-ndjson", "application/jsonl", "application/x-jsonlines"):
-        assert format_of(f"{one}; charset=utf-8", b'{"body": "a"}') == "jsonl"
+def test_media_types() -> None:
+    for media_type in ("application/x-ndjson", "application/jsonl", "application/x-jsonlines"):
+        assert format_of(f"{media_type}; charset=utf-8", b'{"body": "a"}') == "jsonl"
     assert refused(format_of, None, b'{"body": "a"}\n').code == "unsupported-format"
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200))
-def test_any_bytes_are_taken_or_refused(content: bytes) -> None:
+def test_any_bytes_are_accepted_or_refused(content: bytes) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

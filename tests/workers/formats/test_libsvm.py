@@ -1,4 +1,4 @@
-"""libsvm: sparse features and their labels; wrong lines are named."""
+"""libsvm: sparse features and their labels, and errors that locate wrong lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workers.formats.facts import Bounds
 load = partial(catalogue.load, "libsvm")
 
 
-def test_features_and_labels_of_one_file(tmp_path: Path) -> None:
+def test_features_and_labels_of_the_same_file(tmp_path: Path) -> None:
     text = "# made by hand\n3 1:0.5 4:-2e1\n-1\n\n+2 qid:7 2:1 # third\n"
     path = put(tmp_path / "x", text)
     facts = libsvm.inspect(path, None)
@@ -29,7 +29,7 @@ def test_features_and_labels_of_one_file(tmp_path: Path) -> None:
     assert load(path, None, "labels").tolist() == [3, -1, 2]  # type: ignore[union-attr]
 
 
-def test_indices_count_from_zero_where_a_zero_is(tmp_path: Path) -> None:
+def test_an_index_of_zero_makes_indices_zero_based(tmp_path: Path) -> None:
     value = load(put(tmp_path / "x", "1 0:5 2:6\n1 1:7\n"), None, "features")
     assert isinstance(value, sp.csr_array)
     assert value.toarray().tolist() == [[5, 0, 6], [0, 7, 0]]
@@ -54,7 +54,7 @@ def test_indices_count_from_zero_where_a_zero_is(tmp_path: Path) -> None:
         ("1 99999999999999999999:1", "invalid-file"),
     ],
 )
-def test_wrong_lines_are_named(bad: str, code: str, tmp_path: Path) -> None:
+def test_errors_locate_wrong_lines(bad: str, code: str, tmp_path: Path) -> None:
     path = put(tmp_path / "x", f"# header\n1 1:1\n{bad}\n1 2:2\n")
     for call, *rest in ((libsvm.inspect,), (load, "features")):
         error = refused(call, path, None, *rest)
@@ -92,7 +92,7 @@ def test_labels_with_fractions_are_refused(tmp_path: Path) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_what_is_written_is_read(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_written_values_are_read_back(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.standard_normal((6, 9)) * (rng.random((6, 9)) < 0.4)
     matrix[5, 8] = 1e-300
@@ -111,7 +111,7 @@ def test_what_is_written_is_read(seed: int, tmp_path_factory: pytest.TempPathFac
     content=st.binary(max_size=30)
     | st.text(alphabet="0123:.e-,#q \n\rna", max_size=30).map(str.encode)
 )
-def test_any_bytes_are_taken_or_refused(
+def test_any_bytes_are_accepted_or_refused(
     content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = put(tmp_path_factory.mktemp("svm") / "x", content)

@@ -1,4 +1,4 @@
-"""`.npy`: what a header may claim, what is mapped, what each role takes."""
+"""`.npy`: accepted headers, memory mapping, and the values that each role accepts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_versions(version: int) -> None:
     assert peeked(with_header(text, b"\0" * 8, version)).shape == (1, 2)
 
 
-def test_a_truncated_file_is_told_with_both_lengths(tmp_path: Path) -> None:
+def test_the_error_for_a_truncated_file_gives_both_lengths(tmp_path: Path) -> None:
     path = tmp_path / "content"
     path.write_bytes(npy_bytes(np.zeros((10, 4), "f4"))[:-1])
     for error in (
@@ -67,7 +67,7 @@ def test_a_truncated_file_is_told_with_both_lengths(tmp_path: Path) -> None:
         assert error.where == {"claimed": "160", "actual": 159}
 
 
-def test_every_cut_of_the_header_is_truncated() -> None:
+def test_every_prefix_of_the_header_is_reported_as_truncated() -> None:
     content = npy_bytes(np.zeros((10, 4), "f4"))
     codes = {length: code(content[:length]) for length in range(1, 128)}
     assert codes == dict.fromkeys(range(1, 128), "truncated")
@@ -93,12 +93,12 @@ def test_a_negative_shape(shape: str) -> None:
     assert code(claims(shape, b"\0" * 64)) == "invalid-file"
 
 
-def test_bytes_left_over_are_refused() -> None:
+def test_trailing_bytes_are_refused() -> None:
     assert code(claims("(2, 2)", b"\0" * 17)) == "invalid-file"
 
 
 @pytest.mark.parametrize("array", [np.array([{}, None]), np.array([["a", None]], dtype=object)])
-def test_object_arrays_are_refused_with_the_way_to_convert(array: np.ndarray) -> None:
+def test_the_refusal_of_an_object_array_says_how_to_convert_it(array: np.ndarray) -> None:
     error = refused(peeked, npy_bytes(array))
     assert error.code == "unsupported-format"
     assert "numpy.save" in error.detail
@@ -200,21 +200,21 @@ def test_an_unaligned_array_is_copied(tmp_path: Path) -> None:
 
 def test_other_byte_orders_and_layouts_give_the_same_values(tmp_path: Path) -> None:
     array = np.arange(12, dtype="f4").reshape(4, 3)
-    for other in (array.astype(">f4"), np.asfortranarray(array)):
-        value = load(put(tmp_path / "x", npy_bytes(other)), None, "features")
+    for stored in (array.astype(">f4"), np.asfortranarray(array)):
+        value = load(put(tmp_path / "x", npy_bytes(stored)), None, "features")
         assert isinstance(value, np.ndarray)
         assert value.dtype == np.dtype("f4")
         assert value.dtype.isnative
         np.testing.assert_array_equal(value, array)
 
 
-def test_one_dimension_is_no_features_and_the_way_out_is_told(tmp_path: Path) -> None:
+def test_the_refusal_of_one_dimension_as_features_says_how_to_fix_it(tmp_path: Path) -> None:
     error = refused(load, put(tmp_path / "x", npy_bytes(np.zeros(5))), None, "features")
     assert error.code == "wrong-shape"
     assert "reshape(-1, 1)" in error.detail
 
 
-def test_text_is_no_features(tmp_path: Path) -> None:
+def test_text_is_refused_as_features(tmp_path: Path) -> None:
     error = refused(load, put(tmp_path / "x", npy_bytes(np.array([["a", "b"]]))), None, "features")
     assert error.code == "wrong-input"
 
@@ -246,7 +246,7 @@ def test_labels_are_whole_numbers(array: np.ndarray, tmp_path: Path) -> None:
         (np.array(["a", ""]), 1, "missing-value"),
     ],
 )
-def test_what_is_no_label_is_named(
+def test_errors_locate_values_that_are_not_labels(
     array: np.ndarray, row: int, expected: str, tmp_path: Path
 ) -> None:
     error = refused(load, put(tmp_path / "x", npy_bytes(array)), None, "labels")

@@ -1,4 +1,4 @@
-"""`.npz`: members, SciPy's sparse matrices, and archives that are not what they seem."""
+"""`.npz`: members, SciPy's sparse matrices, and hostile archives."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def several(path: Path) -> Path:
     return path
 
 
-def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
+def test_several_members_require_a_selection(tmp_path: Path) -> None:
     path = several(tmp_path / "x")
     for call, *rest in ((npz.inspect,), (load, "features")):
         error = refused(call, path, None, *rest)
         assert error.code == "member-needed"
-        for said in ("'X' (3, 2) float64", "'y' (3,) int64", "member="):
-            assert said in error.detail
+        for words in ("'X' (3, 2) float64", "'y' (3,) int64", "member="):
+            assert words in error.detail
         assert error.where["members"][0] == {"name": "X", "shape": [3, 2], "dtype": "float64"}
     assert refused(npz.inspect, path, "Z").code == "member-needed"
     assert "'Z'" in refused(npz.inspect, path, "Z").detail
@@ -66,8 +66,8 @@ def test_members_are_read(tmp_path: Path) -> None:
 
 def test_layouts(tmp_path: Path) -> None:
     array = np.arange(6, dtype="f4").reshape(3, 2)
-    for other in (np.asfortranarray(array), array.astype(">f4"), array):
-        value = load(zipped(tmp_path / "x", a=npy_bytes(other)), None, "features")
+    for stored in (np.asfortranarray(array), array.astype(">f4"), array):
+        value = load(zipped(tmp_path / "x", a=npy_bytes(stored)), None, "features")
         np.testing.assert_array_equal(value, array)
     text = np.array(["a", "bc", "é"])
     assert load(zipped(tmp_path / "x", a=npy_bytes(text)), None, "names") == ["a", "bc", "é"]
@@ -96,7 +96,7 @@ def test_sparse_dtypes_are_kept(dtype: str, tmp_path: Path) -> None:
     assert value.dtype == np.dtype(dtype).newbyteorder("=")
 
 
-def parts(**other: Any) -> dict[str, bytes]:
+def parts(**changed: Any) -> dict[str, bytes]:
     arrays = {
         "format": np.array(b"csr"),
         "shape": np.array([2, 3]),
@@ -104,11 +104,11 @@ def parts(**other: Any) -> dict[str, bytes]:
         "indices": np.array([0, 2]),
         "indptr": np.array([0, 1, 2]),
     }
-    return {name: npy_bytes(array) for name, array in (arrays | other).items()}
+    return {name: npy_bytes(array) for name, array in (arrays | changed).items()}
 
 
 @pytest.mark.parametrize(
-    ("other", "code"),
+    ("changed", "code"),
     [
         ({"indices": np.array([0, 3])}, "invalid-file"),
         ({"indices": np.array([0, -1])}, "invalid-file"),
@@ -133,8 +133,8 @@ def parts(**other: Any) -> dict[str, bytes]:
         ({"shape": np.array([0, 3]), "indptr": np.array([0])}, "empty"),
     ],
 )
-def test_hostile_sparse_matrices(other: dict[str, Any], code: str, tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x", **parts(**other))
+def test_hostile_sparse_matrices(changed: dict[str, Any], code: str, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", **parts(**changed))
     assert refused(load, path, None, "features").code == code
 
 
@@ -184,7 +184,7 @@ def zeros(size: int) -> tuple[bytes, int]:
     return packed, len(header.getvalue()) + n_rows * 64
 
 
-def test_the_archive_of_zeros_is_a_real_one(tmp_path: Path) -> None:
+def test_the_archive_of_zeros_is_valid(tmp_path: Path) -> None:
     packed, size = zeros(64 << 20)
     unpacked = zlib.decompress(packed, -15)
     assert len(unpacked) == size
@@ -259,7 +259,7 @@ def test_a_truncated_or_empty_archive(tmp_path: Path) -> None:
     assert refused(npz.inspect, path, None).code == "empty"
 
 
-def test_damaged_data_are_found(tmp_path: Path) -> None:
+def test_damaged_data_are_detected(tmp_path: Path) -> None:
     path = zipped(tmp_path / "x", a=npy_bytes(np.random.default_rng(0).random((100, 9))))
     content = bytearray(path.read_bytes())
     content[3000] ^= 0xFF
@@ -267,7 +267,7 @@ def test_damaged_data_are_found(tmp_path: Path) -> None:
     assert refused(load, path, None, "features").code == "invalid-file"
 
 
-def test_a_missing_file_is_not_the_users_fault(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         npz.inspect(tmp_path / "nowhere", None)
 

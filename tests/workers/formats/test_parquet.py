@@ -1,4 +1,4 @@
-"""Parquet: files that claim too much, and damaged footers."""
+"""Parquet: files that claim too large a size, and damaged footers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.formats import catalogue
 from workers.formats.facts import Bounds
 
 
-def test_run_lengths_of_parquet_are_measured_before_they_are_unpacked(tmp_path: Path) -> None:
+def test_run_lengths_are_measured_before_they_are_decoded(tmp_path: Path) -> None:
     path = tmp_path / "x"
     pq.write_table(pa.table({"x": pa.repeat(1.0, 20_000_000)}), path)
     assert path.stat().st_size < 100_000
@@ -30,7 +30,7 @@ def test_run_lengths_of_parquet_are_measured_before_they_are_unpacked(tmp_path: 
     assert pa.default_memory_pool().bytes_allocated() - before < 1 << 20
 
 
-def test_lists_of_parquet_are_measured_by_their_values(tmp_path: Path) -> None:
+def test_lists_are_measured_by_their_values(tmp_path: Path) -> None:
     path = tmp_path / "x"
     flat = pa.repeat(1.0, 20_000_000)
     pq.write_table(pa.table({"x": pa.FixedSizeListArray.from_arrays(flat, 10_000_000)}), path)

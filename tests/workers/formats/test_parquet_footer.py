@@ -1,4 +1,4 @@
-"""The footer of a Parquet file: values as pyarrow counts them, and damage."""
+"""The footer of a Parquet file: numbers of values as pyarrow counts them, and damage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workers.formats.parquet_footer import values_claimed
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-def test_the_footer_is_walked_as_pyarrow_does(groups: int, tmp_path: Path) -> None:
+def test_the_footer_is_parsed_as_by_pyarrow(groups: int, tmp_path: Path) -> None:
     path = tmp_path / "x"
     nested = {"a": [1, 2, 3], "b": ["x", "y", "z"], "c": [[1.0], [2.0, 3.0], []], "d": [True] * 3}
     table = pa.table(nested).replace_schema_metadata({"key": "value" * 100})

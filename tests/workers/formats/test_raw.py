@@ -42,7 +42,7 @@ def written(
     return out
 
 
-def test_what_rows_say_of_themselves(written: list[tuple[Rows, np.ndarray, bool]]) -> None:
+def test_shape_and_dtype_of_rows(written: list[tuple[Rows, np.ndarray, bool]]) -> None:
     for rows, expected, bfloat16 in written:
         assert (rows.shape, rows.dtype) == (SHAPE, expected.dtype)
         assert rows.bfloat16 == bfloat16
@@ -63,7 +63,7 @@ def test_rows_of_every_file(
 
 
 @pytest.mark.parametrize("format", ["npz", "arrow-file", "arrow-stream", "parquet", "csv", "json"])
-def test_other_formats_are_loaded_as_ever(format: str, tmp_path: Path) -> None:
+def test_other_formats_are_loaded_whole(format: str, tmp_path: Path) -> None:
     array = np.random.default_rng(1).normal(size=SHAPE)
     write(format, tmp_path / "x", array)
     value = catalogue.rows(format, tmp_path / "x", None, "logits")
@@ -74,7 +74,7 @@ def test_other_formats_are_loaded_as_ever(format: str, tmp_path: Path) -> None:
     )
 
 
-def test_bfloat16_is_widened_for_who_does_not_read_by_rows(tmp_path: Path) -> None:
+def test_bfloat16_is_widened_where_it_is_not_read_by_rows(tmp_path: Path) -> None:
     _, bits = write_matrix(tmp_path / "x", "safetensors", "bf16")
     value = catalogue.load("safetensors", tmp_path / "x", None, "features")
     assert isinstance(value, np.ndarray)
@@ -92,13 +92,15 @@ def test_bfloat16_is_widened_for_who_does_not_read_by_rows(tmp_path: Path) -> No
         (np.array([["a", "b"]]), "wrong-input"),
     ],
 )
-def test_what_is_no_matrix_is_refused_as_ever(array: np.ndarray, code: str, tmp_path: Path) -> None:
+def test_arrays_that_are_not_matrices_are_refused(
+    array: np.ndarray, code: str, tmp_path: Path
+) -> None:
     write("npy", tmp_path / "x", array)
     error = refused(catalogue.rows, "npy", tmp_path / "x", None, "logits")
     assert error.code == code == refused(catalogue.load, "npy", tmp_path / "x", None, "logits").code
 
 
-def test_a_member_is_chosen(tmp_path: Path) -> None:
+def test_a_member_is_selected(tmp_path: Path) -> None:
     save_file({"a": np.zeros((2, 3)), "b": np.ones((4, 2))}, tmp_path / "x")
     assert refused(catalogue.rows, "safetensors", tmp_path / "x", None, "logits").code == (
         "member-needed"
@@ -113,19 +115,19 @@ def test_a_member_is_chosen(tmp_path: Path) -> None:
     near=st.integers(0, 5),
     longest=st.integers(1, 12),
 )
-def test_stretches_are_cut_as_defined(rows: list[int], near: int, longest: int) -> None:
+def test_stretches_follow_their_definition(rows: list[int], near: int, longest: int) -> None:
     expected: list[list[int]] = []
     for at, row in enumerate(rows):
         if at and row - rows[at - 1] - 1 <= near and row - rows[expected[-1][0]] < longest:
             expected[-1].append(at)
         else:
             expected.append([at])
-    found = runs(np.array(rows, dtype=np.int64), near, longest)
-    assert [list(range(begin, end)) for begin, end in found] == expected
+    stretches = runs(np.array(rows, dtype=np.int64), near, longest)
+    assert [list(range(begin, end)) for begin, end in stretches] == expected
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_a_scan_holds_no_memory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_holds_no_private_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.lib.format.open_memmap(tmp_path / "x", "w+", np.float32, (1 << 14, 1 << 10))
     array[:, 0] = np.arange(len(array))
     del array
@@ -142,7 +144,7 @@ def test_a_scan_holds_no_memory_of_its_own(tmp_path: Path, monkeypatch: pytest.M
 
 
 def anonymous() -> int:
-    """Bytes of this process that belong to no file."""
+    """Resident bytes of this process that no file backs."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) * 1024
@@ -163,7 +165,7 @@ SPAN = st.integers(0, 24)
     shuffle=st.randoms(),
     mend=st.booleans(),
 )
-def test_a_header_is_taken_if_the_library_takes_it(
+def test_a_header_is_accepted_if_the_library_accepts_it(
     entries: dict[str, Any],
     held: int,
     shuffle: Any,
@@ -184,15 +186,15 @@ def test_a_header_is_taken_if_the_library_takes_it(
     path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(at if mend else held))
     try:
         with safe_open(path, framework="numpy"):
-            taken = True
+            accepted = True
     except SafetensorError:
-        taken = False
+        accepted = False
     code = ""
     try:
         safetensors.locate(LocalContent(path), names[0] if names else None)
     except UsageError as error:
         code = error.code
-    assert (code not in ("invalid-file", "truncated")) == taken
+    assert (code not in ("invalid-file", "truncated")) == accepted
 
 
 def test_rows_of_a_file_are_mapped_not_read(tmp_path: Path) -> None:

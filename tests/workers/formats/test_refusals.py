@@ -1,4 +1,4 @@
-"""How refusals name the input, the place and foreign text."""
+"""Error messages: how they name the input, locate the fault and quote foreign text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_first_names_are_listed() -> None:
     assert listed(["a", "b", "c"], most=2) == "'a', 'b' and 1 more"
 
 
-def test_a_missing_value_is_placed_as_far_as_known() -> None:
+def test_a_missing_value_is_located_as_far_as_known() -> None:
     error = missing(3)
     assert (error.code, error.where) == ("missing-value", {"row": 3})
     assert error.detail.startswith("The file has a missing value at row 3 (counted from 0);")

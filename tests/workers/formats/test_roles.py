@@ -1,4 +1,4 @@
-"""What each role makes of a plain table, and how it names what is wrong."""
+"""What each role reads from a plain table, and how its errors locate the fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of_list(items: Any, role: str) -> Value:
     return roles.value(Lists(items), role)
 
 
-def test_every_role_wants_a_matrix_or_a_column() -> None:
+def test_every_role_reads_a_matrix_or_a_column() -> None:
     assert {roles.wanted(role) for role in roles.MATRIX} == {"matrix"}
     assert {roles.wanted(role) for role in roles.COLUMN} == {"column"}
     error = refused(roles.wanted, "hierarchy")
@@ -64,7 +64,7 @@ def test_large_integers_stay_exact() -> None:
         (None, "wrong-input", {}),
     ],
 )
-def test_what_is_no_matrix_is_named(rows: Any, code: str, place: dict[str, int]) -> None:
+def test_errors_locate_what_is_not_a_matrix(rows: Any, code: str, place: dict[str, int]) -> None:
     error = refused(of_list, rows, "features")
     assert error.code == code
     assert error.where == {"role": "features", **place}
@@ -94,14 +94,14 @@ def test_what_is_no_matrix_is_named(rows: Any, code: str, place: dict[str, int])
         ({"a": 1}, "wrong-input", None),
     ],
 )
-def test_what_is_no_column_is_named(items: Any, code: str, row: int | None) -> None:
+def test_errors_locate_what_is_not_a_column(items: Any, code: str, row: int | None) -> None:
     error = refused(of_list, items, "labels")
     assert error.code == code
     assert error.where.get("row") == row
 
 
 @pytest.mark.parametrize(("role", "word"), [("labels", "integers"), ("targets", "numbers")])
-def test_a_refusal_names_the_numbers_that_the_role_takes(role: str, word: str) -> None:
+def test_a_refusal_names_the_numbers_that_the_role_accepts(role: str, word: str) -> None:
     assert f"a list of {word} or of text" in refused(of_list, [True], role).detail
 
 
@@ -115,7 +115,7 @@ def test_a_matrix_in_native_byte_order_is_not_copied() -> None:
     np.testing.assert_array_equal(swapped, matrix)
 
 
-def test_a_matrix_may_hold_what_only_its_method_refuses() -> None:
+def test_values_that_only_a_method_refuses_are_accepted_in_a_matrix() -> None:
     matrix = np.array([[np.nan, np.inf]])
     assert roles.value(matrix, "logits") is matrix
 
@@ -131,7 +131,7 @@ def test_a_matrix_may_hold_what_only_its_method_refuses() -> None:
         (np.array([1 + 2j]), "wrong-input"),
     ],
 )
-def test_tables_that_are_no_column(table: Any, code: str) -> None:
+def test_tables_that_are_not_a_column(table: Any, code: str) -> None:
     error = refused(roles.value, table, "labels")
     assert (error.code, error.where["role"]) == (code, "labels")
 
@@ -151,17 +151,17 @@ def test_a_table_without_rows_is_empty() -> None:
         (["a", "b"], "wrong-shape"),
     ],
 )
-def test_tables_that_are_no_matrix(table: Any, code: str) -> None:
+def test_tables_that_are_not_a_matrix(table: Any, code: str) -> None:
     assert refused(roles.value, table, "features").code == code
 
 
-def test_the_columns_to_choose_from_are_listed() -> None:
+def test_the_error_lists_the_columns() -> None:
     detail = refused(roles.value, Columns([f"c{at}" for at in range(25)]), "labels").detail
     assert "'c0', 'c1'" in detail
     assert "'c19' and 5 more" in detail
 
 
-def test_cells_are_numbers_where_all_are_written_so() -> None:
+def test_cells_are_numbers_where_all_parse_as_numbers() -> None:
     cells = Cells(["007", "1.50"], [2, 3])
     assert roles.value(cells, "names") == ["007", "1.50"]
     targets = roles.value(cells, "targets")
@@ -171,7 +171,7 @@ def test_cells_are_numbers_where_all_are_written_so() -> None:
     assert (error.code, error.where) == ("wrong-input", {"role": "labels", "row": 1})
 
 
-def test_a_missing_cell_is_named_by_its_line() -> None:
+def test_the_error_locates_a_missing_cell_by_line() -> None:
     cells = Cells(["a\nb", "", "c"], [2, 4, 5])
     error = refused(roles.value, cells, "labels")
     assert error.where == {"role": "labels", "row": 1, "column": 0, "line": 4}
@@ -197,10 +197,10 @@ values = st.recursive(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(values, max_size=4), st.sampled_from(["features", "labels", "names", "tasks"]))
-def test_any_list_is_taken_or_refused(items: list[Any], role: str) -> None:
+def test_any_list_is_accepted_or_refused(items: list[Any], role: str) -> None:
     try:
-        taken = of_list(items, role)
+        value = of_list(items, role)
     except UsageError:
         return
-    assert len(taken) == len(items)  # type: ignore[arg-type]
+    assert len(value) == len(items)  # type: ignore[arg-type]
     assert roles.value(parse(json.dumps(items).encode()), role) is not None

@@ -1,4 +1,4 @@
-"""safetensors: mapped arrays, bfloat16, and headers that lie."""
+"""safetensors: mapped arrays, bfloat16, and hostile headers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_float8_is_refused(tmp_path: Path) -> None:
     assert refused(safetensors.inspect, tmp_path / "x", None).code == "unsupported-format"
 
 
-def test_a_member_must_be_chosen_of_several(tmp_path: Path) -> None:
+def test_several_members_require_a_selection(tmp_path: Path) -> None:
     save_file({"a": np.zeros((2, 3)), "b": np.arange(4)}, tmp_path / "x")
     error = refused(safetensors.inspect, tmp_path / "x", None)
     assert error.code == "member-needed"

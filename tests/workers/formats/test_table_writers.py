@@ -1,4 +1,4 @@
-"""The table writer: CSV, JSON and Arrow, written in pieces and read back by other readers."""
+"""The table writers: CSV, JSON and Arrow, written in pieces and read back by other libraries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PIECES: list[Piece] = [
 ]
 
 
-def test_csv_has_a_header_and_a_chunk_for_each_piece_with_rows() -> None:
+def test_csv_has_a_header_and_one_chunk_for_each_piece_with_rows() -> None:
     assert list(csv_chunks(NAMES, PIECES)) == [
         b"row,share,name\r\n",
         b"0,0.5,rose\r\n1,0.1,\r\n",
@@ -46,7 +46,7 @@ def test_csv_has_a_header_and_a_chunk_for_each_piece_with_rows() -> None:
     assert b"".join(csv_chunks(NAMES, [])) == b"row,share,name\r\n"
 
 
-def test_a_list_is_one_cell() -> None:
+def test_a_list_fills_a_single_cell() -> None:
     chunks = csv_chunks(["path", "share"], [[[[0, 3], []], [[1.0, 0.25], ["=a"]]]])
     assert b"".join(chunks) == b"path,share\r\n0 3,1.0 0.25\r\n,'=a\r\n"
 
@@ -63,12 +63,12 @@ def test_text_that_a_spreadsheet_would_run_is_guarded(begin: str) -> None:
     ]
 
 
-def test_only_the_columns_named_are_verbatim() -> None:
+def test_only_the_named_columns_are_verbatim() -> None:
     chunks = csv_chunks(["label", "name"], [[["-5"], ["-5"]]], verbatim={"label"})
     assert b"".join(chunks) == b"label,name\r\n-5,'-5\r\n"
 
 
-def test_json_rows_go_on_across_pieces() -> None:
+def test_json_rows_continue_across_pieces() -> None:
     chunks = list(json_rows(NAMES, PIECES))
     assert len(chunks) == 3
     assert b"".join(chunks) == (
@@ -78,7 +78,7 @@ def test_json_rows_go_on_across_pieces() -> None:
     assert b"".join(json_rows(NAMES, [])) == b"[]"
 
 
-def test_json_columns_are_cut_as_well() -> None:
+def test_json_columns_are_split_as_well() -> None:
     columns = {"a": np.arange(5), "b": [], 'c"': ["x", None]}
     chunks = list(json_columns(columns, piece_rows=2))
     assert b"".join(chunks) == b'{"a": [0, 1, 2, 3, 4], "b": [], "c\\"": ["x", null]}'
@@ -95,7 +95,7 @@ def test_a_number_that_is_not_finite_is_null_in_json() -> None:
             list(chunks)
 
 
-def test_columns_of_a_piece_must_fit_its_names_and_each_other() -> None:
+def test_columns_of_a_piece_must_match_its_names_and_each_other() -> None:
     wrong: list[Piece] = [[[1, 2], [3]], [[1]], [[1], [2], [3]]]
     for piece in wrong:
         for writer in (csv_chunks, json_rows):
@@ -107,7 +107,7 @@ cells = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=Fa
 
 
 @given(st.lists(st.tuples(cells, cells), max_size=9), st.integers(1, 4))
-def test_what_is_written_from_rows_is_read_back(rows: list[tuple[Any, Any]], n: int) -> None:
+def test_tables_survive_a_round_trip(rows: list[tuple[Any, Any]], n: int) -> None:
     items = json.loads(b"".join(json_rows(["a", "b"], pieces_of_rows(rows, piece_rows=n))))
     assert [tuple(item.values()) for item in items] == rows
     content = b"".join(csv_chunks(["a", "b"], pieces_of_rows(rows, piece_rows=n))).decode()
@@ -136,7 +136,7 @@ def test_arrow_is_written_batch_by_batch(tmp_path: Path) -> None:
     assert pa.ipc.open_file(b"".join(arrow_chunks(table[:0]))).read_all() == table[:0]
 
 
-def test_pieces_of_an_arrow_table() -> None:
+def test_an_arrow_table_in_pieces() -> None:
     table = pa.table({"a": [1, None, 3], "b": [["x"], [], None]})
     assert list(pieces_of_arrow(table, piece_rows=2)) == [
         [[1, None], [["x"], []]],

@@ -40,7 +40,7 @@ def test_numbers(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1,5", "0x10", "1_0", "٣", "na", "1 2", "e5", "1\n"])
-def test_no_numbers(text: str) -> None:
+def test_text_that_is_not_a_number(text: str) -> None:
     assert not is_number(text)
 
 

@@ -1,4 +1,4 @@
-"""Uploaded trees: one tree in every format, and files that hold none."""
+"""Uploaded trees: the same tree in every format, and files without a tree."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def test_a_tree_of_two_leaves(format: str, tmp_path: Path) -> None:
         ("paths", b""),
     ],
 )
-def test_files_that_hold_no_tree(format: str, content: bytes, tmp_path: Path) -> None:
+def test_files_without_a_tree(format: str, content: bytes, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         read_tree(format, put(tmp_path / "x", content))

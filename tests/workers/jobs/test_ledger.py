@@ -1,4 +1,4 @@
-"""The life of one job: claim, beat, finish, give back; leases that run out."""
+"""The life of a job: claim, heartbeat, finish, give back; leases that expire."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def test_an_attempt_from_claim_to_result(assembly: Assembly, tmp_path: Path) -> 
     assert done.warnings == ("odd",)
     assert done.progress.fraction == 1.0
     assert done.version > half.version
-    kept = ledger.end_of("ada", job.id)
-    assert kept is not None
-    assert [file.name for file in kept.files] == ["leaf_of_point.npy", "tree.arrow"]
-    assert all(file.size == 7 and len(file.sha256) == 64 for file in kept.files)
+    terminal = ledger.end_of("ada", job.id)
+    assert terminal is not None
+    assert [file.name for file in terminal.files] == ["leaf_of_point.npy", "tree.arrow"]
+    assert all(file.size == 7 and len(file.sha256) == 64 for file in terminal.files)
     assert assembly.blobs.get(layout.attempt("ada", job.id, claim.fence, "tree.arrow")) == (
         b"columns"
     )
@@ -80,7 +80,7 @@ def test_a_failed_job_says_why(assembly: Assembly) -> None:
     assert assembly.trees.page("ada") == ([], None)
 
 
-def test_a_leased_job_is_not_given_twice_until_the_lease_ends(
+def test_a_leased_job_cannot_be_claimed_until_the_lease_expires(
     assembly: Assembly, lapse: Callable[[str], None], tmp_path: Path
 ) -> None:
     ledger = assembly.ledger
@@ -99,14 +99,14 @@ def test_a_leased_job_is_not_given_twice_until_the_lease_ends(
     assert ledger.beat(second) == "on"
     assert ledger.finish(second, end(second), result_folder(tmp_path / "two", "second"))
     assert not ledger.finish(first, end(first), tmp_path / "one")
-    kept = ledger.end_of("ada", job.id)
-    assert kept is not None
-    assert kept.fence == second.fence
+    terminal = ledger.end_of("ada", job.id)
+    assert terminal is not None
+    assert terminal.fence == second.fence
     held = set(assembly.blobs.keys(layout.attempts("ada", job.id)))
     assert {key.split("/")[3] for key in held} == {second.fence}
 
 
-def test_a_lost_worker_sends_the_job_back_until_attempts_run_out(
+def test_the_job_of_a_lost_worker_is_requeued_until_attempts_run_out(
     assembly: Assembly, lapse: Callable[[str], None], sent: Sent
 ) -> None:
     ledger = assembly.ledger
@@ -128,9 +128,9 @@ def test_a_lost_worker_sends_the_job_back_until_attempts_run_out(
     assert record.error is not None
     assert record.error["type"] == "/problems/worker-lost"
     assert sent == []
-    kept = ledger.end_of("ada", job.id)
-    assert kept is not None
-    assert (kept.status, kept.error) == ("failed", record.error)
+    terminal = ledger.end_of("ada", job.id)
+    assert terminal is not None
+    assert (terminal.status, terminal.error) == ("failed", record.error)
 
 
 def test_a_claim_also_ends_a_job_out_of_attempts(
@@ -149,7 +149,7 @@ def test_a_claim_also_ends_a_job_out_of_attempts(
 
 
 @pytest.mark.parametrize("spend", [True, False])
-def test_an_attempt_given_back(assembly: Assembly, sent: Sent, spend: bool) -> None:
+def test_giving_back_an_attempt(assembly: Assembly, sent: Sent, spend: bool) -> None:
     ledger = assembly.ledger
     job = request()
     ledger.submit(job)
@@ -170,7 +170,7 @@ def test_an_attempt_given_back(assembly: Assembly, sent: Sent, spend: bool) -> N
     assert record.status == ("failed" if spend else "queued")
 
 
-def test_given_back_for_later(assembly: Assembly, sent: Sent) -> None:
+def test_giving_back_with_a_delay(assembly: Assembly, sent: Sent) -> None:
     job = request()
     assembly.ledger.submit(job)
     claim = assembly.ledger.claim(job.id, "w")
@@ -185,7 +185,7 @@ def test_given_back_for_later(assembly: Assembly, sent: Sent) -> None:
 
 
 @pytest.mark.parametrize("where", ["record", "end", "second file"])
-def test_publishing_may_fail_anywhere_and_be_tried_again(
+def test_publishing_can_be_retried_after_any_failure(
     assembly: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     ledger, blobs = assembly.ledger, assembly.blobs
@@ -226,10 +226,10 @@ def test_publishing_may_fail_anywhere_and_be_tried_again(
     assert names == {"tree.arrow", "leaf_of_point.npy"}
 
 
-def test_an_end_in_the_store_is_adopted_by_whoever_sees_it(
+def test_a_terminal_object_in_the_store_is_adopted(
     assembly: Assembly, lapse: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker dies between the terminal object and the record."""
+    """The worker dies after it wrote the terminal object and before it updated the record."""
     ledger = assembly.ledger
     for see in (lambda job_id: ledger.claim(job_id, "w"), lambda _: ledger.sweep()):
         job = request()
@@ -270,13 +270,13 @@ def test_events_are_numbered_capped_and_end(assembly: Assembly, settings: Worker
         ledger.beat(claim, Advance(fraction=step / 150))
     ledger.finish(claim, end(claim))
     ledger.log(claim, "too late")
-    found = Events(assembly.redis, settings.key_prefix).after(job.id)
-    assert len(found) == 100
-    numbers = [int(event.id.partition("-")[2]) for event in found]
+    events = Events(assembly.redis, settings.key_prefix).after(job.id)
+    assert len(events) == 100
+    numbers = [int(event.id.partition("-")[2]) for event in events]
     assert numbers == list(range(numbers[0], numbers[0] + 100))
     assert numbers[-1] == 1 + 1 + 1 + 150 + 1
-    assert [event.kind for event in found] == ["progress"] * 99 + ["done"]
-    assert found[-1].status == "succeeded"
+    assert [event.kind for event in events] == ["progress"] * 99 + ["done"]
+    assert events[-1].status == "succeeded"
     assert assembly.redis.ttl(f"{settings.key_prefix}events:{job.id}") > 0
 
 
@@ -302,16 +302,16 @@ def test_a_job_out_of_attempts_shows_why_the_last_one_was_given_back(assembly: A
         claim = ledger.claim(job.id, "w")
         assert claim is not None
         ledger.give_back(claim, spend=True, why=why)
-    record, kept = ledger.get("ada", job.id), ledger.end_of("ada", job.id)
+    record, terminal = ledger.get("ada", job.id), ledger.end_of("ada", job.id)
     assert record is not None
-    assert kept is not None
-    assert (record.status, record.error, kept.error) == ("failed", away, away)
+    assert terminal is not None
+    assert (record.status, record.error, terminal.error) == ("failed", away, away)
 
 
-def test_why_it_failed_outlives_whoever_was_to_say_so(
+def test_the_reason_of_a_failure_survives_the_process_that_records_it(
     assembly: Assembly, settings: WorkerSettings
 ) -> None:
-    """Killed between the record and the terminal object: a sweeper goes on from there."""
+    """It is killed between the record and the terminal object; a sweeper completes the work."""
     ledger, records = assembly.ledger, Records(assembly.redis, settings)
     job = request()
     ledger.submit(job)
@@ -342,12 +342,12 @@ def test_pages_by_status_and_method(assembly: Assembly) -> None:
     newest = [job.id for job in sorted(jobs, key=lambda job: job.id, reverse=True)]
 
     def pages(limit: int, **filters: str) -> list[str]:
-        found, cursor = ledger.page("ada", limit=limit, **filters)
-        ids = [record.id for record in found]
+        page, cursor = ledger.page("ada", limit=limit, **filters)
+        ids = [record.id for record in page]
         while cursor is not None:
-            found, cursor = ledger.page("ada", limit=limit, cursor=cursor, **filters)
-            assert len(found) <= limit
-            ids += [record.id for record in found]
+            page, cursor = ledger.page("ada", limit=limit, cursor=cursor, **filters)
+            assert len(page) <= limit
+            ids += [record.id for record in page]
         return ids
 
     cancelled = {job.id for job in jobs[:4]}
@@ -362,7 +362,7 @@ def test_pages_by_status_and_method(assembly: Assembly) -> None:
         assert pages(limit, status="running") == []
 
 
-def test_cursors_survive_what_comes_and_goes(assembly: Assembly) -> None:
+def test_cursors_stay_valid_while_jobs_come_and_go(assembly: Assembly) -> None:
     ledger = assembly.ledger
     jobs = sorted((request() for _ in range(6)), key=lambda job: job.id)
     for job in jobs:
@@ -387,7 +387,7 @@ def test_wrong_cursors(assembly: Assembly, cursor: str) -> None:
     assert refused.value.code == "bad-cursor"
 
 
-def test_cancel_of_a_queued_job_is_at_once(assembly: Assembly) -> None:
+def test_a_queued_job_is_cancelled_at_once(assembly: Assembly) -> None:
     job = request()
     assembly.ledger.submit(job)
     assert assembly.ledger.cancel("bob", job.id) is None
@@ -397,12 +397,12 @@ def test_cancel_of_a_queued_job_is_at_once(assembly: Assembly) -> None:
     assert record.finished_at is not None
     assert assembly.ledger.claim(job.id, "w") is None
     assert assembly.ledger.cancel("ada", job.id) == record
-    kept = assembly.ledger.end_of("ada", job.id)
-    assert kept is not None
-    assert kept.status == "cancelled"
+    terminal = assembly.ledger.end_of("ada", job.id)
+    assert terminal is not None
+    assert terminal.status == "cancelled"
 
 
-def test_cancel_of_a_running_job_reaches_its_worker(assembly: Assembly) -> None:
+def test_the_worker_of_a_running_job_is_notified_of_its_cancel(assembly: Assembly) -> None:
     ledger = assembly.ledger
     job = request()
     ledger.submit(job)
@@ -419,7 +419,7 @@ def test_cancel_of_a_running_job_reaches_its_worker(assembly: Assembly) -> None:
     assert record.status == "cancelled"
 
 
-def test_a_cancelled_job_ends_whether_its_worker_obeys_or_is_dead(
+def test_a_cancelled_job_ends_even_if_its_worker_ignores_it_or_is_dead(
     assembly: Assembly, settings: WorkerSettings, lapse: Callable[[str], None], tmp_path: Path
 ) -> None:
     ledger = assembly.ledger
@@ -433,7 +433,7 @@ def test_a_cancelled_job_ends_whether_its_worker_obeys_or_is_dead(
     score = assembly.redis.zscore(f"{settings.key_prefix}due", stubborn.id)
     assert score is not None
     assert score / 1000 - time.time() <= min(CANCEL_S, settings.lease_s) + 0.1
-    # The time for obeying is over for one although it beats, the other's lease has run out.
+    # One worker still beats past its deadline to stop; the other's lease has expired.
     assembly.redis.hset(f"{settings.key_prefix}job:{stubborn.id}", "cancel_by", 1)
     assert ledger.beat(claims[0]) == "cancel"
     lapse(dead.id)
@@ -481,8 +481,8 @@ def test_delete_leaves_nothing(
     assert ledger.page("ada") == ([], None)
     assert assembly.trees.page("ada") == ([], None)
     assert set(ledger.counts().values()) == {0}
-    left = {key.removeprefix(settings.key_prefix) for key in assembly.redis.keys("*")}
-    assert left <= {"counts", "queued", "built"}
+    remaining = {key.removeprefix(settings.key_prefix) for key in assembly.redis.keys("*")}
+    assert remaining <= {"counts", "queued", "built"}
 
 
 def test_a_job_deleted_while_its_worker_publishes_stays_deleted(
@@ -507,7 +507,7 @@ def test_a_job_deleted_while_its_worker_publishes_stays_deleted(
 
 
 def test_a_deleted_job_is_not_claimed(assembly: Assembly) -> None:
-    """The request is gone, the record not yet: a deletion was cut off."""
+    """An interrupted deletion has removed the request but not yet the record."""
     job = request()
     assembly.ledger.submit(job)
     assembly.blobs.delete(layout.job("ada", job.id, "request.json"))

@@ -1,4 +1,4 @@
-"""Many threads, tiny leases, silent deaths, lost and doubled hints, Redis emptied in the middle."""
+"""Many threads, short leases, killed workers, lost and duplicate hints, Redis emptied midway."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORKERS, SUBMITTERS, SWEEPERS = 6, 3, 3
 
 
 class Storm:
-    """One run: everything random comes from `seed`, but for the interleaving of threads."""
+    """One run: all randomness comes from `seed`, except for the interleaving of threads."""
 
     def __init__(self, settings: WorkerSettings, folder: Path, n_jobs: int, seed: int) -> None:
         self.settings = settings
@@ -51,7 +51,7 @@ class Storm:
             self.hints.put(job_id)
 
     def part(self) -> Assembly:
-        """As another process would have it."""
+        """An assembly as another process would make it."""
         return assemble(self.settings, self.send)
 
     def submit(self, number: int) -> None:
@@ -92,9 +92,7 @@ class Storm:
                 ledger.give_back(claim, spend=dice.random() < 0.5)
                 continue
             if fate < 0.25:
-                time.sleep(
-                    self.settings.lease_s * 1.5
-                )  # Frozen, then it goes on as if nothing was.
+                time.sleep(self.settings.lease_s * 1.5)  # Frozen; then it continues unaware.
             state = ledger.beat(claim, Advance(fraction=dice.random()))
             if state == "lost" and fate > 0.2:
                 continue
@@ -115,44 +113,47 @@ class Storm:
             time.sleep(0.02)
 
     def watch(self, number: int) -> None:
-        """A client: what was accepted is always there, and once it has ended never changes."""
+        """A client: an accepted job always exists, and never changes once it has ended."""
         parts, dice = self.part(), random.Random(number)
         while not self.over.is_set():
             time.sleep(0.002)
             with self.lock:
-                known = [job_id for job_id in self.accepted if job_id not in self.deleted]
-            if not known:
+                existing = [job_id for job_id in self.accepted if job_id not in self.deleted]
+            if not existing:
                 continue
-            job_id = dice.choice(known)
+            job_id = dice.choice(existing)
             record = parts.ledger.get("ada", job_id)
             with self.lock:
                 if job_id in self.deleted:
                     continue
             if record is None:
-                self.wrong.append(f"{job_id} is not there")
+                self.wrong.append(f"{job_id} does not exist")
             elif record.ended:
                 self.check(parts, job_id)
 
     def check(self, parts: Assembly, job_id: str) -> None:
-        """The record says what the terminal object says; every file is whole."""
-        record, kept = parts.ledger.get("ada", job_id), parts.ledger.end_of("ada", job_id)
-        if record is None or kept is None:
+        """The record agrees with the terminal object, and every file is complete."""
+        record, terminal = parts.ledger.get("ada", job_id), parts.ledger.end_of("ada", job_id)
+        if record is None or terminal is None:
             if job_id not in self.deleted:
-                self.wrong.append(f"{job_id} has lost its end")
+                self.wrong.append(f"{job_id} has lost its terminal object")
             return
         if not record.ended:
-            # Redis was emptied just now, and the end is about to be adopted.
+            # Redis was emptied just now; the terminal object is about to be adopted.
             return
         same = ("status", "attempt", "result", "warnings", "error", "started_at", "finished_at")
         for name in same:
-            if getattr(record, name) != getattr(kept, name):
+            if getattr(record, name) != getattr(terminal, name):
                 self.wrong.append(f"{job_id}: {name} differs")
-        if (kept.status == "succeeded") != bool(kept.files):
+        if (terminal.status == "succeeded") != bool(terminal.files):
             self.wrong.append(f"{job_id}: files")
-        for file in kept.files:
-            content = parts.blobs.get(layout.attempt("ada", job_id, kept.fence, file.name))
-            if content != kept.fence.encode() or hashlib.sha256(content).hexdigest() != file.sha256:
-                self.wrong.append(f"{job_id}: {file.name} is not whole")
+        for file in terminal.files:
+            content = parts.blobs.get(layout.attempt("ada", job_id, terminal.fence, file.name))
+            if (
+                content != terminal.fence.encode()
+                or hashlib.sha256(content).hexdigest() != file.sha256
+            ):
+                self.wrong.append(f"{job_id}: {file.name} is not complete")
 
     def run(self, disturb: Callable[[], None]) -> None:
         def guarded(work: Callable[[int], None], number: int) -> None:
@@ -179,8 +180,8 @@ class Storm:
         limit = time.monotonic() + 30
         waiting = [job_id for job_id in self.accepted if job_id not in self.deleted]
         while waiting and time.monotonic() < limit:
-            found = {job_id: ledger.get("ada", job_id) for job_id in waiting}
-            waiting = [i for i, record in found.items() if record is None or not record.ended]
+            records = {job_id: ledger.get("ada", job_id) for job_id in waiting}
+            waiting = [i for i, record in records.items() if record is None or not record.ended]
             time.sleep(0.05)
         self.over.set()
         for thread in threads:
@@ -201,10 +202,10 @@ def test_every_accepted_job_ends_once(
     storm = Storm(short, tmp_path, n_jobs, seed)
     storm.run(lambda: valkey.client().flushall() if emptied else None)
     parts = storm.part()
-    kept = [job_id for job_id in storm.accepted if job_id not in storm.deleted]
+    existing = [job_id for job_id in storm.accepted if job_id not in storm.deleted]
     assert len(storm.accepted) == n_jobs
     statuses = Counter[str]()
-    for job_id in kept:
+    for job_id in existing:
         storm.check(parts, job_id)
         record = parts.ledger.get("ada", job_id)
         assert record is not None
@@ -212,7 +213,7 @@ def test_every_accepted_job_ends_once(
         assert storm.published[job_id] <= 1
         if record.status == "succeeded":
             assert storm.published[job_id] == 1
-        # A cancel may have come first; without a loss of data attempts are counted for good.
+        # A cancel may have come first. Unless Redis lost its data, attempts are counted exactly.
         if not emptied and record.status == "failed":
             assert record.attempt == short.max_attempts
     assert storm.wrong == []
@@ -223,7 +224,7 @@ def test_every_accepted_job_ends_once(
         assert parts.ledger.get("ada", job_id) is None
     listed, cursor = parts.ledger.page("ada", limit=n_jobs)
     assert cursor is None
-    assert {record.id for record in listed} == set(kept)
+    assert {record.id for record in listed} == set(existing)
     trees, _ = parts.trees.page("ada", limit=n_jobs)
     assert len(trees) == statuses["succeeded"]
     assert list(parts.blobs.keys("open/")) == []

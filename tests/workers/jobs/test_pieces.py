@@ -24,7 +24,7 @@ from workers.stores.objects import layout
 
 
 @pytest.mark.parametrize(
-    ("n_bytes", "split", "piece", "wanted"),
+    ("n_bytes", "split", "piece", "expected"),
     [
         (100, 100, 10, 1),
         (101, 100, 10, 11),
@@ -34,23 +34,23 @@ from workers.stores.objects import layout
         (0, 100, 10, 1),
     ],
 )
-def test_how_many_pieces(n_bytes: int, split: int, piece: int, wanted: int) -> None:
-    assert n_pieces(n_bytes, WorkerSettings(split_bytes=split, piece_bytes=piece)) == wanted
+def test_how_many_pieces(n_bytes: int, split: int, piece: int, expected: int) -> None:
+    assert n_pieces(n_bytes, WorkerSettings(split_bytes=split, piece_bytes=piece)) == expected
 
 
-def test_jobs_that_wait_come_before_help(assembly: Assembly) -> None:
+def test_waiting_jobs_come_before_helping(assembly: Assembly) -> None:
     claim = begun(assembly)
     pieces = assembly.ledger.pieces
     pieces.post(claim, 0, cut(2))
-    other, elsewhere = request(), request(queue="gpu")
+    waiting, elsewhere = request(), request(queue="gpu")
     assembly.ledger.submit(elsewhere)
-    assembly.ledger.submit(other)
+    assembly.ledger.submit(waiting)
     assert pieces.join(claim.request.id) is None
-    assert assembly.ledger.claim(other.id, "w") is not None
+    assert assembly.ledger.claim(waiting.id, "w") is not None
     assert pieces.join(claim.request.id) is not None
 
 
-def test_a_lapsed_piece_still_counts_if_nobody_else_took_it(
+def test_a_lapsed_piece_still_counts_unless_another_helper_took_it(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     claim = begun(assembly)
@@ -60,13 +60,13 @@ def test_a_lapsed_piece_still_counts_if_nobody_else_took_it(
     assert piece_claim is not None
     lapse_piece(assembly, settings, piece_claim)
     assert pieces.finish(piece_claim, computed(piece_claim, tmp_path))
-    # The answer may get lost, and the helper says it again.
+    # The reply may get lost; the helper then reports again.
     assert pieces.finish(piece_claim, tmp_path / piece_claim.token / "piece.safetensors")
     assert pieces.next(claim, 0, []).number == piece_claim.number
     assert pieces.next(claim, 1, []).kind == "take"
 
 
-def test_pieces_taken_too_often_are_left_to_the_attempt(
+def test_pieces_taken_too_often_are_reserved_for_the_attempt(
     assembly: Assembly, settings: WorkerSettings
 ) -> None:
     claim = begun(assembly)
@@ -86,15 +86,15 @@ def test_pieces_taken_too_often_are_left_to_the_attempt(
         assert again is not None
         assert again.number == 1
         forgiven = again
-    # What others could not do comes first: it fails soon if it must.
+    # Pieces that helpers failed at come first, so that a doomed fit fails early.
     assert pieces.next(claim, 0, []).number == 0
     assert pieces.next(claim, 0, [0]).number == 2
 
 
-def test_an_upload_that_lands_after_the_end_is_removed(
+def test_a_piece_uploaded_after_the_end_is_removed(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> None:
-    """The helper is killed between its upload and the question whether it is wanted."""
+    """The helper is killed after its upload, before it asks whether the piece is still needed."""
     claim = begun(assembly)
     pieces = assembly.ledger.pieces
     pieces.post(claim, 0, cut(3))
@@ -104,7 +104,7 @@ def test_an_upload_that_lands_after_the_end_is_removed(
     pieces.close(claim)
     key = layout.piece("ada", claim.request.id, claim.fence, piece_claim.number, piece_claim.token)
     assembly.blobs.put_file(key, computed(piece_claim, tmp_path))
-    # Its lease is not over yet.
+    # Its lease has not expired yet.
     assembly.ledger.sweep()
     assert stored(assembly) == [key]
     look_now(assembly, settings)
@@ -135,35 +135,35 @@ def test_the_board_of_a_dead_attempt_is_swept(
     again = assembly.ledger.claim(claim.request.id, "other")
     assert again is not None
     pieces.post(again, 0, cut(2))
-    for left in (1, 0):
-        # While a helper may still be at work on it, the board is gone and its objects are not.
+    for n_objects in (1, 0):
+        # The board is gone; its objects stay as long as a helper may still work on them.
         look_now(assembly, settings)
         assembly.ledger.sweep()
-        assert len(stored(assembly)) == left
+        assert len(stored(assembly)) == n_objects
     assert all(claim.fence not in key for key in boards(assembly, settings))
     assert pieces.join(claim.request.id) is not None
 
 
-def test_pieces_that_no_board_knows_of_are_removed_by_a_rebuild(
+def test_a_rebuild_removes_pieces_without_a_board(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path, valkey: Server
 ) -> None:
-    claim, other = begun(assembly), begun(assembly)
+    claim, surviving = begun(assembly), begun(assembly)
     pieces = assembly.ledger.pieces
-    for one in (claim, other):
-        pieces.post(one, 0, cut(3))
-        piece_claim = pieces.join(one.request.id)
+    for attempt in (claim, surviving):
+        pieces.post(attempt, 0, cut(3))
+        piece_claim = pieces.join(attempt.request.id)
         assert piece_claim is not None
         assert pieces.finish(piece_claim, computed(piece_claim, tmp_path))
     assembly.redis.delete(f"{settings.key_prefix}job:{claim.request.id}")
     assembly.ledger.rebuild()
-    (left,) = stored(assembly)
-    assert other.fence in left
+    (key,) = stored(assembly)
+    assert surviving.fence in key
     valkey.client().flushall()
     assembly.ledger.rebuild()
     assert stored(assembly) == []
 
 
-def test_a_failed_upload_gives_no_piece(
+def test_a_failed_upload_completes_no_piece(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = begun(assembly)
@@ -194,7 +194,7 @@ def test_a_failed_upload_gives_no_piece(
         max_size=3,
     )
 )
-def test_arrays_of_a_piece_come_back_as_they_were(
+def test_arrays_of_a_piece_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, shapes: dict[str, Any]
 ) -> None:
     arrays = {}

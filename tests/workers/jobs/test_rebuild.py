@@ -1,4 +1,4 @@
-"""Redis loses its data or restarts: everything that was accepted comes back."""
+"""Redis loses its data or restarts: everything that was accepted is restored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
 
-def test_a_rebuild_restores_all_that_was_accepted(
+def test_a_rebuild_restores_everything_accepted(
     assembly: Assembly, sent: Sent, tmp_path: Path
 ) -> None:
     ledger, datasets, trees = assembly.ledger, assembly.datasets, assembly.trees
@@ -80,21 +80,21 @@ def test_a_rebuild_restores_all_that_was_accepted(
     assert ledger.rebuild() == 0
 
 
-def test_what_is_looked_up_is_restored_first(assembly: Assembly, tmp_path: Path) -> None:
-    """Nothing that exists is ever answered 404."""
+def test_a_looked_up_record_is_restored_first(assembly: Assembly, tmp_path: Path) -> None:
+    """A request for an existing record is never answered with 404."""
     ledger = assembly.ledger
-    job, made = request(), request()
+    job, inspection = request(), request()
     ledger.submit(job)
-    ledger.submit(made)
-    claim = ledger.claim(made.id, "w")
+    ledger.submit(inspection)
+    claim = ledger.claim(inspection.id, "w")
     assert claim is not None
     ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
     assembly.datasets.create(dataset("ds_1"))
     for look in (
         lambda: ledger.get("ada", job.id),
         lambda: ledger.page("ada")[0],
-        lambda: ledger.cancel("ada", made.id),
-        lambda: assembly.trees.record("ada", sibling(made.id, "tr")),
+        lambda: ledger.cancel("ada", inspection.id),
+        lambda: assembly.trees.record("ada", sibling(inspection.id, "tr")),
         lambda: assembly.trees.page("ada")[0],
         lambda: assembly.datasets.get("ada", "ds_1"),
         lambda: assembly.datasets.page("ada")[0],
@@ -104,7 +104,7 @@ def test_what_is_looked_up_is_restored_first(assembly: Assembly, tmp_path: Path)
         assert look()
 
 
-def test_after_a_restart_leases_go_on(
+def test_leases_survive_a_restart(
     assembly: Assembly, valkey: Server, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     ledger = assembly.ledger
@@ -121,9 +121,7 @@ def test_after_a_restart_leases_go_on(
     assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
 
 
-def test_a_result_published_while_redis_has_lost_all_counts(
-    assembly: Assembly, tmp_path: Path
-) -> None:
+def test_a_result_published_while_redis_is_empty_counts(assembly: Assembly, tmp_path: Path) -> None:
     ledger = assembly.ledger
     job = request()
     ledger.submit(job)
@@ -138,16 +136,18 @@ def test_a_result_published_while_redis_has_lost_all_counts(
     assert len(assembly.trees.page("ada")[0]) == 1
 
 
-def test_rebuilds_at_once_double_nothing(settings: WorkerSettings, assembly: Assembly) -> None:
+def test_concurrent_rebuilds_duplicate_nothing(
+    settings: WorkerSettings, assembly: Assembly
+) -> None:
     jobs = [request() for _ in range(60)]
     for job in jobs:
         assembly.ledger.submit(job)
     assembly.redis.flushall()
     restored: list[int] = []
-    others = [assemble(settings, lambda queue, job_id: None).ledger for _ in range(4)]
+    ledgers = [assemble(settings, lambda queue, job_id: None).ledger for _ in range(4)]
     threads = [
         threading.Thread(target=lambda ledger=ledger: restored.append(ledger.rebuild()))
-        for ledger in others
+        for ledger in ledgers
     ]
     for thread in threads:
         thread.start()
@@ -159,7 +159,7 @@ def test_rebuilds_at_once_double_nothing(settings: WorkerSettings, assembly: Ass
     assert assembly.ledger.queued() == {"cpu": 60}
 
 
-def test_data_lost_during_a_rebuild_is_noticed(
+def test_data_loss_during_a_rebuild_is_detected(
     assembly: Assembly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = assembly.ledger
@@ -181,14 +181,14 @@ def test_data_lost_during_a_rebuild_is_noticed(
     assert len(ledger.page("ada")[0]) == 3
 
 
-def test_a_dead_rebuild_is_taken_over(assembly: Assembly, settings: WorkerSettings) -> None:
+def test_an_abandoned_rebuild_is_taken_over(assembly: Assembly, settings: WorkerSettings) -> None:
     assembly.ledger.submit(request())
     assembly.redis.flushall()
     assembly.redis.set(f"{settings.key_prefix}rebuilding", "dead", px=300)
     assert assembly.ledger.rebuild() == 1
 
 
-def test_idempotency_keys_come_back(assembly: Assembly) -> None:
+def test_idempotency_keys_are_restored(assembly: Assembly) -> None:
     ledger = assembly.ledger
     first = ledger.submit(request(idempotency_key="k", body_sha256="b"))
     old = request(idempotency_key="old", body_sha256="b", created_at="2020-01-01T00:00:00.000000Z")
@@ -201,7 +201,7 @@ def test_idempotency_keys_come_back(assembly: Assembly) -> None:
     assert ledger.submit(again).id == again.id
 
 
-def test_what_was_never_accepted_does_not_come_back(assembly: Assembly) -> None:
+def test_a_job_that_was_never_accepted_is_not_restored(assembly: Assembly) -> None:
     ledger, blobs = assembly.ledger, assembly.blobs
     young, old = request(), request(id="job_01e00000000000000000000000")
     for job in (young, old):
@@ -223,14 +223,14 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("lost", [False, True])
 @pytest.mark.parametrize("survived", range(7))
-def test_a_deletion_cut_off_anywhere_is_completed_or_can_be_repeated(
+def test_an_interrupted_deletion_is_completed_or_can_be_repeated(
     assembly: Assembly,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     survived: int,
     lost: bool,
 ) -> None:
-    """The deletion is killed after so many of its six steps; then Redis may lose its data."""
+    """The deletion is killed after some of its six steps; then Redis may lose its data."""
     ledger, blobs = assembly.ledger, assembly.blobs
     job = request()
     ledger.submit(job, {"features": b"[]"})
@@ -271,8 +271,8 @@ def test_a_deletion_cut_off_anywhere_is_completed_or_can_be_repeated(
     assert assembly.trees.page("ada") == ([], None)
 
 
-def test_a_marker_left_behind_by_an_ended_job_goes(assembly: Assembly, tmp_path: Path) -> None:
-    """The worker died between writing the end and removing the marker."""
+def test_a_stale_marker_of_an_ended_job_is_removed(assembly: Assembly, tmp_path: Path) -> None:
+    """The worker died after it wrote the terminal object and before it removed the marker."""
     ledger, blobs = assembly.ledger, assembly.blobs
     over, waiting = request(), request()
     for job in (over, waiting):

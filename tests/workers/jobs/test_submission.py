@@ -17,7 +17,7 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
 
-def test_submit_keeps_the_request_before_it_answers(assembly: Assembly, sent: Sent) -> None:
+def test_submit_stores_the_request_before_it_returns(assembly: Assembly, sent: Sent) -> None:
     job = request(name="first", then={"method": "l2h"})
     record = assembly.ledger.submit(job, {"features": b"[[1.5]]"})
     assert record.status == "queued"
@@ -36,7 +36,7 @@ def test_submit_keeps_the_request_before_it_answers(assembly: Assembly, sent: Se
     assert assembly.ledger.queued() == {"cpu": 1}
 
 
-def test_a_hint_that_is_not_sent_is_sent_by_the_sweeper(settings: WorkerSettings) -> None:
+def test_the_sweeper_sends_a_missing_hint(settings: WorkerSettings) -> None:
     sent: Sent = []
     broken = True
 
@@ -57,7 +57,7 @@ def test_a_hint_that_is_not_sent_is_sent_by_the_sweeper(settings: WorkerSettings
     assert ledger.sweep() == 0
 
 
-def test_a_long_queue_is_not_filled_with_doubles(
+def test_a_long_queue_gets_no_duplicate_hints(
     assembly: Assembly, settings: WorkerSettings, sent: Sent
 ) -> None:
     jobs = [request() for _ in range(5)]
@@ -78,7 +78,7 @@ def test_a_long_queue_is_not_filled_with_doubles(
     assert sent == []
 
 
-def test_nothing_half_made_when_redis_is_away(
+def test_an_unreachable_redis_leaves_nothing_half_made(
     assembly: Assembly, valkey: Server, sent: Sent
 ) -> None:
     ledger = assembly.ledger
@@ -102,10 +102,10 @@ def test_nothing_half_made_when_redis_is_away(
     assert everything(assembly) == set()
 
 
-def test_a_refused_job_never_runs_even_if_its_record_was_made(
+def test_a_refused_job_never_runs_even_if_its_record_was_created(
     assembly: Assembly, monkeypatch: pytest.MonkeyPatch, settings: WorkerSettings
 ) -> None:
-    """The script ran, its answer was lost."""
+    """The script ran, but its reply was lost."""
     ledger = assembly.ledger
     for see in (
         lambda job_id: ledger.claim(job_id, "w"),
@@ -128,7 +128,7 @@ def test_a_refused_job_never_runs_even_if_its_record_was_made(
         assert everything(assembly) == set()
 
 
-def test_full_memory_keeps_what_was_accepted(assembly: Assembly, tmp_path: Path) -> None:
+def test_redis_out_of_memory_keeps_accepted_jobs(assembly: Assembly, tmp_path: Path) -> None:
     ledger = assembly.ledger
     job = request()
     ledger.submit(job)
@@ -150,21 +150,21 @@ def test_full_memory_keeps_what_was_accepted(assembly: Assembly, tmp_path: Path)
 def test_idempotency_keys(assembly: Assembly) -> None:
     ledger = assembly.ledger
     first = request(idempotency_key="k", body_sha256="b")
-    made = ledger.submit(first)
+    submission = ledger.submit(first)
     held = everything(assembly)
-    assert ledger.submit(request(idempotency_key="k", body_sha256="b")) == made
+    assert ledger.submit(request(idempotency_key="k", body_sha256="b")) == submission
     with pytest.raises(UsageError) as refused:
         ledger.submit(request(idempotency_key="k", body_sha256="c"))
     assert refused.value.code == "idempotency-mismatch"
     assert everything(assembly) == held
-    other = request("bob", idempotency_key="k", body_sha256="c")
-    assert ledger.submit(other).id == other.id
+    foreign = request("bob", idempotency_key="k", body_sha256="c")
+    assert ledger.submit(foreign).id == foreign.id
     assert ledger.delete("ada", first.id)
     again = request(idempotency_key="k", body_sha256="c")
     assert ledger.submit(again).id == again.id
 
 
-def test_a_key_of_a_job_that_was_refused_is_free(
+def test_the_key_of_a_refused_job_is_free(
     assembly: Assembly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = assembly.ledger

@@ -1,4 +1,4 @@
-"""Keys that sign webhooks: one for each tenant, from one secret of the service."""
+"""Keys that sign webhooks: one for each tenant, derived from the secret of the service."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
 
-def test_keys_are_a_tenants_own_and_stay(assembly: Assembly, settings: WorkerSettings) -> None:
+def test_each_tenant_has_a_lasting_key(assembly: Assembly, settings: WorkerSettings) -> None:
     own = secret_of(assembly)
     assert own == secret_of(assemble(settings, lambda *_: None))
     assert own != secret_of(assembly, "bob")
     assert len(assembly.ledger.webhooks.keys.of("ada")) == 1
-    kept = assembly.blobs.get(layout.WEBHOOK_ROOT)
-    assert len(kept) == 64
-    assert kept.decode() not in own
+    secret = assembly.blobs.get(layout.WEBHOOK_ROOT)
+    assert len(secret) == 64
+    assert secret.decode() not in own
 
 
-def test_the_first_to_make_the_secret_has_made_it(
+def test_the_first_secret_written_wins(
     assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = assemble(settings, lambda *_: None)
+    rival = assemble(settings, lambda *_: None)
     real = assembly.blobs.get
-    seen: list[str] = []
+    reads: list[str] = []
 
     def get(key: str) -> bytes:
-        if key == layout.WEBHOOK_ROOT and not seen:
-            seen.append(secret_of(other))
+        if key == layout.WEBHOOK_ROOT and not reads:
+            reads.append(secret_of(rival))
             raise Missing(key)
         return real(key)
 
     monkeypatch.setattr(assembly.blobs, "get", get)
-    assert secret_of(assembly) == seen[0]
+    assert secret_of(assembly) == reads[0]

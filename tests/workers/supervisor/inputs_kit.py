@@ -1,4 +1,4 @@
-"""Requests whose inputs are looked up in a store."""
+"""Requests whose inputs are resolved in a store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
 
 
 class StoredInputs:
-    """Requests whose inputs are looked up in a store."""
+    """Requests whose inputs are resolved in a store."""
 
     def __init__(self, parts: Assembly, folder: Path) -> None:
         self.parts = parts
@@ -39,7 +39,7 @@ class StoredInputs:
         return caught.value
 
     def dataset(self, content: bytes, **facts: Any) -> str:
-        given: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "id": new_id("ds"),
             "tenant": "ada",
             "name": None,
@@ -54,10 +54,10 @@ class StoredInputs:
             "created_at": now(),
             "problem": None,
         }
-        made = Dataset(**given | facts)
-        self.parts.blobs.put(layout.dataset(made.tenant, made.id, CONTENT), content)
-        self.parts.datasets.create(made)
-        return made.id
+        record = Dataset(**fields | facts)
+        self.parts.blobs.put(layout.dataset(record.tenant, record.id, CONTENT), content)
+        self.parts.datasets.create(record)
+        return record.id
 
     def finished(self, **changed: Any) -> tuple[Request, Outcome]:
         """A job on inline logits, run and published."""

@@ -1,4 +1,4 @@
-"""Worker processes that help each other with one job, and are killed, stopped and cut off."""
+"""Worker processes that share a job, and are killed, stopped and disconnected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
 
 
 class Workers:
-    """Workers on one Valkey and one store."""
+    """Workers that share a Valkey and a store."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Workers:
         self.fill()
 
     def fill(self, at_least: int = N_WORKERS) -> None:
-        """If fewer live, start all that are missing and wait until they are there."""
+        """If fewer are alive, start the missing ones and wait until all are ready."""
         self.workers = [worker for worker in self.workers if worker.poll() is None]
         if len(self.workers) >= at_least:
             return
@@ -78,17 +78,17 @@ class Workers:
             with (self.folder / "log").open("ab") as log:
                 command = processes.python("workers.main")
                 self.workers.append(processes.spawn(command, env=env, stdout=log, stderr=log))
-        until(lambda: set(self.there()) == {worker.pid for worker in self.workers}, 60.0)
+        until(lambda: set(self.ready()) == {worker.pid for worker in self.workers}, 60.0)
 
-    def there(self) -> list[int]:
+    def ready(self) -> list[int]:
         """The processes of the workers that are ready."""
         seconds, _ = self.parts.redis.time()
         names = self.parts.redis.zrangebyscore("umbel:workers", seconds - 5, "+inf")
-        known = {worker.pid for worker in self.workers}
-        return [pid for name in names if (pid := int(name.rsplit("-", 2)[1])) in known]
+        pids = {worker.pid for worker in self.workers}
+        return [pid for name in names if (pid := int(name.rsplit("-", 2)[1])) in pids]
 
     def submit(self, n_pieces: int, **params: Any) -> tuple[Request, np.ndarray[Any, Any]]:
-        """A job whose input is large enough for so many pieces, and the labels it is to find."""
+        """A job whose input is large enough for `n_pieces`, and its expected labels."""
         values = np.random.default_rng(n_pieces).integers(100, 999, size=(50 * n_pieces, 3))
         content = json.dumps(values.tolist()).encode().ljust(n_pieces * PIECE_BYTES)
         assert len(content) == n_pieces * PIECE_BYTES
@@ -105,29 +105,29 @@ class Workers:
         return request, values.argmax(axis=1)
 
     def record(self, request: Request) -> Record:
-        found = self.parts.ledger.get("t", request.id)
-        assert found is not None
-        return found
+        record = self.parts.ledger.get("t", request.id)
+        assert record is not None
+        return record
 
     def ended(self, request: Request, within_s: float = 30.0) -> Record:
         until(lambda: self.record(request).ended, within_s)
         return self.record(request)
 
     def right(self, request: Request, label: np.ndarray[Any, Any], n_pieces: int) -> Record:
-        """It succeeds with the labels it is to find, and leaves no piece."""
+        """Assert that the job succeeds with these labels and leaves no piece."""
         record = self.ended(request)
         assert record.status == "succeeded", record
         assert record.result is not None
         assert record.result["metrics"] == {"n_pieces": n_pieces}
         tree = self.parts.trees.load("t", record.result["tree"])
         assert tree is not None
-        found = np.array([tree.name[leaf] for leaf in tree.leaf_of_point.tolist()])
-        np.testing.assert_array_equal(found.astype(int), label)
+        leaf_names = np.array([tree.name[leaf] for leaf in tree.leaf_of_point.tolist()])
+        np.testing.assert_array_equal(leaf_names.astype(int), label)
         self.clean(request)
         return record
 
     def clean(self, request: Request) -> None:
-        """Nothing is left of its pieces, nor of anybody at work on them."""
+        """Assert that nothing is left of its pieces, nor of workers on them."""
         until(lambda: not any(request.id in key for key in self.parts.blobs.keys(layout.PIECES)))
         until(lambda: not self.parts.redis.keys(f"umbel:board:{request.id}*"))
         until(lambda: not self.at_work(request))
@@ -138,13 +138,13 @@ class Workers:
         assert names <= {"tree.arrow", "leaf_of_point.npy"}
 
     def parent(self, request: Request) -> int:
-        """The process whose attempt it is."""
+        """The process that runs the attempt."""
         name = self.parts.redis.hget(f"umbel:job:{request.id}", "worker")
         assert name is not None
         return int(name.rsplit("-", 2)[1])
 
     def at_work(self, request: Request) -> list[tuple[int, str]]:
-        """Living workers with a folder for the job, and the fence or token it is named by."""
+        """Live workers with a folder for the job, and the fence or token in its name."""
         alive = {worker.pid for worker in self.workers if worker.poll() is None}
         return [
             (pid, folder.name.rpartition("-")[2])
@@ -153,7 +153,7 @@ class Workers:
         ]
 
     def helpers(self, request: Request) -> list[int]:
-        """Workers that compute one of its pieces."""
+        """Processes of workers that compute one of its pieces."""
         fence = self.parts.redis.hget(f"umbel:job:{request.id}", "fence")
         return [pid for pid, name in self.at_work(request) if name != fence]
 
@@ -189,7 +189,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
     workers.close()
 
 
-def test_what_a_lost_worker_had_is_gone_on_from(workers: Workers) -> None:
+def test_a_job_resumes_from_the_checkpoint_of_a_lost_worker(workers: Workers) -> None:
     workers.fill()
     request = Request(
         id=new_id("job"),
@@ -214,7 +214,9 @@ def test_what_a_lost_worker_had_is_gone_on_from(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("n_pieces", [1, 2, 7])
-def test_the_result_is_the_same_however_it_is_cut(workers: Workers, n_pieces: int) -> None:
+def test_the_result_does_not_depend_on_the_number_of_pieces(
+    workers: Workers, n_pieces: int
+) -> None:
     workers.fill()
     record = workers.right(*workers.submit(n_pieces), n_pieces)
     assert record.attempt == 1
@@ -225,14 +227,14 @@ def test_several_workers_share_the_work(workers: Workers) -> None:
     request, label = workers.submit(7, nap_s=0.5)
     helpers = workers.await_helpers(request, N_WORKERS - 1)
     assert workers.parent(request) not in helpers
-    # What others have done is seen at the job.
+    # The job's progress includes the pieces of helpers.
     until(lambda: workers.record(request).progress.fraction > 0.1)
     assert workers.record(request).progress.stage in ("reading", "napping")
     workers.right(request, label, 7)
 
 
-def test_jobs_come_before_help(workers: Workers) -> None:
-    """Two large jobs and then small ones: those do not wait until the large ones are done."""
+def test_jobs_come_before_helping(workers: Workers) -> None:
+    """Small jobs submitted after two large ones do not wait for them."""
     workers.fill()
     large = [workers.submit(9, nap_s=0.6) for _ in range(2)]
     for request, _ in large:
@@ -241,12 +243,12 @@ def test_jobs_come_before_help(workers: Workers) -> None:
     small = [workers.submit(1) for _ in range(3)]
     for request, label in small:
         workers.right(request, label, 1)
-        assert not all(workers.record(one).ended for one, _ in large)
+        assert not all(workers.record(request).ended for request, _ in large)
     for request, label in large:
         workers.right(request, label, 9)
 
 
-def test_the_users_error_in_a_piece_is_the_jobs(workers: Workers) -> None:
+def test_a_users_error_in_a_piece_fails_the_job(workers: Workers) -> None:
     workers.fill()
     for row in (10, 260):
         request, _ = workers.submit(6, nap_s=0.3, refused_row=row)
@@ -283,26 +285,26 @@ def test_a_deleted_job_leaves_nothing(workers: Workers) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_child_of_a_helper_costs_only_its_piece(workers: Workers) -> None:
+def test_killing_a_helpers_child_loses_only_its_piece(workers: Workers) -> None:
     workers.fill()
     request, label = workers.submit(5, nap_s=0.6)
     helper = workers.await_helpers(request)[0]
-    # A child at work listens to its supervisor in a thread; one that waits for work does not yet.
+    # A busy child listens to its supervisor in a thread; an idle one does not yet.
     busy: list[psutil.Process] = []
 
-    def found() -> bool:
+    def killed() -> bool:
         below = psutil.Process(helper).children(recursive=True)
         busy[:] = [p for p in below if not p.children() and p.num_threads() > 1]
         return bool(busy)
 
-    until(found)
+    until(killed)
     busy[0].kill()
     assert workers.right(request, label, 5).attempt == 1
     assert "was killed by SIGKILL" in (workers.folder / "log").read_text()
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_in_the_middle(workers: Workers) -> None:
+def test_a_server_killed_midway(workers: Workers) -> None:
     workers.fill()
     request, label = workers.submit(7, nap_s=0.5)
     workers.await_helpers(request)
@@ -310,7 +312,7 @@ def test_a_server_that_is_killed_in_the_middle(workers: Workers) -> None:
     assert workers.right(request, label, 7).attempt == 1
 
 
-def test_a_killed_helper_costs_only_its_piece(workers: Workers) -> None:
+def test_killing_a_helper_loses_only_its_piece(workers: Workers) -> None:
     workers.fill(2)
     request, label = workers.submit(7, nap_s=0.5)
     victim = workers.await_helpers(request)[0]
@@ -321,7 +323,7 @@ def test_a_killed_helper_costs_only_its_piece(workers: Workers) -> None:
     assert record.attempt == 1
 
 
-def test_a_killed_parent_starts_anew(workers: Workers) -> None:
+def test_the_attempt_of_a_killed_worker_is_repeated(workers: Workers) -> None:
     workers.fill(2)
     request, label = workers.submit(5, nap_s=0.3)
     workers.await_helpers(request)
@@ -339,7 +341,7 @@ def test_all_helpers_killed(workers: Workers) -> None:
 
 
 @pytest.mark.slow
-def test_a_helper_that_is_told_to_end_gives_its_piece_back(workers: Workers) -> None:
+def test_a_helper_that_is_stopped_gives_its_piece_back(workers: Workers) -> None:
     workers.fill()
     request, label = workers.submit(5, nap_s=3.0)
     victim = workers.await_helpers(request, 2)[0]
@@ -358,7 +360,7 @@ def test_large_jobs_for_every_worker_end(workers: Workers) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_forgets_everything(workers: Workers) -> None:
+def test_a_server_that_loses_its_data(workers: Workers) -> None:
     workers.fill()
     request, label = workers.submit(7, nap_s=0.5)
     workers.await_helpers(request)
@@ -368,8 +370,8 @@ def test_a_server_that_forgets_everything(workers: Workers) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_job_ends_once_and_right_whoever_is_killed(workers: Workers) -> None:
-    """Rounds of jobs, of which some are cancelled, while workers are killed at random."""
+def test_every_job_ends_once_and_correctly_under_random_kills(workers: Workers) -> None:
+    """Rounds of jobs, some of them cancelled, while workers are killed at random."""
     rng = np.random.default_rng(int(os.environ.get("UMBEL_TEST_SEED", "0")))
     for _ in range(25):
         workers.fill()
@@ -379,14 +381,14 @@ def test_every_job_ends_once_and_right_whoever_is_killed(workers: Workers) -> No
         cancelled = set()
         for _ in range(int(rng.integers(1, 4))):
             time.sleep(float(rng.random()))
-            what = rng.random()
+            draw = rng.random()
             worker = workers.workers[int(rng.integers(len(workers.workers)))]
-            if what < 0.6:
+            if draw < 0.6:
                 worker.kill()
                 worker.wait()
-            elif what < 0.7:
+            elif draw < 0.7:
                 processes.stop(worker, 10.0)
-            elif what < 0.85:
+            elif draw < 0.85:
                 workers.restart_server()
             else:
                 request = jobs[int(rng.integers(3))][0][0]
@@ -403,7 +405,7 @@ def test_every_job_ends_once_and_right_whoever_is_killed(workers: Workers) -> No
             elif record.status == "cancelled":
                 assert request.id in cancelled
             else:
-                # Killed as often as it may be tried.
+                # Killed in every attempt.
                 assert (record.error or {})["type"] == "/problems/worker-lost"
                 assert record.attempt == workers.settings.max_attempts
             workers.clean(request)

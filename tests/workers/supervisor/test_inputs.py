@@ -1,4 +1,4 @@
-"""From a request to local files, and what is said of inputs that are gone."""
+"""From a request to local files, and the errors for missing inputs."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_a_spec_travels_as_json(stored: StoredInputs) -> None:
 
 
 def test_a_fit_then_a_prediction_and_an_evaluation(stored: StoredInputs) -> None:
-    made, _ = stored.finished()
-    tree_id = sibling(made.id, "tr")
+    fitted, _ = stored.finished()
+    tree_id = sibling(fitted.id, "tr")
     rows = stored.dataset(json.dumps(LOGITS).encode())
     options = {"tree": tree_id}
     spec = stored.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
@@ -67,7 +67,7 @@ def test_a_fit_then_a_prediction_and_an_evaluation(stored: StoredInputs) -> None
     labels = stored.dataset(b"[0, 1, 2, 0]")
     inputs = {"labels": labels, "hierarchy": tree_id}
     spec = stored.prepared(request(kind="evaluate", inputs=inputs, options=options))
-    # What measures needs no model.
+    # An evaluation needs no model.
     assert set(of_role(spec.sources, "tree").files) == {results.TREE, results.LEAF_OF_POINT}
     assert set(of_role(spec.sources, "hierarchy").files) == {results.TREE, results.LEAF_OF_POINT}
 
@@ -77,8 +77,8 @@ def test_an_import_and_an_inspection(stored: StoredInputs) -> None:
     stored.parts.blobs.put(layout.inline("ada", job.id, "content"), b"(a,b);")
     assert of_role(stored.prepared(job).sources, "content").path.read_bytes() == b"(a,b);"
 
-    found = stored.dataset(b"a,b\n1,2\n", format="csv", status="inspecting")
-    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": found}))
+    dataset_id = stored.dataset(b"a,b\n1,2\n", format="csv", status="inspecting")
+    spec = stored.prepared(request(kind="inspect", inputs={}, options={"dataset": dataset_id}))
     outcome = run(spec, lambda _: None)
     assert outcome.result is not None
     assert outcome.result["dataset"]["shape"] == [1, 2]
@@ -93,48 +93,48 @@ def test_a_deleted_dataset(stored: StoredInputs) -> None:
     assert logits in error.detail
 
 
-def test_a_dataset_whose_content_is_gone(stored: StoredInputs) -> None:
+def test_a_dataset_with_missing_content(stored: StoredInputs) -> None:
     logits = stored.dataset(b"[[1, 2]]")
     stored.parts.blobs.delete(layout.dataset("ada", logits, CONTENT))
     assert stored.refused(fit(logits=logits)).code == "input-deleted"
 
 
-def test_an_inline_input_that_is_gone(stored: StoredInputs) -> None:
+def test_a_missing_inline_input(stored: StoredInputs) -> None:
     assert stored.refused(fit(logits="inline")).code == "input-deleted"
 
 
 def test_a_deleted_tree(stored: StoredInputs) -> None:
-    made, _ = stored.finished()
-    tree_id = sibling(made.id, "tr")
+    fitted, _ = stored.finished()
+    tree_id = sibling(fitted.id, "tr")
     assert stored.parts.trees.delete("ada", tree_id)
     job = request(kind="evaluate", inputs={}, options={"tree": tree_id})
     assert stored.refused(job).code == "input-deleted"
 
 
-def test_what_is_another_tenants_is_not_there(stored: StoredInputs) -> None:
-    made, _ = stored.finished()
+def test_inputs_of_another_tenant_are_invisible(stored: StoredInputs) -> None:
+    fitted, _ = stored.finished()
     logits = stored.dataset(b"[[1, 2]]")
     job = request("bob", method="l2h", params={}, inputs={"logits": logits})
     assert stored.refused(job).code == "input-deleted"
-    options = {"tree": sibling(made.id, "tr")}
+    options = {"tree": sibling(fitted.id, "tr")}
     assert stored.refused(request("bob", kind="evaluate", inputs={}, options=options)).code == (
         "input-deleted"
     )
 
 
-def test_an_invalid_dataset_gives_its_own_problem(stored: StoredInputs) -> None:
+def test_an_invalid_dataset_reports_its_problem(stored: StoredInputs) -> None:
     why = problem("ragged", "The input", 422, "Row 3 has 4 values.", where={"row": 3})
     logits = stored.dataset(b"x", status="invalid", problem=why)
     error = stored.refused(fit(logits=logits))
     assert (error.code, error.detail) == ("ragged", "Row 3 has 4 values.")
     assert error.where == {"row": 3, "role": "logits", "dataset": logits}
-    # An inspection may look again.
+    # An inspection may read it again.
     stored.prepared(request(kind="inspect", inputs={}, options={"dataset": logits}))
 
 
-def test_the_result_of_a_published_job_is_what_was_fitted(stored: StoredInputs) -> None:
-    made, outcome = stored.finished()
-    tree = stored.parts.trees.load("ada", sibling(made.id, "tr"))
+def test_a_published_result_equals_the_outcome(stored: StoredInputs) -> None:
+    fitted, outcome = stored.finished()
+    tree = stored.parts.trees.load("ada", sibling(fitted.id, "tr"))
     assert tree is not None
     assert outcome.tree is not None
     assert tree.n_nodes == outcome.tree["n_nodes"] == 5

@@ -1,4 +1,4 @@
-"""An attempt's pieces: the child is given each of them once, with helpers and without."""
+"""An attempt's pieces: the child receives each of them once, with helpers and without."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_without_helpers_the_child_computes_all_in_order(
     assert boards(assembly, settings) == []
 
 
-def test_a_helper_computes_what_is_free(
+def test_a_helper_computes_free_pieces(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path, sent: Sent
 ) -> None:
     claim = begun(assembly)
@@ -79,11 +79,11 @@ def test_a_helper_computes_what_is_free(
     assert pieces.finish(piece_claims[2], computed(piece_claims[2], tmp_path))
     assert pieces.finish(piece_claims[0], computed(piece_claims[0], tmp_path))
     assert len(stored(assembly)) == 2
-    found = {number: arrays}
+    results = {number: arrays}
     for _ in range(3):
         number, arrays = next(parts)
-        found[number] = arrays
-    # What is done comes first, then what is free.
+        results[number] = arrays
+    # Finished pieces come first, then free ones.
     assert [piece.number for piece in link.assignments] == [0, 3, 1, 4]
     assert [piece.path is None for piece in link.assignments] == [
         True,
@@ -93,9 +93,9 @@ def test_a_helper_computes_what_is_free(
     ]
     assert pieces.join(claim.request.id) is None
     assert pieces.finish(piece_claims[1], computed(piece_claims[1], tmp_path))
-    found |= dict(parts)
-    np.testing.assert_array_equal(merged(iter(found.items()), 5), ROWS**2)
-    assert found[3]["sum"].shape == ()
+    results |= dict(parts)
+    np.testing.assert_array_equal(merged(iter(results.items()), 5), ROWS**2)
+    assert results[3]["sum"].shape == ()
     link.pieces.close()
     assert stored(assembly) == []
     assert boards(assembly, settings) == []
@@ -110,26 +110,26 @@ def test_a_piece_of_a_silent_helper_is_free_again(
         cut(3)
     )
     next(parts)
-    lost, other = pieces.join(claim.request.id), pieces.join(claim.request.id)
+    lost, second = pieces.join(claim.request.id), pieces.join(claim.request.id)
     assert lost is not None
-    assert other is not None
+    assert second is not None
     assert pieces.join(claim.request.id) is None
     lapse_piece(assembly, settings, lost)
-    kept = pieces.join(claim.request.id)
-    assert kept is not None
-    assert kept.number == lost.number
-    # The first one comes back: too late, and what it brings is not left behind.
+    retaken = pieces.join(claim.request.id)
+    assert retaken is not None
+    assert retaken.number == lost.number
+    # The first helper comes back too late; its upload is not left behind.
     assert not pieces.beat(lost)
     assert not pieces.finish(lost, computed(lost, tmp_path))
     pieces.give_back(lost, spend=True)
     pieces.leave(lost)
     assert stored(assembly) == []
-    assert pieces.beat(kept)
-    assert pieces.finish(kept, computed(kept, tmp_path))
-    assert next(parts)[0] == kept.number
+    assert pieces.beat(retaken)
+    assert pieces.finish(retaken, computed(retaken, tmp_path))
+    assert next(parts)[0] == retaken.number
 
 
-def test_what_fails_at_a_helper_is_left_to_the_attempt(
+def test_a_piece_that_fails_at_a_helper_is_reserved_for_the_attempt(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     claim = begun(assembly)
@@ -148,16 +148,16 @@ def test_what_fails_at_a_helper_is_left_to_the_attempt(
     assert piece_claim.number == 1
     pieces.leave(piece_claim)
     assert not pieces.beat(piece_claim)
-    other = pieces.join(claim.request.id)
-    assert other is not None
-    assert other.number == 2
+    second = pieces.join(claim.request.id)
+    assert second is not None
+    assert second.number == 2
     assert pieces.join(claim.request.id) is None
     with pytest.raises(FatalError, match="odd"):
         next(parts)
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_helper_has_no_right_once_the_attempt_is_over(
+def test_a_helper_loses_its_piece_once_the_attempt_is_over(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path, how: str
 ) -> None:
     claim = begun(assembly)
@@ -174,7 +174,7 @@ def test_a_helper_has_no_right_once_the_attempt_is_over(
     assert pieces.next(claim, 0, []).kind == "lost"
     pieces.post(claim, 3, cut(2))
     assert pieces.join(claim.request.id) is None
-    # The attempt goes on without a board, until the supervisor knows that the lease is lost.
+    # The attempt continues without a board until the supervisor learns that the lease is lost.
     link = Link(attempt_pieces(assembly, settings, claim))
     np.testing.assert_array_equal(
         merged(Crew(squares, silent, 4, link).compute(cut(4)), 4), ROWS**2
@@ -183,24 +183,24 @@ def test_a_helper_has_no_right_once_the_attempt_is_over(
     assert stored(assembly) == []
 
 
-def test_a_piece_that_is_gone_is_computed_again(
+def test_a_missing_piece_is_computed_again(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     claim = begun(assembly)
     pieces = assembly.ledger.pieces
     link = Link(attempt_pieces(assembly, settings, claim))
     parts = Crew(squares, silent, 3, link).compute(cut(3))
-    found = dict([next(parts)])
+    results = dict([next(parts)])
     piece_claim = pieces.join(claim.request.id)
     assert piece_claim is not None
     assert pieces.finish(piece_claim, computed(piece_claim, tmp_path))
     assembly.blobs.delete_under(layout.pieces("ada", claim.request.id, claim.fence))
-    found |= dict(parts)
+    results |= dict(parts)
     assert all(piece.path is None for piece in link.assignments)
-    np.testing.assert_array_equal(merged(iter(found.items()), 3), ROWS**2)
+    np.testing.assert_array_equal(merged(iter(results.items()), 3), ROWS**2)
 
 
-def test_a_helper_that_hangs_is_waited_for_a_while_only(
+def test_the_wait_for_a_hanging_helper_is_bounded(
     assembly: Assembly, settings: WorkerSettings
 ) -> None:
     short = settings.model_copy(update={"lease_s": 0.4})
@@ -215,12 +215,12 @@ def test_a_helper_that_hangs_is_waited_for_a_while_only(
     assert next(parts)[0] == piece_claim.number
     assert time.monotonic() - began > 0.4
     assert link.assignments[1].path is None
-    # It beats, so for the board it has the piece; nobody needs it.
+    # It still beats, so on the board it holds the piece, which nobody needs any more.
     assert pieces.beat(piece_claim)
     assert list(parts) == []
 
 
-def test_two_who_computed_the_same_piece_count_once(
+def test_a_piece_computed_twice_counts_once(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     short = settings.model_copy(update={"lease_s": 0.2})
@@ -233,7 +233,7 @@ def test_two_who_computed_the_same_piece_count_once(
         if piece == cut(3)[0]:
             piece_claim = pieces.join(claim.request.id)
         elif piece_claim is not None and piece == piece_claim.piece:
-            # The supervisor has lost patience; now the helper is done as well.
+            # The supervisor has stopped waiting; now the helper finishes as well.
             assert pieces.finish(piece_claim, computed(piece_claim, tmp_path))
         return squares(piece)
 
@@ -243,7 +243,7 @@ def test_two_who_computed_the_same_piece_count_once(
     assert sorted(piece.number for piece in link.assignments) == [0, 1, 2]
 
 
-def test_a_fit_may_be_cut_more_than_once(
+def test_a_fit_may_post_pieces_more_than_once(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path
 ) -> None:
     claim = begun(assembly)
@@ -254,22 +254,22 @@ def test_a_fit_may_be_cut_more_than_once(
     next(first)
     old = pieces.join(claim.request.id)
     assert old is not None
-    # Left in the middle: the fit wants other pieces now.
+    # Abandoned midway: the fit needs other pieces now.
     second = crew.compute(cut(3))
-    found = dict([next(second)])
+    results = dict([next(second)])
     assert not pieces.finish(old, computed(old, tmp_path))
     piece_claim = pieces.join(claim.request.id)
     assert piece_claim is not None
     assert piece_claim.piece == cut(3)[1]
     assert pieces.finish(piece_claim, computed(piece_claim, tmp_path))
-    found |= dict(second)
-    np.testing.assert_array_equal(merged(iter(found.items()), 3), ROWS**2)
+    results |= dict(second)
+    np.testing.assert_array_equal(merged(iter(results.items()), 3), ROWS**2)
     assert [piece.path is None for piece in link.assignments] == [True, True, False, True]
     link.pieces.close()
     assert stored(assembly) == []
 
 
-def test_without_redis_the_child_goes_on_alone(
+def test_without_redis_the_child_continues_alone(
     assembly: Assembly, settings: WorkerSettings, valkey: Server, tmp_path: Path
 ) -> None:
     claim = begun(assembly)
@@ -286,21 +286,21 @@ def test_without_redis_the_child_goes_on_alone(
     changes = iter([nothing, nothing, valkey.stop, nothing, nothing, come_back])
     link = Link(attempt_pieces(assembly, settings, claim), lambda: next(changes)())
     parts = Crew(squares, silent, 6, link).compute(cut(6))
-    found = dict([next(parts)])
+    results = dict([next(parts)])
     piece_claims += [pieces.join(claim.request.id) for _ in range(2)]
-    found |= dict(parts)
-    np.testing.assert_array_equal(merged(iter(found.items()), 6), ROWS**2)
-    # While nobody says what others do, the child begins with what they would come to last.
+    results |= dict(parts)
+    np.testing.assert_array_equal(merged(iter(results.items()), 6), ROWS**2)
+    # As it does not know what helpers do, the child begins with the pieces they would take last.
     assert [piece.number for piece in link.assignments] == [0, 3, 5, 4, 2, 1]
     assert [piece.path is None for piece in link.assignments] == [True] * 5 + [False]
-    # It has done a helper's piece as well.
+    # It has also computed a piece that a helper holds.
     assert piece_claims[1] is not None
     assert not pieces.beat(piece_claims[1])
     link.pieces.close()
     assert boards(assembly, settings) == []
 
 
-def test_redis_away_at_the_post(
+def test_redis_unreachable_when_pieces_are_posted(
     assembly: Assembly, settings: WorkerSettings, valkey: Server
 ) -> None:
     claim = begun(assembly)
@@ -314,7 +314,7 @@ def test_redis_away_at_the_post(
     assert stored(assembly) == []
 
 
-def test_help_is_asked_for_again_while_a_piece_is_free(
+def test_help_is_requested_again_while_a_piece_is_free(
     assembly: Assembly, settings: WorkerSettings, sent: Sent
 ) -> None:
     claim = begun(assembly)
@@ -327,7 +327,7 @@ def test_help_is_asked_for_again_while_a_piece_is_free(
     time.sleep(0.06)
     attempt.invite()
     assert sent == [("cpu", claim.request.id)]
-    # One that nobody has fetched is enough.
+    # A single hint that no worker has fetched is enough.
     assembly.redis.lpush(f"{settings.key_prefix}queue:cpu", "hint")
     time.sleep(0.06)
     attempt.invite()
@@ -341,7 +341,7 @@ def test_help_is_asked_for_again_while_a_piece_is_free(
 
 
 def first_of(attempt: AttemptPieces, n_cut: int) -> None:
-    """The child has been given the first piece."""
+    """Assign the first piece to the child."""
     attempt.post(cut(n_cut))
     attempt.request(None)
     attempt.assignment(at_once)
@@ -358,7 +358,7 @@ def first_of(attempt: AttemptPieces, n_cut: int) -> None:
         lambda attempt: (first_of(attempt, 1), attempt.request(0)),
     ],
 )
-def test_a_child_that_asks_for_nonsense_is_a_fault(
+def test_a_nonsensical_request_of_a_child_is_a_fault(
     assembly: Assembly, settings: WorkerSettings, talk: Callable[[AttemptPieces], object]
 ) -> None:
     with pytest.raises(FatalError):
@@ -366,7 +366,7 @@ def test_a_child_that_asks_for_nonsense_is_a_fault(
 
 
 def test_helpers_in_threads(assembly: Assembly, settings: WorkerSettings, tmp_path: Path) -> None:
-    """Five helpers, each of which now and then falls silent, fails, or gives its piece back."""
+    """Five helpers that now and then fall silent, fail, or give a piece back."""
     short = settings.model_copy(update={"lease_s": 0.3, "resend_s": 0.05})
     parts = assemble(short, lambda queue, job_id: None)
     over = threading.Event()

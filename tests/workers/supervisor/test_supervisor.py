@@ -35,8 +35,8 @@ def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
     waiting_kit.until(true, within_s)
 
 
-class Bench:
-    """One worker's parts without Celery: jobs are run by calling the supervisor."""
+class SingleWorker:
+    """A worker without Celery: jobs are run by calling the supervisor."""
 
     def __init__(self, folder: Path, server: EmbeddedServer, pool: ChildPool, **more: Any) -> None:
         self.settings = WorkerSettings(
@@ -57,7 +57,7 @@ class Bench:
         )
 
     def submit(self, method: str = "l2h", role: str = "logits", **params: Any) -> Request:
-        """A job on an inline input: three rows of logits, or as many points as take a while."""
+        """A job on an inline input: three rows of logits, or enough points to take a while."""
         content = LOGITS if role == "logits" else points()
         request = Request(
             id=new_id("job"),
@@ -78,13 +78,13 @@ class Bench:
         return thread
 
     def record(self, request: Request) -> Record:
-        found = self.parts.ledger.get("t", request.id)
-        assert found is not None
-        return found
+        record = self.parts.ledger.get("t", request.id)
+        assert record is not None
+        return record
 
 
 def points(n_points: int = 9_000) -> bytes:
-    """Takes some seconds of `hac`, nearly all in one call of C."""
+    """Points that take `hac` some seconds, nearly all in one C call."""
     values = np.random.default_rng(0).normal(size=(n_points, 16)).round(2)
     return json.dumps(values.tolist()).encode()
 
@@ -104,8 +104,8 @@ def pool() -> Iterator[ChildPool]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, server: EmbeddedServer, pool: ChildPool) -> Bench:
-    return Bench(tmp_path, server, pool)
+def bench(tmp_path: Path, server: EmbeddedServer, pool: ChildPool) -> SingleWorker:
+    return SingleWorker(tmp_path, server, pool)
 
 
 def busy_child() -> psutil.Process | None:
@@ -122,12 +122,12 @@ def busy_child() -> psutil.Process | None:
 
 def await_busy() -> psutil.Process:
     until(lambda: busy_child() is not None)
-    found = busy_child()
-    assert found is not None
-    return found
+    child = busy_child()
+    assert child is not None
+    return child
 
 
-def test_a_job_succeeds_and_leaves_no_scratch(bench: Bench) -> None:
+def test_a_job_succeeds_and_leaves_no_scratch(bench: SingleWorker) -> None:
     request = bench.submit()
     bench.supervisor.run(request.id)
     record = bench.record(request)
@@ -140,7 +140,7 @@ def test_a_job_succeeds_and_leaves_no_scratch(bench: Bench) -> None:
     assert tree.n_leaves == 3
 
 
-def test_a_hint_for_a_job_that_is_not_there_does_nothing(bench: Bench) -> None:
+def test_a_hint_for_an_unknown_job_does_nothing(bench: SingleWorker) -> None:
     bench.supervisor.run("job_none")
     request = bench.submit()
     bench.supervisor.run(request.id)
@@ -149,7 +149,7 @@ def test_a_hint_for_a_job_that_is_not_there_does_nothing(bench: Bench) -> None:
     assert bench.record(request).version == version
 
 
-def test_the_users_error_is_shown_with_the_request(bench: Bench) -> None:
+def test_the_users_error_is_shown_with_the_request(bench: SingleWorker) -> None:
     request = bench.submit("hac", "logits")
     bench.supervisor.run(request.id)
     record = bench.record(request)
@@ -159,7 +159,7 @@ def test_the_users_error_is_shown_with_the_request(bench: Bench) -> None:
     assert record.error["request_id"] == "req-7"
 
 
-def test_an_input_deleted_meanwhile_fails_the_job(bench: Bench) -> None:
+def test_an_input_deleted_meanwhile_fails_the_job(bench: SingleWorker) -> None:
     request = bench.submit()
     bench.parts.blobs.delete(layout.inline("t", request.id, "logits"))
     bench.supervisor.run(request.id)
@@ -168,7 +168,7 @@ def test_an_input_deleted_meanwhile_fails_the_job(bench: Bench) -> None:
     assert record.error["type"] == "/problems/input-deleted"
 
 
-def test_cancel_kills_inside_a_c_loop(bench: Bench) -> None:
+def test_a_cancel_interrupts_a_c_loop(bench: SingleWorker) -> None:
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     child = await_busy()
@@ -182,7 +182,7 @@ def test_cancel_kills_inside_a_c_loop(bench: Bench) -> None:
     assert list(bench.scratch.iterdir()) == []
 
 
-def test_a_killed_child_gives_the_job_back_at_once(bench: Bench) -> None:
+def test_the_job_of_a_killed_child_is_given_back_at_once(bench: SingleWorker) -> None:
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     await_busy().kill()
@@ -196,7 +196,7 @@ def test_a_killed_child_gives_the_job_back_at_once(bench: Bench) -> None:
     assert (record.status, record.attempt) == ("succeeded", 2)
 
 
-def test_a_job_that_kills_its_process_each_time_fails_in_the_end(bench: Bench) -> None:
+def test_a_job_that_kills_its_process_every_time_finally_fails(bench: SingleWorker) -> None:
     request = bench.submit("hac", "features", linkage="average")
     for _ in range(bench.settings.max_attempts):
         thread = bench.start(request)
@@ -216,8 +216,8 @@ def test_a_full_disk_is_reported(
     monkeypatch: pytest.MonkeyPatch,
     n_bytes: int,
 ) -> None:
-    """A limit on the size of a file stands in for the disk: each file of a result meets it."""
-    bench = Bench(tmp_path, server, pool)
+    """A limit on the size of a file stands in for a full disk; each file of a result exceeds it."""
+    bench = SingleWorker(tmp_path, server, pool)
     take = pool.take
 
     def restricted() -> Child:
@@ -244,7 +244,7 @@ def test_a_full_disk_is_reported(
 
 
 def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, pool: ChildPool) -> None:
-    bench = Bench(tmp_path, server, pool, job_timeout_s=1.0)
+    bench = SingleWorker(tmp_path, server, pool, job_timeout_s=1.0)
     request = bench.submit("hac", "features", linkage="average")
     began = time.monotonic()
     bench.supervisor.run(request.id)
@@ -258,7 +258,7 @@ def test_a_deadline_ends_the_job(tmp_path: Path, server: EmbeddedServer, pool: C
 def test_a_stopping_worker_gives_its_job_back_unspent(
     tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
-    bench = Bench(tmp_path, server, pool)
+    bench = SingleWorker(tmp_path, server, pool)
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     child = await_busy()
@@ -270,15 +270,15 @@ def test_a_stopping_worker_gives_its_job_back_unspent(
     record = bench.record(request)
     assert (record.status, record.attempt) == ("queued", 0)
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 2.0)
-    other = bench.submit()
-    bench.supervisor.run(other.id)
-    assert bench.record(other).status == "queued"
+    second = bench.submit()
+    bench.supervisor.run(second.id)
+    assert bench.record(second).status == "queued"
 
 
 def test_the_lease_is_kept_while_c_code_runs(
     tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
-    bench = Bench(tmp_path, server, pool, lease_s=0.6)
+    bench = SingleWorker(tmp_path, server, pool, lease_s=0.6)
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     await_busy()
@@ -291,11 +291,11 @@ def test_the_lease_is_kept_while_c_code_runs(
     assert (record.status, record.attempt) == ("succeeded", 1)
 
 
-def test_a_lost_lease_drops_the_result(bench: Bench) -> None:
+def test_a_lost_lease_drops_the_result(bench: SingleWorker) -> None:
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
     await_busy()
-    # Another worker takes the job as if this one had been silent: the record is the judge.
+    # Another worker takes the job, as if this one had been silent; the record decides.
     client, key = bench.parts.redis, f"{bench.settings.key_prefix}job:{request.id}"
     client.hset(key, "fence", "another")
     thread.join(3.0)
@@ -304,11 +304,11 @@ def test_a_lost_lease_drops_the_result(bench: Bench) -> None:
     assert list(bench.parts.blobs.keys(layout.attempts("t", request.id))) == []
 
 
-def test_it_goes_on_while_redis_is_away(tmp_path: Path, pool: ChildPool) -> None:
+def test_a_job_continues_while_redis_is_unreachable(tmp_path: Path, pool: ChildPool) -> None:
     own = EmbeddedServer(tmp_path / "redis")
     own.start()
     try:
-        bench = Bench(tmp_path, own, pool, lease_s=10.0)
+        bench = SingleWorker(tmp_path, own, pool, lease_s=10.0)
         request = bench.submit("hac", "features", linkage="average")
         thread = bench.start(request)
         child = await_busy()
@@ -324,7 +324,7 @@ def test_it_goes_on_while_redis_is_away(tmp_path: Path, pool: ChildPool) -> None
         own.stop()
 
 
-def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
+def test_progress_includes_the_remaining_time(bench: SingleWorker) -> None:
     from workers.model import Advance, Claim
     from workers.supervisor.interrupts import Heartbeat
     from workers.supervisor.pieces import AttemptPieces
@@ -343,9 +343,9 @@ def test_progress_arrives_with_the_time_left(bench: Bench) -> None:
     heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
     until(lambda: bench.record(request).progress.stage == "merging", 3.0)
     heartbeat.stop()
-    left = bench.record(request).progress.eta_s
-    assert left is not None
-    assert 29.0 < left < 32.0
+    eta_s = bench.record(request).progress.eta_s
+    assert eta_s is not None
+    assert 29.0 < eta_s < 32.0
 
 
 def test_neither_supervisor_nor_worker_imports_torch() -> None:

@@ -1,4 +1,4 @@
-"""Somebody's HTTP server that gets webhooks, and answers as a test says."""
+"""An HTTP server that receives webhooks and answers as a test requires."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from workers.jobs.webhook_keys import encoded
 
 
 @dataclass(frozen=True)
-class Got:
-    """A request that arrived."""
+class ReceivedWebhook:
+    """A request as it arrived."""
 
     path: str
     headers: dict[str, str]
@@ -40,13 +40,13 @@ Behave = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Receiver:
-    """Answers each request by the next of `answers`, then with 204.
+    """Answers each request with the next of `answers`, then with 204.
 
-    An answer is a status, (status, headers), or a function that does what it likes.
+    An answer is a status, (status, headers), or a function that handles the request.
     """
 
     def __init__(self) -> None:
-        self.got: list[Got] = []
+        self.requests: list[ReceivedWebhook] = []
         self.answers: list[int | tuple[int, dict[str, str]] | Behave] = []
         self.over = threading.Event()
         receiver = self
@@ -75,10 +75,10 @@ class Receiver:
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.got.append(Got(request.path, headers, body, time.time()))
+        self.requests.append(ReceivedWebhook(request.path, headers, body, time.time()))
         answer = self.answers.pop(0) if self.answers else 204
         if callable(answer):
-            # The sender may be gone.
+            # The sender may have disconnected.
             with contextlib.suppress(OSError):
                 answer(request)
             request.close_connection = True
@@ -89,10 +89,10 @@ class Receiver:
             request.send_header(name, value)
         request.end_headers()
 
-    def wait(self, count: int = 1, timeout_s: float = 10.0) -> list[Got]:
-        """The requests, once there are so many."""
-        until(lambda: len(self.got) >= count, timeout_s)
-        return self.got
+    def wait(self, count: int = 1, timeout_s: float = 10.0) -> list[ReceivedWebhook]:
+        """All requests, once there are `count`."""
+        until(lambda: len(self.requests) >= count, timeout_s)
+        return self.requests
 
     def hang(self, _: BaseHTTPRequestHandler) -> None:
         """Never answer."""
@@ -116,25 +116,27 @@ def receiving() -> Iterator[Receiver]:
 def until(reached: Callable[[], object], timeout_s: float = 10.0) -> None:
     end = time.monotonic() + timeout_s
     while not reached():
-        assert time.monotonic() < end, "it does not happen"
+        assert time.monotonic() < end, "the condition was not reached in time"
         time.sleep(0.005)
 
 
-def verify(secret: str, got: Got, tolerance_s: float = 300.0) -> None:
-    """As a receiver does: Standard Webhooks 1.0.0, literally. AssertionError if it is not signed.
+def verify(secret: str, webhook: ReceivedWebhook, tolerance_s: float = 300.0) -> None:
+    """Verify a signature as Standard Webhooks 1.0.0 prescribes; AssertionError if it is wrong.
 
     secret : `whsec_...`.
     """
     prefix, _, key = secret.partition("_")
     assert prefix == "whsec"
-    assert abs(time.time() - int(got.headers["webhook-timestamp"])) < tolerance_s
-    assert "." not in got.id
-    signed = b".".join([got.id.encode(), got.headers["webhook-timestamp"].encode(), got.body])
+    assert abs(time.time() - int(webhook.headers["webhook-timestamp"])) < tolerance_s
+    assert "." not in webhook.id
+    signed = b".".join(
+        [webhook.id.encode(), webhook.headers["webhook-timestamp"].encode(), webhook.body]
+    )
     digest = hmac.new(base64.b64decode(key, validate=True), signed, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
-    assert expected in got.headers["webhook-signature"].split(" ")
+    assert expected in webhook.headers["webhook-signature"].split(" ")
 
 
 def secret_of(assembly: Assembly, tenant: str = "ada") -> str:
-    """The key that a tenant's receivers are given."""
+    """The key that verifies a tenant's webhooks."""
     return encoded(assembly.ledger.webhooks.keys.of(tenant)[0])

@@ -1,4 +1,4 @@
-"""One POST: to what was checked, TLS for the name, bounded whatever the other side does."""
+"""One POST: to the checked address, with TLS for the name, bounded whatever the receiver does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOCAL = ipaddress.ip_network("127.0.0.0/8")
 
 
 class Names:
-    """A resolver that answers differently each time, and counts."""
+    """A resolver that gives the next of `answers` at each call and counts calls."""
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
@@ -39,30 +39,30 @@ class Names:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as receiver:
+        yield receiver
 
 
 def send(url: str, guard: Guard | None = None, timeout_s: float = 5.0) -> Reply:
     return post(parse(url), {"x-one": "1"}, b"{}", guard or Guard([LOCAL]), timeout_s)
 
 
-def test_it_arrives(receiver: Receiver) -> None:
+def test_a_post_arrives(receiver: Receiver) -> None:
     assert send(receiver.url) == Reply(204, "")
-    got = receiver.got[0]
-    assert got.path == "/hook?token=s3cret"
-    assert got.body == b"{}"
-    assert got.headers["host"] == f"127.0.0.1:{receiver.port}"
-    assert got.headers["x-one"] == "1"
-    assert set(got.headers) == {"host", "connection", "x-one", "content-length"}
+    webhook = receiver.requests[0]
+    assert webhook.path == "/hook?token=s3cret"
+    assert webhook.body == b"{}"
+    assert webhook.headers["host"] == f"127.0.0.1:{receiver.port}"
+    assert webhook.headers["x-one"] == "1"
+    assert set(webhook.headers) == {"host", "connection", "x-one", "content-length"}
 
 
-def test_a_status_is_an_answer(receiver: Receiver) -> None:
+def test_an_error_status_is_a_reply(receiver: Receiver) -> None:
     receiver.answers = [(503, {"Retry-After": "7"}), (302, {"Location": receiver.url}), 410]
     assert send(receiver.url) == Reply(503, "7")
     assert send(receiver.url).status == 302
     assert send(receiver.url).status == 410
-    assert len(receiver.got) == 3
+    assert len(receiver.requests) == 3
 
 
 def test_proxies_of_the_environment_are_not_used(
@@ -73,21 +73,21 @@ def test_proxies_of_the_environment_are_not_used(
     assert send(receiver.url).status == 204
 
 
-def test_a_name_is_looked_up_once_and_connected_to_as_it_was_checked(receiver: Receiver) -> None:
+def test_a_name_is_resolved_once_and_the_checked_address_is_used(receiver: Receiver) -> None:
     names = Names(["127.0.0.1"], ["10.0.0.1"])
     url = f"http://example.org:{receiver.port}/x"
     assert send(url, Guard([LOCAL], names)).status == 204
     assert names.job == ["example.org"]
-    assert receiver.got[0].headers["host"] == f"example.org:{receiver.port}"
-    # The next one is looked up anew, and refused.
+    assert receiver.requests[0].headers["host"] == f"example.org:{receiver.port}"
+    # The next request resolves the name again, and is refused.
     with pytest.raises(NotSent) as refused:
         send(url, Guard([LOCAL], names))
     assert refused.value.final
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["169.254.1.1"]])
-def test_nothing_is_connected_to_where_one_address_is_private(
+def test_a_private_address_prevents_any_connection(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, addresses: list[str]
 ) -> None:
     def connect(*_: object) -> None:
@@ -138,7 +138,7 @@ def nothing(request: BaseHTTPRequestHandler) -> None:
     request.connection.shutdown(socket.SHUT_RDWR)
 
 
-def test_an_endless_answer_is_not_read(receiver: Receiver) -> None:
+def test_an_endless_response_is_not_read(receiver: Receiver) -> None:
     receiver.answers = [endless_body]
     began = time.monotonic()
     assert send(receiver.url).status == 200
@@ -146,7 +146,7 @@ def test_an_endless_answer_is_not_read(receiver: Receiver) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behave", "said"),
+    ("behave", "message"),
     [
         (endless_headers, "not HTTP"),
         (endless_information, "no answer within 0.4 s"),
@@ -156,16 +156,16 @@ def test_an_endless_answer_is_not_read(receiver: Receiver) -> None:
         (Receiver.hang, "no answer within 0.4 s"),
     ],
 )
-def test_other_answers_are_failures_in_time(receiver: Receiver, behave: object, said: str) -> None:
+def test_bad_responses_fail_in_time(receiver: Receiver, behave: object, message: str) -> None:
     receiver.answers = [behave if behave is not Receiver.hang else receiver.hang]  # type: ignore
     began = time.monotonic()
-    with pytest.raises(NotSent, match=said) as failed:
+    with pytest.raises(NotSent, match=message) as failed:
         send(receiver.url, timeout_s=0.4)
     assert time.monotonic() - began < 1.5
     assert not failed.value.final
 
 
-def test_a_receiver_that_does_not_read_is_left() -> None:
+def test_a_receiver_that_does_not_read_is_abandoned() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -174,7 +174,7 @@ def test_a_receiver_that_does_not_read_is_left() -> None:
             post(parse(url), {}, b"x" * (64 << 20), Guard([LOCAL]), 0.4)
 
 
-def test_nobody_there() -> None:
+def test_a_closed_port() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -191,7 +191,7 @@ def test_a_slow_resolver_sends_nothing_late(receiver: Receiver) -> None:
 
     with pytest.raises(NotSent, match="no answer within"):
         send(receiver.url, Guard([LOCAL], resolve), timeout_s=0.2)
-    assert receiver.got == []
+    assert receiver.requests == []
 
 
 @pytest.fixture
@@ -244,24 +244,24 @@ def test_tls_is_verified_for_the_name(secure: Receiver) -> None:
         send(f"https://other.example:{secure.port}/", Guard([LOCAL], Names(["127.0.0.1"])))
     with pytest.raises(NotSent, match="certificate is not valid"):
         send(f"https://127.0.0.1:{secure.port}/")
-    assert len(secure.got) == 2
+    assert len(secure.requests) == 2
 
 
-def test_a_certificate_that_nobody_knows(secure: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untrusted_certificate(secure: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     posting._context.cache_clear()
     url = f"https://hooks.example:{secure.port}/"
     with pytest.raises(NotSent, match="certificate is not valid: self"):
         send(url, Guard([LOCAL], Names(["127.0.0.1"])))
-    assert secure.got == []
+    assert secure.requests == []
 
 
-def test_tls_to_what_speaks_none(receiver: Receiver) -> None:
+def test_tls_to_a_plain_http_server(receiver: Receiver) -> None:
     with pytest.raises(NotSent, match=r"TLS|broke off"):
         send(f"https://127.0.0.1:{receiver.port}/", timeout_s=2.0)
 
 
-def test_a_handshake_that_does_not_end() -> None:
+def test_a_stalled_handshake() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -1,4 +1,4 @@
-"""Webhooks of jobs: due by every road to an end, sent once, again where that fails, never lost."""
+"""Webhooks of jobs: due at every kind of end, sent once, retried on failure, never lost."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as receiver:
+        yield receiver
 
 
 Sending = Callable[..., Sender]
@@ -47,14 +47,14 @@ Sending = Callable[..., Sender]
 
 @pytest.fixture
 def sending(assembly: Assembly, settings: WorkerSettings) -> Iterator[Sending]:
-    """Starts a sender, as if in a process of its own with `apart`."""
+    """Starts a sender; with `apart` as if in another process."""
     senders = []
 
     def start(apart: bool = False, **options: Any) -> Sender:
         changed = options.pop("settings", settings)
         parts = assemble(changed, lambda *_: None) if apart else assembly
-        given = {"schedule_s": (0.0, 0.02, 0.02), "timeout_s": 3.0, **options}
-        senders.append(Sender(parts.ledger.webhooks, changed, **given))
+        sender_options = {"schedule_s": (0.0, 0.02, 0.02), "timeout_s": 3.0, **options}
+        senders.append(Sender(parts.ledger.webhooks, changed, **sender_options))
         senders[-1].start()
         return senders[-1]
 
@@ -102,21 +102,21 @@ def test_a_success_is_sent_and_signed(
     claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
     assert assembly.ledger.finish(claim, end(claim))
-    got = receiver.wait()[0]
-    verify(secret_of(assembly), got)
-    assert got.id == f"msg_{job.id[4:]}"
-    assert got.path == "/hook?token=s3cret"
-    assert got.headers["content-type"] == "application/json"
-    assert set(got.content) == {"type", "timestamp", "data"}
-    assert got.content["type"] == "job.succeeded"
-    shown = got.content["data"]
-    assert got.content["timestamp"] == shown["finished_at"]
-    assert (shown["id"], shown["status"]) == (job.id, "succeeded")
-    assert shown["result"]["metrics"] == {"height": 1.5}
-    assert not {"tenant", "queue", "version"} & set(shown)
+    webhook = receiver.wait()[0]
+    verify(secret_of(assembly), webhook)
+    assert webhook.id == f"msg_{job.id[4:]}"
+    assert webhook.path == "/hook?token=s3cret"
+    assert webhook.headers["content-type"] == "application/json"
+    assert set(webhook.content) == {"type", "timestamp", "data"}
+    assert webhook.content["type"] == "job.succeeded"
+    job_data = webhook.content["data"]
+    assert webhook.content["timestamp"] == job_data["finished_at"]
+    assert (job_data["id"], job_data["status"]) == (job.id, "succeeded")
+    assert job_data["result"]["metrics"] == {"height": 1.5}
+    assert not {"tenant", "queue", "version"} & set(job_data)
     stands = reaches(assembly, job, "delivered")
     assert stands == Webhook(url=receiver.url, status="delivered", attempts=1)
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
     counts = {name: n for name, n in assembly.ledger.webhooks.counts().items() if n}
     assert counts == {"delivered": 1}
     assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
@@ -192,32 +192,34 @@ def test_every_end_is_sent_once(
     job = submitted(assembly, receiver)
     sending()
     end_it(assembly, job, lapse)
-    got = receiver.wait()[0]
-    verify(secret_of(assembly), got)
-    assert got.content["type"] == f"job.{status}"
-    assert got.content["data"]["status"] == status
+    webhook = receiver.wait()[0]
+    verify(secret_of(assembly), webhook)
+    assert webhook.content["type"] == f"job.{status}"
+    assert webhook.content["data"]["status"] == status
     reaches(assembly, job, "delivered")
     assembly.ledger.sweep()
     assembly.ledger.rebuild()
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
-def test_it_is_sent_again_with_the_same_id_and_body(
+def test_a_retry_has_the_same_id_and_body(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     receiver.answers = [500, (302, {"Location": receiver.url})]
     sending()
     job = finished(assembly, receiver)
     assert reaches(assembly, job, "delivered").attempts == 3
-    first, second, third = receiver.got
+    first, second, third = receiver.requests
     assert first.id == second.id == third.id
     assert first.body == second.body == third.body
-    for got in receiver.got:
-        verify(secret_of(assembly), got)
-    assert {got.path for got in receiver.got} == {"/hook?token=s3cret"}
+    for webhook in receiver.requests:
+        verify(secret_of(assembly), webhook)
+    assert {webhook.path for webhook in receiver.requests} == {"/hook?token=s3cret"}
 
 
-def test_why_it_waits_is_shown(assembly: Assembly, receiver: Receiver, sending: Sending) -> None:
+def test_the_reason_for_a_retry_is_shown(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
     receiver.answers = [(503, {"Retry-After": "300"}), 503]
     sending(schedule_s=(0.0, 60.0))
     job = finished(assembly, receiver)
@@ -229,7 +231,7 @@ def test_why_it_waits_is_shown(assembly: Assembly, receiver: Receiver, sending: 
     assert 295 < wait < 335
 
 
-def test_it_is_given_up_after_the_last_try(
+def test_sending_stops_after_the_last_retry(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     receiver.answers = [500, 301, 404, 204]
@@ -238,18 +240,20 @@ def test_it_is_given_up_after_the_last_try(
     stands = reaches(assembly, job, "failed")
     assert stands.reason == "The answer was 404."
     assert (stands.attempts, stands.next_at) == (3, None)
-    assert len(receiver.got) == 3
+    assert len(receiver.requests) == 3
 
 
-def test_gone_ends_it(assembly: Assembly, receiver: Receiver, sending: Sending) -> None:
+def test_status_410_ends_the_sending(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
     receiver.answers = [410]
     sending()
     job = finished(assembly, receiver)
     assert reaches(assembly, job, "failed").attempts == 1
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
-def test_a_private_address_ends_it(
+def test_a_private_address_ends_the_sending(
     assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
 ) -> None:
     sending(settings=settings.model_copy(update={"webhook_allow": ()}), apart=True)
@@ -257,7 +261,7 @@ def test_a_private_address_ends_it(
         stands = reaches(assembly, finished(assembly, receiver, webhook=url), "failed")
         assert stands.attempts == 1
         assert stands.reason == "The host has an address that webhooks may not be sent to."
-    assert receiver.got == []
+    assert receiver.requests == []
 
 
 def test_a_job_without_a_webhook_costs_nothing(
@@ -274,27 +278,27 @@ def test_a_job_without_a_webhook_costs_nothing(
     assert not [key for key in everything(assembly) if "webhook" in key]
 
 
-def test_another_process_sends_what_nobody_has_sent(
+def test_another_process_sends_overdue_webhooks(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     job = finished(assembly, receiver)
     sending(apart=True)
     sending(apart=True)
     reaches(assembly, job, "delivered")
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
-def test_one_that_was_taken_and_not_sent_is_taken_again(
+def test_a_webhook_leased_but_not_sent_is_leased_again(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     job = finished(assembly, receiver)
-    taken = assembly.ledger.webhooks.take("dead", 10, 0.3)
-    assert [one.job for one in taken] == [job.id]
+    leased = assembly.ledger.webhooks.take("dead", 10, 0.3)
+    assert [due.job for due in leased] == [job.id]
     assert assembly.ledger.webhooks.take("other", 10, 0.3) == []
     sending()
     assert reaches(assembly, job, "delivered").attempts == 1
-    # What the first one says now is too late.
-    assembly.ledger.webhooks.again(taken[0], 0.0, "too late")
+    # The report of the first process comes too late.
+    assembly.ledger.webhooks.again(leased[0], 0.0, "too late")
     assert webhook_of(assembly, job).status == "delivered"
 
 
@@ -329,12 +333,12 @@ def test_a_process_killed_while_it_sends(
         killed.wait()
     sending()
     reaches(assembly, job, "delivered")
-    first, second = receiver.got
+    first, second = receiver.requests
     assert first.id == second.id
     assert first.body == second.body
 
 
-def test_what_is_being_sent_is_given_back_at_a_stop(
+def test_unfinished_webhooks_are_given_back_on_stop(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     receiver.answers = [receiver.hang]
@@ -347,7 +351,7 @@ def test_what_is_being_sent_is_given_back_at_a_stop(
     assert reaches(assembly, job, "delivered").attempts == 1
 
 
-def test_what_ends_within_the_grace_is_done_at_a_stop(
+def test_webhooks_finished_within_the_grace_period_are_done_on_stop(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     def slow(handler: Any) -> None:
@@ -376,7 +380,7 @@ def test_redis_emptied_before_the_end_and_before_the_sending(
     reaches(assembly, ended, "delivered")
     assembly.ledger.cancel("ada", running.id)
     reaches(assembly, running, "delivered")
-    assert [got.id for got in receiver.got] == [id_of(ended.id), id_of(running.id)]
+    assert [webhook.id for webhook in receiver.requests] == [id_of(ended.id), id_of(running.id)]
 
 
 def test_redis_emptied_after_the_sending(
@@ -399,10 +403,10 @@ def test_redis_emptied_after_the_sending(
     sending(apart=True)
     late = finished(assembly, receiver)
     reaches(assembly, late, "delivered")
-    assert len(receiver.got) == 4
+    assert len(receiver.requests) == 4
 
 
-def test_redis_emptied_while_it_is_sent(
+def test_redis_emptied_during_the_sending(
     assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
 ) -> None:
     def empty(handler: Any) -> None:
@@ -416,10 +420,10 @@ def test_redis_emptied_while_it_is_sent(
     until(lambda: layout.job("ada", job.id, WEBHOOK) in everything(assembly))
     assembly.ledger.sweep()
     assert webhook_of(assembly, job).status == "delivered"
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
-def test_a_result_that_did_not_reach_redis_is_found_in_the_store(
+def test_a_result_missing_in_redis_is_read_from_the_store(
     assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhooks = assembly.ledger.webhooks
@@ -439,10 +443,10 @@ def test_a_result_that_did_not_reach_redis_is_found_in_the_store(
     job = finished(assembly, receiver)
     reaches(assembly, job, "delivered")
     assert len(failed) == 9
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
 
 
-def test_a_store_that_is_away_costs_no_try(
+def test_an_unreachable_store_costs_no_attempt(
     assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = finished(assembly, receiver)
@@ -462,7 +466,7 @@ def test_a_store_that_is_away_costs_no_try(
     assert len(failed) == 2
 
 
-def test_a_fault_of_ours_is_a_try_that_failed(
+def test_an_internal_error_is_a_failed_attempt(
     assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -482,10 +486,10 @@ def test_a_deleted_job_sends_nothing_and_leaves_nothing(
     for job in deleted:
         assert assembly.ledger.delete("ada", job.id)
     sending()
-    kept = finished(assembly, receiver)
-    reaches(assembly, kept, "delivered")
-    assert [got.id for got in receiver.got] == [id_of(kept.id)]
-    assert assembly.ledger.delete("ada", kept.id)
+    surviving = finished(assembly, receiver)
+    reaches(assembly, surviving, "delivered")
+    assert [webhook.id for webhook in receiver.requests] == [id_of(surviving.id)]
+    assert assembly.ledger.delete("ada", surviving.id)
     assert everything(assembly) - before == {layout.WEBHOOK_ROOT}
     assert set(assembly.ledger.webhooks.counts().values()) == {0}
     assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
@@ -510,7 +514,7 @@ def test_a_job_deleted_while_its_webhook_is_sent_leaves_nothing(
     assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
 
 
-def test_a_receiver_that_hangs_keeps_no_other_waiting(
+def test_a_hanging_receiver_delays_no_other(
     assembly: Assembly, receiver: Receiver, sending: Sending
 ) -> None:
     with receiving() as dead, receiving() as dead_too:
@@ -523,24 +527,28 @@ def test_a_receiver_that_hangs_keeps_no_other_waiting(
         sending(timeout_s=20.0)
         sending(timeout_s=20.0, apart=True)
         reaches(assembly, waiting, "delivered")
-        until(lambda: len(dead.got) + len(dead_too.got) == 8)
-        # Four to each receiver and eight for the tenant, by all processes together.
-        assert (len(dead.got), len(dead_too.got)) == (4, 4)
+        until(lambda: len(dead.requests) + len(dead_too.requests) == 8)
+        # All processes together send at most four to a receiver and eight for a tenant.
+        assert (len(dead.requests), len(dead_too.requests)) == (4, 4)
         assert finished(assembly, receiver)
         assert reaches(assembly, finished(assembly, receiver, tenant="eve"), "delivered")
-        assert len(receiver.got) == 2
+        assert len(receiver.requests) == 2
 
 
-def test_many_are_sent_once_each(assembly: Assembly, receiver: Receiver, sending: Sending) -> None:
+def test_each_of_many_webhooks_is_sent_once(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
     jobs = [finished(assembly, receiver, tenant=f"t{n % 3}") for n in range(30)]
     for _ in range(3):
         sending(apart=True)
     for job in jobs:
         reaches(assembly, job, "delivered")
-    assert sorted(got.id for got in receiver.got) == sorted(id_of(job.id) for job in jobs)
+    assert sorted(webhook.id for webhook in receiver.requests) == sorted(
+        id_of(job.id) for job in jobs
+    )
 
 
-def test_a_process_that_sends_none(
+def test_a_process_without_a_sender(
     assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
 ) -> None:
     sending(settings=settings.model_copy(update={"webhook_senders": 0}), apart=True)
@@ -550,30 +558,30 @@ def test_a_process_that_sends_none(
     reaches(assembly, job, "delivered")
 
 
-def test_two_secrets_sign_both(
+def test_both_secrets_sign_during_a_rotation(
     assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
 ) -> None:
     def with_secret(text: str) -> WorkerSettings:
         return WorkerSettings(**{**settings.model_dump(), "webhook_secret": text})
 
     old, new = "o" * 24, "n" * 24
-    both = with_secret(f" {new}, {old}")
-    assert both.webhook_secrets == (new.encode(), old.encode())
+    rotating = with_secret(f" {new}, {old}")
+    assert rotating.webhook_secrets == (new.encode(), old.encode())
     before = secret_of(assemble(with_secret(old), lambda *_: None))
     after = secret_of(assemble(with_secret(new), lambda *_: None))
     assert before != after
-    sending(settings=both, apart=True)
+    sending(settings=rotating, apart=True)
     finished(assembly, receiver)
-    got = receiver.wait()[0]
-    verify(before, got)
-    verify(after, got)
+    webhook = receiver.wait()[0]
+    verify(before, webhook)
+    verify(after, webhook)
     assert layout.WEBHOOK_ROOT not in everything(assembly)
     for wrong in ("short", f"{new} short", f"{new},{old},{'x' * 24}"):
         with pytest.raises(ValueError, match="UMBEL_WEBHOOK_SECRET") as refused:
             _ = with_secret(wrong).webhook_secrets
         assert wrong not in str(refused.value)
-    assert new not in repr(both)
-    assert new not in both.model_dump_json()
+    assert new not in repr(rotating)
+    assert new not in rotating.model_dump_json()
 
 
 @pytest.mark.parametrize(
@@ -590,7 +598,7 @@ def test_retry_after_a_date() -> None:
     assert retry_after_s(Reply(503, "Wed, 21 Oct 2099 07:28:00")) > 1e9
 
 
-def test_the_schedule_is_that_of_the_standard() -> None:
+def test_the_schedule_is_the_standards() -> None:
     assert len(SCHEDULE_S) == 10
     assert sum(SCHEDULE_S) == 75 * 3600 + 35 * 60 + 5
 
@@ -606,13 +614,13 @@ def test_the_log_has_no_secrets(
     with caplog.at_level("DEBUG"):
         job = finished(assembly, receiver)
         reaches(assembly, job, "delivered")
-    said = " ".join(json.dumps(vars(record), default=repr) for record in caplog.records)
+    log = " ".join(json.dumps(vars(record), default=repr) for record in caplog.records)
     lines = [vars(record) for record in caplog.records if record.getMessage() == "webhook"]
     assert [(line["job"], line["attempt"], line["status"]) for line in lines] == [
         (job.id, 1, 500),
         (job.id, 2, 204),
     ]
     assert lines[0]["receiver"] == f"127.0.0.1:{receiver.port}"
-    assert "s3cret" not in said
-    assert secret_of(assembly)[6:30] not in said
-    assert "v1," not in said
+    assert "s3cret" not in log
+    assert secret_of(assembly)[6:30] not in log
+    assert "v1," not in log

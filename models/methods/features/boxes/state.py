@@ -40,11 +40,11 @@ OPENED = 32
 """A tree search may open one node per this many points; beyond that a full scan is faster."""
 
 PROBES = 4
-"""Number of trial tree searches of a block, to see whether they have become faster."""
+"""Number of trial tree searches per block, to test whether they have become faster."""
 
 PAIRS, MORE_PAIRS = 1_000_000, 2
-"""Most pairs of points compared to decide masking: a base, and a number for each pair of inserted
-points. Whatever the data, masking then takes at most a few times as long as the searches."""
+"""Limit on the pairs of points compared to decide masking: a base, and a number for each pair of
+inserted points. For any data, masking thus takes at most a few times as long as the searches."""
 
 
 def empty(points: npt.NDArray[Any], most_leaves: int) -> Grown:
@@ -54,7 +54,7 @@ def empty(points: npt.NDArray[Any], most_leaves: int) -> Grown:
     """
     n_points, n_columns = points.shape
     bounded = most_leaves < n_points
-    # Inner and collapsed nodes, with one more of these while a point is inserted.
+    # Inner and collapsed nodes, with an additional one during an insertion.
     n_boxes = max(1, min(2 * most_leaves + 2, n_points - 1))
     t = Grown(
         points=points,
@@ -132,13 +132,13 @@ def grow(
     progress: Progress,
     keep: Callable[[int], None],
 ) -> float:
-    """Insert the points from number `start` on; returns the share found by tree searches.
+    """Insert the points from number `start` on; returns the share placed by tree searches.
 
-    keep : called now and then with the number of points inserted.
+    keep : called regularly with the number of inserted points.
 
-    The nearest neighbour of a point does not depend on the tree, so where the boxes rule out too
-    few points, blocks of new points are compared with all earlier ones on `threads` threads
-    instead. Both searches are exact and agree.
+    The nearest neighbour of a point does not depend on the tree. If the boxes rule out too few
+    points, blocks of new points are therefore compared with all earlier ones on `threads` threads.
+    Both searches are exact and agree.
     """
     n_points = len(t.points)
     near = np.empty(BLOCK, dtype=np.int64)
@@ -188,7 +188,7 @@ def _scan_in_shares(
 def find(t: Grown, rows: npt.NDArray[Any]) -> Int:
     """(n_rows,) the nearest point of each row, ties to the earliest.
 
-    Found by the tree where that suffices, otherwise by a full scan.
+    The search uses the tree where that suffices, otherwise a full scan.
     """
     n_points = len(t.points)
     near = np.full(len(rows), NONE, dtype=np.int64)

@@ -29,7 +29,7 @@ def tree_of(
     inner = inner[t.link[inner, LEFT] >= 0]
     n_inner = inner.size
     home = t.chain[t.chain[:, OWNER], HOME]
-    # Then the nodes without children: collapsed nodes and leaves.
+    # Inner nodes come first, then nodes without children: collapsed nodes and leaves.
     nodes = np.concatenate([inner, np.unique(home)])
     number = np.full(len(t.above) + 1, NONE, dtype=np.int64)
     number[nodes] = np.arange(nodes.size)
@@ -47,7 +47,7 @@ def tree_of(
     else:
         alone = size[leaf] == 1
         name[leaf[alone]] = [names[i] for i in np.flatnonzero(alone)]
-        # Each of the others gets a leaf under the node of their place.
+        # Each of the other rows gets its own leaf under the node that holds its point.
         several = np.flatnonzero(~alone)
         parent = np.concatenate([parent, leaf[several]])
         diameter = np.concatenate([diameter, np.zeros(several.size)])

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from models.parameters import Device, HeldOut, NInit
+
 Inference = Literal["variational-sampling", "variational-bounding"]
 VariationalInference = Annotated[
     Inference,
@@ -32,11 +34,9 @@ KappaSigma = Annotated[
     Field(ge=0.05, le=10, description="Standard deviation of the logarithm of a concentration."),
 ]
 MaxKappa = Annotated[float, Field(ge=1, le=1e9, description="Largest concentration of a cluster.")]
-HeldOut = Annotated[
-    float,
+HeldOutForThreshold = Annotated[
+    HeldOut,
     Field(
-        ge=0,
-        le=0.9,
         description=(
             "Share of the rows kept out of the fit, to measure likelihood on and to set the "
             "threshold between in-sample and out-of-sample rows."
@@ -51,11 +51,9 @@ Level = Annotated[
         description="Share of rows like the fitted ones that count as in-sample.",
     ),
 ]
-NInit = Annotated[
-    int,
+NInitByBound = Annotated[
+    NInit,
     Field(
-        ge=1,
-        le=1000,
         description="Number of runs from different seeds; the one with the highest bound is kept.",
     ),
 ]
@@ -99,8 +97,8 @@ Forgetting = Annotated[
         description="With 'batch_size': the smaller, the sooner earlier batches are forgotten.",
     ),
 ]
-Device = Annotated[
-    Literal["cpu", "cuda"],
+PassDevice = Annotated[
+    Device,
     Field(
         description=(
             "Where passes over the rows are computed: on the processor or, for dense rows, on a "

@@ -1,4 +1,4 @@
-"""Each point's largest feature: a method whose pieces take as long as is asked for."""
+"""Each point's largest feature: a method whose pieces take a requested time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RowArgmaxParams(Params):
 
 
 class RowArgmax(Method[RowArgmaxParams]):
-    """Waits `nap_s` for each piece and refuses one row."""
+    """Sleeps `nap_s` for each piece and refuses one row."""
 
     id: ClassVar = "row-argmax"
     title: ClassVar = "Row argmax"

@@ -1,4 +1,4 @@
-"""Counts, slowly: a method that goes on from what a lost attempt had."""
+"""A slow count: a method that resumes from the checkpoint of a lost attempt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SlowCountParams(Params):
 
 
 class SlowCount(Method[SlowCountParams]):
-    """Naps `nap_s` for each of `n_steps`, keeping how far it came."""
+    """Sleeps `nap_s` at each of `n_steps` and saves a checkpoint after each."""
 
     id: ClassVar = "slow-count"
     title: ClassVar = "Slow count"
@@ -30,8 +30,8 @@ class SlowCount(Method[SlowCountParams]):
     resumes: ClassVar = True
 
     def _fit(self, data: Data, params: SlowCountParams, run: Run) -> Fitted:
-        kept: Any = run.checkpoint.load()
-        begun = 0 if kept is None else int(kept["step"])
+        checkpoint: Any = run.checkpoint.load()
+        begun = 0 if checkpoint is None else int(checkpoint["step"])
         for step in range(begun, params.n_steps):
             run.progress(step / params.n_steps, "counting", str(step))
             time.sleep(params.nap_s)

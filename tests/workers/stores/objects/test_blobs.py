@@ -1,4 +1,4 @@
-"""Both kinds of store keep the same promises."""
+"""The contract of object stores, for both kinds."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_files(blobs: Blobs, tmp_path: Path) -> None:
         source.write_bytes(content)
         blobs.put_file("a/file", source)
         assert blobs.get("a/file") == content
-        blobs.put_file("a/file", source)  # A publication that is tried again.
+        blobs.put_file("a/file", source)  # A publication is retried.
         source.unlink()
 
 
@@ -102,7 +102,7 @@ def test_several_at_once(blobs: Blobs, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    """The system stands in for a full disk by a limit on the size of a file."""
+    """A limit on the size of a file stands in for a full disk."""
     import resource
 
     blobs = LocalBlobs(tmp_path / "store")
@@ -120,7 +120,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert list((tmp_path / "store" / ".tmp").iterdir()) == []
 
 
-def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_a_dead_process_are_removed(tmp_path: Path) -> None:
     root = tmp_path / "store"
     LocalBlobs(root)
     old, young = root / ".tmp" / "old", root / ".tmp" / "young"
@@ -132,20 +132,20 @@ def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
     assert list((root / ".tmp").iterdir()) == [young]
 
 
-def test_folders_that_others_remove(tmp_path: Path) -> None:
-    """Two processes write and delete in the same folders; nobody is disturbed."""
-    one, two = LocalBlobs(tmp_path / "store"), LocalBlobs(tmp_path / "store")
+def test_folders_removed_by_another_process(tmp_path: Path) -> None:
+    """Two processes write and delete in the same folders without disturbing each other."""
+    writer, deleter = LocalBlobs(tmp_path / "store"), LocalBlobs(tmp_path / "store")
     over = threading.Event()
 
     def remove() -> None:
         while not over.is_set():
-            two.delete_under("a/b/")
+            deleter.delete_under("a/b/")
 
     remover = threading.Thread(target=remove)
     remover.start()
     try:
         for number in range(200):
-            one.put(f"a/b/c{number}/d", b"x", create=True)
+            writer.put(f"a/b/c{number}/d", b"x", create=True)
     finally:
         over.set()
         remover.join()
@@ -159,7 +159,7 @@ def test_streams(blobs: Blobs, sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize("before", [0, 3, 20])
-def test_a_stream_that_breaks_leaves_nothing(blobs: Blobs, before: int) -> None:
+def test_a_broken_stream_leaves_nothing(blobs: Blobs, before: int) -> None:
     class Broken(Exception):
         pass
 
@@ -174,17 +174,17 @@ def test_a_stream_that_breaks_leaves_nothing(blobs: Blobs, before: int) -> None:
     assert list(blobs.keys("")) == []
 
 
-def test_a_stream_that_is_given_up_leaves_nothing(blobs: Blobs) -> None:
+def test_an_abandoned_stream_leaves_nothing(blobs: Blobs) -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield bytes(1 << 20)
             await asyncio.sleep(0)
 
-    async def given_up() -> None:
+    async def abandoned() -> None:
         await asyncio.wait_for(blobs.put_stream("a/stream", endless()), 0.3)
 
     with pytest.raises(TimeoutError):
-        asyncio.run(given_up())
+        asyncio.run(abandoned())
     assert list(blobs.keys("")) == []
 
 
@@ -198,8 +198,8 @@ def test_keys_and_deletion(blobs: Blobs) -> None:
     assert set(blobs.keys("jobs/t/j1")) == {"jobs/t/j1/a", "jobs/t/j1/b/c"}
     blobs.delete_under("jobs/t/j1/")
     blobs.delete("jobs/t/j2/a")
-    left = {name for name in names if "j1" not in name} - {"jobs/t/j2/a"}
-    assert set(blobs.keys("jobs/")) == left | {"jobs/t/j1x"}
+    remaining = {name for name in names if "j1" not in name} - {"jobs/t/j2/a"}
+    assert set(blobs.keys("jobs/")) == remaining | {"jobs/t/j1x"}
     blobs.put("jobs/t/j1/a", b"again")
     assert blobs.get("jobs/t/j1/a") == b"again"
 
@@ -224,11 +224,11 @@ def test_s3_parts_of_a_broken_stream_are_dropped(s3: S3Blobs, s3_endpoint: str) 
             yield bytes(1 << 20)
         await asyncio.sleep(60)
 
-    async def given_up() -> None:
+    async def abandoned() -> None:
         await asyncio.wait_for(s3.put_stream("a/stream", stuck()), 0.5)
 
     with pytest.raises(TimeoutError):
-        asyncio.run(given_up())
+        asyncio.run(abandoned())
     client = boto3.client("s3", endpoint_url=s3_endpoint)
     assert client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", []) == []
 
@@ -247,7 +247,7 @@ def test_s3_cache_follows_changes_and_is_bounded(s3: S3Blobs, tmp_path: Path) ->
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_s3_that_is_away(tmp_path: Path, s3_endpoint: str) -> None:
+def test_unreachable_s3(tmp_path: Path, s3_endpoint: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     away = S3Blobs(

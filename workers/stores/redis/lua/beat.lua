@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Renew a lease. ARGV: id, fence, lease ms, progress or ''. Answers 'on', 'cancel' or 'lost'.
+-- Renew a lease. ARGV: id, fence, lease ms, progress or ''. Returns 'on', 'cancel' or 'lost'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'cancel_by', 'progress')
 if not h[1] or ended(h[1]) or h[2] ~= ARGV[3] then return 'lost' end

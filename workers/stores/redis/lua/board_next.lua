@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- What the attempt itself does next. ARGV: id, fence, number of done pieces that it has seen, then
--- the pieces it has finished. Answers {'lost'}, {'done', '<piece> <token>'}, {'take', piece} or
--- {'wait'}.
+-- The next step of the attempt itself. ARGV: id, fence, number of done pieces that it has received,
+-- then the pieces it has finished. Returns {'lost'}, {'done', '<piece> <token>'}, {'take', piece}
+-- or {'wait'}.
 local id, fence = ARGV[2], ARGV[3]
 local key = board_key(id, fence)
 if not goes_on(id, fence) or redis.call('EXISTS', key) == 0 then return { 'lost' } end

@@ -1,6 +1,6 @@
 #!lua
--- Put the pieces of a fit on its board, in place of earlier ones. ARGV: id, fence, tenant, ms
--- until a sweeper looks, number of the first piece, the pieces. Answers 'on' or 'lost'.
+-- Post the pieces of a fit on its board, replacing earlier ones. ARGV: id, fence, tenant, ms until
+-- a sweeper checks the board, number of the first piece, the pieces. Returns 'on' or 'lost'.
 local id, fence, first = ARGV[2], ARGV[3], ARGV[6]
 local key = board_key(id, fence)
 if not goes_on(id, fence) then return 'lost' end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Boards whose attempts are over and whose helpers' leases have ended: their pieces in the store
--- are to be removed. ARGV: how many at most, ms until a sweeper looks again at a board that is in
--- use, and at one that is handed out. Answers rows '<job> <fence> <tenant>'.
+-- Boards whose attempts are over and whose helpers' leases have expired: their pieces in the store
+-- must be removed. ARGV: largest number of boards, ms until a sweeper checks again a board that is
+-- in use, and one that is returned here. Returns rows '<job> <fence> <tenant>'.
 local over = {}
 for _, row in ipairs(redis.call('ZRANGEBYSCORE', P .. 'boards', '-inf', int(now), 'LIMIT', 0, ARGV[2])) do
   local id, fence = string.match(row, '^(%S+) (%S+)')

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Take a free piece of a running job. ARGV: id, token, lease ms, how often a piece may be taken
--- before it is left to the attempt itself. Answers {} or {fence, piece, its JSON}.
+-- before it is reserved for the attempt itself. Returns {} or {fence, piece, its JSON}.
 local id = ARGV[2]
 local fence = redis.call('HGET', job_key(id), 'fence')
 if not fence or not goes_on(id, fence) then return {} end

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- A helper's report on the piece it has. ARGV: id, fence, piece, token, lease ms, what: 'beat';
--- 'done'; 'back' (free again), 'forgiven' (and not counted as taken); 'own' (left to the attempt).
--- Answers 'on', or 'lost': it no longer has the piece.
+-- A helper's report on the piece it holds. ARGV: id, fence, piece, token, lease ms, and the report:
+-- 'beat'; 'done'; 'back' (free again); 'forgiven' (free again, not counted as taken); 'own'
+-- (reserved for the attempt). Returns 'on', or 'lost' if the helper no longer holds the piece.
 local id, fence, k, what = ARGV[2], ARGV[3], ARGV[4], ARGV[7]
 local key = board_key(id, fence)
 if not goes_on(id, fence) or redis.call('HGET', key, 't' .. k) ~= ARGV[5] then return 'lost' end
 if not redis.call('ZSCORE', key .. ':left', k) then
-  -- Not left and still the helper's: it reported 'done' before, and the answer got lost.
+  -- Finished and still the helper's: it has reported 'done' before, and the reply got lost.
   return what == 'done' and 'on' or 'lost'
 end
 if what == 'beat' then

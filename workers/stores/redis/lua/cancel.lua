@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Request a cancel. ARGV: id, tenant, ms in which a running job may end by itself.
--- Answers 'gone', 'ended', 'queued' (the caller ends it) or 'running'.
+-- Request a cancel. ARGV: id, tenant, ms within which a running job may end by itself.
+-- Returns 'gone', 'ended', 'queued' (the caller ends it) or 'running'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'lease', 'cancel')
 local status = h[1]

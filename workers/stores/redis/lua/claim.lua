@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Take the right to run a job. ARGV: id, fence, lease ms, max attempts, worker.
--- Answers {'gone'}, {'ended'}, {'leased'}, {'cancelled'}, {'exhausted'} or
+-- Claim a job. ARGV: id, fence, lease ms, max attempts, worker.
+-- Returns {'gone'}, {'ended'}, {'leased'}, {'cancelled'}, {'exhausted'} or
 -- {'ok', attempt, time of the first attempt in us}.
 local id, fence = ARGV[2], ARGV[3]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us')

@@ -1,8 +1,8 @@
 #!lua
--- Make the record of a job. ARGV: id, tenant, queue, method, kind, listed, request, resend ms,
--- idempotency key or '', sha256 of the body, ms that key is kept, the receiver of its webhook
--- ('<tenant> <host:port>') or ''.
--- Answers {'made', version}, {'exists'}, {'replay', id of the first job} or {'mismatch'}.
+-- Create the record of a job. ARGV: id, tenant, queue, method, kind, listed, request, resend ms,
+-- idempotency key or '', sha256 of the body, ms for which the key is kept, the receiver of its
+-- webhook ('<tenant> <host:port>') or ''. Returns {'made', version}, {'exists'}, {'replay', id of
+-- the first job} or {'mismatch'}.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local once = ''
 if redis.call('EXISTS', job_key(id)) == 1 then return { 'exists' } end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Forget a job. ARGV: id, id of its tree. Answers 1 if there was one.
+-- Delete a job. ARGV: id, id of its tree. Returns 1 if it existed.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'once', 'hook_to', 'hook')
 redis.call('ZREM', P .. 'due', id)

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Write into the record how a job ended; the terminal object is in the store already.
--- ARGV: id, status, attempt, started_at or '', finished_at, result, warnings, error (JSON or ''),
--- ms that events are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of
--- its webhook or '' (it is due now), how often that was sent, why it failed.
--- Answers 'gone', 'ended' (nothing changed) or 'ok'.
+-- Record the end of a job, whose terminal object is already in the store. ARGV: id, status,
+-- attempt, started_at or '', finished_at, result, warnings, error (JSON or ''), ms for which events
+-- are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of its webhook or
+-- '' (it is due now), how often that was sent, the reason of its failure. Returns 'gone', 'ended'
+-- (nothing changed) or 'ok'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook')
 local status = h[1]

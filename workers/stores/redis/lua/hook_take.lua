@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- Take webhooks that are due. ARGV: token, how many at most, lease ms, how many may be sent at a
--- time to one receiver, and for one tenant. Answers rows of {id, tenant, times it was sent}.
+-- Lease webhooks that are due. ARGV: token, largest number of webhooks, lease ms, largest numbers
+-- of concurrent webhooks to one receiver and for one tenant. Returns rows of {id, tenant,
+-- attempts}.
 local taken = {}
 local left = tonumber(ARGV[3])
 local until_ms = now + ARGV[4]
@@ -31,7 +32,7 @@ for _, to in ipairs(redis.call('ZRANGEBYSCORE', P .. 'hooks', '-inf', int(now), 
     end
   end
   hook_look(to)
-  -- A receiver that may get no more now goes behind the others.
+  -- A receiver at its limit moves behind the others.
   local at = redis.call('ZSCORE', P .. 'hooks', to)
   if at and tonumber(at) <= now then redis.call('ZADD', P .. 'hooks', int(now), to) end
 end

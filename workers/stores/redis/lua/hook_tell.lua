@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- The result of a webhook that was taken. ARGV: id, token, what ('delivered', 'failed', 'pending':
--- it is sent again), times it was sent, ms until then, why it failed or ''. Answers 'ok', 'gone',
--- or 'lost': another process sends it.
+-- The result of a leased webhook. ARGV: id, token, status ('delivered', 'failed', or 'pending' if
+-- it is sent again), attempts, ms until the next one, reason of the failure or ''. Returns 'ok',
+-- 'gone', or 'lost' if another process has leased it.
 local id, what = ARGV[2], ARGV[4]
 local h = redis.call('HMGET', job_key(id), 'hook_to', 'hook_token', 'hook')
 if not h[1] then return 'gone' end

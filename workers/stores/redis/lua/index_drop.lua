@@ -1,3 +1,3 @@
 #!lua flags=allow-oom
--- Take a dataset or tree out of its lists. ARGV: name, id. Answers 1 if there was one.
+-- Remove a dataset or tree from its lists. ARGV: name, id. Returns 1 if it was listed.
 return index_drop(ARGV[2], ARGV[3])

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Put a job whose attempt is over back into the queue. ARGV: id, fence, spend 0 or 1, max
--- attempts, ms until it is due, whether the lease must have run out (0 or 1), the problem that the
+-- Requeue a job whose attempt is over. ARGV: id, fence, spend 0 or 1, max
+-- attempts, ms until it is due, whether the lease must have expired (0 or 1), the problem that the
 -- job shows if this was its last attempt (JSON or '').
--- Answers 'lost', 'cancelled', 'exhausted' or 'queued'.
+-- Returns 'lost', 'cancelled', 'exhausted' or 'queued'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt')
 local status, attempt = h[1], tonumber(h[5])

@@ -1,15 +1,15 @@
--- What every script shares. ARGV[1] is the prefix of all keys. The keys, without it:
+-- The part shared by all scripts. ARGV[1] is the prefix of all keys. The keys, without it:
 --
--- job:<id>             hash, the record of a job. From its making: tenant, queue, method, kind,
+-- job:<id>             hash, the record of a job. From its creation: tenant, queue, method, kind,
 --                      listed, request (JSON), once (its idempotency key), status, attempt,
---                      progress (JSON), version and base (ms), events (the number of the last).
+--                      progress (JSON), version and base (ms), events (number of the last one).
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
---                      cancel_by (ms) once cancel was requested. At the end: started_at,
---                      finished_at, result, warnings, error. Of a webhook: hook, hook_to,
+--                      cancel_by (ms) once a cancel was requested. At the end: started_at,
+--                      finished_at, result, warnings, error. For a webhook: hook, hook_to,
 --                      hook_attempts, hook_reason, hook_due, hook_token.
--- due                  sorted set of jobs, by the time in ms at which a sweeper must look
+-- due                  sorted set of jobs, by the time in ms of its next check by a sweeper
 -- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
---                      sorted by id, which sorts by time of making
+--                      sorted by id, hence by time of creation
 -- counts, queued       hashes: jobs by status; queued jobs by queue
 -- events:<id>          stream of a job's events
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
@@ -17,9 +17,9 @@
 -- board:<id>:<fence>, boards  pieces of a fit (below)
 -- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts  webhooks (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
--- workers              sorted set of workers, by the time of their last sign of life
+-- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
--- built, rebuilding    which store Redis was built from; the token of who rebuilds it
+-- built, rebuilding    the store from which Redis was built; the token of a running rebuild
 local P = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -36,7 +36,7 @@ local function lists(tenant, method, status)
     { base, base .. ':method:' .. method }
 end
 
--- Put the job into the lists of `new` (nil: none) and out of those of `old` (nil: it was in none).
+-- Move the job from the lists of status `old` (nil: it was in none) to those of `new` (nil: none).
 local function place(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
   if old then
@@ -60,8 +60,8 @@ local function place(id, old, new)
   end
 end
 
--- Append to the job's capped stream. Ids are `<base>-<n>`, n without gaps, so that a reader sees
--- what it missed; the base changes when the record is made again.
+-- Append to the job's capped stream. Ids are `<base>-<n>`, n without gaps, so that a reader
+-- detects missed events; the base changes when the record is created again.
 local function event(id, kind, data)
   local n = redis.call('HINCRBY', job_key(id), 'events', 1)
   local h = redis.call('HMGET', job_key(id), 'base', 'status')
@@ -99,21 +99,21 @@ local function index_drop(name, id)
   return redis.call('DEL', P .. name .. ':' .. id)
 end
 
--- The board of an attempt whose fit is cut into pieces. The hash `board:<job>:<fence>` has piece k
--- as `p<k>`, the token of its holder as `t<k>`, how often helpers took it as `c<k>`, and as `mine`
--- the piece that the attempt itself has. `...:left` holds the pieces that are not done, scored by
--- the time in ms from which one may be taken (a free piece by its number, which is long ago),
--- `...:own` those that only the attempt may take, `...:done` those that helpers have done. `boards`
--- is scored by the time at which a sweeper must look.
+-- The board of an attempt whose fit is split into pieces. The hash `board:<job>:<fence>` has piece
+-- k as `p<k>`, the token of its holder as `t<k>`, how often helpers took it as `c<k>`, and as
+-- `mine` the piece that the attempt itself holds. `...:left` has the unfinished pieces, scored by
+-- the time in ms from which they may be taken (free pieces by their number, which is far in the
+-- past), `...:own` those that only the attempt may take, `...:done` those finished by helpers.
+-- `boards` is scored by the time at which a sweeper must check them.
 local function board_key(id, fence) return P .. 'board:' .. id .. ':' .. fence end
 
--- Whether the attempt runs and may go on.
+-- Whether the attempt is running and still holds its lease.
 local function goes_on(id, fence)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease')
   return h[1] == 'running' and h[2] == fence and tonumber(h[3]) > now
 end
 
--- Take a board away; answers the time in ms until which a helper may be at work on a piece of it.
+-- Remove a board; returns the time in ms until which a helper may be at work on one of its pieces.
 local function board_drop(key)
   local last = redis.call('ZREVRANGEBYSCORE', key .. ':left', '(inf', int(now), 'WITHSCORES',
     'LIMIT', 0, 1)
@@ -122,10 +122,10 @@ local function board_drop(key)
 end
 
 -- Webhooks of jobs that have ended. A job's `hook_to` is the receiver of its webhook, '<tenant>
--- <host:port>', and `hook` its status. `hooks:<to>` holds the jobs whose webhooks are to be sent
--- there, scored by the time in ms at which that is due or, while one is being sent, its lease ends;
--- `hooks` has every <to>, scored by when to look there. `hooks_busy:<tenant>` has the webhooks that
--- are being sent, '<host:port> <job>', scored by the end of the lease.
+-- <host:port>', and `hook` its status. `hooks:<to>` has the jobs whose webhooks must be sent there,
+-- scored by the time in ms at which they are due or, during sending, at which the lease ends;
+-- `hooks` has every <to>, scored by the time of its next check. `hooks_busy:<tenant>` has the
+-- webhooks being sent, '<host:port> <job>', scored by the end of the lease.
 local function hook_is(id, old, new)
   if old then redis.call('HINCRBY', P .. 'hook_counts', old, -1) end
   if new then
@@ -137,21 +137,21 @@ end
 
 local function hook_parts(to) return string.match(to, '^(%S+) (%S+)$') end
 
--- Look at a receiver again when its first webhook is due.
+-- Schedule the next check of a receiver for when its first webhook is due.
 local function hook_look(to)
   local first = redis.call('ZRANGE', P .. 'hooks:' .. to, 0, 0, 'WITHSCORES')
   if first[1] then redis.call('ZADD', P .. 'hooks', int(tonumber(first[2])), to)
   else redis.call('ZREM', P .. 'hooks', to) end
 end
 
--- Nobody is sending it.
+-- End the lease of a webhook.
 local function hook_free(id, to)
   local tenant, place = hook_parts(to)
   redis.call('HDEL', job_key(id), 'hook_token', 'hook_due')
   redis.call('ZREM', P .. 'hooks_busy:' .. tenant, place .. ' ' .. id)
 end
 
--- It is due at a time in ms.
+-- Schedule a webhook for a time in ms.
 local function hook_later(id, to, at)
   hook_free(id, to)
   redis.call('HSET', job_key(id), 'hook_due', int(at))
@@ -159,7 +159,7 @@ local function hook_later(id, to, at)
   hook_look(to)
 end
 
--- It is not to be sent any more.
+-- Remove a webhook that must not be sent any more.
 local function hook_over(id, to)
   hook_free(id, to)
   redis.call('ZREM', P .. 'hooks:' .. to, id)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Take what is due and give it a new score, so that no two sweepers take the same job. ARGV: how
--- many at most, ms until it is due again. Answers rows of {id, tenant, queue, fence or '', action}
--- with action 'cancel', 'send' or 'lapsed'.
+-- Take due jobs and give them a new score, so that no two sweepers take the same job. ARGV: largest
+-- number of jobs, ms until they are due again. Returns rows of {id, tenant, queue, fence or '',
+-- action} with action 'cancel', 'send' or 'lapsed'.
 local taken = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. 'due', '-inf', int(now), 'LIMIT', 0, ARGV[2])) do
   local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'queue', 'fence', 'cancel_by', 'lease')

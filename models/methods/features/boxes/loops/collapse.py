@@ -1,4 +1,4 @@
-"""The nodes that could be collapsed, as a heap, and collapsing one; compiled by numba."""
+"""The heap of collapsible nodes, and the collapse of one; compiled by numba."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from models.methods.features.boxes.loops.search import span
 
 @njit(cache=True)
 def _before(t, v, w):
-    """Whether v's box is smaller than w's; of equal ones the lower number."""
+    """Whether v's box is smaller than w's; ties are broken by the lower number."""
     one, two = span(t, v, v), span(t, w, w)
     return one < two or (one == two and v < w)
 
@@ -72,13 +72,13 @@ def _down(t, at):
 
 @njit(cache=True)
 def review(t, v):
-    """Enter v in the heap if its children are leaves, else take it out."""
+    """Put v into the heap if its children are leaves, else remove it."""
     if not t.told[BOUNDED]:
         return
     there = t.link[v, LEFT] >= 0 and is_end(t, t.link[v, LEFT]) and is_end(t, t.link[v, RIGHT])
     at = t.link[v, PLACE]
     if at >= 0:
-        # Its box may have changed: out, and in again.
+        # Its box may have changed, so it is removed and inserted again.
         t.link[v, PLACE] = NONE
         t.told[N_HEAP] -= 1
         n = t.told[N_HEAP]
@@ -97,19 +97,19 @@ def review(t, v):
 
 @njit(cache=True)
 def review_all(t):
-    """Make the heap."""
+    """Build the heap."""
     for v in range(t.told[N_BOXES]):
         review(t, v)
 
 
 @njit(cache=True)
 def collapse(t):
-    """Make the node with the smallest box, of those whose children are leaves, a leaf."""
+    """Make a leaf of the node with the smallest box among those whose children are leaves."""
     v = t.lists[HEAP, 0]
     one, two = t.link[v, LEFT], t.link[v, RIGHT]
     if t.above[one, SIZE] < t.above[two, SIZE]:
         one, two = two, one
-    # The longer chain keeps its owner, so a point changes its own at most log2(n_points) times.
+    # The longer chain keeps its owner, so a point's owner changes at most log2(n_points) times.
     kept = t.chain[first(t, one), OWNER]
     i = first(t, two)
     t.chain[t.above[one, LAST], FOLLOW] = i

@@ -1,8 +1,8 @@
 """Squared distances of points and boxes, compiled by numba.
 
-The bounds are true ones for any number of columns: between two boxes they are taken column by
-column, not from corners. They are what no point of a box is nearer or farther than; `slack` covers
-the rounding of sums that are added up in another order.
+The bounds hold for any number of columns: those between two boxes are computed column by column,
+not from corners. No two points of the boxes are nearer or farther than their bounds, except for the
+rounding of sums in another order, which `slack` covers.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 
 LOOSE = {"reassoc", "contract", "nsz"}
-"""What sums may do so that they become vector code; NaN never comes here."""
+"""Fast-math flags that let sums be vectorized; NaN never occurs here."""
 
 CHUNK = 128
-"""Columns after which a distance that is too long already is given up."""
+"""Number of columns after which a distance that is already too large is abandoned."""
 
 
 @njit(cache=True, fastmath=LOOSE)
@@ -38,7 +38,7 @@ def _long_apart(x, y, enough):
 
 @njit(cache=True)
 def apart(x, y, enough):
-    """Squared distance of two points; may stop at a number over `enough`."""
+    """Squared distance of two points; may stop early with a value above `enough`."""
     if x.size > 2 * CHUNK:
         return np.float64(_long_apart(x, y, enough))
     return np.float64(_apart(x, y))
@@ -67,7 +67,7 @@ def _long_reach(x, low, high, enough):
 
 @njit(cache=True)
 def reach(x, low, high, enough):
-    """Least squared distance of a point to a box; may stop at a number over `enough`."""
+    """Smallest squared distance of a point to a box; may stop early with a value above `enough`."""
     if x.size > 2 * CHUNK:
         return np.float64(_long_reach(x, low, high, enough))
     return np.float64(_reach(x, low, high))
@@ -94,8 +94,8 @@ def box_span(low, high, other_low, other_high):
 
 @njit(cache=True, fastmath=LOOSE)
 def extreme(points, one, two, enough, near):
-    """The least (`near`) or largest squared distance of points numbered `one` to those numbered
-    `two`, or a first one under or over `enough`. O(len(one) len(two) D)."""
+    """The smallest (`near`) or largest squared distance between points numbered `one` and points
+    numbered `two`, or the first one below or above `enough`. O(len(one) len(two) D)."""
     best = np.inf if near else -1.0
     for i in one:
         x = points[i]

@@ -1,4 +1,4 @@
-"""PERCH's loop over points, compiled by numba: each becomes the sibling of its nearest leaf."""
+"""PERCH's loop over points, each inserted beside its nearest leaf; compiled by numba."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _same(t, i, j):
 
 @njit(cache=True)
 def _split(t, y, new):
-    """Put a box over the leaf y and the new leaf."""
+    """Insert a boxed node as the parent of the leaf y and the new leaf."""
     if t.told[N_FREE] > 0:
         t.told[N_FREE] -= 1
         v = t.lists[FREE, t.told[N_FREE]]
@@ -65,7 +65,7 @@ def _split(t, y, new):
 
 @njit(cache=True)
 def _insert(t, i, j, away, rule):
-    """Put point i in the tree; j is its nearest one, at the squared distance `away`."""
+    """Insert point i into the tree; j is its nearest point, at the squared distance `away`."""
     new = n_boxes(t) + i
     t.above[new, PARENT] = NONE
     t.above[new, SIZE] = 1
@@ -98,13 +98,13 @@ def _insert(t, i, j, away, rule):
 
 @njit(cache=True)
 def _stretch(t, i, v):
-    """Count point i, and take it into the boxes, from v up."""
+    """Add point i to the sizes and boxes from v up."""
     inside = False
     box = v
     while v >= 0:
         t.above[v, SIZE] += 1
         if not inside:
-            # The first box has it from the start.
+            # The box of the first node already contains the point.
             inside = v != box
             for d in range(t.points.shape[1]):
                 x = t.points[i, d]
@@ -119,11 +119,11 @@ def _stretch(t, i, v):
 
 @njit(cache=True, nogil=True)
 def advance(t, start, stop, seen, near, away, looks, rule):
-    """Insert points number `start` to `stop` - 1; returns how many searches by the tree gave up.
+    """Insert points number `start` to `stop` - 1; returns how many tree searches gave up.
 
-    near, away : (stop - start,) of each the nearest of the first `seen` points; where that is 0
-        the tree is searched, of which each search opens at most `looks` nodes before all points
-        are scanned instead.
+    near, away : (stop - start,) for each point its nearest of the first `seen` points, and the
+        squared distance. If `seen` is 0, the tree is searched; each search opens at most `looks`
+        nodes before it falls back to a scan of all points.
     """
     given_up = 0
     for i in range(start, stop):

@@ -26,28 +26,28 @@ HEAP, FREE = range(2)
 
 ROOT, N_BOXES, N_FREE, N_HEAP, N_LEAVES, N_MASKED, N_BALANCED, N_PAIRS, N_OPEN, BOUNDED = range(10)
 N_TOLD = 10
-"""What `Grown.told` says: the root; boxes ever used; boxes that are free; nodes in the heap;
-leaves; rotations for masking and for balance; pairs of points that decided masking; decisions left
-open; and whether the number of leaves has a limit, so that the heap is kept."""
+"""Indices of `Grown.told`: the root; boxes ever used; free boxes; nodes in the heap; leaves;
+rotations for masking and for balance; pairs of points compared to decide masking; undecided cases;
+and whether the number of leaves is limited, so that the heap is maintained."""
 
 
 class Grown(NamedTuple):
     """The tree as arrays. Node v < n_boxes is boxed; node n_boxes + i is the leaf of point i.
 
-    points : (n_points, n_columns) in the order in which they come.
-    box : (n_boxes, 2, n_columns) least and largest values under each boxed node.
+    points : (n_points, n_columns) in order of insertion.
+    box : (n_boxes, 2, n_columns) smallest and largest values under each boxed node.
     link : (n_boxes, 6) children, `LEFT` and `RIGHT`, NONE for a collapsed node, whose points are a
         chain from `HEAD` on; `SOME` point under the node; its `PLACE` in the heap, NONE outside;
-        `WAIT`: how many points its parent must have before balance is tried again there.
-    above : (n_boxes + n_points, 3) `PARENT`, the root's is NONE; `SIZE`, points under the node;
-        `LAST` point of the chain of a node without children. Points equal to a leaf's are in its
-        chain.
-    chain : (n_points, 3) the point that is to `FOLLOW`, NONE at the chain's end; the `OWNER`, a
-        point that stands for the chain; and its `HOME`, the node of the chain that it stands for.
-    lists : (2, n_boxes) `HEAP`: nodes whose children are leaves, the smallest box first; `FREE`
-        boxes, to be used again.
-    told : (N_TOLD,) counts.
-    key, room : for searches.
+        `WAIT`: the number of points its parent must have before balance is tried again there.
+    above : (n_boxes + n_points, 3) `PARENT`, NONE for the root; `SIZE`, the number of points under
+        the node; `LAST` point of the chain of a node without children. Points equal to a leaf's are
+        in its chain.
+    chain : (n_points, 3) the point to `FOLLOW`, NONE at the chain's end; the `OWNER`, a point that
+        represents the chain; and, for an owner, its `HOME`, the node of the chain.
+    lists : (2, n_boxes) `HEAP`: nodes whose children are leaves, smallest box first; `FREE` boxes
+        for reuse.
+    told : (N_TOLD,) counts and the root.
+    key, room : workspace of searches.
     """
 
     points: npt.NDArray[Any]
@@ -86,7 +86,7 @@ def some(t, v):
 
 @njit(cache=True)
 def box_of(t, v):
-    """Least and largest values under a node."""
+    """Smallest and largest values under a node."""
     if v >= n_boxes(t):
         point = t.points[v - n_boxes(t)]
         return point, point

@@ -1,13 +1,13 @@
 """PERCH's rotations, compiled by numba.
 
-From the leaf that a new point came next to, up: a node v with the sibling s and the aunt a (its
-parent's sibling) is *masked* if all of it is nearer to all of a than to any of s. Then s and a
-change places, and it goes on from the new parent of v and a; it ends at the first inner node that
-is not masked. With balance, s and a then change places, from the same leaf up to the root, where
-that makes the two sides of the grandparent more equal in points and v has a point that is nearer to
-one of a than to one of s, so that no pure subtree is torn.
+A node v with the sibling s and the aunt a (its parent's sibling) is *masked* if all of its points
+are nearer to all of a than to any of s. Rotations start at the sibling of the new leaf. As long as
+a node is masked, s and a are exchanged, and the loop continues at the new parent of v and a; it
+ends at the first inner node that is not masked. With balance, s and a are then exchanged from the
+same leaf up to the root wherever that makes the two sides of the grandparent more equal in size and
+v has a point that is nearer to one of a than to one of s, so that no pure subtree is split.
 
-Bounds by boxes decide where they can; where they do not, the subtrees are searched until a pair
+Bounds of boxes decide where they can. Otherwise the subtrees are searched until a pair of points
 decides, so a rotation never depends on how loose a box is.
 """
 
@@ -43,13 +43,14 @@ from models.methods.features.boxes.loops.search import closest, farthest, gap, p
 
 
 class Rule(NamedTuple):
-    """How a tree grows.
+    """The rules by which a tree grows.
 
-    most_leaves : more are collapsed.
-    bounds, most_pairs : masking is decided by so many bounds for each search, then by all pairs of
-        points, as long as there have been fewer than `most_pairs` in all; then it is not.
+    most_leaves : the limit above which leaves are collapsed.
+    bounds, most_pairs : each search for masking uses at most `bounds` bounds, then all pairs of
+        points, up to `most_pairs` pairs in total; beyond that, masking is left undecided.
     tries, looks : see `drawn`; tries = 0 for no rotations for balance.
-    again : after a failure, balance is tried again at a place when it has so many times the points.
+    again : after a failure, balance is tried again at a node once its points have grown by this
+        factor.
     """
 
     most_leaves: int
@@ -62,7 +63,7 @@ class Rule(NamedTuple):
 
 @njit(cache=True)
 def _all_pairs(t, v, w, enough, near, most_pairs):
-    """As `extreme` of the points under two nodes; NaN where that would pass `most_pairs` in all."""
+    """As `extreme` for the points under two nodes; NaN if the total would exceed `most_pairs`."""
     pairs = t.above[v, SIZE] * t.above[w, SIZE]
     if t.told[N_PAIRS] + pairs > most_pairs:
         return np.nan
@@ -76,12 +77,11 @@ def _all_pairs(t, v, w, enough, near, most_pairs):
 def masked(t, v, known, rule):
     """Whether all of v is nearer to all of its aunt than to any of its sibling; v has an aunt.
 
-    known : the least squared distance of a point of v to one of its sibling; negative where it is
-        not known.
+    known : the smallest squared distance between v and its sibling; negative if unknown.
     """
     s, a = sibling(t, v), sibling(t, t.above[v, PARENT])
     x = t.points[some(t, v)]
-    # Any pairs will do to see that it is not so.
+    # Any pair of points can refute masking.
     near = known if known >= 0.0 else apart(x, t.points[some(t, s)], np.inf)
     if apart(x, t.points[some(t, a)], np.inf) >= near:
         return False
@@ -105,8 +105,8 @@ def masked(t, v, known, rule):
 
 @njit(cache=True)
 def _drawn(t, v, s, a, looks):
-    """Whether a point of v, which has no children, is seen to be nearer to one of a than to one
-    of s."""
+    """Whether a point of v, which has no children, is nearer to one of a than to one of s, as far
+    as the limited searches show."""
     near = closest(t, v, a, np.inf, 0)[0]
     far = farthest(t, v, s, near, looks)[0]
     return far > near or closest(t, v, a, far, looks)[0] < far
@@ -116,8 +116,8 @@ def _drawn(t, v, s, a, looks):
 def drawn(t, v, rule):
     """Whether a point of v is nearer to one of its aunt than to one of its sibling.
 
-    Exact where it says so; when it has looked at `rule.tries` nodes of v, and for each point among
-    them at `rule.looks` pairs of nodes for each search, it says no.
+    True is exact. The answer is False after `rule.tries` nodes of v, with at most `rule.looks`
+    pairs of nodes in each search for each point among them.
     """
     s, a = sibling(t, v), sibling(t, t.above[v, PARENT])
     x = t.points[some(t, v)]
@@ -152,7 +152,7 @@ def drawn(t, v, rule):
 
 @njit(cache=True)
 def wrap(t, v):
-    """The box of v from those of its two children."""
+    """Compute the box of v from those of its two children."""
     low, high = box_of(t, t.link[v, LEFT])
     other_low, other_high = box_of(t, t.link[v, RIGHT])
     for d in range(low.size):
@@ -162,7 +162,7 @@ def wrap(t, v):
 
 @njit(cache=True)
 def wrap_all(t, order):
-    """The boxes of all nodes in `order`, children first; of collapsed ones from their points."""
+    """Compute the boxes of nodes in `order`, children first; collapsed ones from their points."""
     for v in order:
         if t.link[v, LEFT] >= 0:
             wrap(t, v)
@@ -180,7 +180,7 @@ def wrap_all(t, order):
 
 @njit(cache=True)
 def rotate(t, v):
-    """v's sibling and aunt change places: v's parent keeps its number."""
+    """Exchange v's sibling and aunt; v's parent keeps its number."""
     above = t.above[v, PARENT]
     top = t.above[above, PARENT]
     s, a = sibling(t, v), sibling(t, above)
@@ -196,13 +196,13 @@ def rotate(t, v):
 
 @njit(cache=True)
 def settle(t, y, new, away, rule):
-    """Rotate from the leaf y up while masked; `new` came next to it, at the squared distance."""
+    """Rotate from the leaf y up while masked; `away` is its squared distance to the new leaf."""
     v = y
     while True:
         above = t.above[v, PARENT]
         if above < 0 or t.above[above, PARENT] < 0:
             return
-        # While the new leaf is the sibling, y is the nearest to it of all.
+        # While the new leaf is the sibling, y is its nearest leaf of all.
         if masked(t, v, away if sibling(t, v) == new else -1.0, rule):
             rotate(t, v)
             t.told[N_MASKED] += 1
@@ -224,7 +224,7 @@ def level(t, y, rule):
             s = sibling(t, v)
             aunt = t.above[sibling(t, above), SIZE]
             before = abs(t.above[above, SIZE] - aunt)
-            # The smaller of the two first.
+            # The smaller of the two is tried first.
             one, two = (s, v) if t.above[s, SIZE] < t.above[v, SIZE] else (v, s)
             for w, other in ((one, two), (two, one)):
                 if abs(t.above[other, SIZE] - aunt - t.above[w, SIZE]) < before:

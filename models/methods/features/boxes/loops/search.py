@@ -1,7 +1,7 @@
 """Searches in a growing tree, compiled by numba; all distances are squared.
 
-A search opens whatever its bound does not rule out, so what it finds is exact, unless it is told to
-give up.
+A search opens every node that its bound does not rule out, so its result is exact unless it gives
+up at its limit.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from models.methods.features.boxes.loops.layout import (
 )
 
 ALL = 1 << 62
-"""No limit on what a search looks at."""
+"""No limit on a search."""
 
 TILE = 256
-"""Points that a scan compares with all rows before it goes on, so that they stay in a cache."""
+"""Points that a scan compares with all rows at a time, so that they stay in a cache."""
 
 
 @njit(cache=True)
 def slack(t):
-    """Relative: that of sums of so many terms in the points' precision."""
+    """Relative rounding error of sums in the points' precision."""
     return 1e-5 if t.points.itemsize == 4 else 1e-13
 
 
 @njit(cache=True)
 def gap(t, v, w):
-    """No point of v is nearer to one of w."""
+    """Lower bound on the squared distance of a point of v to one of w."""
     low, high = box_of(t, v)
     other_low, other_high = box_of(t, w)
     return np.float64(box_gap(low, high, other_low, other_high))
@@ -54,7 +54,7 @@ def gap(t, v, w):
 
 @njit(cache=True)
 def span(t, v, w):
-    """No point of v is farther from one of w."""
+    """Upper bound on the squared distance of a point of v to one of w."""
     low, high = box_of(t, v)
     other_low, other_high = box_of(t, w)
     return np.float64(box_span(low, high, other_low, other_high))
@@ -62,7 +62,7 @@ def span(t, v, w):
 
 @njit(cache=True)
 def _rise(key, node, n, bound, v):
-    """Add to a heap of n."""
+    """Add v to a heap of n nodes."""
     at = n
     while at > 0:
         above = (at - 1) >> 1
@@ -75,7 +75,7 @@ def _rise(key, node, n, bound, v):
 
 @njit(cache=True)
 def _sink(key, node, n):
-    """Take out the first of a heap of n + 1: the last moves down from its place."""
+    """Remove the first of n + 1 nodes of a heap: the last one sinks from its place."""
     bound, v = key[n], node[n]
     at = 0
     while True:
@@ -93,10 +93,10 @@ def _sink(key, node, n):
 
 @njit(cache=True)
 def nearest(t, x, root, looks):
-    """The nearest point to x under a node, of equal ones the one that came first, and its squared
-    distance. Best first: of all open nodes the one whose box is nearest is opened next.
+    """The nearest point to x under a node, ties to the earliest, and its squared distance.
 
-    NONE where it is not sure after opening `looks` nodes.
+    The search is best-first: the open node with the nearest box is opened next. NONE if the result
+    is not certain after `looks` nodes.
     """
     base = n_boxes(t)
     edge = 1.0 + slack(t)
@@ -135,15 +135,15 @@ def nearest(t, x, root, looks):
 
 @njit(cache=True)
 def row_scan(points, i, start, near, away):
-    """As `scan`, for point i of those from `start` on that came before it."""
+    """As `scan`, for point i and the points from `start` to i - 1."""
     away, near = nearest_of(points[i], points, start, i, away, near)
     return near, away
 
 
 @njit(cache=True, nogil=True)
 def scan(rows, points, start, stop, near, away):
-    """Of each row the nearest of `points[start:stop]`, the first of equal ones: `near` and `away`,
-    its number and squared distance, are changed where it is nearer. O((stop - start) n_rows D)."""
+    """Update `near` and `away`, the number and squared distance of each row's nearest point, by
+    `points[start:stop]`; ties to the earliest. O((stop - start) n_rows D)."""
     for lower in range(start, stop, TILE):
         upper = min(lower + TILE, stop)
         for i in range(rows.shape[0]):
@@ -152,7 +152,7 @@ def scan(rows, points, start, stop, near, away):
 
 @njit(cache=True, nogil=True)
 def search(t, rows, looks, near, away):
-    """As `scan` of all points, by the tree; NONE where it gave up. Returns how often it did."""
+    """As `scan` of all points, by the tree; NONE where the search gave up. Returns how many did."""
     given_up = 0
     for i in range(rows.shape[0]):
         near[i], away[i] = nearest(t, rows[i], t.told[ROOT], looks)
@@ -162,7 +162,7 @@ def search(t, rows, looks, near, away):
 
 @njit(cache=True)
 def _opened(t, v, w):
-    """Whether the first of two nodes is the one to open: the one with more points that can be."""
+    """Whether to open v rather than w: the larger one, if it has children."""
     if is_end(t, v):
         return False
     return is_end(t, w) or t.above[v, SIZE] >= t.above[w, SIZE]
@@ -170,9 +170,9 @@ def _opened(t, v, w):
 
 @njit(cache=True)
 def farthest(t, v, w, enough, looks):
-    """The largest squared distance of a point of v to one of w, or a first one over `enough`, or
-    the largest found when `looks` pairs of nodes have been opened (32 pairs of points count as
-    one); and whether it is surely the largest. Depth first, so that there is one at once."""
+    """The largest squared distance of a point of v to one of w, or the first one above `enough`, or
+    the largest so far once `looks` pairs of nodes have been opened (32 pairs of points count as
+    one); and whether it is certainly the largest. Depth-first, so that a first value comes soon."""
     edge = 1.0 + slack(t)
     best, sure = -1.0, True
     t.room[0, 0], t.room[1, 0], t.key[0] = v, w, span(t, v, w)
@@ -199,7 +199,7 @@ def farthest(t, v, w, enough, looks):
         here, there = span(t, one, c), span(t, two, d)
         if here > there:
             one, two, c, d, here, there = two, one, d, c, there, here
-        # The pair that promises more is looked at first.
+        # The more promising pair is opened first.
         t.room[0, n], t.room[1, n], t.key[n] = one, c, here
         t.room[0, n + 1], t.room[1, n + 1], t.key[n + 1] = two, d, there
         n += 2
@@ -208,7 +208,7 @@ def farthest(t, v, w, enough, looks):
 
 @njit(cache=True)
 def closest(t, v, w, enough, looks):
-    """The least squared distance of a point of v to one of w, and so on as `farthest`."""
+    """The smallest squared distance of a point of v to one of w; otherwise as `farthest`."""
     edge = 1.0 + slack(t)
     best, sure = np.inf, True
     t.room[0, 0], t.room[1, 0], t.key[0] = v, w, gap(t, v, w)
@@ -243,13 +243,13 @@ def closest(t, v, w, enough, looks):
 
 @njit(cache=True)
 def _many(t, v):
-    """Distinct points of a node without children, or more."""
+    """Upper bound on the number of distinct points of a node without children."""
     return 1 if v >= n_boxes(t) else t.above[v, SIZE]
 
 
 @njit(cache=True)
 def _ends(t, a, b, near):
-    """The least or largest squared distance of the points of two nodes without children."""
+    """The smallest or largest squared distance of the points of two nodes without children."""
     best = np.inf if near else -1.0
     i = first(t, a)
     while i >= 0:
@@ -265,9 +265,9 @@ def _ends(t, a, b, near):
 
 @njit(cache=True)
 def points_under(t, v, found):
-    """Fill `found` with a node's distinct points; returns how many there are."""
+    """Write a node's distinct points to `found`; returns their number."""
     n = n_open = 0
-    # What is open is kept at the far end.
+    # Open nodes are stored at the end of the array.
     end = found.size
     found[end - 1] = v
     n_open = 1
