@@ -57,7 +57,7 @@ OWN: Mapping[str, Mapping[str, np.ndarray]] = {
     "tvmf": {"features": _unit},
     "vmf": {"features": _unit},
 }
-"""By method what it takes only if it is of a kind: counts, unit rows."""
+"""Examples for methods that accept only a kind of values: counts, unit rows."""
 
 
 def ways(method: Method[Any]) -> list[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def example(method: Method[Any], roles: tuple[str, ...]) -> Data:
 
 
 def spoil(value: np.ndarray, bad: float) -> dict[str, int] | None:
-    """Put a value that is not finite into a matrix or column, and where; None if it holds none."""
+    """The place where `bad` was put into a matrix or column; None if it holds no floats."""
     if value.dtype.kind != "f":
         return None
     place = (7, 1)[: value.ndim]
@@ -147,5 +147,5 @@ def fit(method: Method[Any], data: Data, threads: int = 1, **params: Any) -> Fit
 
 @functools.cache
 def fitted_example(method: Method[Any], roles: tuple[str, ...]) -> Fitted:
-    """The fit on the example, made once for all tests that only read it."""
+    """The fit on the example, computed once for all tests that only read it."""
     return fit(method, example(method, roles))

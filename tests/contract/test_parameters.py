@@ -74,7 +74,7 @@ def test_unknown_and_out_of_range_parameters_are_refused(method: Method[Any]) ->
 
 
 def extremes(field: dict[str, Any]) -> list[Any]:
-    """The least value that a parameter may have, and each of its words."""
+    """The least value that a parameter may have, and each of its choices."""
     values: list[Any] = []
     for part in (field, *field.get("anyOf", [])):
         values += part.get("enum", [])
@@ -87,7 +87,7 @@ def extremes(field: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.slow
 @every_method
-def test_every_extreme_is_taken_or_refused(method: Method[Any]) -> None:
+def test_every_extreme_gives_a_tree_or_is_refused(method: Method[Any]) -> None:
     n_tried = 0
     for name, field in method.Params.model_json_schema().get("properties", {}).items():
         for value in extremes(field):

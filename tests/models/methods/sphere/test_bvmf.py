@@ -24,8 +24,8 @@ from tests.models.methods.sphere.sphere_kit import mixture
 def test_clusters_concentrations_and_their_intervals_are_found(inference: str, kind: str) -> None:
     kappa = [40.0, 80.0, 160.0]
     features, own, _ = mixture((200, 120, 60), 25, kappa, seed=4, upright=True)
-    given: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
-    fitted = fit(given, n_clusters=3, inference=inference, names=["a", "b", "c"])
+    rows: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
+    fitted = fit(rows, n_clusters=3, inference=inference, names=["a", "b", "c"])
     assert (fitted.tree.leaf_of_point - 1 == own).all()
     assert fitted.tree.name.tolist() == [None, "a", "b", "c"]
     extra = fitted.tree.extra
@@ -189,7 +189,7 @@ def test_gibbs_takes_no_batches() -> None:
     assert caught.value.where == {"parameter": "batch_size"}
 
 
-def test_one_cluster_says_nothing_of_priors() -> None:
+def test_one_cluster_leaves_the_priors_unchanged() -> None:
     fitted = fit(mixture((40,), 5, 30.0)[0], n_clusters=1, c0=2.0, kappa_median=7.0)
     assert fitted.metrics["c0"] == 2.0
     assert fitted.metrics["kappa_median"] == pytest.approx(7.0)
@@ -213,12 +213,12 @@ def test_a_run_that_did_not_converge_is_warned_of() -> None:
     ],
 )
 def test_unusable_input_is_named(features: np.ndarray, params: dict[str, Any], code: str) -> None:
-    for given in (features, sp.csr_array(features)):
+    for rows in (features, sp.csr_array(features)):
         with pytest.raises(UsageError) as caught:
-            fit(given, **params)
+            fit(rows, **params)
         assert caught.value.code == code
 
 
-def test_what_would_not_fit_is_refused() -> None:
+def test_inputs_too_large_for_memory_are_refused() -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters"):
         METHOD.check_size({"features": (10**6, 4)}, BVMFParams(n_clusters=1000), 1 << 30)
