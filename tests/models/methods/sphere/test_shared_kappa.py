@@ -28,6 +28,7 @@ from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
 from tests.models.methods.sphere.exact_kit import log_partitions
 from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
+from tests.pairwise_kit import pairwise
 
 WAYS: dict[str, Any] = {"dirichlet": (Variational, Dirichlet), "stick-breaking": (Merging, Sticks)}
 each_weights = pytest.mark.parametrize("weights", WAYS)
@@ -67,9 +68,9 @@ def divergence(q: Posterior) -> float:
     return float(result + q.kappas.divergence_from(q.priors)[0])
 
 
-@each_form
-@each_weights
-@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize(
+    ("form", "weights", "most"), pairwise(("grid", "bound"), list(WAYS), (1, 3))
+)
 def test_the_bound_by_its_definition(form: Any, weights: str, most: int) -> None:
     features = mixture((20, 15, 12), 6, 15.0)[0]
     result = run(features, most, weights, form, True, max_iter=5)
@@ -105,9 +106,9 @@ def test_it_is_the_optimum_of_all_rows_together() -> None:
     features, _, _ = mixture((300, 200, 100), 12, 50.0, seed=2, upright=True)
     q = run(features, 3, "dirichlet", "grid", False, tol=1e-9).estimate
     along = np.array([(q.means @ features.T).max(axis=0).sum()])
-    wanted = by_grid(np.array([600.0]), along, 12, q.priors)
-    assert q.kappas.mean == pytest.approx(wanted.mean, rel=1e-3)
-    assert q.kappas.log_sd == pytest.approx(wanted.log_sd, rel=1e-2)
+    expected = by_grid(np.array([600.0]), along, 12, q.priors)
+    assert q.kappas.mean == pytest.approx(expected.mean, rel=1e-3)
+    assert q.kappas.log_sd == pytest.approx(expected.log_sd, rel=1e-2)
     assert q.kappas.low[0] < 50.0 < q.kappas.high[0]
     # As precise as all rows make it.
     assert q.kappas.log_sd[0] == pytest.approx((0.5 * 600 * 11) ** -0.5, rel=0.1)
@@ -186,7 +187,7 @@ def test_batches_come_to_the_same(weights: str) -> None:
 
 
 @each_weights
-def test_a_run_goes_on_from_its_checkpoint(weights: str) -> None:
+def test_a_run_resumes_from_its_checkpoint(weights: str) -> None:
     features = mixture((40, 30), 5, 8.0)[0]
     with passes_of(features) as passes:
         algorithm = way_of(passes, weights, "grid", max_iter=6, tol=0.0)
@@ -219,24 +220,24 @@ def gibbs(passes: Passes, empirical: bool = False, burn_in: int = 0, n: int = 0)
 
 def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1]], 6.0, np.random.default_rng(4))
-    given, n = priors(), 4000
-    ways, log_joint = log_partitions(features, 2, given, True, 1e6)
+    prior, n = priors(), 4000
+    ways, log_joint = log_partitions(features, 2, prior, True, 1e6)
     # In place of the process's probability of a partition the Dirichlet's, of both its labellings.
     for at, z in enumerate(ways):
         size = np.bincount(z, minlength=2)
-        log_joint[at] -= sum(np.log(given.alpha) + gammaln(k) for k in size if k)
-        log_joint[at] += gammaln(given.alpha + size).sum()
-    wanted = np.exp(log_joint - logsumexp(log_joint))
+        log_joint[at] -= sum(np.log(prior.alpha) + gammaln(k) for k in size if k)
+        log_joint[at] += gammaln(prior.alpha + size).sum()
+    expected = np.exp(log_joint - logsumexp(log_joint))
     rng, counts = np.random.default_rng(5), dict.fromkeys(ways, 0)
     with passes_of(features) as passes:
         sampler = gibbs(passes)
-        cluster, log_kappa = np.zeros(4, dtype=np.int64), np.full(2, given.m)
+        cluster, log_kappa = np.zeros(4, dtype=np.int64), np.full(2, prior.m)
         for _ in range(n):
-            sampler.step(cluster, log_kappa, given, rng)
+            sampler.step(cluster, log_kappa, prior, rng)
             assert log_kappa[0] == log_kappa[1]
             counts[tuple((cluster != cluster[0]).astype(int).tolist())] += 1
     result = np.array(list(counts.values())) / n
-    assert 0.5 * np.abs(result - wanted).sum() < 0.04
+    assert 0.5 * np.abs(result - expected).sum() < 0.04
 
 
 def test_gibbs_and_the_variational_form_agree() -> None:

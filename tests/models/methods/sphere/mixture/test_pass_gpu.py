@@ -16,6 +16,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.progress import silent
 from models.registry import method
 from tests.models.methods.sphere.sphere_kit import FarRows, mixture
+from tests.pairwise_kit import pairwise
 
 N, D, K = 700, 9, 5
 X = mixture((200, 300, 200), D, 10.0)[0]
@@ -52,16 +53,16 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", ["cpu", GPU])
-@pytest.mark.parametrize("room", [0, None])
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("scale", [0.0, 1.0, 1e4])
+@pytest.mark.parametrize(
+    ("kind", "hard", "scale", "room"),
+    pairwise(list(KINDS), (False, True), (0.0, 1.0, 1e4), (0, None)),
+)
 def test_sums_are_those_of_the_processor(
     kind: str, hard: bool, scale: float, room: int | None, place: str
 ) -> None:
-    given = of(KINDS[kind])
-    truth = expect(Passes(given), hard, scale)
-    result = expect(DevicePasses(given, 1, place, room), hard, scale)
+    rows = of(KINDS[kind])
+    truth = expect(Passes(rows), hard, scale)
+    result = expect(DevicePasses(rows, 1, place, room), hard, scale)
     # Above SINGLE_UP_TO single precision is given up.
     near = 1e-9 if kind == "float64" or scale == 1e4 else 2e-5
     assert result.size == pytest.approx(truth.size, rel=near, abs=near * N)
@@ -74,8 +75,8 @@ def test_sums_are_those_of_the_processor(
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", ["cpu", GPU])
 def test_the_same_numbers_each_time_wherever_rows_lie(place: str) -> None:
-    given = of(KINDS["float32"])
-    result = [expect(DevicePasses(given, 2, place, room), False) for room in (0, 0, None, None)]
+    rows = of(KINDS["float32"])
+    result = [expect(DevicePasses(rows, 2, place, room), False) for room in (0, 0, None, None)]
     for one in result[1:]:
         for name in ("size", "total", "evidence"):
             assert (getattr(one, name) == getattr(result[0], name)).all()
@@ -84,10 +85,10 @@ def test_the_same_numbers_each_time_wherever_rows_lie(place: str) -> None:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", ["cpu", GPU])
 def test_many_passes_and_other_rows(place: str) -> None:
-    given, part = of(X), of(X[:300])
+    rows, part = of(X), of(X[:300])
     truth = Passes(part)
     seen: list[float] = []
-    with DevicePasses(given, 1, place) as used, truth:
+    with DevicePasses(rows, 1, place) as used, truth:
         for hard in (True, False, True):
             used.expect(WEIGHTS, OFFSETS, COUNTED, lambda f, s, m="": seen.append(f), hard=hard)
         other = used.over(part).expect(WEIGHTS, OFFSETS, COUNTED[:300], silent)
@@ -116,8 +117,8 @@ def test_sparse_rows_are_refused() -> None:
     assert caught.value.where == {"parameter": "device"}
 
 
-def test_a_device_that_is_too_small_is_the_users_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: DevicePasses, *given: object) -> Sums:
+def test_a_device_that_is_too_small_is_a_users_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: DevicePasses, *args: object) -> Sums:
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(DevicePasses, "_expect", full)
