@@ -91,7 +91,7 @@ def test_a_module_of_another_name_is_refused(add: Add) -> None:
         found()
 
 
-def test_an_unknown_method_is_answered_with_those_there_are() -> None:
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         registry.method("l3h")
     assert caught.value.code == "unknown-method"

@@ -40,8 +40,8 @@ def test_it_is_the_naive_definition(seed: int, n_points: int, n_clusters: int) -
     rng = np.random.default_rng(seed)
     features = rng.integers(4, size=(n_points, 2)).astype(float)
     cluster = np.concatenate([[0, 1], rng.integers(n_clusters, size=n_points - 2)])
-    found = of(features, cluster)[0]
-    assert found == pytest.approx(naive(features, cluster), abs=1e-6)
+    result = of(features, cluster)[0]
+    assert result == pytest.approx(naive(features, cluster), abs=1e-6)
 
 
 @pytest.mark.parametrize("n_points", [50, 700])
@@ -54,7 +54,7 @@ def test_several_partitions_at_once_are_scikit_learns(n_points: int) -> None:
     assert of(sp.csr_array(features), *partitions) == pytest.approx(expected, abs=1e-6)
 
 
-def test_of_many_points_a_sample_is_measured_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_points_are_measured_by_a_sample_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     group = rng.integers(3, size=1500)
     features = rng.normal(size=(1500, 2)) + 3.0 * np.eye(3, 2)[group]
@@ -64,9 +64,9 @@ def test_of_many_points_a_sample_is_measured_against_all(monkeypatch: pytest.Mon
     monkeypatch.setattr(criteria, "SAMPLE", 200)
     off = []
     for seed in range(40):
-        found = silhouettes(features, [group], np.random.default_rng(seed), silent)[0]
-        assert 0 < found.error < 0.05
-        off.append((found.mean - exact.mean) / found.error)
+        result = silhouettes(features, [group], np.random.default_rng(seed), silent)[0]
+        assert 0 < result.error < 0.05
+        off.append((result.mean - exact.mean) / result.error)
     assert abs(np.mean(off)) < 0.5, "unbiased"
     assert 0.6 < np.std(off) < 1.4, "the error is the spread of samples"
 

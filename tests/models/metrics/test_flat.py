@@ -95,7 +95,7 @@ def naive_macro_f1(cluster: list[int], class_: list[int]) -> float:
 
 
 def naive_accuracy(cluster: list[int], class_: list[int]) -> float:
-    """The best over every one-to-one assignment of clusters to classes or to none."""
+    """The best over every one-to-one assignment of clusters to classes or to no class."""
     clusters = sorted(set(cluster))
     targets = [*sorted(set(class_)), *[-1] * len(clusters)]
     best = 0

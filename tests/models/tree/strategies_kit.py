@@ -193,10 +193,10 @@ def outline(tree: Tree) -> list[tuple[int, str | None, float, int]]:
 
 def under(tree: Tree) -> list[set[int]]:
     """The leaves under each node, literally: every leaf is put into each of its ancestors."""
-    found: list[set[int]] = [set() for _ in range(tree.n_nodes)]
+    points: list[set[int]] = [set() for _ in range(tree.n_nodes)]
     for leaf in tree.leaves.tolist():
         node = leaf
         while node >= 0:
-            found[node].add(leaf)
+            points[node].add(leaf)
             node = int(tree.parent[node])
-    return found
+    return points

@@ -79,9 +79,9 @@ def test_a_chain_of_100_000_leaves() -> None:
     assert (parents.along(tree.parent, one)[inner] == inner + 1).all()
     assert (parents.under(tree.parent, one)[inner] == 199_999 - 2 * inner).all()
     top = np.arange(tree.n_nodes) == 70_000
-    found = parents.nearest(tree.parent, top)
-    assert (found[:70_000] == -1).all()
-    assert (found[70_000:99_999] == 70_000).all()
+    nearest = parents.nearest(tree.parent, top)
+    assert (nearest[:70_000] == -1).all()
+    assert (nearest[70_000:99_999] == 70_000).all()
 
 
 def test_places_in_another_order() -> None:
@@ -96,7 +96,7 @@ def test_places_in_another_order() -> None:
 
 
 def test_trees_need_no_compiler() -> None:
-    """The API imports what is in here, and loading numba takes most of a second."""
+    """The API imports `parents`, and loading numba takes most of a second."""
     code = (
         "import pkgutil, sys, importlib, models.tree\n"
         "for module in pkgutil.iter_modules(models.tree.__path__, 'models.tree.'):\n"

@@ -124,7 +124,7 @@ def test_the_scene_names_the_scale_of_y() -> None:
     assert (scene(flat).scale, scene(flat).axis) == ("level", None)
     assert scene(flat, scale="auto").scale == "level"
     assert scene(flat, scale="depth").scale == "depth"
-    # Heights between the lowest and the highest of what is shown, the ground where it goes on.
+    # From the highest height shown to the lowest, or to the ground where nodes are folded.
     assert scene(tree, 1).axis == (1.0, 0.0)
     assert scene(tree, max_nodes=4).axis == (2.0, 0.0)
 

@@ -50,7 +50,7 @@ def naive(points: np.ndarray, choice: Choice, n_leaves: int) -> list[frozenset[i
             break
         rows = leaves.pop(best)
         cluster = halves(points[rows]).cluster
-        # Leaves keep the order in which they were made.
+        # Leaves keep the order in which they were split off.
         leaves += [rows[cluster == c] for c in (0, 1)]
     return [frozenset(rows.tolist()) for rows in leaves]
 
@@ -74,7 +74,7 @@ def test_leaves_are_those_of_the_definition(
 
 
 @pytest.mark.parametrize("choice", get_args(Choice))
-def test_cut_to_k_leaves_it_is_the_tree_that_was_there(choice: Choice) -> None:
+def test_cut_to_k_leaves_it_is_the_tree_with_max_leaves_k(choice: Choice) -> None:
     points = np.random.default_rng(0).normal(size=(40, 2))
     tree = grow(points, halves, choice, 15, silent).tree()
     for k in range(1, 16):

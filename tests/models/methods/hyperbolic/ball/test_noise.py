@@ -23,7 +23,7 @@ def test_it_is_gumbels() -> None:
         assert stats.kstest(values.ravel(), "gumbel_r").pvalue > 0.01
 
 
-def test_rows_columns_and_both_kinds_have_nothing_to_do_with_each_other() -> None:
+def test_rows_columns_and_both_kinds_are_independent() -> None:
     noise = drawn()
     first, second = noise.gumbel(0).numpy(), noise.gumbel(1).numpy()
     for one, other in (
@@ -33,8 +33,8 @@ def test_rows_columns_and_both_kinds_have_nothing_to_do_with_each_other() -> Non
         (first[1:, 1:], first[:-1, :-1]),
     ):
         # The standard deviation of the correlation of n pairs is 1 / sqrt(n).
-        found = np.corrcoef(one.ravel(), other.ravel())[0, 1]
-        assert abs(found) < 4 / np.sqrt(one.size)
+        correlation = np.corrcoef(one.ravel(), other.ravel())[0, 1]
+        assert abs(correlation) < 4 / np.sqrt(one.size)
     sums = first - first.mean()
     for axis in (0, 1):
         spread = sums.mean(axis=axis).std() * np.sqrt(first.shape[axis])

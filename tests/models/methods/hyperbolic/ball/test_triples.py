@@ -40,18 +40,18 @@ def test_triples_are_a_point_a_neighbour_and_any_other() -> None:
 
 def test_the_only_pool_has_all_points_and_their_neighbours() -> None:
     values = np.random.default_rng(0).normal(size=(40, 3))
-    found = pools_of(values).draw(np.random.default_rng(0), 1, silent)
+    pool = pools_of(values).draw(np.random.default_rng(0), 1, silent)
     apart = np.linalg.norm(values[:, None] - values, axis=2)
     np.fill_diagonal(apart, np.inf)
-    assert (found.near == apart.argsort(axis=1)[:, :3]).all()
-    assert found.points.shape == (40, 3)
+    assert (pool.near == apart.argsort(axis=1)[:, :3]).all()
+    assert pool.points.shape == (40, 3)
 
 
 def test_points_at_one_place_are_no_neighbours_of_each_other() -> None:
     values = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 4, axis=0)
-    found = pools_of(values).draw(np.random.default_rng(0), 1, silent)
-    assert found.first.tolist() == [0, 4, 8, 12, 16]
-    assert (found.near // 4 != np.arange(20)[:, None] // 4).all()
+    pool = pools_of(values).draw(np.random.default_rng(0), 1, silent)
+    assert pool.first.tolist() == [0, 4, 8, 12, 16]
+    assert (pool.near // 4 != np.arange(20)[:, None] // 4).all()
     few = pools_of(values, n_neighbors=9).draw(np.random.default_rng(0), 1, silent)
     assert few.near.shape == (20, 4)
     alike = pools_of(np.ones((6, 2))).draw(np.random.default_rng(0), 1, silent)
@@ -97,7 +97,7 @@ def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
         several.draw(np.random.default_rng(0), 1, silent)
 
 
-def test_rounds_draw_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_draws_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "MOST_POINTS", 50)
     values = np.random.default_rng(0).normal(size=(300, 3))
 

@@ -30,7 +30,7 @@ def refused(values: object) -> UsageError:
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_what_are_no_counts_is_named(make: type) -> None:
+def test_a_value_that_is_no_count_is_named(make: type) -> None:
     good = some_counts(5, 0, density=1.0)
     assert refused(make(good[:4])).code == "wrong-shape"
     bad = good.copy()

@@ -143,7 +143,7 @@ def stored(values: Float, how: str) -> ArrayRows:
 
 
 def probabilities(logits: Float, rng: np.random.Generator) -> Float:
-    """Softmax, with more or fewer of the least ones made 0."""
+    """Softmax, with some or all of the smallest values set to 0."""
     e = np.exp(np.maximum(logits - logits.max(axis=1, keepdims=True), -1e4))
     p = e / e.sum(axis=1, keepdims=True)
     p[(p < 1e-6) & (rng.random(p.shape) < rng.choice([0.0, 0.5, 1.0]))] = 0.0
@@ -264,7 +264,7 @@ def fast(case: Case, source: Source) -> tuple[Merges, MergeEffort, Digest]:
 
 
 def assert_same(case: Case, source: Source | None = None) -> MergeEffort:
-    """The engine comes to the classes, confidences and merges that the definition says."""
+    """The engine gives the classes, confidences and merges of the definition."""
     source = source or case.source
     at = reference.assign(source)
     expected = reference.merge(source, at, case.aggregation)

@@ -121,7 +121,7 @@ def test_the_score_is_infinite_where_nothing_is_penalised() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_some_weight_is_asked_for(kind: objective.Kind) -> None:
+def test_a_penalty_weight_is_required(kind: objective.Kind) -> None:
     with pytest.raises(UsageError, match=r"needs (alpha|beta|alpha or beta) above 0"):
         Regularizer(kind, 0.0, 0.0).require_some()
     Regularizer(kind, 1.0, 1.0).require_some()

@@ -116,10 +116,10 @@ def literal_training(
         others = rows[neighbours.gather(1, pick).squeeze(1).long()]
         weight, loss = torch.zeros(n_rows), []
         for h, teacher in enumerate(teachers):
-            here, there = soft(rows, teacher), soft(others, teacher)
-            mean = torch.cat([here, there]).mean(dim=0)
+            labels, neighbour_labels = soft(rows, teacher), soft(others, teacher)
+            mean = torch.cat([labels, neighbour_labels]).mean(dim=0)
             share[h] = 0.9 * share[h] + 0.1 * mean
-            weight += (here * there).sum(dim=1) / effort.n_heads
+            weight += (labels * neighbour_labels).sum(dim=1) / effort.n_heads
         for h, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
             one = ((soft(rows, student) * soft(others, teacher)) ** effort.beta / share[h]).sum(1)
             two = ((soft(others, student) * soft(rows, teacher)) ** effort.beta / share[h]).sum(1)
@@ -142,14 +142,14 @@ def test_training_is_that_of_the_literal_program() -> None:
     near = torch.from_numpy(rng.integers(12, size=(12, 3)).astype(np.int32))
     source = Source([ArrayRows(rows)], "cpu", 100, silent)
     with torch.no_grad():
-        found = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
+        result = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
     seed = int(np.random.default_rng(8).integers(2**63))
     teachers, seen = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, EFFORT, seed)
     expected = teachers / EFFORT.temperature
     close = {"rtol": 1e-3, "atol": 1e-4}
-    torch.testing.assert_close(found.weights.movedim(1, 0), expected[:, :-1], **close)
-    torch.testing.assert_close(found.bias, expected[:, -1], **close)
-    assert found.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
+    torch.testing.assert_close(result.weights.movedim(1, 0), expected[:, :-1], **close)
+    torch.testing.assert_close(result.bias, expected[:, -1], **close)
+    assert result.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
 
 
 def test_losses_are_means_over_the_last_pass() -> None:

@@ -40,9 +40,9 @@ def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_come_as_single_precision(dtype: str) -> None:
     values = (numbered(30, 4) * 3).astype(dtype)
     source = opened([values])
-    found = source.take(torch.tensor([4, 29, 4, 0]))[0]
-    assert found.dtype == torch.float32
-    np.testing.assert_array_equal(found, values[[4, 29, 4, 0]].astype(np.float32))
+    rows = source.take(torch.tensor([4, 29, 4, 0]))[0]
+    assert rows.dtype == torch.float32
+    np.testing.assert_array_equal(rows, values[[4, 29, 4, 0]].astype(np.float32))
 
 
 def test_bfloat16_is_widened() -> None:
@@ -51,9 +51,9 @@ def test_bfloat16_is_widened() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "RESIDENT", limit)
             source = Source([ArrayRows(wide, bfloat16=True)], "cpu", 5, silent)
-            found = source.take(torch.tensor([7, 3]))[0]
+            rows = source.take(torch.tensor([7, 3]))[0]
             expected = (wide[[7, 3]].astype(np.uint32) << 16).view(np.float32)
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(rows, expected)
 
 
 def check_pass(source: Source, arrays: list[np.ndarray], n_batches: int) -> np.ndarray:

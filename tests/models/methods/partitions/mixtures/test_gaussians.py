@@ -54,8 +54,8 @@ def test_log_joint_is_scipys_density(kind: Covariance, offset: float) -> None:
 def test_components_are_reordered_with_all_that_is_theirs(kind: Covariance) -> None:
     one, order = mixture(kind), np.array([2, 0, 1])
     features = np.random.default_rng(2).normal(size=(9, 4))
-    found = one.reordered(order).log_joint(features)
-    assert found == pytest.approx(one.log_joint(features)[:, order], rel=1e-12)
+    log_joint = one.reordered(order).log_joint(features)
+    assert log_joint == pytest.approx(one.log_joint(features)[:, order], rel=1e-12)
     again = Gaussians.of(kind, one.arrays)
     assert (again.log_joint(features) == one.log_joint(features)).all()
 
@@ -73,10 +73,10 @@ def test_bic_counts_parameters_as_scikit_learn_does(kind: Covariance) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_least_variance_is_what_earlier_features_leave(kind: Covariance) -> None:
     one = mixture(kind)
-    found = one.least_variance()
+    variances = one.least_variance()
     shared = kind == "tied"
-    assert len(found) == (1 if shared else 3)
-    for at, least in enumerate(found):
+    assert len(variances) == (1 if shared else 3)
+    for at, least in enumerate(variances):
         whole = covariance(one, at)
         left = [whole[0, 0]]
         for last in range(1, 4):

@@ -28,17 +28,17 @@ def fitted(counts: np.ndarray | sp.csr_array, n_clusters: int = 3, n_init: int =
 @pytest.mark.parametrize("form", ["float32", "float64", "csr"])
 def test_a_kept_model_finds_the_topics_that_the_library_does(form: str) -> None:
     counts, _ = texts(0, 50, 12, 30)
-    given = sp.csr_array(counts) if form == "csr" else counts.astype(form)
+    features = sp.csr_array(counts) if form == "csr" else counts.astype(form)
     seed = int(np.random.default_rng(0).integers(2**31))
-    library = LatentDirichletAllocation(3, max_iter=5, random_state=seed).fit(given)
-    one = fitted(given)
+    library = LatentDirichletAllocation(3, max_iter=5, random_state=seed).fit(features)
+    one = fitted(features)
     assert (one.arrays["components"] == library.components_).all()
     assert one.perplexity == library.bound_
-    found = mixtures(given, one.arrays, one.facts)
-    expected = library.transform(given, normalize=False)
-    np.testing.assert_allclose(found, expected, rtol=1e-4 if form == "float32" else 1e-9)
-    proportions = np.exp(log_proportions(found.copy()))
-    np.testing.assert_allclose(proportions, found / found.sum(axis=1, keepdims=True))
+    shares = mixtures(features, one.arrays, one.facts)
+    expected = library.transform(features, normalize=False)
+    np.testing.assert_allclose(shares, expected, rtol=1e-4 if form == "float32" else 1e-9)
+    proportions = np.exp(log_proportions(shares.copy()))
+    np.testing.assert_allclose(proportions, shares / shares.sum(axis=1, keepdims=True))
 
 
 def test_topics_in_another_order_are_the_same_to_the_last_bit() -> None:
@@ -83,10 +83,10 @@ def test_bounds_are_the_variational_ones(sparse: bool) -> None:
         value += gammaln(3 * alpha) - 3 * gammaln(alpha) + ((alpha - 1) * theta).sum()
         value -= gammaln(gamma.sum()) - gammaln(gamma).sum() + ((gamma - 1) * theta).sum()
         expected.append(value)
-    given = sp.csr_array(counts) if sparse else counts
-    assert bounds(given, mixture, one.arrays, one.facts) == pytest.approx(expected)
+    features = sp.csr_array(counts) if sparse else counts
+    assert bounds(features, mixture, one.arrays, one.facts) == pytest.approx(expected)
 
 
-def test_of_several_runs_the_one_with_the_lowest_perplexity_serves() -> None:
+def test_the_run_with_the_lowest_perplexity_is_chosen() -> None:
     counts, _ = texts(4, 60, 15, 30, n_clusters=5)
     assert fitted(counts, 5, n_init=6).perplexity <= fitted(counts, 5).perplexity

@@ -160,7 +160,7 @@ def _bound_at(algorithm: Merging, q: Any, features: np.ndarray, part: np.ndarray
     return float((part * (joint - log_part)).sum()) - after.divergence()
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
+def test_a_run_resumes_from_its_checkpoint() -> None:
     features = mixture((40, 30), 5, 30.0)[0]
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         counted = np.ones(70)
@@ -195,7 +195,7 @@ def test_every_second_run_has_fewer_clusters(monkeypatch: pytest.MonkeyPatch) ->
     assert started == [12, 6, 12, 3, 12, 2, 12]
 
 
-def test_a_cluster_for_each_point_is_not_the_result() -> None:
+def test_the_result_is_not_one_cluster_per_point() -> None:
     """Where each point begins as a cluster, concentrations run off and hold it there."""
     features = uniform(40, 5, np.random.default_rng(0))
     used = BVMF()

@@ -112,7 +112,7 @@ def test_clusters_and_priors_are_recovered() -> None:
     assert bessel.ratio(12, q.priors.c0) == pytest.approx(0.5, abs=0.03)
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
+def test_a_run_resumes_from_its_checkpoint() -> None:
     features = mixture((40, 30), 5, 8.0)[0]
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         counted = np.ones(70)

@@ -55,8 +55,8 @@ def test_a_row_is_drawn_by_the_joint_density(sparse: bool) -> None:
             other = cluster.copy()
             other[5] = k
             tried.append(density(sampler, other, log_kappa))
-        wanted = np.exp(tried - logsumexp(tried))
-        assert wanted.min() > 0.05
+        expected = np.exp(tried - logsumexp(tried))
+        assert expected.min() > 0.05
         size, total = sampler._sums(cluster, 3)
     kappa = np.exp(log_kappa)
     field = np.ascontiguousarray((kappa[:, None] * total + PRIORS.c0 * PRIORS.mu0).T)
@@ -81,7 +81,7 @@ def test_a_row_is_drawn_by_the_joint_density(sparse: bool) -> None:
         assert state[3] == pytest.approx(np.bincount(new, minlength=3))
         assert state[5] == pytest.approx((after**2).sum(axis=0), rel=1e-12)
         assert state[6] == pytest.approx(log_c(3, np.sqrt((after**2).sum(axis=0))), rel=1e-10)
-    assert np.bincount(drawn, minlength=3) / 400 == pytest.approx(wanted, abs=5.1e-3)
+    assert np.bincount(drawn, minlength=3) / 400 == pytest.approx(expected, abs=5.1e-3)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -97,8 +97,8 @@ def test_a_row_alone_is_drawn_by_its_own_length(sparse: bool, kind: Any) -> None
     with passes_of(sp.csr_array(features) if sparse else features) as passes:
         sampler = gibbs(passes)
         tried = [density(sampler, np.append(cluster[:5], k), log_kappa) for k in (0, 1)]
-        wanted = np.exp(tried - logsumexp(tried))
-        assert wanted.min() > 0.1
+        expected = np.exp(tried - logsumexp(tried))
+        assert expected.min() > 0.1
         # The last of the uniform numbers is the row's; the others stay where they are.
         stayed, rng = 0, np.random.default_rng(0)
         for _ in range(600):
@@ -106,7 +106,7 @@ def test_a_row_alone_is_drawn_by_its_own_length(sparse: bool, kind: Any) -> None
             sampler._assign(own, log_kappa, PRIORS, rng)
             assert own[:5].tolist() == [0] * 5
             stayed += own[5] == 1
-    assert stayed / 600 == pytest.approx(wanted[1], abs=0.08)
+    assert stayed / 600 == pytest.approx(expected[1], abs=0.08)
 
 
 def test_kappa_walks_to_its_conditional_distribution() -> None:
@@ -146,7 +146,7 @@ def test_kappa_walks_to_its_conditional_distribution() -> None:
 def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1]], 6.0, np.random.default_rng(4))
     ways, log_joint = log_joints(features, 2, PRIORS)
-    wanted = np.exp(log_joint - logsumexp(log_joint))
+    expected = np.exp(log_joint - logsumexp(log_joint))
     rng = np.random.default_rng(5)
     with passes_of(features) as passes:
         sampler = gibbs(passes)
@@ -156,8 +156,8 @@ def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
             sampler.step(cluster, log_kappa, PRIORS, rng)
             counts[tuple(cluster.tolist())] += 1
     result = np.array(list(counts.values())) / 4000
-    assert np.abs(result - wanted).max() < 0.03
-    assert 0.5 * np.abs(result - wanted).sum() < 0.06
+    assert np.abs(result - expected).max() < 0.03
+    assert 0.5 * np.abs(result - expected).sum() < 0.06
 
 
 def test_moments_priors_and_intervals() -> None:

@@ -16,7 +16,7 @@ from tests.models.methods.sphere.sphere_kit import unit_rows
 
 
 class InRuns(ArrayRows):
-    """Remembers which rows are asked for."""
+    """Rows that record which of them are read."""
 
     def __init__(self, array: np.ndarray) -> None:
         super().__init__(array)
@@ -51,10 +51,10 @@ def test_every_row_that_counts_comes_once(
         monkeypatch.setattr(module, "POOL_BYTES", 200 * 32)
         monkeypatch.setattr(module, "RUN_BYTES", 10 * 32)
     rows = numbered(n_points)
-    given: Any = sp.csr_array(rows) if kind == "sparse" else InRuns(rows)
+    source: Any = sp.csr_array(rows) if kind == "sparse" else InRuns(rows)
     counted = (np.random.default_rng(0).random(n_points) < 0.8).astype(float)
     counted[0] = 1.0
-    result = Batches(unit_rows(given), counted, 30)
+    result = Batches(unit_rows(source), counted, 30)
     seen = [(done, numbers(one)) for done, one in result.epoch(np.random.default_rng(1))]
     assert sorted(row for _, own in seen for row in own) == np.flatnonzero(counted).tolist()
     sizes = [len(own) for _, own in seen]

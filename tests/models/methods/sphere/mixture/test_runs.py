@@ -1,4 +1,4 @@
-"""Runs at the same time: what is found does not depend on how many threads there are."""
+"""Runs at the same time: the result does not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_highest_run_is_kept_and_of_equals_the_first(threads: int) -> None:
             assert restarts(passes, 3).best(Hills([1.0, 5.0, 5.0]), 2, silent).run == 1
 
 
-def test_as_many_at_once_as_threads() -> None:
+def test_as_many_runs_at_once_as_threads() -> None:
     together = threading.Barrier(3, timeout=20)
     hills = Hills([0.0] * 6, lambda run: together.wait() and None)
     with passes_of(3) as passes:
@@ -104,7 +104,7 @@ def test_no_more_at_once_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_progress_raises_ends_all_runs(threads: int) -> None:
+def test_an_error_raised_by_progress_ends_all_runs(threads: int) -> None:
     calls: list[float] = []
 
     def cancelled(fraction: float, stage: str, message: str = "") -> None:

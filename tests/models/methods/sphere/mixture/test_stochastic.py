@@ -38,21 +38,21 @@ from tests.models.methods.sphere.sphere_kit import (
 QUICK = Steps(64, 10.0, 0.7)
 
 
-def em(passes: Passes, counted: Any = None, **given: Any) -> EM:
+def em(passes: Passes, counted: Any = None, **options: Any) -> EM:
     own = {
         "constraints": Constraints("own", 1e6),
         "hard": False,
         "max_iter": 20,
         "tol": 1e-4,
-        **given,
+        **options,
     }
     counted = np.ones(passes.points.shape[0]) if counted is None else counted
     return EM(passes, counted, **own)
 
 
-def variational(passes: Passes, form: Any = "grid", **given: Any) -> Variational:
+def variational(passes: Passes, form: Any = "grid", **options: Any) -> Variational:
     n_points, n_features = passes.points.shape
-    own = {"max_iter": 20, "tol": 1e-4, **given}
+    own = {"max_iter": 20, "tol": 1e-4, **options}
     return Variational(passes, np.ones(n_points), form, priors(n_features), True, 1e6, **own)
 
 
@@ -118,15 +118,15 @@ def test_a_batch_of_all_rows_is_an_iteration_of_variational_inference(form: Any)
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_batch_estimates_the_sums_without_bias(hard: bool) -> None:
     features = mixture((150, 100, 50), 4, 3.0, seed=2)[0]
-    given = Mixture(np.log([0.5, 0.3, 0.2]), features[:3], np.full(3, 4.0))
+    model = Mixture(np.log([0.5, 0.3, 0.2]), features[:3], np.full(3, 4.0))
     with Passes(unit_rows(features)) as passes:
-        whole = passes.expect(given.weights, given.offsets, np.ones(300), silent, hard=hard)
+        whole = passes.expect(model.weights, model.offsets, np.ones(300), silent, hard=hard)
         drawn = []
         for seed in range(300):
             batches = Batches(passes.points, np.ones(300), 20)
             rows = next(batches.epoch(np.random.default_rng(seed)))[1]
             sums = passes.over(rows).expect(
-                given.weights, given.offsets, np.ones(20), silent, hard=hard
+                model.weights, model.offsets, np.ones(20), silent, hard=hard
             )
             drawn.append(np.column_stack([sums.size, sums.total]) * 300 / 20)
     true = np.column_stack([whole.size, whole.total])
@@ -145,7 +145,7 @@ def test_the_last_of_the_objectives_is_the_parameters_own() -> None:
         sums = passes.expect(q.weights, q.offsets, np.ones(900), silent)
         bound = float(sums.evidence.sum()) - q.divergence()
         assert other.objective[-1] == pytest.approx(bound, rel=1e-12)
-    # The estimates, made on the algorithm, come near.
+    # The estimates along the way are close.
     for run in (one, other):
         assert run.ended
         assert run.objective[-2] == pytest.approx(run.objective[-1], abs=0.05 * 900)
@@ -210,8 +210,8 @@ def test_sparse_rows_go_the_same_way() -> None:
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     for kind in (em, variational):
         result = []
-        for given in (features, sp.csr_array(features)):
-            with Passes(unit_rows(given)) as passes:
+        for rows in (features, sp.csr_array(features)):
+            with Passes(unit_rows(rows)) as passes:
                 algorithm: Any = kind(passes, max_iter=4)
                 result.append(
                     best(
@@ -234,7 +234,7 @@ def test_rows_held_out_change_nothing() -> None:
 
 @pytest.mark.parametrize("stop", [1, 7, 13, 18])
 @pytest.mark.parametrize("kind", [em, variational])
-def test_a_run_goes_on_from_its_checkpoint(
+def test_a_run_resumes_from_its_checkpoint(
     kind: Any, stop: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.methods.sphere.mixture.stochastic.REPORT_ROWS", 1)
@@ -262,11 +262,11 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely(
     start = np.stack([means[0], means[1], -means.sum(axis=0) / np.sqrt(3)])
     size = np.array([450.0, 450.0, 1e-9])
     weights = np.ones(3) if shape.equal else size
-    given = Mixture(np.log(weights / weights.sum()), start, np.full(3, 500.0))
+    model = Mixture(np.log(weights / weights.sum()), start, np.full(3, 500.0))
     sums = Sums(size, 0.99 * size[:, None] * start, np.empty(0))
     with Passes(unit_rows(features)) as passes:
         algorithm = StepwiseEM.of(em(passes, constraints=shape, hard=hard), Steps(90, 10.0, 0.7))
-        started = BatchClimb(given, reseeded=0, state=BatchState.start(sums, 4))
+        started = BatchClimb(model, reseeded=0, state=BatchState.start(sums, 4))
         result = algorithm.climb(started, silent, lambda one: None)
     assert result.reseeded == 1
     assert sorted((result.estimate.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]

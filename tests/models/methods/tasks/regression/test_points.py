@@ -71,7 +71,7 @@ def test_the_loss_and_its_gradient_are_those_of_the_definition(outputs: int, pro
         assert float((gradient.numpy() * way).sum()) == pytest.approx(slope, rel=1e-3, abs=1e-5)
 
 
-def test_of_many_rows_some_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_represented_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
     leaves = made()
     whole = leaves.own_loss()
     assert whole is not None
@@ -102,14 +102,14 @@ def test_triples_are_of_neighbours_and_follow_the_points() -> None:
     assert (leaves.near[:, 0] != np.arange(N_TASKS)).all()
 
 
-def test_what_is_fixed_learns_nothing() -> None:
+def test_fixed_points_do_not_move() -> None:
     leaves = made(fixed=True)
     assert not leaves.learned
     assert leaves.own_loss() is None
     assert not leaves.draw().requires_grad
 
 
-def test_it_goes_on_from_a_checkpoint() -> None:
+def test_it_resumes_from_its_checkpoint() -> None:
     def step(leaves: TaskPoints, number: int) -> None:
         leaves.begin_round(number, silent)
         for _ in range(3):

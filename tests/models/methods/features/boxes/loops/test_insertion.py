@@ -73,7 +73,9 @@ def test_the_tree_is_that_of_perch_written_plainly(seed: int, balance: bool) -> 
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.integers(2, 20))
-def test_so_is_one_that_collapses(seed: int, balance: bool, max_leaves: int) -> None:
+def test_the_tree_that_collapses_is_that_of_perch_written_plainly(
+    seed: int, balance: bool, max_leaves: int
+) -> None:
     points = drawn_points(seed)
     # Without ties of diagonals, which the plain one breaks otherwise.
     points = points + 1e-3 * np.random.default_rng(seed).normal(size=points.shape)
@@ -98,7 +100,7 @@ def test_blocks_scanned_or_searched_give_the_same(seed: int, balance: bool) -> N
     assert clades(tree(trees[0])) == clades(tree(trees[1])) == clades(tree(trees[2]))
 
 
-def test_threads_share_the_scan() -> None:
+def test_the_scan_is_shared_by_threads() -> None:
     points = np.random.default_rng(0).normal(size=(1500, 50))
     alone = grown(points)
     t = state.empty(points, NO_LIMIT)
