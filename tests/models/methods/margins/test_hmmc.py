@@ -1,4 +1,4 @@
-"""Maximum-margin hierarchies: what the paper promises of them, prediction, and bad input."""
+"""Maximum-margin hierarchies: the paper's claims, prediction, and bad input."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ METHOD = registry.method("hmmc")
 VARIANTS = ("group", "exclusive", "l1", "l2")
 
 
-def fit(features: Any, names: Any = None, threads: int = 1, **params: Any) -> Fitted:
+def fit(features: Any, names: Any = None, **params: Any) -> Fitted:
     values = {"features": np.asarray(features), "feature_names": names}
     data = Data({role: value for role, value in values.items() if value is not None})
-    return METHOD.fit(data, METHOD.Params(**params), threads=threads)
+    return METHOD.fit(data, METHOD.Params(**params))
 
 
 def vehicles(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -247,3 +247,8 @@ def test_unusable_input_is_named(
 def test_bounds_that_no_clusters_meet_are_refused(bounds: dict[str, float]) -> None:
     with pytest.raises(ValidationError, match=next(iter(bounds))):
         METHOD.Params(**bounds)
+
+
+def test_a_wrong_number_of_feature_names_is_refused() -> None:
+    with pytest.raises(UsageError, match="1 names; 3 are needed"):
+        fit(np.eye(3), ["a"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, SHORT, each_inference, fit
 from tests.models.methods.sphere.sphere_kit import mixture
+from tests.pairwise_kit import pairwise
 
 
 @each_inference
@@ -84,13 +86,15 @@ def test_a_bound_in_few_dimensions_is_warned_of() -> None:
     assert any("one part in 4" in warning for warning in text)
 
 
-@each_inference
+@pytest.mark.parametrize("inference", INFERENCES[1:])
 def test_the_same_seed_gives_the_same_and_threads_change_nothing(inference: str) -> None:
     features = mixture((30, 30), 5, 10.0)[0]
     params = BVMFParams(**{**SHORT, "n_clusters": 2, "inference": inference, "n_init": 4})
-    one, other = (METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3))
-    assert (one.logits == other.logits).all()
-    assert one.metrics == other.metrics
+    on_one_thread, on_three_threads = (
+        METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3)
+    )
+    assert (on_one_thread.logits == on_three_threads.logits).all()
+    assert on_one_thread.metrics == on_three_threads.metrics
 
 
 def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
@@ -122,21 +126,23 @@ def test_sharing_strength_is_likelier_out_of_sample() -> None:
     assert ours > vmf_in_sample(plain.model, data)["log_likelihood"].mean()
 
 
-@each_inference
-@pytest.mark.parametrize("empirical", [True, False])
 @pytest.mark.parametrize(
-    ("weights", "kappa"),
-    [("dirichlet", "own"), ("dirichlet", "shared"), ("stick-breaking", "own"),
-     ("stick-breaking", "shared")],
-)  # fmt: skip
+    ("inference", "form", "empirical"),
+    pairwise(
+        INFERENCES,
+        list(product(("dirichlet", "stick-breaking"), ("own", "shared"))),
+        (True, False),
+    ),
+)
 def test_identical_and_opposite_points_give_no_nan(
-    inference: str, empirical: bool, weights: str, kappa: str
+    inference: str, form: tuple[str, str], empirical: bool
 ) -> None:
+    weights, kappa = form
     same = np.repeat(np.eye(4)[:3], [5, 4, 3], axis=0)
     opposite = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     sparse = sp.csr_array(np.eye(30)[np.arange(40) * 7 % 30])
     cases: list[tuple[Any, int]] = [(same, 1), (same, 2), (same, 3), (opposite, 1), (opposite, 4)]
-    plain = (weights, kappa) == ("dirichlet", "own")
+    plain = form == ("dirichlet", "own")
     for features, n_clusters in [*cases[0 if plain else 2 :], (sparse, 6)]:
         fitted = fit(
             features,
