@@ -106,26 +106,26 @@ def clades(tree: Tree, point_of_row: np.ndarray) -> set[tuple[frozenset[int], fl
     }
 
 
-def assert_same(one: Fitted, other: Fitted) -> None:
+def assert_same(result: Fitted, expected: Fitted) -> None:
     """Equal to the last bit."""
     for column in ("parent", "height", "size", "name", "leaf_of_point"):
-        assert (getattr(one.tree, column) == getattr(other.tree, column)).all(), column
-    assert (one.tree.kind, one.tree.monotone) == (other.tree.kind, other.tree.monotone)
-    assert one.tree.extra.keys() == other.tree.extra.keys()
-    for key, column in one.tree.extra.items():
-        np.testing.assert_array_equal(column, other.tree.extra[key])
-    assert (one.model is None) == (other.model is None)
-    if one.model is not None and other.model is not None:
-        assert one.model.facts == other.model.facts
-        assert one.model.arrays.keys() == other.model.arrays.keys()
-        for key, array in one.model.arrays.items():
-            np.testing.assert_array_equal(array, other.model.arrays[key])
-    assert (one.logits is None) == (other.logits is None)
-    if one.logits is not None:
-        np.testing.assert_array_equal(one.logits, other.logits)
-    assert one.metrics == other.metrics
-    assert one.curves == other.curves
-    assert one.warnings == other.warnings
+        assert (getattr(result.tree, column) == getattr(expected.tree, column)).all(), column
+    assert (result.tree.kind, result.tree.monotone) == (expected.tree.kind, expected.tree.monotone)
+    assert result.tree.extra.keys() == expected.tree.extra.keys()
+    for key, column in result.tree.extra.items():
+        np.testing.assert_array_equal(column, expected.tree.extra[key])
+    assert (result.model is None) == (expected.model is None)
+    if result.model is not None and expected.model is not None:
+        assert result.model.facts == expected.model.facts
+        assert result.model.arrays.keys() == expected.model.arrays.keys()
+        for key, array in result.model.arrays.items():
+            np.testing.assert_array_equal(array, expected.model.arrays[key])
+    assert (result.logits is None) == (expected.logits is None)
+    if result.logits is not None:
+        np.testing.assert_array_equal(result.logits, expected.logits)
+    assert result.metrics == expected.metrics
+    assert result.curves == expected.curves
+    assert result.warnings == expected.warnings
 
 
 METHODS = list(registry.methods().values())

@@ -119,15 +119,15 @@ def test_prediction_agrees_with_the_fit_on_its_own_rows(
             method.predict(None, fitted.tree, data)
         assert caught.value.code == "cannot-predict"
         return
-    found = method.predict(fitted.model, fitted.tree, data)
+    predictions = method.predict(fitted.model, fitted.tree, data)
     tree = fitted.tree
-    assert (found.leaf == tree.leaf_of_point).all()
-    assert (found.start[0], found.start[-1]) == (0, len(found.node))
-    assert len(found.node) == len(found.probability)
+    assert (predictions.leaf == tree.leaf_of_point).all()
+    assert (predictions.start[0], predictions.start[-1]) == (0, len(predictions.node))
+    assert len(predictions.node) == len(predictions.probability)
     for row in range(N_POINTS):
-        path = found.node[found.start[row] : found.start[row + 1]]
-        probability = found.probability[found.start[row] : found.start[row + 1]]
-        assert (path[0], path[-1]) == (0, found.leaf[row])
+        path = predictions.node[predictions.start[row] : predictions.start[row + 1]]
+        probability = predictions.probability[predictions.start[row] : predictions.start[row + 1]]
+        assert (path[0], path[-1]) == (0, predictions.leaf[row])
         assert (tree.parent[path[1:]] == path[:-1]).all()
         assert probability[0] == 1.0
         assert (np.diff(probability) <= 0).all()
@@ -171,7 +171,7 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert 1950 < method.paper.year < 2100
     assert method.queue in ("cpu", "gpu")
     assert method.inputs
-    assert all(wanted.description for wanted in method.inputs.values())
+    assert all(accepted.description for accepted in method.inputs.values())
     assert set(method.outputs) <= {"tree", "model", "logits"}
     assert "tree" in method.outputs
     package = type(method).__module__.split(".")

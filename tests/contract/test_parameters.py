@@ -23,7 +23,7 @@ def test_every_parameter_is_described_has_a_default_and_bounds(method: Method[An
     for name, field in schema.get("properties", {}).items():
         assert field.get("description"), name
         assert "default" in field, name
-        kinds = {field.get("type"), *(one.get("type") for one in field.get("anyOf", []))}
+        kinds = {field.get("type"), *(part.get("type") for part in field.get("anyOf", []))}
         if kinds & {"integer", "number"}:
             assert low_end(field) is not None, f"{name} has no lower bound"
             assert high_end(field) is not None, f"{name} has no upper bound"

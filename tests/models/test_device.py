@@ -1,4 +1,4 @@
-"""Devices that are not there, threads that are given back."""
+"""Missing devices, and threads restored afterwards."""
 
 from __future__ import annotations
 

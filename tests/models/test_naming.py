@@ -76,7 +76,7 @@ def test_nodes_are_named_by_their_most_distinctive_terms(kind) -> None:
     assert tree.name[node] == ", ".join(best)
     assert best[0] in ("petal", "thorn")
     assert tree.extra["terms"][at(tree, [3, 4, 5])][0] in ("paw", "purr")
-    # All is no cluster, and one point neither.
+    # Neither all points nor a single point are a cluster.
     assert tree.extra["terms"][0] is None
     assert tree.name[tree.leaves].tolist() == TREE.name[TREE.leaves].tolist()
 

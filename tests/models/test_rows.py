@@ -18,7 +18,7 @@ DTYPES = ["?", "i1", "u2", "<i4", ">i4", "i8", "f2", ">f2", "f4", ">f4", "f8", "
 
 
 def laid_out(values: np.ndarray, how: str) -> np.ndarray:
-    """The same values, lying in memory otherwise."""
+    """The same values in another memory layout."""
     match how:
         case "C":
             return np.ascontiguousarray(values)

@@ -39,9 +39,9 @@ def test_points_follow_their_clusters() -> None:
 def test_rows_are_normalized_in_place() -> None:
     joint = np.random.default_rng(0).normal(size=(40_000, 5)) * 100
     expected, evidence = log_softmax(joint, axis=1), logsumexp(joint, axis=1)
-    unit_rows = normalize(joint)
+    result = normalize(joint)
     np.testing.assert_allclose(joint, expected)
-    np.testing.assert_allclose(unit_rows, evidence)
+    np.testing.assert_allclose(result, evidence)
 
 
 def test_a_prediction_is_the_root_and_the_leaf() -> None:

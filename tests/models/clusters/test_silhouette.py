@@ -14,7 +14,7 @@ from models.clusters.criteria import silhouettes
 from models.progress import silent
 
 
-def of(features: np.ndarray, *partitions: np.ndarray, seed: int = 0) -> list[float]:
+def silhouettes_of(features: np.ndarray, *partitions: np.ndarray, seed: int = 0) -> list[float]:
     rng = np.random.default_rng(seed)
     return [one.mean for one in silhouettes(features, partitions, rng, silent)]
 
@@ -40,7 +40,7 @@ def test_it_is_the_naive_definition(seed: int, n_points: int, n_clusters: int) -
     rng = np.random.default_rng(seed)
     features = rng.integers(4, size=(n_points, 2)).astype(float)
     cluster = np.concatenate([[0, 1], rng.integers(n_clusters, size=n_points - 2)])
-    result = of(features, cluster)[0]
+    result = silhouettes_of(features, cluster)[0]
     assert result == pytest.approx(naive(features, cluster), abs=1e-6)
 
 
@@ -50,8 +50,8 @@ def test_several_partitions_at_once_are_scikit_learns(n_points: int) -> None:
     features = rng.normal(size=(n_points, 5)).astype(np.float32)
     partitions = [rng.integers(k, size=n_points) for k in (2, 3, 7)]
     expected = [silhouette_score(features.astype(float), one) for one in partitions]
-    assert of(features, *partitions) == pytest.approx(expected, abs=1e-6)
-    assert of(sp.csr_array(features), *partitions) == pytest.approx(expected, abs=1e-6)
+    assert silhouettes_of(features, *partitions) == pytest.approx(expected, abs=1e-6)
+    assert silhouettes_of(sp.csr_array(features), *partitions) == pytest.approx(expected, abs=1e-6)
 
 
 def test_many_points_are_measured_by_a_sample_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,4 +73,4 @@ def test_many_points_are_measured_by_a_sample_against_all(monkeypatch: pytest.Mo
 
 def test_with_all_points_in_one_of_two_clusters_it_is_zero() -> None:
     features = np.random.default_rng(3).normal(size=(6, 2))
-    assert of(features, np.ones(6, dtype=int)) == [0.0]
+    assert silhouettes_of(features, np.ones(6, dtype=int)) == [0.0]

@@ -21,7 +21,7 @@ some_documents = st.lists(
 
 
 def literal(documents: list[str], words: list[str], window: int) -> np.ndarray:
-    """Every token, every other one near it."""
+    """Token by token, with every other token near it."""
     near: dict[tuple[str, str], float] = defaultdict(float)
     for document in documents:
         here = [word for word in document.split() if word in words]
@@ -104,7 +104,7 @@ def test_counts_of_documents_are_those_of_their_words(
 def test_words_occur_together_by_their_distance(
     documents: list[str], window: int, words: list[str], block: int
 ) -> None:
-    """Words of no vocabulary take no place, and blocks do not matter."""
+    """Words outside the vocabulary are skipped, and blocks do not matter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_BLOCK", block)
         pairs = cooccurrences(numbered(documents, words), len(words), window)

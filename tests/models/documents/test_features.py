@@ -1,4 +1,4 @@
-"""Documents as features: the step `words`, what it keeps, and what comes after it."""
+"""Documents as features: the step `words`, its state, and the steps after it."""
 
 from __future__ import annotations
 

@@ -61,9 +61,11 @@ def test_cells_find_nearly_all_and_measure_in_float64(
 def test_cells_give_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_POINTS", 1000)
     points = clusters(5000, 16)
-    one, two = (nearest(points, 5, "euclidean", threads, silent) for threads in (1, 2))
-    assert (one.index == two.index).all()
-    assert (one.distance == two.distance).all()
+    on_one_thread, on_two_threads = (
+        nearest(points, 5, "euclidean", threads, silent) for threads in (1, 2)
+    )
+    assert (on_one_thread.index == on_two_threads.index).all()
+    assert (on_one_thread.distance == on_two_threads.distance).all()
 
 
 def test_more_neighbours_than_a_cell_holds(monkeypatch: pytest.MonkeyPatch) -> None:

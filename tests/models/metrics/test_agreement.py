@@ -90,9 +90,9 @@ def check(tree: Tree, truth: Tree) -> None:
             robinson_foulds,
         )
     ]
-    assert all(one.standard_error is None for one in values)
+    assert all(value.standard_error is None for value in values)
     if tree.n_points < 2:
-        assert all(one.value is None and one.warnings for one in values)
+        assert all(value.value is None and value.warnings for value in values)
         return
     shortest, sharing, correlation, apart = values
     assert shortest.value == pytest.approx(naive(by_shortest_path, tree, truth), abs=1e-12)

@@ -27,7 +27,7 @@ from tests.models.metrics.trees_kit import any_tree, naive_lhd, tree_of
 
 
 def needing(*roles: str) -> list[str]:
-    """Metrics that one of the roles is enough for."""
+    """Metrics for which one of the roles is enough."""
     return [name for name, metric in METRICS.items() if set(roles) & set(metric.needs)]
 
 
@@ -141,7 +141,7 @@ def test_leaves_that_are_clusters_are_evaluated_as_they_are() -> None:
     assert evaluation.cut == {"leaves": True, "n_clusters": 3}
     assert evaluation.metrics["purity"] == pytest.approx(5 / 6)
     assert evaluation.metrics["leaf_purity"] == pytest.approx(5 / 6)
-    # A cut changes what flat metrics look at, not the leaves.
+    # A cut changes the clusters of flat metrics, not the leaves.
     evaluation = evaluate(tree, labels=labels, cut={"level": 1})
     assert evaluation.cut == {"level": 1, "n_clusters": 2}
     assert evaluation.metrics["purity"] == pytest.approx(4 / 6)
@@ -252,7 +252,7 @@ def test_a_hierarchy_alone_is_compared_with() -> None:
     assert evaluation.warnings == []
     with pytest.raises(UsageError, match="3 rows and the tree 4 points"):
         evaluate(tree_of([-1, 0, 0], [1, 1, 2, 2]), hierarchy=tree)
-    # It is no matter while nothing looks at it.
+    # Without a metric that reads it there is no error.
     assert evaluate(tree, labels=[0, 0, 1], hierarchy=other, metrics=["nmi"]).warnings == []
     taken = evaluate(tree, labels=[0, 0, 1], hierarchy=other)
     assert sum("rows are taken" in text for text in taken.warnings) == 1
@@ -271,8 +271,8 @@ def test_estimates_do_not_depend_on_other_metrics(
     name = "dendrogram_purity"
     assert alone.metrics[name] == estimates.metrics[name]
     assert abs(alone.metrics[name] - exact.metrics[name]) < 5 * alone.standard_errors[name]
-    other = evaluate(tree, labels=labels, metrics=["dendrogram_purity"], sample=1000, seed=4)
-    assert alone.metrics[name] != other.metrics[name]
+    by_itself = evaluate(tree, labels=labels, metrics=["dendrogram_purity"], sample=1000, seed=4)
+    assert alone.metrics[name] != by_itself.metrics[name]
 
 
 def test_many_points_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def test_by_hand() -> None:
 
 
 def random_tree(n_nodes: int, n_points: int, reach: int, rng: np.random.Generator) -> Tree:
-    """Each node hangs under one of the `reach` before it: a small one makes a deep tree."""
+    """Each node is a child of one of the `reach` before it: a small `reach` makes a deep tree."""
     node = np.arange(1, n_nodes)
     parent = np.append(-1, rng.integers(np.maximum(0, node - reach), node))
     leaves = np.setdiff1d(np.arange(n_nodes), parent)
@@ -155,7 +155,7 @@ def test_every_kind_of_features(form: Any) -> None:
 
 
 def drifting(tree: Tree) -> np.ndarray:
-    """The mean goes along a line while the tree grows."""
+    """Means that move along a line while the tree grows."""
     return np.argsort(np.argsort(-tree.leaf_of_point)).astype(np.float64)[:, None] ** 1.5
 
 

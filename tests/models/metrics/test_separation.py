@@ -109,7 +109,7 @@ def test_distances_given() -> None:
     result = silhouette(distances_of(square, 80), clusters_of(cluster, 4))
     expected = sk.silhouette_score(square, cluster, metric="precomputed")
     assert result.value == pytest.approx(expected, rel=1e-12)
-    # What stands in the diagonal is no distance.
+    # The diagonal holds no distances.
     square += np.eye(80)
     result = silhouette(distances_of(square, 80), clusters_of(cluster, 4))
     assert result.value == pytest.approx(expected, rel=1e-12)

@@ -186,7 +186,7 @@ def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyP
         spread = values.std(ddof=1)
         assert spread > 0
         assert errors.mean() == pytest.approx(spread, rel=0.15)
-        # A ratio of few draws is off by an order less than its error.
+        # The bias of a ratio of few draws is an order below its error.
         assert abs(values.mean() - exact) < 4 * spread / np.sqrt(300) + 0.05 * spread
         assert "500 sampled" in runs[0].warnings[0]
 

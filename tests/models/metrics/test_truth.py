@@ -1,4 +1,4 @@
-"""How labels and rows find their place in a true hierarchy."""
+"""The places of labels and rows in a true hierarchy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees to measure, and their points' paths and meetings from the definition."""
+"""Trees to measure, and their points' paths and common ancestors by definition."""
 
 from __future__ import annotations
 

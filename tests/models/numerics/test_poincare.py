@@ -97,10 +97,10 @@ def test_near_points_keep_their_digits() -> None:
 def test_it_is_a_metric(n_features: int, near: float, far: float, seed: int) -> None:
     x, y = points(3, n_features, near, seed), points(3, n_features, far, seed + 1)
     z = points(3, n_features, 0.5, seed + 2)
-    one, other = ball.distance(x, y), ball.distance(y, x)
-    assert one == pytest.approx(other, rel=1e-14)
+    there, back = ball.distance(x, y), ball.distance(y, x)
+    assert there == pytest.approx(back, rel=1e-14)
     assert (ball.distance(x, x) == 0).all()
-    assert (one <= (ball.distance(x, z) + ball.distance(z, y)) * (1 + 1e-12)).all()
+    assert (there <= (ball.distance(x, z) + ball.distance(z, y)) * (1 + 1e-12)).all()
     origin = np.zeros_like(x)
     assert ball.distance(x, origin) == pytest.approx(ball.hyperbolic_norm(x)[:, 0], rel=1e-12)
 
@@ -191,7 +191,7 @@ def test_addition_is_the_literal_one(near: float) -> None:
 def test_the_maps_undo_each_other(near: float) -> None:
     x, y = points(5, 4, near), points(5, 4, 0.3, seed=1)
     v = ball.log_map(x, y)
-    # What is lost grows with the size of the ball between them.
+    # The rounding error grows exponentially with their distance.
     slack = 1e-13 * np.exp(ball.distance(x, y).max())
     assert ball.exp_map(x, v) == pytest.approx(y, abs=slack)
     assert ball.conformal(x)[:, 0] * np.linalg.norm(v, axis=1) == pytest.approx(

@@ -29,7 +29,7 @@ def test_the_cosine_has_the_mean_and_variance_of_its_distribution(
 
 @pytest.mark.parametrize(("n_features", "kappa"), [(2, 0.7), (3, 4.0), (6, 25.0), (40, 3.0)])
 def test_the_cosine_has_its_distribution(n_features: int, kappa: float) -> None:
-    """By Kolmogorov and Smirnov against the density (1 - w^2)^((D-3)/2) e^(kappa w)."""
+    """A Kolmogorov-Smirnov test against the density (1 - w^2)^((D-3)/2) e^(kappa w)."""
     rng = np.random.default_rng(3)
     cosine, _ = sphere.draw_cosines(n_features, np.full(4000, kappa), rng)
 

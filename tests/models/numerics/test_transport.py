@@ -89,7 +89,7 @@ def test_without_bounds_each_point_takes_its_cheapest() -> None:
 
 
 def test_the_border_of_two_clusters_lies_between_their_points() -> None:
-    # All five prefer cluster 0, which may have three: those that gain most by it stay.
+    # All five prefer cluster 0, which may have three: those that gain most from it stay.
     cost = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [5.0, 1.0, 4.0, 2.0, 3.0]])
     shares = share_out(cost, 2, 3)
     assert shares.cluster.tolist() == [0, 1, 0, 1, 0]

@@ -30,7 +30,7 @@ def prepared(steps: list[dict[str, Any]], features: Any) -> Float:
 
 
 def tfidf(counts: Float, scheme: str) -> Float:
-    """One weight after the other, as the notation says."""
+    """Weight by weight, as the notation defines them."""
     n, weights = len(counts), np.zeros_like(counts)
     for i, row in enumerate(counts):
         for j, tf in enumerate(row):
@@ -122,7 +122,7 @@ def test_projections_are_scikit_learns(
     pca = decomposition.PCA(n, svd_solver="full").fit(values)
     left, singular, _ = np.linalg.svd(values, full_matrices=False)
     for features in (values, sp.csr_array(values), ArrayRows(values)):
-        # The last component of as many rows is 0.
+        # With as many components as rows the last one is 0.
         if n < min(shape):
             assert alike(prepared([{"step": "pca", "n": n}], features), pca.transform(values))
         assert alike(prepared([{"step": "svd", "n": n}], features), left[:, :n] * singular[:n])

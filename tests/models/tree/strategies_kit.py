@@ -65,7 +65,7 @@ def random_tree(
     names: st.SearchStrategy[str] | None = None,
     whole_heights: bool = False,
 ) -> Tree:
-    """A valid tree of any shape: chains, stars and what lies between.
+    """A valid tree of any shape: chains, stars and all between.
 
     binary : every inner node has two children. unary : whether inner nodes may have one child.
     monotone : False draws heights without order. single_points : one point at each leaf, in any

@@ -1,4 +1,4 @@
-"""Cuts against the literal openings, against SciPy, and where they cannot be had."""
+"""Cuts against literal openings and SciPy, and impossible cuts."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_chain_of_a_hundred_thousand() -> None:
     tree = chain(100_000)
     partition = cut(tree, k=50_000)
     assert partition.n_clusters == 50_000
-    # What is left whole is the first 50,001 leaves.
+    # The first 50,001 leaves stay one cluster.
     assert (partition.cluster_of_point[:50_001] == partition.cluster_of_point[0]).all()
     assert np.unique(partition.cluster_of_point).size == 50_000
     assert cut(tree, level=99_999).n_clusters == 100_000

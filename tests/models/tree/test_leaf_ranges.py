@@ -1,4 +1,4 @@
-"""Stretches of leaves."""
+"""Leaf ranges of nodes."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def test_a_chain_of_a_hundred_thousand() -> None:
     for _ in range(100_000):
         deep = {"children": [deep]}
     assert nested.read(deep).max_depth == 100_000
-    # Taken apart from the top, or its own deletion would recurse.
+    # Dismantled from the top, since deleting it whole would recurse.
     while "children" in deep:
         deep = deep["children"].pop()
 

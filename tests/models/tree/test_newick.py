@@ -1,4 +1,4 @@
-"""Newick: our reader, and DendroPy, ete4 and TreeSwift reading what we write."""
+"""Newick: our reader, and DendroPy, ete4 and TreeSwift reading our text."""
 
 from __future__ import annotations
 

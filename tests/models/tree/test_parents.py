@@ -72,7 +72,7 @@ def test_any_tree(tree: Tree, data: st.DataObject) -> None:
 
 
 def test_a_chain_of_100_000_leaves() -> None:
-    # Merge i is node L - 2 - i: inner nodes 0, 1, ... lie one under the other.
+    # Merge i is node L - 2 - i: inner nodes 0, 1, ... are a chain.
     tree = chain(100_000)
     one = np.ones(tree.n_nodes)
     inner = np.arange(99_999)

@@ -47,7 +47,7 @@ def literal(tree: Tree, replicates: list[tuple[Tree, np.ndarray]]) -> list[float
     values = []
     for node in range(tree.n_nodes):
         came, n_informative = 0, 0
-        for other, row in replicates:
+        for replicate, row in replicates:
             rows_present = set(row.tolist())
             own = set(members(tree, node)) & rows_present
             if len(own) < 2 or own == rows_present:
@@ -55,7 +55,8 @@ def literal(tree: Tree, replicates: list[tuple[Tree, np.ndarray]]) -> list[float
             first = {int(r): int(np.argmax(row == r)) for r in rows_present}
             stands = {point: r for r, point in first.items()}
             theirs = [
-                {stands[p] for p in members(other, v) if p in stands} for v in range(other.n_nodes)
+                {stands[p] for p in members(replicate, v) if p in stands}
+                for v in range(replicate.n_nodes)
             ]
             n_informative += 1
             came += own in theirs
@@ -84,7 +85,7 @@ def test_the_same_tree_again_has_all_support() -> None:
     rows = np.arange(4)
     supported = support(same, [(same, rows), (chain, rows)])
     assert supported[1:3].tolist() == [1.0, 0.5]
-    # The root and single points say nothing.
+    # The root and single points have no support.
     assert np.isnan(supported[[0, 3, 4, 5, 6]]).all()
 
 
@@ -100,13 +101,13 @@ def test_clusters_of_a_partition_have_their_best_jaccard_index(seed: int) -> Non
     expected = np.full(tree.n_nodes, np.nan)
     for node in range(1, tree.n_nodes):
         best = []
-        for other, row in others:
+        for replicate, row in others:
             first = [int(np.argmax(row == r)) for r in sorted(set(row.tolist()))]
             own = {p for p in first if tree.leaf_of_point[row[p]] == node}
             if own:
                 clusters = [
-                    {p for p in first if other.leaf_of_point[p] == leaf}
-                    for leaf in range(1, other.n_nodes)
+                    {p for p in first if replicate.leaf_of_point[p] == leaf}
+                    for leaf in range(1, replicate.n_nodes)
                 ]
                 best.append(max(len(own & c) / len(own | c) for c in clusters))
         if best:

@@ -79,9 +79,9 @@ def test_a_tree_whose_siblings_were_swapped_is_turned_back(n: int, seed: int) ->
     ids[merges] = n + np.arange(n - 1)
     start, child = tree.children
     parts = np.array([rng.permutation(ids[child[start[m] : start[m + 1]]]) for m in merges])
-    other = from_merges(parts[:, 0], parts[:, 1], tree.height[merges])
-    assert tangle(tree, other).entanglement == 0.0
-    assert tangle(tree, other, rotate="other").entanglement == 0.0
+    swapped = from_merges(parts[:, 0], parts[:, 1], tree.height[merges])
+    assert tangle(tree, swapped).entanglement == 0.0
+    assert tangle(tree, swapped, rotate="other").entanglement == 0.0
     assert tangle(tree, tree).before == 0.0
 
 
@@ -153,7 +153,7 @@ def test_a_sweep_that_makes_it_worse_is_undone(n: int, seed: int) -> None:
 
 
 def test_points_of_one_leaf_stand_as_in_the_other_tree() -> None:
-    # The right tree's clusters are stretches of the left one: nothing needs to cross.
+    # The right tree's clusters are contiguous in the left tree: nothing needs to cross.
     left, _ = pair(12, 3)
     in_order = order(left, spans(left).start.astype(np.int64))
     cluster = np.empty(12, dtype=np.int64)
@@ -165,11 +165,11 @@ def test_a_root_may_be_an_end() -> None:
     # Of both, nodes 1 and 2 are shown, the left ones with rows 0 and 1, the right ones with row 1
     # and rows 0 and 2; all other rows are seen at the roots.
     star = from_partition(range(6), 6)
-    other = from_partition([1, 0, 1, 2, 3, 4], 5)
-    turned = tangle(star, other, rotate="none")
-    shown = [fold(tree, max_nodes=3) for tree in (star, other)]
+    right = from_partition([1, 0, 1, 2, 3, 4], 5)
+    turned = tangle(star, right, rotate="none")
+    shown = [fold(tree, max_nodes=3) for tree in (star, right)]
     assert [part.node.tolist() for part in shown] == [[0, 1, 2], [0, 1, 2]]
-    joined = links(star, shown[0], other, shown[1], turned)
+    joined = links(star, shown[0], right, shown[1], turned)
     ends = zip(joined.left.tolist(), joined.right.tolist(), joined.n_points.tolist(), strict=True)
     assert sorted(ends) == [(0, 0, 3), (0, 2, 1), (1, 2, 1), (2, 1, 1)]
     # A root begins where its node 1 does: 2 - 1 crosses both 0 - 2 and 1 - 2.

@@ -128,7 +128,7 @@ def test_the_threshold_rises_until_the_subclusters_are_few() -> None:
     (warning,) = [text for text in fitted.warnings if "max_leaves = 50" in text]
     assert "threshold = 0.01" in warning
     last = fitted.metrics["threshold"]
-    # A little less would be too many.
+    # A slightly lower threshold would give too many.
     least = scikit(points - points.mean(axis=0), last / 1.5**0.125, 10)
     assert len(least.subcluster_centers_) > 50
     again = fit(points, threshold=last, max_leaves=50)

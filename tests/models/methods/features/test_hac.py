@@ -56,7 +56,7 @@ def clades(tree: Tree) -> set[frozenset[int]]:
 
 
 def naive_average(distances: np.ndarray) -> set[frozenset[int]]:
-    """Average linkage as it is defined, over all pairs of groups anew at each merge."""
+    """Average linkage by its definition: all pairs of groups are compared at each merge."""
     groups = [frozenset([i]) for i in range(len(distances))]
     clades = set(groups)
     while len(groups) > 1:

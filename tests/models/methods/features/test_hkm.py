@@ -53,8 +53,8 @@ def test_well_separated_groups_are_leaves(kind: type) -> None:
 
 def test_compact_and_scattered_differ_as_they_should() -> None:
     points, group = nested()
-    # Apart by now: both pairs and the wide group. The pairs split into the most compact clusters;
-    # the wide group has its points farthest from their centre.
+    # Both pairs and the wide group are separated already. The pairs split into the most compact
+    # clusters; the wide group has its points farthest from their centre.
     compact = groups(fit(points, grow="compact", max_leaves=4, branching=2))
     scattered = groups(fit(points, grow="scattered", max_leaves=4, branching=2))
     wide = frozenset(np.flatnonzero(group == 4).tolist())

@@ -126,7 +126,7 @@ def test_a_cut_into_k_collapses_the_cheapest_nodes(seed: int) -> None:
     tree = fit(points, seed=seed).tree
     start, child = tree.children
     cost = tree.extra["diameter"] * tree.size
-    # From the leaves up, always the cheapest node whose children are leaves by now.
+    # From the leaves up, always the cheapest node whose children have become leaves.
     leaf = set(tree.leaves.tolist())
     expected = {}
     while len(leaf) > 1:
@@ -224,8 +224,8 @@ def test_another_kind_of_base_is_refused() -> None:
     assert "'max_leaves' is 9" in refused(base, points, max_leaves=9)
 
 
-class Kept(Checkpoint):
-    """Keeps the first `n` states as a worker would that is lost then."""
+class FirstSaves(Checkpoint):
+    """Keeps the first `n` states, as if the worker were lost after them."""
 
     def __init__(self, n: int) -> None:
         self.n, self.state = n, None
@@ -245,7 +245,7 @@ def test_the_next_attempt_resumes_from_the_checkpoint(max_leaves: int | None) ->
     params = PerchParams(max_leaves=max_leaves, seed=5)
     data = Data({"features": points})
     whole = METHOD.fit(data, params)
-    checkpoint = Kept(2)
+    checkpoint = FirstSaves(2)
     crew: Crew = None  # type: ignore[assignment]
 
     def attempt() -> Fitted:

@@ -43,7 +43,7 @@ def clades(tree: Tree) -> set[tuple[frozenset[int], float]]:
 
 
 def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int], float]]:
-    """Rounds over sets of distinct points that hang together by their neighbours."""
+    """Rounds over sets of distinct points that are connected by their neighbours."""
     n_points = len(points)
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)

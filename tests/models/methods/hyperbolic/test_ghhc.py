@@ -86,7 +86,7 @@ def test_every_way_finds_the_groups(params: dict[str, Any]) -> None:
 
 
 def test_random_nodes_learn() -> None:
-    """Without a tree of seeds, steps alone make one."""
+    """Without a tree of seeds, the steps alone learn a tree."""
     features, group = branches()
     ways: dict[str, Any] = {"seeding": "points", "n_init": 1, "learning_rate": 0.05}
     ways |= {"structure": "distance", "gamma": 0.25}
@@ -160,8 +160,8 @@ def test_progress_reports_the_objective() -> None:
         GHHCParams(**QUICK),
         lambda fraction, stage, message="": reports.append(f"{stage}: {message}"),
     )
-    steps = [one for one in reports if one.startswith("moving nodes")]
-    assert any("step 30 of 60, objective" in one and "cost" in one for one in steps)
+    steps = [report for report in reports if report.startswith("moving nodes")]
+    assert any("step 30 of 60, objective" in step and "cost" in step for step in steps)
 
 
 def test_a_fit_starts_from_an_earlier_job() -> None:
@@ -263,10 +263,12 @@ def test_few_distinct_points_make_fewer_nodes() -> None:
 def test_two_distinct_points_and_one() -> None:
     two = fit(np.repeat(np.eye(2), 10, axis=0))
     assert two.tree.n_leaves == 2
-    one = fit(np.full((20, 3), 7.5))
-    assert (one.tree.n_nodes, one.tree.n_points) == (1, 20)
-    assert any("20 point(s) lie at the mean of all points" in warning for warning in one.warnings)
-    predictions = METHOD.predict(one.model, one.tree, Data({"features": np.zeros((2, 3))}))
+    single = fit(np.full((20, 3), 7.5))
+    assert (single.tree.n_nodes, single.tree.n_points) == (1, 20)
+    assert any(
+        "20 point(s) lie at the mean of all points" in warning for warning in single.warnings
+    )
+    predictions = METHOD.predict(single.model, single.tree, Data({"features": np.zeros((2, 3))}))
     assert predictions.leaf.tolist() == [0, 0]
 
 
@@ -278,7 +280,7 @@ def test_features_of_zeros_only(scaling: str) -> None:
 
 
 def test_a_file_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 102 MB blocks are held, a pool and a few numbers of each point."""
+    """Of a file of 102 MB only blocks, a pool and a few numbers per point are in memory."""
     fit(branches()[0])  # Modules that are imported late are loaded now.
     monkeypatch.setattr(pools, "MOST_POINTS", 1000)
     for module in (pools, scaling, extraction):
@@ -344,7 +346,7 @@ def test_a_bad_row_late_in_a_file_is_named_before_any_step(
 
 
 class Turning(ArrayRows):
-    """A file that is not the same when it is read again: from then on its last row is no number."""
+    """A file that changes while it is read: from then on its last row is NaN."""
 
     n_read = 0
 

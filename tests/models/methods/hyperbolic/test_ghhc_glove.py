@@ -249,17 +249,17 @@ def test_more_pairs_than_memory_has_room_for_are_refused(monkeypatch: pytest.Mon
 def test_words_left_out_are_reported() -> None:
     documents = [*planted(0, 60), "alone", "t0w0 seldom", ""]
     fitted = fit({"documents": documents}, min_count=2, max_iter=0)
-    assert any("left out" in one for one in fitted.warnings)
-    assert any("2 document(s) have fewer than two words" in one for one in fitted.warnings) or any(
-        "3 document(s)" in one for one in fitted.warnings
-    )
+    assert any("left out" in warning for warning in fitted.warnings)
+    assert any(
+        "2 document(s) have fewer than two words" in warning for warning in fitted.warnings
+    ) or any("3 document(s)" in warning for warning in fitted.warnings)
     lonely = fit({"documents": [*planted(0, 60), "alone", "alone"]}, max_iter=0)
     assert "1 word(s) occur near no other and are left out." in lonely.warnings
     assert "alone" not in leaf_names(lonely.tree)
 
 
 def test_words_all_alike_make_a_tree() -> None:
-    """Two words that tell nothing apart, and three."""
+    """Two words that nothing distinguishes, and three."""
     for n_words in (3, 4):
         fitted = fit(
             {"graph": np.full((n_words, n_words), 5.0)}, n_internal=3, n_dimensions=2, max_iter=20

@@ -1,4 +1,4 @@
-"""HypHC on data with a known answer, against average linkage; what it keeps and what it refuses."""
+"""HypHC on data with a known answer, against average linkage; its model and its refusals."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_planted_tree_is_recovered() -> None:
 
 @pytest.mark.parametrize("params", [{}, {"affinity": "rbf"}, {"dimension": 3}])
 def test_groups_and_groups_of_groups_are_found(params: dict[str, Any]) -> None:
-    """But for single leaves: the cost of one that stays apart is small."""
+    """Except for single leaves, since a leaf that stays apart costs little."""
     features, group = branches()
     fitted = fit(features, **params)
     assert purity(fitted, group // 2) == 1.0
@@ -118,8 +118,8 @@ def test_a_constant_or_a_factor_changes_no_tree_much() -> None:
     expected = {
         frozenset(np.flatnonzero(row <= most).tolist()) for row in level for most in range(4)
     }
-    for other in (similarity - 5.0, 1e6 * similarity, 1e-9 * similarity):
-        assert clades(fit(similarity=other, max_iter=300)) == expected
+    for changed in (similarity - 5.0, 1e6 * similarity, 1e-9 * similarity):
+        assert clades(fit(similarity=changed, max_iter=300)) == expected
 
 
 def test_the_fit_has_leaves_embedding_heights_and_curves() -> None:
@@ -219,8 +219,12 @@ def test_progress_reports_the_objective_and_the_cost() -> None:
         HypHCParams(**{**QUICK, "max_iter": 40, "n_init": 2}),
         lambda fraction, stage, message="": reports.append(f"{stage}: {message}"),
     )
-    steps = [one for one in reports if one.startswith("moving leaves: run 2 of 2, step 30 of 40")]
-    assert all("objective" in one and "cost" in one and "best" in one for one in steps)
+    steps = [
+        report
+        for report in reports
+        if report.startswith("moving leaves: run 2 of 2, step 30 of 40")
+    ]
+    assert all("objective" in step and "cost" in step and "best" in step for step in steps)
     assert steps
 
 
@@ -250,7 +254,7 @@ def test_approximations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_cost, "EXACT_POINTS", 20)
     features, group = branches()
     fitted = fit(features, affinity="rbf", dimension=3, max_iter=300)
-    assert [one[:23] for one in fitted.warnings] == [
+    assert [warning[:23] for warning in fitted.warnings] == [
         "The tree was decoded al",
         "Trees were compared by ",
     ]
@@ -294,7 +298,7 @@ def test_steps_have_four_triples_a_point_by_default() -> None:
 
 def test_inputs_too_large_for_memory_are_refused() -> None:
     METHOD.check_size({"features": (10**6, 128)}, HypHCParams(), 8 << 30)
-    # A matrix is read where it lies.
+    # A matrix is not copied.
     METHOD.check_size({"similarity": (50_000, 50_000)}, HypHCParams(), 1 << 30)
     with pytest.raises(UsageError, match=r"GiB.*Lower 'batch_size'"):
         METHOD.check_size({"features": (10**7, 128)}, HypHCParams(), 8 << 30)

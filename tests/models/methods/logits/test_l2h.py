@@ -43,7 +43,7 @@ def fit(logits: Any, names: list[str] | None = None, **params: Any) -> Fitted:
 
 
 def steps_in_tree(fitted: Fitted) -> list[list[list[int]]]:
-    """Per merge the two groups of classes, each ascending, in no order of their own."""
+    """The two groups of classes of each merge, each ascending, in no particular order."""
     tree = fitted.tree
     class_of_node = {int(node): c for c, node in enumerate(tree.leaves)}
     start, child = tree.children
@@ -143,9 +143,9 @@ def literal(logits: np.ndarray, aggregation: str) -> list[Step]:
                 related[g] = sum(probabilities_outside) / len(g)
             elif own:
                 related[g] = sum(full[i][c] for i in own for c in lowest) / len(own)
-        other = first(related, max(related.values()))
-        groups = [g for g in groups if g not in (lowest, other)] + [lowest + other]
-        steps.append((sorted(lowest), sorted(other)))
+        host = first(related, max(related.values()))
+        groups = [g for g in groups if g not in (lowest, host)] + [lowest + host]
+        steps.append((sorted(lowest), sorted(host)))
     return steps
 
 
@@ -300,9 +300,9 @@ def test_the_array_may_lie_in_a_file_and_in_any_order(tmp_path: Path) -> None:
     mapped = np.load(tmp_path / "logits.npy", mmap_mode="r")
     expected = fit(logits)
     for same in (mapped, np.asfortranarray(logits), np.repeat(logits, 2, axis=1)[:, ::2]):
-        other = fit(same)
-        assert steps_in_tree(other) == steps_in_tree(expected)
-        assert (other.tree.leaf_of_point == expected.tree.leaf_of_point).all()
+        fitted = fit(same)
+        assert steps_in_tree(fitted) == steps_in_tree(expected)
+        assert (fitted.tree.leaf_of_point == expected.tree.leaf_of_point).all()
 
 
 @pytest.mark.parametrize("name", ["lang_py3langid_udhr", "tinyimagenet_efflite0"])
@@ -434,7 +434,7 @@ def test_memory_is_estimated_by_rows_and_classes() -> None:
 
 @pytest.mark.parametrize("top", [False, True])
 def test_the_memory_estimate_is_what_a_fit_takes(top: bool) -> None:
-    # Rows enough to outweigh blocks and the sample for the modularity.
+    # Enough rows to outweigh blocks and the sample for the modularity.
     logits = np.random.default_rng(4).normal(size=(400_000, 12)).astype(np.float32)
     inputs: dict[str, Any] = {"logits": logits}
     if top:

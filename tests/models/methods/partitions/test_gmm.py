@@ -149,7 +149,7 @@ def test_numbers_whose_covariances_are_singular_are_left_out_of_a_choice() -> No
     fitted = fit(features, choose="bic", max_clusters=5, reg_covar=0.0)
     assert fitted.tree.size.tolist() == [36, 18, 18]
     assert dict(fitted.curves["bic"]).keys() == {2.0}
-    assert any("3 number(s) of clusters led to singular" in one for one in fitted.warnings)
+    assert any("3 number(s) of clusters led to singular" in warning for warning in fitted.warnings)
     with pytest.raises(UsageError) as caught:
         fit(features, choose="bic", min_clusters=3, max_clusters=4, reg_covar=0.0)
     assert caught.value.code == "singular-covariance"

@@ -106,8 +106,8 @@ def test_online_learning_and_priors_are_passed_on() -> None:
     counts, _ = mixed()
     batch = fit(counts, n_clusters=3)
     for params in ({"learning": "online", "batch_size": 50}, {"topic_word_prior": 1.0}):
-        other = fit(counts, n_clusters=3, **params)
-        assert not np.allclose(batch.logits, other.logits)
+        changed = fit(counts, n_clusters=3, **params)
+        assert not np.allclose(batch.logits, changed.logits)
     assert fit(counts, n_clusters=3, doc_topic_prior=0.9).model.facts["doc_topic_prior"] == 0.9
 
 

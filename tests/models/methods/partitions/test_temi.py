@@ -102,8 +102,8 @@ def test_a_mapped_file_read_in_pools_gives_the_same_clusters(
 
 def test_another_seed_starts_elsewhere() -> None:
     features, _ = blobs(1, apart=1.0)
-    one, other = (fit(features, n_clusters=5, max_iter=2, seed=seed) for seed in (0, 1))
-    assert one.metrics != other.metrics
+    fitted, fitted_anew = (fit(features, n_clusters=5, max_iter=2, seed=seed) for seed in (0, 1))
+    assert fitted.metrics != fitted_anew.metrics
 
 
 def test_duplicates_and_a_constant_column_are_taken() -> None:

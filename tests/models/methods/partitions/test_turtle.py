@@ -52,8 +52,8 @@ def test_two_spaces_are_used_together() -> None:
     features, own = blobs(3)
     rng = np.random.default_rng(1)
     turned = features @ np.linalg.qr(rng.normal(size=(8, 8)))[0]
-    other = (turned + rng.normal(size=turned.shape))[:, :6].astype(np.float16)
-    fitted = fit((features, other), n_clusters=5)
+    second_space = (turned + rng.normal(size=turned.shape))[:, :6].astype(np.float16)
+    fitted = fit((features, second_space), n_clusters=5)
     assert together(fitted, own) > 0.99
     assert sorted(fitted.model.arrays) == ["bias", "weights_0", "weights_1"]
     assert fitted.model.arrays["weights_1"].shape == (6, 5)
@@ -148,8 +148,8 @@ def test_accuracy_of_a_sample_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_another_seed_starts_elsewhere() -> None:
     features, _ = blobs(1, apart=1.0)
-    one, other = (fit(features, n_clusters=5, max_iter=2, seed=seed) for seed in (0, 1))
-    assert one.metrics != other.metrics
+    fitted, fitted_anew = (fit(features, n_clusters=5, max_iter=2, seed=seed) for seed in (0, 1))
+    assert fitted.metrics != fitted_anew.metrics
 
 
 def test_classifiers_that_cannot_learn_in_so_few_steps_are_warned_of() -> None:

@@ -37,7 +37,7 @@ def test_the_number_of_clusters_is_right(inference: str, kind: str) -> None:
     else:
         assert fitted.curves == {"lower_bound": [(3, fitted.metrics["objective"])]}
     assert fitted.warnings == ()
-    # Nothing is served of the six that are empty.
+    # The six empty clusters are not in the result.
     assert fitted.tree.n_leaves == fitted.logits.shape[1] == 3
     arrays = fitted.model.arrays
     assert {len(arrays[name]) for name in ("log_weights", "psi", "gamma", "kappa")} == {3}

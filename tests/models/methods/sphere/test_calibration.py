@@ -1,4 +1,4 @@
-"""Gibbs sampling draws from the posterior, and what would say otherwise sees slips."""
+"""Gibbs sampling draws from the posterior, and the calibration test detects errors."""
 
 from __future__ import annotations
 

@@ -168,18 +168,20 @@ def test_nodes_are_named_by_what_distinguishes_them_from_their_parents() -> None
 def test_the_order_of_rows_does_not_matter_two_levels_deep() -> None:
     features, _ = nested((50, 40, 35, 20), 10)
     order = np.random.default_rng(4).permutation(145)
-    one = fit(features, height=2, branching=2, n_init=3)
-    other = fit(features[order], height=2, branching=2, n_init=3)
-    assert (one.tree.leaf_of_point[order] == other.tree.leaf_of_point).all()
-    assert one.tree.extra["kappa"] == pytest.approx(other.tree.extra["kappa"], rel=0.02)
+    fitted = fit(features, height=2, branching=2, n_init=3)
+    fitted_mixed = fit(features[order], height=2, branching=2, n_init=3)
+    assert (fitted.tree.leaf_of_point[order] == fitted_mixed.tree.leaf_of_point).all()
+    assert fitted.tree.extra["kappa"] == pytest.approx(fitted_mixed.tree.extra["kappa"], rel=0.02)
 
 
 def test_the_same_seed_gives_the_same_and_threads_change_nothing() -> None:
     features = nested((30, 20, 20, 10), 5)[0]
     params = HVMFParams(**{**SHORT, "height": 2, "branching": 2, "n_init": 4})
-    one, other = (METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3))
-    assert (one.logits == other.logits).all()
-    assert one.metrics == other.metrics
+    on_one_thread, on_three_threads = (
+        METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3)
+    )
+    assert (on_one_thread.logits == on_three_threads.logits).all()
+    assert on_one_thread.metrics == on_three_threads.metrics
 
 
 def test_new_rows_are_in_sample_or_not() -> None:
@@ -221,9 +223,9 @@ def test_a_hierarchy_is_likelier_out_of_sample_than_flat_clusters() -> None:
     from models.methods.sphere.bvmf import in_sample as flat_verdicts
 
     flat = registry.method("bvmf")
-    other = flat.fit(Data({"features": features}), flat.Params(n_clusters=16, n_init=3))
+    fitted_flat = flat.fit(Data({"features": features}), flat.Params(n_clusters=16, n_init=3))
     value = in_sample(ours.model, new)["log_likelihood"].mean()
-    assert value > flat_verdicts(other.model, new)["log_likelihood"].mean()
+    assert value > flat_verdicts(fitted_flat.model, new)["log_likelihood"].mean()
 
 
 @each_inference

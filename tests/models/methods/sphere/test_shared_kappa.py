@@ -122,8 +122,8 @@ def test_empirical_bayes_moves_the_median_alone(form: Any) -> None:
     assert q.priors.m == pytest.approx(q.kappas.log_mean[0], abs=1e-4)
 
     def bound(sigma: float) -> float:
-        other = Priors(1.0, q.priors.mu0, 1.0, q.priors.m, sigma)
-        return -float(q.kappas.divergence_from(other)[0])
+        prior = Priors(1.0, q.priors.mu0, 1.0, q.priors.m, sigma)
+        return -float(q.kappas.divergence_from(prior)[0])
 
     # The bound would take the least of all sigmas.
     assert bound(0.8) < bound(0.4) < bound(2 * LEAST_SIGMA)
@@ -134,11 +134,11 @@ def test_a_merge_changes_the_bound_by_its_gain() -> None:
     features = mixture((30, 25), 8, 20.0, seed=2)[0]
     with passes_of(features) as passes:
         algorithm = way_of(passes, "stick-breaking", "grid", False, max_iter=30)
-        one = algorithm.start(
+        climb = algorithm.start(
             *Restarts(passes, algorithm.counted, 1, 0).seeded(4, np.arange(55), 5)
         )
-        one = Variational.climb(algorithm, one, silent, lambda _: None)
-        q = one.estimate
+        climb = Variational.climb(algorithm, climb, silent, lambda _: None)
+        q = climb.estimate
         sums, _ = algorithm.expected(q, silent)
         pairs = algorithm.pairs(q, sums)
         joint = features @ q.weights.T + q.offsets
@@ -245,11 +245,11 @@ def test_gibbs_and_the_variational_form_agree() -> None:
     with passes_of(features) as passes:
         sampler = gibbs(passes, True, 60, 200)
         q = Restarts(passes, sampler.counted, 1, 0).best(sampler, 3, silent).posterior()
-    other = run(features, 3, "dirichlet", "grid", True).estimate
+    posterior = run(features, 3, "dirichlet", "grid", True).estimate
     assert q.kappas.mean.shape == (1,)
-    assert q.kappas.mean == pytest.approx(other.kappas.mean, rel=0.02)
-    assert q.kappas.log_sd == pytest.approx(other.kappas.log_sd, rel=0.25)
-    assert q.priors.m == pytest.approx(other.priors.m, abs=0.02)
+    assert q.kappas.mean == pytest.approx(posterior.kappas.mean, rel=0.02)
+    assert q.kappas.log_sd == pytest.approx(posterior.kappas.log_sd, rel=0.25)
+    assert q.priors.m == pytest.approx(posterior.priors.m, abs=0.02)
     assert q.priors.sigma == 0.8
 
 
@@ -258,14 +258,14 @@ def test_sums_that_are_empty_leave_the_others_be() -> None:
     features = mixture((30, 25), 5, 20.0)[0]
     with passes_of(features) as passes:
         algorithm = way_of(passes, "dirichlet", "grid", False)
-        one = algorithm.start(
+        climb = algorithm.start(
             *Restarts(passes, algorithm.counted, 1, 0).seeded(2, np.arange(55), 5)
         ).estimate
         sums = Sums(np.array([30.0, 25.0]), np.eye(5)[:2] * [[27.0], [22.0]], np.empty(0))
         more = Sums(
             np.append(sums.size, 0.0), np.append(sums.total, np.zeros((1, 5)), 0), sums.size
         )
-        wide = one.selected(np.array([0, 1, 1]))
-        result = algorithm.components(one.psi, one.kappas, one.priors, sums)[2]
+        wide = climb.selected(np.array([0, 1, 1]))
+        result = algorithm.components(climb.psi, climb.kappas, climb.priors, sums)[2]
         same = algorithm.components(wide.psi, wide.kappas, wide.priors, more)[2]
     assert same.mean == pytest.approx(result.mean, rel=1e-12)

@@ -143,16 +143,16 @@ def test_the_next_period_is_predicted() -> None:
 
 def test_order_of_rows_and_kind_of_stamps_do_not_matter() -> None:
     features, period, _, _ = moving(200, 8, 4, 200.0)
-    one = fit(features, period, n_clusters=3, n_init=2)
+    fitted = fit(features, period, n_clusters=3, n_init=2)
     days = np.array([f"2024-05-0{day + 1}" for day in period], dtype=object)
     same = fit(features, days, n_clusters=3, n_init=2)
-    assert (one.logits == same.logits).all()
+    assert (fitted.logits == same.logits).all()
     assert same.model.facts["periods"][0] == "2024-05-01T00:00:00Z"
     order = np.argsort(period, kind="stable")
     sorted_rows = fit(features[order], period[order], n_clusters=3, n_init=2)
-    assert (one.logits[order] == sorted_rows.logits).all()
+    assert (fitted.logits[order] == sorted_rows.logits).all()
     bins = fit(features, period / 3, n_periods=4, n_clusters=3, n_init=2)
-    assert (one.logits == bins.logits).all()
+    assert (fitted.logits == bins.logits).all()
     with pytest.raises(UsageError, match="fitted on times"):
         METHOD.logits(same.model, Data({"features": features, "timestamps": period}))
 

@@ -183,8 +183,8 @@ def test_identical_points_cap_kappa_and_are_warned_of(assignment: str, kappa: st
             assert fitted.tree.size.tolist() == [12, 5, 4, 3]
             assert fitted.metrics["kappa_max"] == 1e6
             assert any("'max_kappa' = 1e+06" in warning for warning in fitted.warnings)
-    one = fit(np.repeat(np.eye(4)[:1], 6, axis=0), n_clusters=1, kappa=kappa)
-    assert any("nearly identical" in warning for warning in one.warnings)
+    single = fit(np.repeat(np.eye(4)[:1], 6, axis=0), n_clusters=1, kappa=kappa)
+    assert any("nearly identical" in warning for warning in single.warnings)
 
 
 def test_opposite_points_have_no_mean_and_no_nan() -> None:
@@ -285,6 +285,8 @@ def test_inputs_too_large_for_memory_are_refused() -> None:
 def test_runs_at_once_change_nothing(options: dict[str, Any]) -> None:
     features = mixture((60, 50, 40), 6, 20.0)[0]
     params = VMFParams(n_clusters=3, n_init=5, **options)
-    one, other = (METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3))
-    assert one.metrics == other.metrics
-    assert (one.logits == other.logits).all()
+    on_one_thread, on_three_threads = (
+        METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3)
+    )
+    assert on_one_thread.metrics == on_three_threads.metrics
+    assert (on_one_thread.logits == on_three_threads.logits).all()

@@ -1,4 +1,4 @@
-"""Multi-task gHHC on tasks of a planted tree, where it is more right than tasks alone."""
+"""Multi-task gHHC on tasks of a planted tree, where it predicts better than single tasks."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_step_length_that_is_too_long_is_reported_or_harmless() -> None:
     assert np.isfinite(METHOD.predict(fitted.model, fitted.tree, lines()).columns["value"]).all()
 
 
-class Kept(Checkpoint):
+class LastSave(Checkpoint):
     def __init__(self) -> None:
         self.state: Arrays | None = None
         self.n_saved = 0
@@ -167,7 +167,7 @@ def test_a_lost_fit_resumes_where_it_stopped(monkeypatch: pytest.MonkeyPatch) ->
     data = lines(n_rows=5, noise=1.0)
     params = GHHCMTLParams(n_folds=2, max_iter=30, n_init=0)
     whole = METHOD.fit(data, params)
-    kept, stages = Kept(), []
+    kept, stages = LastSave(), []
 
     def stop(fraction: float, stage: str, message: str = "") -> None:
         if kept.n_saved == 1:

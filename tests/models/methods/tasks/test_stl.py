@@ -1,4 +1,4 @@
-"""Single-task learning: what it gives, what it refuses, what it says of odd tasks."""
+"""Single-task learning: its results, refusals, and warnings of odd tasks."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from models.tree.cut import cut
 
 
 def halves(points: np.ndarray) -> Split | None:
-    """At the middle of the first column; None where it has one value."""
+    """The split at the middle of the first column; None where the column has one value."""
     low, high = points[:, 0].min(), points[:, 0].max()
     if low == high:
         return None
@@ -29,7 +29,7 @@ def spread(points: np.ndarray) -> np.ndarray:
 
 
 def naive(points: np.ndarray, choice: Choice, n_leaves: int) -> list[frozenset[int]]:
-    """The leaves, where every choice tries all leaves again by the literal definition."""
+    """The leaves when each choice tries all leaves again by the literal definition."""
     leaves = [np.arange(len(points))]
     while len(leaves) < n_leaves:
         best, worth = None, np.inf

@@ -65,10 +65,10 @@ def test_parts_of_a_batch_come_to_the_step_of_the_whole(size: int, effort: BallE
     several = [
         threading.Thread(target=work, args=(rank, source_and_cost()[0])) for rank in range(size)
     ]
-    for one in several:
-        one.start()
-    for one in several:
-        one.join()
+    for member in several:
+        member.start()
+    for member in several:
+        member.join()
     for nodes, objective in results:
         assert (nodes == results[0][0]).all()
         assert nodes.numpy() == pytest.approx(alone.numpy(), abs=1e-5)

@@ -1,4 +1,4 @@
-"""Trees of nodes of the ball: what stays, what lies where, and what the columns say."""
+"""Trees of nodes of the ball: the nodes that stay, their points, and their columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at(degrees: float, radius: float) -> list[float]:
 def test_a_tree_of_two_branches() -> None:
     # node 0 (centre): node 1 (points 0, 1): node 3 (points 2, 3)
     #                  node 2 (points 4, 5)
-    # and a node that no point needs, further out than all.
+    # and a node without points, further out than all others.
     nodes = torch.tensor([at(0, 0.5), at(180, 0.55), [0.0, 0.01], at(30, 0.7), at(90, 0.8)])
     points = np.array(
         [at(-30, 0.9), at(-31, 0.9), at(30, 0.9), at(31, 0.9), at(180, 0.9), at(181, 0.9)]

@@ -140,8 +140,8 @@ def test_the_child_parent_objective_is_the_papers(margin: float, structure: Stru
     assert float(loss) == pytest.approx(np.mean(expected), rel=1e-10)
 
     def value(at: np.ndarray) -> float:
-        one, _ = losses.child_parent(torch.from_numpy(at), children, parents, objective)
-        return float(one)
+        loss_of_one, _ = losses.child_parent(torch.from_numpy(at), children, parents, objective)
+        return float(loss_of_one)
 
     _, gradient = losses.child_parent(nodes, children, parents, objective)
     for node in range(20):
@@ -154,7 +154,7 @@ def test_the_child_parent_objective_is_the_papers(margin: float, structure: Stru
 
 
 def test_where_child_and_parent_coincide_it_is_zero_so_it_keeps_no_margin() -> None:
-    """Eq. 17 has the distance for a factor: nodes at one place break any margin for nothing."""
+    """Eq. 17 has the distance as a factor, so nodes at one place break any margin at no cost."""
     nodes = torch.tensor([[0.3, 0.2], [0.3, 0.2]], dtype=torch.float64)
     pair = torch.tensor([0]), torch.tensor([1])
     loss, gradient = losses.child_parent(nodes, *pair, BallObjective(structure_margin=5.0))

@@ -35,18 +35,18 @@ def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
     for optimizer, rate in (("sgd", 0.02), ("adam", 0.003)):
         params = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
         kept = RecordingCheckpoint()
-        one = fit(rows, 1, checkpoint=kept, **params)
-        two = fit(rows, 2, checkpoint=RecordingCheckpoint(kept.all[0]), **params)
-        assert two.state["nodes"] == pytest.approx(one.state["nodes"], abs=1e-5)
-        assert not np.array_equal(kept.all[0]["moving"], one.state["nodes"])
-        assert (two.tree.parent == one.tree.parent).all()
-        assert (two.tree.leaf_of_point == one.tree.leaf_of_point).all()
-        assert two.curves["cost"] == one.curves["cost"]
+        alone = fit(rows, 1, checkpoint=kept, **params)
+        shared = fit(rows, 2, checkpoint=RecordingCheckpoint(kept.all[0]), **params)
+        assert shared.state["nodes"] == pytest.approx(alone.state["nodes"], abs=1e-5)
+        assert not np.array_equal(kept.all[0]["moving"], alone.state["nodes"])
+        assert (shared.tree.parent == alone.tree.parent).all()
+        assert (shared.tree.leaf_of_point == alone.tree.leaf_of_point).all()
+        assert shared.curves["cost"] == alone.curves["cost"]
         for objective, expected in zip(
-            two.curves["objective"], one.curves["objective"], strict=True
+            shared.curves["objective"], alone.curves["objective"], strict=True
         ):
             assert objective == pytest.approx(expected, rel=1e-5)
-        assert two.warnings == one.warnings
+        assert shared.warnings == alone.warnings
     assert not followers()
     assert [file.name for file in tmp_path.iterdir()] == ["features.npy"]
 
@@ -85,7 +85,7 @@ fit(points(), 2, lambda fraction, stage, message="": print(stage, flush=True), m
 
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGSTOP])
 def test_no_follower_outlives_the_process_that_fits(way: signal.Signals, tmp_path: Path) -> None:
-    """Killed alone, or stopped and then killed with its group, as a worker ends a job."""
+    """The process is killed alone, or first stopped and then killed with its group, as a job is."""
     with subprocess.Popen(
         [sys.executable, "-c", LONG],
         stdout=subprocess.PIPE,

@@ -62,9 +62,9 @@ def test_blocks_and_kinds_of_numbers_do_not_matter(monkeypatch: pytest.MonkeyPat
 
 
 def test_it_is_kept_as_arrays_and_facts() -> None:
-    one = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent)
-    other = from_model(one.arrays(), one.facts())
-    assert (other.apply(VALUES) == one.apply(VALUES)).all()
+    measured = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent)
+    restored = from_model(measured.arrays(), measured.facts())
+    assert (restored.apply(VALUES) == measured.apply(VALUES)).all()
 
 
 @pytest.mark.parametrize(

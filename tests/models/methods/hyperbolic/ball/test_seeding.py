@@ -73,9 +73,9 @@ def test_a_seed_left_over_is_joined_by_no_merge() -> None:
 def test_the_midpoint_of_two_points_of_one_norm_is_halfway() -> None:
     points = np.array([[0.7, 0.0, 0.0], [0.0, 0.7, 0.0]])
     middle = by_midpoint(points, points[:1], np.empty((0, 2), dtype=np.int64))[0]
-    one, other = (equations.distance(middle, point) for point in points)
-    assert one == pytest.approx(other)
-    assert one + other == pytest.approx(equations.distance(*points))
+    to_first, to_second = (equations.distance(middle, point) for point in points)
+    assert to_first == pytest.approx(to_second)
+    assert to_first + to_second == pytest.approx(equations.distance(*points))
 
 
 def test_midpoints_are_those_of_the_points_under_them() -> None:

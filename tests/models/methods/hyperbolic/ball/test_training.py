@@ -162,8 +162,8 @@ class Learned:
         self.rng = np.random.default_rng(number)
 
     def draw(self) -> torch.Tensor:
-        one = self.rng.integers(6, size=4)
-        numbers = np.stack([one, (one + 3) % 6, (one + 1) % 6])
+        chosen = self.rng.integers(6, size=4)
+        numbers = np.stack([chosen, (chosen + 3) % 6, (chosen + 1) % 6])
         return self.at[torch.from_numpy(numbers)]
 
     def own_loss(self) -> torch.Tensor | None:

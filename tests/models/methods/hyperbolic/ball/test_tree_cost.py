@@ -1,4 +1,4 @@
-"""What a tree costs, against a walk up from every pair."""
+"""The cost of a tree against a walk up from every pair."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def test_the_cost_is_the_mean_share_under_common_ancestors(
     rng = np.random.default_rng(seed)
     parents = [-1, *(int(rng.integers(node)) for node in range(1, n_nodes))]
     chosen = rng.integers(n_nodes, size=n_points)
-    one, other = rng.integers(n_points, size=(2, 7))
-    cost = cost_of_choices(np.array(parents), chosen, chosen[one], chosen[other])
+    first, second = rng.integers(n_points, size=(2, 7))
+    cost = cost_of_choices(np.array(parents), chosen, chosen[first], chosen[second])
     expected = equations.cost(
-        parents, chosen.tolist(), list(zip(one.tolist(), other.tolist(), strict=True)), n_points
+        parents, chosen.tolist(), list(zip(first.tolist(), second.tolist(), strict=True)), n_points
     )
     assert cost == pytest.approx(expected)
 

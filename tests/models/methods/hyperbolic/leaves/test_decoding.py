@@ -1,4 +1,4 @@
-"""Decoding against merging the deepest pair of groups again and again."""
+"""Decoding against the literal algorithm, which merges the deepest pair of groups each time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def naive(directions: np.ndarray) -> list[tuple[frozenset[int], float]]:
 def groups(decoded: DecodedTree) -> list[frozenset[int]]:
     n_points = len(decoded.merges) + 1
     under = [frozenset([point]) for point in range(n_points)]
-    for one, other in decoded.merges:
-        under.append(under[one] | under[other])
+    for left, right in decoded.merges:
+        under.append(under[left] | under[right])
     return under[n_points:]
 
 

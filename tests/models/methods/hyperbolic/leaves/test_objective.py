@@ -77,14 +77,14 @@ def test_the_gradient_is_that_of_the_loss(
 
 
 def test_at_temperature_zero_it_is_the_cost_of_the_tree() -> None:
-    """Leaves 0 and 1 part deep, 2 early: all but their similarity is paid for."""
+    """Leaves 0 and 1 share the deepest ancestor: the cost is all but their similarity."""
     directions = torch.tensor([[1.0, 0.0], [0.99, 0.141], [-1.0, 0.0]]).double()
     directions /= directions.norm(dim=1, keepdim=True)
     similarity = torch.tensor([[0.7], [0.2], [0.1]]).double()
     triple = torch.tensor([[0], [1], [2]])
     loss, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e-3)
     assert float(loss) == pytest.approx(0.3)
-    # Hot, it does not know which pair is first.
+    # At a high temperature no pair is preferred.
     loss, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e6)
     assert float(loss) == pytest.approx(2 / 3)
 

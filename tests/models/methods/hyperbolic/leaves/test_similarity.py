@@ -42,11 +42,11 @@ def test_features_have_the_similarities_of_the_definition(
 
 
 def test_the_similarities_are_those_of_the_cost() -> None:
-    one, other = np.arange(6), np.arange(6, 12)
+    first, second = np.arange(6), np.arange(6, 12)
     for affinity, pairs in (("cosine", Cosine(FEATURES)), ("rbf", Gaussian(FEATURES))):
         similarity = FeatureSimilarity(FEATURES, affinity, None)
-        expected = pairs.at(similarity.order[one], similarity.order[other])
-        assert similarity.at(one, other) == pytest.approx(expected, abs=1e-6)
+        expected = pairs.at(similarity.order[first], similarity.order[second])
+        assert similarity.at(first, second) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_matrix_is_read_as_the_mean_of_its_halves() -> None:
@@ -74,8 +74,8 @@ def test_near_points_keep_their_digits() -> None:
 def test_the_order_depends_on_values_alone(square: bool) -> None:
     values = literal("rbf", None) if square else FEATURES
     shuffle = np.random.default_rng(0).permutation(12)
-    other = values[np.ix_(shuffle, shuffle)] if square else values[shuffle]
-    assert (shuffle[canonical(other, square)] == canonical(values, square)).all()
+    shuffled = values[np.ix_(shuffle, shuffle)] if square else values[shuffle]
+    assert (shuffle[canonical(shuffled, square)] == canonical(values, square)).all()
     assert sorted(canonical(values, square)) == list(range(12))
 
 

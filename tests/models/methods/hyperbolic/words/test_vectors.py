@@ -56,7 +56,7 @@ def test_a_pass_is_adagrad_pair_by_pair() -> None:
     w, c = rng.normal(size=(2, 6, 4)) / 3
     gw, gc = np.ones_like(w), np.ones_like(c)
     order = rng.permutation(pairs.n_pairs)
-    ours = [one.copy() for one in (w, c, gw, gc)]
+    ours = [array.copy() for array in (w, c, gw, gc)]
     columns = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
     total = sweep(order, *columns, *ours, 0.05)
     expected = 0.0
@@ -71,8 +71,8 @@ def test_a_pass_is_adagrad_pair_by_pair() -> None:
         gw[i] += to_w**2
         gc[j] += to_c**2
     assert total == pytest.approx(expected, rel=1e-10)
-    for one, other in zip(ours, (w, c, gw, gc), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
+    for array, literal in zip(ours, (w, c, gw, gc), strict=True):
+        np.testing.assert_allclose(array, literal, rtol=1e-9)
 
 
 def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
@@ -86,10 +86,10 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
         return 2 * loss(pairs, WordVectors(w[:, :-1], c[:, :-1], w[:, -1], c[:, -1]))
 
     rate = 1e-9
-    one, other = w.copy(), c.copy()
+    words, contexts = w.copy(), c.copy()
     columns = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
-    sweep(np.arange(2), *columns, one, other, np.ones_like(w), np.ones_like(c), rate)
-    for before, after, number in ((w, one, 0), (c, other, 1)):
+    sweep(np.arange(2), *columns, words, contexts, np.ones_like(w), np.ones_like(c), rate)
+    for before, after, number in ((w, words, 0), (c, contexts, 1)):
         for place in np.ndindex(2, 4):
             step = np.zeros_like(w)
             step[place] = 1e-6
@@ -112,7 +112,7 @@ def test_passes_lower_the_loss_and_resume_from_a_checkpoint() -> None:
 
 
 def test_products_of_low_rank_are_found() -> None:
-    """Counts that vectors of three dimensions tell of exactly."""
+    """Counts that vectors of three dimensions represent exactly."""
     rng = np.random.default_rng(0)
     true = rng.normal(size=(30, 3))
     counts = np.exp(true @ true.T / 2 + 3)

@@ -67,14 +67,14 @@ def test_gradients_are_those_of_both_losses() -> None:
     with torch.enable_grad():
         gradients = torch.autograd.grad(value(), learned)
     seen = 0
-    for one, gradient in zip(learned, gradients, strict=True):
-        for place_ in list(np.ndindex(*one.shape))[::3]:
+    for parameter, gradient in zip(learned, gradients, strict=True):
+        for place_ in list(np.ndindex(*parameter.shape))[::3]:
             sides = []
             for step in (1e-6, -1e-6):
                 with torch.no_grad():
-                    one[place_] += step
+                    parameter[place_] += step
                     sides.append(float(value()))
-                    one[place_] -= step
+                    parameter[place_] -= step
             slope = (sides[0] - sides[1]) / 2e-6
             assert float(gradient[place_]) == pytest.approx(slope, rel=1e-4, abs=1e-7)
             seen += slope != 0
@@ -116,10 +116,10 @@ def test_words_resumed_from_a_checkpoint_end_the_same() -> None:
     again, _, _ = some_words()
     again.restore(state)
     steps(again, 12, 14)
-    for one, other in zip(again.learned, whole.learned, strict=True):
-        assert (one == other).all()
-    for one, other in zip(again.kept, whole.kept, strict=True):
-        assert (one == other).all()
+    for resumed, expected in zip(again.learned, whole.learned, strict=True):
+        assert (resumed == expected).all()
+    for resumed, expected in zip(again.kept, whole.kept, strict=True):
+        assert (resumed == expected).all()
     assert (again.near == whole.near).all()
     assert not (whole.kept[0] == whole.points).all()
 

@@ -83,7 +83,7 @@ def test_every_path_to_a_host_is_taken() -> None:
 
 
 def digests_alike(a: Digest, b: Digest) -> bool:
-    """All that is kept of rows is the same to the last bit; sums over rows but for rounding."""
+    """Whether the rows' digests are equal to the last bit, and sums over rows up to rounding."""
     per_row = ("label", "listed", "weight", "tail", "size")
     return all((a.arrays()[name] == b.arrays()[name]).all() for name in per_row) and np.allclose(
         a.confidence, b.confidence, rtol=1e-13

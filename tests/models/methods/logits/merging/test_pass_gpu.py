@@ -44,7 +44,7 @@ Array = np.ndarray
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Several would only wait for one another over blocks as small as these."""
+    """Several threads would only wait for one another over blocks this small."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

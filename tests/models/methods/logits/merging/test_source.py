@@ -193,7 +193,7 @@ def test_a_row_of_no_probabilities_is_named(wrong: str, temperature: float, shar
 def test_a_sum_at_the_edge_of_what_is_allowed_is_refused_or_read(
     kind: Kind, seed: int, edge: float, beside: float
 ) -> None:
-    """Never left unread, as where a quick sum refuses what an exact one does not."""
+    """A row that the scan refuses is refused by the exact check too; any other is scanned."""
     rng = np.random.default_rng(seed)
     n_classes = int(rng.integers(2, 60))
     e = np.exp(rng.normal(size=(6, n_classes)) * rng.choice([0.1, 1.0, 3.0]))

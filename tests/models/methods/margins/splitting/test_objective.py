@@ -34,9 +34,9 @@ def literal_exclusive(weights: np.ndarray, ancestors: list[np.ndarray]) -> float
         return 0.0
     total = 0.0
     for own in weights:
-        for other in ancestors:
+        for ancestor in ancestors:
             for j in range(p):
-                total += abs(own[j]) * abs(other[j])
+                total += abs(own[j]) * abs(ancestor[j])
     return total / (k * len(ancestors) * p)
 
 

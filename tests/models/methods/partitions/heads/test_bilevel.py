@@ -190,7 +190,7 @@ class Literal:
 def test_training_is_that_of_the_literal_program(warm_start: bool) -> None:
     effort = TurtleEffort(6, 3, 0.01, 0.02, 2.0, warm_start)
     rows = features()
-    source = Source([ArrayRows(one.numpy()) for one in rows], "cpu", 100, silent)
+    source = Source([ArrayRows(row.numpy()) for row in rows], "cpu", 100, silent)
     with torch.no_grad():
         labelling = train(source, N_CLUSTERS, effort, np.random.default_rng(8), silent)
     literal = Literal(effort, int(np.random.default_rng(8).integers(2**63)))

@@ -14,7 +14,7 @@ from models.rows import ArrayRows
 
 RNG = np.random.default_rng(6)
 SPACES = [RNG.normal(size=(40, 3)).astype(np.float16), RNG.normal(size=(40, 2))]
-WEIGHTS = [(4 * RNG.normal(size=(one.shape[1], 5))).astype(np.float32) for one in SPACES]
+WEIGHTS = [(4 * RNG.normal(size=(space.shape[1], 5))).astype(np.float32) for space in SPACES]
 BIAS = RNG.normal(size=(2, 5)).astype(np.float32)
 
 
@@ -33,7 +33,7 @@ def literal(spaces: list[np.ndarray], weights: list[np.ndarray], bias: np.ndarra
 
 
 def test_logits_are_the_logarithm_of_the_labelling() -> None:
-    result = labelled([ArrayRows(one) for one in SPACES], WEIGHTS, BIAS)
+    result = labelled([ArrayRows(space) for space in SPACES], WEIGHTS, BIAS)
     expected = literal(SPACES, WEIGHTS, BIAS)
     own = expected.argmax(axis=1)
     # Larger clusters first, those of one size by their weights in the first space.
@@ -42,7 +42,7 @@ def test_logits_are_the_logarithm_of_the_labelling() -> None:
     assert (result.cluster == result.logits.argmax(axis=1)).all()
     assert (np.array(order)[result.cluster] == own).all()
     model = Model(result.arrays)
-    cluster, logits = placed_by(model, [ArrayRows(one) for one in SPACES])
+    cluster, logits = placed_by(model, [ArrayRows(space) for space in SPACES])
     assert (cluster == result.cluster).all()
     assert logits == pytest.approx(result.logits, rel=1e-12)
 
@@ -56,7 +56,7 @@ def test_saturated_heads_keep_their_logarithms() -> None:
 
 
 def test_new_rows_that_are_not_finite_are_named() -> None:
-    model = Model(labelled([ArrayRows(one) for one in SPACES], WEIGHTS, BIAS).arrays)
+    model = Model(labelled([ArrayRows(space) for space in SPACES], WEIGHTS, BIAS).arrays)
     bad = SPACES[1].copy()
     bad[11, 1] = np.inf
     with pytest.raises(UsageError, match=r"Matrix 1 .*infinite at row 11, column 1"):

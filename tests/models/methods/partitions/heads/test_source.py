@@ -25,7 +25,7 @@ def numbered(n_rows: int, width: int) -> np.ndarray:
 
 
 def opened(arrays: list[np.ndarray], batch_size: int = 10) -> Source:
-    return Source([ArrayRows(one) for one in arrays], "cpu", batch_size, silent)
+    return Source([ArrayRows(array) for array in arrays], "cpu", batch_size, silent)
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def check_pass(source: Source, arrays: list[np.ndarray], n_batches: int) -> np.n
     for _ in range(n_batches):
         numbers, rows = next(batches)
         assert len(numbers) == source.batch_size
-        for one, array in zip(rows, arrays, strict=True):
-            np.testing.assert_array_equal(one, array[numbers])
+        for part, array in zip(rows, arrays, strict=True):
+            np.testing.assert_array_equal(part, array[numbers])
         seen.append(numbers.numpy())
     return np.concatenate(seen)
 
@@ -114,14 +114,14 @@ def test_blocks_and_samples() -> None:
             starts = []
             for start, rows in source.blocks(10):
                 starts.append(start)
-                for one, array in zip(rows, arrays, strict=True):
-                    np.testing.assert_array_equal(one, array[start : start + 10])
+                for part, array in zip(rows, arrays, strict=True):
+                    np.testing.assert_array_equal(part, array[start : start + 10])
             assert starts == [0, 10, 20]
             drawn = source.sample(7, np.random.default_rng(0))
             assert len(set(drawn.tolist())) == 7
             assert drawn.tolist() == sorted(drawn.tolist())
-            for one, array in zip(source.take(drawn.flip(0)), arrays, strict=True):
-                np.testing.assert_array_equal(one, array[drawn.flip(0)])
+            for part, array in zip(source.take(drawn.flip(0)), arrays, strict=True):
+                np.testing.assert_array_equal(part, array[drawn.flip(0)])
             assert source.sample(23, np.random.default_rng(0)).tolist() == list(range(23))
 
 

@@ -1,4 +1,4 @@
-"""Classifiers' accuracy on what they were not shown, against scikit-learn's."""
+"""Classifiers' accuracy on held-out rows, against scikit-learn's."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_accuracy_is_that_of_scikit_learn_on_the_same_folds(n_folds: int) -> Non
     result = accuracy(spaces, labels, n_folds, np.random.default_rng(1), silent)
     fold = folds(labels.numpy(), n_folds, np.random.default_rng(1))
     right = []
-    for one in spaces:
+    for space in spaces:
         for number in range(n_folds):
             shown = fold != number
             model = LogisticRegression(C=1.0, tol=1e-8, max_iter=1000)
-            model.fit(one[shown].numpy(), labels[shown].numpy())
-            right.append((model.predict(one[~shown].numpy()) == labels[~shown].numpy()).sum())
+            model.fit(space[shown].numpy(), labels[shown].numpy())
+            right.append((model.predict(space[~shown].numpy()) == labels[~shown].numpy()).sum())
     assert result == pytest.approx(sum(right) / (2 * len(labels)), abs=0.012)
 
 

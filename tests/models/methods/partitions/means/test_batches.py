@@ -60,8 +60,8 @@ def test_a_matrix_as_large_as_a_pool_is_not_copied_but_shuffled() -> None:
 def test_sparse_rows_stay_sparse() -> None:
     features = sp.csr_array(np.eye(25))
     parts = [b for _, b in shuffled(features, 10, np.random.default_rng(0), checked=True)]
-    assert [type(one) for one in parts] == [sp.csr_array] * 3
-    assert (sum(one.sum(axis=0) for one in parts) == 1).all()
+    assert [type(part) for part in parts] == [sp.csr_array] * 3
+    assert (sum(part.sum(axis=0) for part in parts) == 1).all()
 
 
 @pytest.mark.parametrize("n_rows", [30, 1000])

@@ -73,15 +73,15 @@ def test_expectations_by_the_grid(n_features: int, m: float, sigma: float) -> No
 
 def test_the_divergence_from_other_priors() -> None:
     along = SIZE * bessel.ratio(10, KAPPA)
-    one, other = priors(10), priors(10, 2.0, 0.7)
-    result = by_grid(SIZE, along, 10, one)
+    prior, other_prior = priors(10), priors(10, 2.0, 0.7)
+    result = by_grid(SIZE, along, 10, prior)
     # KL(q || other) - KL(q || one) is the mean of the log of the densities' ratio.
-    change = result.divergence_from(other) - result.divergence_from(one)
+    change = result.divergence_from(other_prior) - result.divergence_from(prior)
     for k in range(len(SIZE)):
         mean, square = result.log_mean[k], result.log_square[k]
         by_hand = [
             np.log(p.sigma) + (square - 2 * p.m * mean + p.m**2) / (2 * p.sigma**2)
-            for p in (other, one)
+            for p in (other_prior, prior)
         ]
         assert change[k] == pytest.approx(by_hand[0] - by_hand[1], rel=1e-12)
 
@@ -92,7 +92,7 @@ def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
     gap = bessel.log_c(n_features, kappa) - log_c_bound(n_features, kappa)
     assert (gap >= -1e-12 * np.abs(bessel.log_c(n_features, kappa)) - 1e-12).all()
     assert (np.diff(gap) >= -1e-9 * np.abs(bessel.log_c(n_features, kappa[1:]))).all()
-    # As the thesis's equation 5.8, its integral put right, has it.
+    # The thesis's equation 5.8, with its integral corrected.
     v = n_features / 2 - 1
     if v > 0:
         root = np.sqrt(kappa**2 + v**2)
@@ -128,10 +128,10 @@ def test_the_bounding_scheme_is_at_its_best_and_below_the_exact_one(n_features: 
     a, b = result.log_mean, result.log_sd
     best = concentrations.log_normal_bound(a, b, SIZE, along, n_features, prior)[0]
     for da, db in ((0.05, 1.0), (-0.05, 1.0), (0.0, 1.05), (0.0, 0.95)):
-        other = concentrations.log_normal_bound(a + da * b, b * db, SIZE, along, n_features, prior)[
+        bound = concentrations.log_normal_bound(a + da * b, b * db, SIZE, along, n_features, prior)[
             0
         ]
-        assert (other <= best + 1e-9 * np.abs(best)).all()
+        assert (bound <= best + 1e-9 * np.abs(best)).all()
     exact = by_grid(SIZE, along, n_features, prior)
     assert (value(result) <= value(exact) + 1e-6 * np.abs(value(exact))).all()
     # It shrinks kappa, by about one part in D - 1.

@@ -141,7 +141,7 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely() -> None
 
 
 def test_seeds_that_do_not_pay_are_taken_back() -> None:
-    """Two distinct rows and three clusters: no seed helps, and the end comes all the same."""
+    """Two distinct rows and three clusters: no seed helps, and the run ends nevertheless."""
     features = np.repeat(np.eye(3)[:2], 10, axis=0)
     started = Mixture(np.full(3, -np.log(3)), np.eye(3), np.full(3, 300.0))
     ended = Mixture(np.log([0.5, 0.5, 1e-300]), np.eye(3), np.full(3, 1e4))

@@ -1,4 +1,4 @@
-"""Gibbs sampling of the Dirichlet process: what it visits against every partition's posterior."""
+"""Gibbs sampling of the Dirichlet process: visits of partitions against their posterior."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_partitions_over_many_sweeps(
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("n_clusters", "n_features"), [(3, 10), (8, 10), (8, 50), (20, 50)])
 def test_clusters_planted_are_found(n_clusters: int, n_features: int) -> None:
-    """But for rows that lie far out and are given clusters of their own."""
+    """Except for outlying rows, which have clusters of their own."""
     rows = tuple(np.linspace(30, 70, n_clusters).astype(int).tolist())
     for seed in range(4):
         kappa = 60.0 if n_features == 10 else 100.0
@@ -136,7 +136,7 @@ def test_a_chain_goes_on_from_its_checkpoint(spread: Any) -> None:
 
 @each_spread
 def test_what_is_kept_does_not_change_afterwards(spread: Any) -> None:
-    """Threads share a algorithm, and checkpoints hold arrays that were given before."""
+    """Threads share an algorithm, and checkpoints hold arrays that it returned before."""
     features = mixture((12, 12), 3, 10.0)[0]
     seen: list[tuple[ProcessChain, dict[str, np.ndarray]]] = []
     with passes_of(features) as passes:

@@ -52,9 +52,9 @@ def test_a_row_is_drawn_by_the_joint_density(sparse: bool) -> None:
         sampler = gibbs(passes)
         tried = []
         for k in range(3):
-            other = cluster.copy()
-            other[5] = k
-            tried.append(density(sampler, other, log_kappa))
+            moved = cluster.copy()
+            moved[5] = k
+            tried.append(density(sampler, moved, log_kappa))
         expected = np.exp(tried - logsumexp(tried))
         assert expected.min() > 0.05
         size, total = sampler._sums(cluster, 3)
@@ -74,7 +74,7 @@ def test_a_row_is_drawn_by_the_joint_density(sparse: bool) -> None:
             loops.sweep(features, np.array([5]), *state)
         new = state[0]
         drawn.append(new[5])
-        # What is carried along is what it would be computed to be.
+        # The running sums equal those computed anew.
         own = np.array([features[new == k].sum(axis=0) for k in range(3)])
         after = (kappa[:, None] * own + PRIORS.c0 * PRIORS.mu0).T
         assert state[2] == pytest.approx(after, abs=1e-12)
@@ -202,14 +202,14 @@ def test_labels_that_swap_are_matched() -> None:
         cluster = (features @ features[0] > 0.5).astype(np.int64)
         start = sampler.chain(cluster, np.log([40.0, 60.0]), PRIORS, 0)
         means, size = np.eye(3)[:2], np.array([15.0, 25.0])
-        one = sampler._kept(start, size, means)
+        straight = sampler._kept(start, size, means)
         swapped = sampler.chain(1 - cluster, np.log([60.0, 40.0]), PRIORS, 0)
-        other = sampler._kept(
+        mirrored = sampler._kept(
             swapped.__class__(**{**vars_of(swapped), "reference": cluster}), size[::-1], means[::-1]
         )
-    assert (one.draws == other.draws).all()
-    assert (one.size == other.size).all()
-    assert (one.means == other.means).all()
+    assert (straight.draws == mirrored.draws).all()
+    assert (straight.size == mirrored.size).all()
+    assert (straight.means == mirrored.means).all()
 
 
 def vars_of(chain: Any) -> dict[str, Any]:

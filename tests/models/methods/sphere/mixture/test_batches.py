@@ -31,7 +31,7 @@ class InRuns(ArrayRows):
 
 
 def numbered(n_points: int, n_features: int = 4) -> np.ndarray:
-    """Rows that tell their own number by the first value; not unit, nothing looks."""
+    """Rows whose first value is their number; they are not unit, which nothing checks here."""
     result = np.zeros((n_points, n_features))
     result[:, 0] = np.arange(n_points)
     return result
@@ -63,8 +63,8 @@ def test_every_row_that_counts_comes_once(
     assert [done for done, _ in seen] == pytest.approx(np.cumsum(sizes) / counted.sum())
     if n_points == 1000:
         assert np.ptp(seen[0][1]) > 100, "a batch is mixed"
-        other = next(result.epoch(np.random.default_rng(2)))
-        assert numbers(other[1]) != seen[0][1]
+        another_batch = next(result.epoch(np.random.default_rng(2)))
+        assert numbers(another_batch[1]) != seen[0][1]
 
 
 def test_rows_are_read_in_runs_and_a_pool_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,9 +85,9 @@ def test_threads_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(
         UnitRows, "slices", lambda self, n=0: [slice(i, i + 70) for i in range(0, N, 70)]
     )
-    one, other = expect(points(kind), 1), expect(points(kind), 3)
+    on_one_thread, on_three_threads = expect(points(kind), 1), expect(points(kind), 3)
     for name in ("size", "total", "evidence"):
-        assert (getattr(one, name) == getattr(other, name)).all()
+        assert (getattr(on_one_thread, name) == getattr(on_three_threads, name)).all()
 
 
 @pytest.mark.parametrize(("kind", "lowest", "near"), [("f4", -87.0, 2e-7), ("f8", -708.0, 1e-15)])

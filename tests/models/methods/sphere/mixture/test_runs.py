@@ -25,7 +25,7 @@ ROWS = mixture((60, 50), 4, 8.0)[0]
 
 @dataclass(frozen=True)
 class Height:
-    """A run that ends as high as `objective` says."""
+    """A run that ends at the height `objective`."""
 
     objective: tuple[float, ...]
     run: int
@@ -115,7 +115,7 @@ def test_an_error_raised_by_progress_ends_all_runs(threads: int) -> None:
     hills = Hills([0.0] * 50)
     with passes_of(threads) as passes, pytest.raises(Cancelled):
         restarts(passes, 50).best(hills, 2, cancelled)
-    # A run that waited for its turn to speak is not heard any more.
+    # A run that waited for its turn to report reports no more.
     assert len(calls) == 4
     assert hills.started < 10
 
@@ -171,6 +171,6 @@ def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
         assert restarts(passes, 3, kept).best(rest, 2, silent).objective == (7.0,)
         assert rest.started == 0
         # With another number of clusters all runs start anew.
-        other = Hills([0.0, 0.0, 4.0])
-        assert restarts(passes, 3, kept).best(other, 3, silent).run == 2
-        assert other.started == 3
+        resumed = Hills([0.0, 0.0, 4.0])
+        assert restarts(passes, 3, kept).best(resumed, 3, silent).run == 2
+        assert resumed.started == 3

@@ -1,4 +1,4 @@
-"""Runs by batches: what they estimate, where they end, what they hold in memory."""
+"""Runs by batches: their estimates, their ends, their memory."""
 
 from __future__ import annotations
 
@@ -137,16 +137,16 @@ def test_a_batch_estimates_the_sums_without_bias(hard: bool) -> None:
 def test_the_last_of_the_objectives_is_the_parameters_own() -> None:
     features = mixture((400, 300, 200), 8, 12.0, seed=1)[0]
     with Passes(unit_rows(features)) as passes:
-        one = best(StepwiseEM.of(em(passes), QUICK), 3)
-        result = passes.expect(one.estimate.weights, one.estimate.offsets, np.ones(900), silent)
-        assert one.objective[-1] == pytest.approx(float(result.evidence.sum()), rel=1e-12)
-        other = best(StochasticVariational.of(variational(passes), QUICK), 3)
-        q = other.estimate
+        by_em = best(StepwiseEM.of(em(passes), QUICK), 3)
+        result = passes.expect(by_em.estimate.weights, by_em.estimate.offsets, np.ones(900), silent)
+        assert by_em.objective[-1] == pytest.approx(float(result.evidence.sum()), rel=1e-12)
+        by_variation = best(StochasticVariational.of(variational(passes), QUICK), 3)
+        q = by_variation.estimate
         sums = passes.expect(q.weights, q.offsets, np.ones(900), silent)
         bound = float(sums.evidence.sum()) - q.divergence()
-        assert other.objective[-1] == pytest.approx(bound, rel=1e-12)
+        assert by_variation.objective[-1] == pytest.approx(bound, rel=1e-12)
     # The estimates along the way are close.
-    for run in (one, other):
+    for run in (by_em, by_variation):
         assert run.ended
         assert run.objective[-2] == pytest.approx(run.objective[-1], abs=0.05 * 900)
 
@@ -163,8 +163,8 @@ def test_parameters_are_recovered_by_em(hard: bool) -> None:
     assert result.kappa[match] == pytest.approx(kappa, rel=0.1)
     assert np.exp(result.log_weights[match]) == pytest.approx(np.array(sizes) / 5500, abs=0.02)
     # Nearer to the full form's than that is to the truth.
-    other = (whole.estimate.means @ means.T).argmax(axis=0)
-    assert result.kappa[match] == pytest.approx(whole.estimate.kappa[other], rel=0.01)
+    order = (whole.estimate.means @ means.T).argmax(axis=0)
+    assert result.kappa[match] == pytest.approx(whole.estimate.kappa[order], rel=0.01)
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
@@ -197,9 +197,9 @@ def test_threads_change_nothing_and_a_seed_gives_the_same() -> None:
     for threads in (1, 3, 3):
         with Passes(unit_rows(features), threads) as passes:
             result.append(best(StepwiseEM.of(em(passes), Steps(6000, 10.0, 0.7)), 3))
-    for other in result[1:]:
-        assert other.objective == result[0].objective
-        assert (other.estimate.means == result[0].estimate.means).all()
+    for run in result[1:]:
+        assert run.objective == result[0].objective
+        assert (run.estimate.means == result[0].estimate.means).all()
 
 
 def test_sparse_rows_go_the_same_way() -> None:
@@ -290,14 +290,14 @@ def test_more_clusters_than_a_batch_has_rows(size: int, hard: bool, spread: Any)
         assert result.objective[-1] > 40 * -np.log(4 * np.pi), "better than uniform"
         if spread == "own" and not hard:
             for form in ("grid", "bound"):
-                other = best(
+                by_variation = best(
                     StochasticVariational.of(
                         variational(passes, form, max_iter=1), Steps(size, 10.0, 0.7)
                     ),
                     5,
                 )
-                assert np.isfinite(other.objective).all()
-                assert np.isfinite(other.estimate.psi).all()
+                assert np.isfinite(by_variation.objective).all()
+                assert np.isfinite(by_variation.estimate.psi).all()
 
 
 def test_progress_is_reported_many_times_an_epoch_and_cancel_is_obeyed(

@@ -1,4 +1,4 @@
-"""The hierarchical mixture: its bound is what it claims, never falls, and is flat at its end."""
+"""The hierarchical mixture: its bound is its definition, never falls, and is flat at the end."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
             def value_at(h: float, e: Any = e, s: float = by_size, a: float = by_along) -> float:
                 # Another member of the family that q lies in; its divergence from the prior is
                 # counted for its own size and along.
-                other = by_grid(size + h * s * e, along + h * a * e, 4, prior)
-                return at(kappas=other)
+                nearby = by_grid(size + h * s * e, along + h * a * e, 4, prior)
+                return at(kappas=nearby)
 
             assert slope(value_at, 1.0) < 0.05
     for name in ("alpha", "m", "sigma"):

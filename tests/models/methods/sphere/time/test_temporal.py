@@ -1,4 +1,4 @@
-"""The temporal mixture: its bound is what it claims, never falls, and is flat at its end."""
+"""The temporal mixture: its bound is its definition, never falls, and is flat at the end."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ def test_no_covariance_is_better_than_the_result() -> None:
     value = np.trace(weights @ np.linalg.inv(best) @ weights.T)
     assert value == pytest.approx(trace**2)
     for seed in range(20):
-        other = 0.95 * best + 0.05 * spread(4, seed)
-        assert np.trace(weights @ np.linalg.inv(other) @ weights.T) > value
+        nearby = 0.95 * best + 0.05 * spread(4, seed)
+        assert np.trace(weights @ np.linalg.inv(nearby) @ weights.T) > value
 
 
 @pytest.mark.parametrize("seed", range(5))

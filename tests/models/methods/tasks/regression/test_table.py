@@ -42,10 +42,10 @@ def test_rows_lie_by_task_with_their_values() -> None:
 def test_the_order_of_rows_changes_nothing() -> None:
     order = RNG.permutation(12)
     mixed = data(features=FEATURES[order], targets=TARGETS[order], tasks=TASKS[order])
-    one, other = table_of(data(), "regression"), table_of(mixed, "regression")
+    table, table_of_mixed = table_of(data(), "regression"), table_of(mixed, "regression")
     for name in ("features", "targets", "task", "start"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.row, order[other.row])
+        np.testing.assert_array_equal(getattr(table, name), getattr(table_of_mixed, name))
+    np.testing.assert_array_equal(table.row, order[table_of_mixed.row])
 
 
 def test_nearly_equal_rows_are_ordered_by_their_difference() -> None:

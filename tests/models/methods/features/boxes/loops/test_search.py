@@ -132,7 +132,7 @@ def test_a_search_gives_up_at_its_limit() -> None:
 
 
 def test_bounds_from_corners_would_not_hold() -> None:
-    """A box beside another, longer one: every corner of each is far from the other."""
+    """A box beside a longer box: every corner of each is far from the other."""
     #   +--------------------+
     #   |      +--+          |
     #   +------|--|----------+

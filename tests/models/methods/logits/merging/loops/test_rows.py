@@ -458,7 +458,7 @@ def test_the_lowest_score_is_only_named_where_it_is_certain(
     if lowest >= 0:
         assert firsts == {lowest}
     elif (low[~absent] == high[~absent]).all():
-        # Even exact values are left open where some tie with the lowest but not with each other.
+        # Even exact values stay undecided where some tie with the lowest but not with each other.
         value = low[~absent]
         near = value[value <= value.min() * (1.0 + TIE)]
         assert len(near) > 1
@@ -526,7 +526,7 @@ def test_the_widest_intervals_leave_little(seed: int, n: int, left: float) -> No
     assert merges.widest(width, left, chosen) == chosen.sum()
     assert width[~chosen].sum(dtype=np.float64) <= left * (1 + 1e-12)
     assert chosen[width > 1.0].all()
-    # No more than are needed, but for a factor of two in width.
+    # No more than are needed, up to a factor of two in width.
     sure = chosen & (width <= 1.0)
     if sure.any():
         assert (width[~chosen] < width[sure].min()).all()
