@@ -57,7 +57,7 @@ OWN: Mapping[str, Mapping[str, np.ndarray]] = {
     "tvmf": {"features": _unit},
     "vmf": {"features": _unit},
 }
-"""By method what it takes only if it is of a kind: counts, unit rows."""
+"""Examples for methods that accept only a kind of values: counts, unit rows."""
 
 
 def ways(method: Method[Any]) -> list[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def example(method: Method[Any], roles: tuple[str, ...]) -> Data:
 
 
 def spoil(value: np.ndarray, bad: float) -> dict[str, int] | None:
-    """Put a value that is not finite into a matrix or column, and where; None if it holds none."""
+    """The place where `bad` was put into a matrix or column; None if it holds no floats."""
     if value.dtype.kind != "f":
         return None
     place = (7, 1)[: value.ndim]
@@ -106,26 +106,26 @@ def clades(tree: Tree, point_of_row: np.ndarray) -> set[tuple[frozenset[int], fl
     }
 
 
-def assert_same(one: Fitted, other: Fitted) -> None:
+def assert_same(result: Fitted, expected: Fitted) -> None:
     """Equal to the last bit."""
     for column in ("parent", "height", "size", "name", "leaf_of_point"):
-        assert (getattr(one.tree, column) == getattr(other.tree, column)).all(), column
-    assert (one.tree.kind, one.tree.monotone) == (other.tree.kind, other.tree.monotone)
-    assert one.tree.extra.keys() == other.tree.extra.keys()
-    for key, column in one.tree.extra.items():
-        np.testing.assert_array_equal(column, other.tree.extra[key])
-    assert (one.model is None) == (other.model is None)
-    if one.model is not None and other.model is not None:
-        assert one.model.facts == other.model.facts
-        assert one.model.arrays.keys() == other.model.arrays.keys()
-        for key, array in one.model.arrays.items():
-            np.testing.assert_array_equal(array, other.model.arrays[key])
-    assert (one.logits is None) == (other.logits is None)
-    if one.logits is not None:
-        np.testing.assert_array_equal(one.logits, other.logits)
-    assert one.metrics == other.metrics
-    assert one.curves == other.curves
-    assert one.warnings == other.warnings
+        assert (getattr(result.tree, column) == getattr(expected.tree, column)).all(), column
+    assert (result.tree.kind, result.tree.monotone) == (expected.tree.kind, expected.tree.monotone)
+    assert result.tree.extra.keys() == expected.tree.extra.keys()
+    for key, column in result.tree.extra.items():
+        np.testing.assert_array_equal(column, expected.tree.extra[key])
+    assert (result.model is None) == (expected.model is None)
+    if result.model is not None and expected.model is not None:
+        assert result.model.facts == expected.model.facts
+        assert result.model.arrays.keys() == expected.model.arrays.keys()
+        for key, array in result.model.arrays.items():
+            np.testing.assert_array_equal(array, expected.model.arrays[key])
+    assert (result.logits is None) == (expected.logits is None)
+    if result.logits is not None:
+        np.testing.assert_array_equal(result.logits, expected.logits)
+    assert result.metrics == expected.metrics
+    assert result.curves == expected.curves
+    assert result.warnings == expected.warnings
 
 
 METHODS = list(registry.methods().values())
@@ -147,5 +147,5 @@ def fit(method: Method[Any], data: Data, threads: int = 1, **params: Any) -> Fit
 
 @functools.cache
 def fitted_example(method: Method[Any], roles: tuple[str, ...]) -> Fitted:
-    """The fit on the example, made once for all tests that only read it."""
+    """The fit on the example, computed once for all tests that only read it."""
     return fit(method, example(method, roles))

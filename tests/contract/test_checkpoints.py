@@ -1,4 +1,4 @@
-"""What every long fit owes: one that is lost goes on from its checkpoint to the same end."""
+"""A long fit whose worker is lost resumes from its checkpoint and ends the same."""
 
 from __future__ import annotations
 
@@ -34,17 +34,15 @@ class MemoryCheckpoint(Checkpoint):
 
 
 @pytest.mark.parametrize(("method", "roles"), RESUMING)
-def test_a_lost_fit_goes_on_and_ends_as_it_would_have(
-    method: Method[Any], roles: tuple[str, ...]
-) -> None:
+def test_a_lost_fit_resumes_and_ends_the_same(method: Method[Any], roles: tuple[str, ...]) -> None:
     params = method.Params(**method.example)
     whole = MemoryCheckpoint()
     expected = method.fit(example(method, roles), params, checkpoint=whole)
-    assert whole.saved, "nothing was kept"
+    assert whole.saved, "nothing was saved"
     for n_saves in sorted({1, (whole.saved + 1) // 2, whole.saved}):
         lost = MemoryCheckpoint(n_saves=n_saves)
         with pytest.raises(WorkerLost):
             method.fit(example(method, roles), params, checkpoint=lost)
         again = MemoryCheckpoint(lost.state)
         assert_same(method.fit(example(method, roles), params, checkpoint=again), expected)
-        assert again.saved <= whole.saved - n_saves + 1, "it began anew"
+        assert again.saved <= whole.saved - n_saves + 1, "the fit started from the beginning"

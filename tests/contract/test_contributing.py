@@ -16,9 +16,9 @@ def test_the_excerpts_are_the_methods_own_lines() -> None:
     assert len(blocks) == 4
     lines = [line.strip() for line in source.splitlines()]
     for block in blocks:
-        wanted = [line.strip() for line in dedent(block).splitlines()]
-        starts = range(len(lines) - len(wanted) + 1)
-        assert any(lines[i : i + len(wanted)] == wanted for i in starts), block
+        excerpt = [line.strip() for line in dedent(block).splitlines()]
+        starts = range(len(lines) - len(excerpt) + 1)
+        assert any(lines[i : i + len(excerpt)] == excerpt for i in starts), block
 
 
 def test_the_commands_it_names_exist() -> None:

@@ -33,7 +33,7 @@ those that draw batches of rows by number."""
 
 
 @every_method
-def test_it_runs_on_something(method: Method[Any]) -> None:
+def test_it_has_a_smallest_set_of_inputs(method: Method[Any]) -> None:
     assert ways(method)
 
 
@@ -71,7 +71,7 @@ def test_the_order_of_rows_does_not_matter(method: Method[Any], roles: tuple[str
 
 
 @every_run
-def test_inputs_are_left_as_they_were(method: Method[Any], roles: tuple[str, ...]) -> None:
+def test_inputs_are_not_changed(method: Method[Any], roles: tuple[str, ...]) -> None:
     data, untouched = example(method, roles), example(method, roles)
     for value in data.values.values():
         value.flags.writeable = False
@@ -95,7 +95,7 @@ def test_progress_grows_and_cancel_is_obeyed_at_each_call(
     method.fit(example(method, roles), params, watch)
     assert seen == sorted(seen)
     assert (seen[0], seen[-1]) == (0.0, 1.0)
-    assert len(stages) > 2, "says where it is between the start and the end"
+    assert len(stages) > 2, "no stage is reported between the start and the end"
 
     for stop in sorted({0, 1, len(seen) // 2, len(seen) - 1}):
         calls = iter(range(len(seen)))
@@ -119,15 +119,15 @@ def test_prediction_agrees_with_the_fit_on_its_own_rows(
             method.predict(None, fitted.tree, data)
         assert caught.value.code == "cannot-predict"
         return
-    found = method.predict(fitted.model, fitted.tree, data)
+    predictions = method.predict(fitted.model, fitted.tree, data)
     tree = fitted.tree
-    assert (found.leaf == tree.leaf_of_point).all()
-    assert (found.start[0], found.start[-1]) == (0, len(found.node))
-    assert len(found.node) == len(found.probability)
+    assert (predictions.leaf == tree.leaf_of_point).all()
+    assert (predictions.start[0], predictions.start[-1]) == (0, len(predictions.node))
+    assert len(predictions.node) == len(predictions.probability)
     for row in range(N_POINTS):
-        path = found.node[found.start[row] : found.start[row + 1]]
-        probability = found.probability[found.start[row] : found.start[row + 1]]
-        assert (path[0], path[-1]) == (0, found.leaf[row])
+        path = predictions.node[predictions.start[row] : predictions.start[row + 1]]
+        probability = predictions.probability[predictions.start[row] : predictions.start[row + 1]]
+        assert (path[0], path[-1]) == (0, predictions.leaf[row])
         assert (tree.parent[path[1:]] == path[:-1]).all()
         assert probability[0] == 1.0
         assert (np.diff(probability) <= 0).all()
@@ -154,7 +154,7 @@ def test_logits_of_the_training_rows_are_those_of_the_fit(
 def test_a_model_of_plain_arrays_and_json_predicts_the_same(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
-    """A model is kept as safetensors and JSON: nothing else may hide in it."""
+    """A model is stored as safetensors and JSON, so it may hold nothing else."""
     fitted = fitted_example(method, roles)
     if fitted.model is None:
         return
@@ -171,7 +171,7 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert 1950 < method.paper.year < 2100
     assert method.queue in ("cpu", "gpu")
     assert method.inputs
-    assert all(wanted.description for wanted in method.inputs.values())
+    assert all(accepted.description for accepted in method.inputs.values())
     assert set(method.outputs) <= {"tree", "model", "logits"}
     assert "tree" in method.outputs
     package = type(method).__module__.split(".")

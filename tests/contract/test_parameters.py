@@ -23,7 +23,7 @@ def test_every_parameter_is_described_has_a_default_and_bounds(method: Method[An
     for name, field in schema.get("properties", {}).items():
         assert field.get("description"), name
         assert "default" in field, name
-        kinds = {field.get("type"), *(one.get("type") for one in field.get("anyOf", []))}
+        kinds = {field.get("type"), *(part.get("type") for part in field.get("anyOf", []))}
         if kinds & {"integer", "number"}:
             assert low_end(field) is not None, f"{name} has no lower bound"
             assert high_end(field) is not None, f"{name} has no upper bound"
@@ -74,7 +74,7 @@ def test_unknown_and_out_of_range_parameters_are_refused(method: Method[Any]) ->
 
 
 def extremes(field: dict[str, Any]) -> list[Any]:
-    """The least value that a parameter may have, and each of its words."""
+    """The least value that a parameter may have, and each of its choices."""
     values: list[Any] = []
     for part in (field, *field.get("anyOf", [])):
         values += part.get("enum", [])
@@ -87,7 +87,7 @@ def extremes(field: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.slow
 @every_method
-def test_every_extreme_is_taken_or_refused(method: Method[Any]) -> None:
+def test_every_extreme_gives_a_tree_or_is_refused(method: Method[Any]) -> None:
     n_tried = 0
     for name, field in method.Params.model_json_schema().get("properties", {}).items():
         for value in extremes(field):

@@ -1,4 +1,4 @@
-"""What no method takes, whatever it computes: each refusal names what is wrong, and where."""
+"""Inputs that every method refuses: the error names what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_unknown_and_missing_roles_are_refused(method: Method[Any]) -> None:
 
 
 @every_method
-def test_names_of_a_wrong_number_are_refused(method: Method[Any]) -> None:
+def test_a_wrong_number_of_names_is_refused(method: Method[Any]) -> None:
     if "names" not in method.inputs:
         return
     data = example(method, ways(method)[0])
@@ -92,7 +92,9 @@ def test_no_columns_are_refused(method: Method[Any], roles: tuple[str, ...]) -> 
 
 
 @every_run
-def test_rows_of_different_number_are_refused(method: Method[Any], roles: tuple[str, ...]) -> None:
+def test_inputs_of_different_length_are_refused(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
     data = example(method, roles)
     for role in roles[1:]:
         error = refusal(method, Data({**data.values, role: data.values[role][:-1]}))
@@ -130,16 +132,18 @@ def test_new_rows_of_another_width_are_refused(method: Method[Any], roles: tuple
             method.predict(fitted.model, fitted.tree, Data({**others, role: values}))
         assert caught.value.code == "wrong-shape"
         assert caught.value.where["role"] == role
+        assert f"{values.shape[1]} columns" in caught.value.detail
 
 
 @pytest.mark.parametrize(("method", "roles"), PREDICTING)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_new_rows_that_are_not_finite_are_refused(
-    method: Method[Any], roles: tuple[str, ...]
+    method: Method[Any], roles: tuple[str, ...], bad: float
 ) -> None:
     data = example(method, roles)
     fitted = fitted_example(method, roles)
     role = roles[0]
-    data.values[role][7, 1] = np.nan
+    data.values[role][7, 1] = bad
     with pytest.raises(UsageError) as caught:  # `_predict` must refuse them: `_check` is for fits
         method.predict(fitted.model, fitted.tree, data)
     assert (caught.value.code, caught.value.where) == (
@@ -149,7 +153,7 @@ def test_new_rows_that_are_not_finite_are_refused(
 
 
 @every_run
-def test_what_would_not_fit_is_refused_with_its_estimate(
+def test_inputs_too_large_for_memory_are_refused_with_the_estimate(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
     n_rows = 100_000
@@ -160,12 +164,31 @@ def test_what_would_not_fit_is_refused_with_its_estimate(
         method.check_size(shapes, method.Params(**method.example), 1 << 16)
     assert caught.value.code == "too-large"
     assert repr(method.id) in caught.value.detail
+    assert "GiB" in caught.value.detail
+
+
+@every_method
+def test_sizes_that_are_not_known_yet_are_not_refused(method: Method[Any]) -> None:
+    params = method.Params(**method.example)
+    method.check_size({}, params, 1 << 20)
+    for role in method.inputs:
+        method.check_size({role: (7,)}, params, 1 << 20)  # refused once it is read
+
+
+@every_run
+def test_a_column_in_place_of_a_matrix_is_refused(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    data = example(method, roles)
+    error = refusal(method, Data({**data.values, roles[0]: np.ones(N_POINTS)}))
+    assert (error.code, error.where["role"]) == ("wrong-shape", roles[0])
 
 
 @pytest.mark.parametrize("method", ON_A_GPU, ids=lambda method: method.id)
-def test_a_gpu_that_is_not_there_is_refused(method: Method[Any]) -> None:
+def test_a_missing_gpu_is_refused(method: Method[Any]) -> None:
     import torch
 
+    assert method.queue_for({"device": "cuda"}) == "gpu"
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
     with pytest.raises(UsageError) as caught:

@@ -1,4 +1,4 @@
-"""Points: which coincide, what is refused."""
+"""Points: which of them coincide, refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import checks
-from models.checks import distinct, require_squares, require_symmetric
+from models.checks import (
+    distinct,
+    require_points,
+    require_squares,
+    require_symmetric,
+    require_width,
+)
+from models.data import Data
 from models.errors import UsageError
 
 
@@ -47,6 +54,22 @@ def test_sums_that_collide_keep_places_apart(monkeypatch: pytest.MonkeyPatch) ->
     assert len(set(place[[0, 1]])) == 2
     assert place[3] not in place[:3]
     assert (first == sorted(first)).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
+def test_an_empty_matrix_is_refused_with_its_size(shape: tuple[int, int]) -> None:
+    with pytest.raises(UsageError) as caught:
+        require_points(Data({"features": np.empty(shape)}))
+    assert (caught.value.code, caught.value.where) == ("wrong-shape", {"role": "features"})
+    assert "{} rows and {} columns".format(*shape) in caught.value.detail
+
+
+def test_another_width_is_refused_with_that_of_the_fit() -> None:
+    require_width(np.empty((2, 3)), 3)
+    with pytest.raises(UsageError) as caught:
+        require_width(np.empty((2, 3)), 4, "similarity")
+    assert (caught.value.code, caught.value.where) == ("wrong-shape", {"role": "similarity"})
+    assert caught.value.detail == ("Input 'similarity' has 3 columns; the model was fitted on 4.")
 
 
 def test_values_whose_squares_overflow_are_named() -> None:

@@ -1,4 +1,4 @@
-"""Inputs by role: what each accessor takes, and the place of a value that is not finite."""
+"""Inputs by role: values that each accessor accepts, and the place of one that is not finite."""
 
 from __future__ import annotations
 

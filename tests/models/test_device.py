@@ -1,4 +1,4 @@
-"""Devices that are not there, threads that are given back."""
+"""Missing devices, and threads restored afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.errors import UsageError
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_refused() -> None:
+def test_a_missing_gpu_is_refused() -> None:
     require("cpu")
     with pytest.raises(UsageError, match="there is no GPU where the job runs") as caught:
         require("cuda")
@@ -26,6 +26,6 @@ def test_threads_and_gradients_are_as_before_afterwards() -> None:
     assert torch.is_grad_enabled()
 
 
-def test_a_gpu_that_is_too_small_is_the_users_to_know() -> None:
+def test_a_gpu_that_is_too_small_is_a_users_error() -> None:
     with pytest.raises(UsageError, match="Lower 'batch_size'"), computing(1):
         raise torch.OutOfMemoryError

@@ -65,7 +65,7 @@ COUNTS = np.array(
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_nodes_are_named_by_the_terms_that_tell_most(kind) -> None:
+def test_nodes_are_named_by_their_most_distinctive_terms(kind) -> None:
     tree = by_terms(TREE, kind(COUNTS), TERMS)
     node = at(tree, [0, 1, 2])
     own, whole = COUNTS[:3].sum(axis=0), COUNTS.sum(axis=0)
@@ -76,7 +76,7 @@ def test_nodes_are_named_by_the_terms_that_tell_most(kind) -> None:
     assert tree.name[node] == ", ".join(best)
     assert best[0] in ("petal", "thorn")
     assert tree.extra["terms"][at(tree, [3, 4, 5])][0] in ("paw", "purr")
-    # All is no cluster, and one point neither.
+    # Neither all points nor a single point are a cluster.
     assert tree.extra["terms"][0] is None
     assert tree.name[tree.leaves].tolist() == TREE.name[TREE.leaves].tolist()
 
@@ -86,9 +86,9 @@ def test_all_counts_are_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "terms", "said"),
+    ("features", "terms", "part"),
     [(COUNTS, TERMS[:4], "4 names"), (COUNTS - 1.0, TERMS, "none negative")],
 )
-def test_features_that_have_no_such_terms(features, terms, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_features_that_have_no_such_terms(features, terms, part: str) -> None:
+    with pytest.raises(UsageError, match=part):
         by_terms(TREE, features, terms)

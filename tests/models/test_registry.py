@@ -45,7 +45,7 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
         del sys.modules[name]
 
 
-def found() -> list[str]:
+def method_ids() -> list[str]:
     return list(registry.methods.__wrapped__())
 
 
@@ -57,7 +57,7 @@ def test_the_methods_of_this_version() -> None:
 
 def test_a_new_file_is_a_new_method(add: Add) -> None:
     add("dash_ed", METHOD.format(name="Dashed", id="dash-ed"))
-    assert "dash-ed" in found()
+    assert "dash-ed" in method_ids()
 
 
 def test_a_method_is_named_after_its_module_and_its_family_after_the_folder(add: Add) -> None:
@@ -67,20 +67,20 @@ def test_a_method_is_named_after_its_module_and_its_family_after_the_folder(add:
 
 
 def test_abstract_and_imported_classes_are_no_methods(add: Add) -> None:
-    before = found()
+    before = method_ids()
     add(
         "base_only",
         "from models.method import Method\n"
         "from models.methods.logits.l2h import L2H\n"
         "class Base(Method):\n    pass\n",
     )
-    assert found() == before
+    assert method_ids() == before
 
 
 def test_a_doubled_id_is_refused(add: Add) -> None:
     add("l2h", METHOD.format(name="Another", id="l2h"))
     with pytest.raises(RuntimeError, match="two methods are called 'l2h'"):
-        found()
+        method_ids()
 
 
 def test_a_module_of_another_name_is_refused(add: Add) -> None:
@@ -88,10 +88,10 @@ def test_a_module_of_another_name_is_refused(add: Add) -> None:
     with pytest.raises(
         RuntimeError, match=r"'beta' lives in module models\.methods\.partitions\.alpha"
     ):
-        found()
+        method_ids()
 
 
-def test_an_unknown_method_is_answered_with_those_there_are() -> None:
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         registry.method("l3h")
     assert caught.value.code == "unknown-method"

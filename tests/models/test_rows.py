@@ -18,7 +18,7 @@ DTYPES = ["?", "i1", "u2", "<i4", ">i4", "i8", "f2", ">f2", "f4", ">f4", "f8", "
 
 
 def laid_out(values: np.ndarray, how: str) -> np.ndarray:
-    """The same values, lying in memory otherwise."""
+    """The same values in another memory layout."""
     match how:
         case "C":
             return np.ascontiguousarray(values)
@@ -46,14 +46,14 @@ def test_rows_are_those_of_the_array(data: st.DataObject) -> None:
     stop = data.draw(st.integers(start, n_rows + 3))
     some = sorted(data.draw(st.sets(st.integers(0, n_rows - 1))))
     taken = np.array(some, dtype=np.int64)
-    for found, expected in (
+    for result, expected in (
         (rows.read(start, stop), values[start:stop]),
         (rows.take(taken), values[taken]),
     ):
-        np.testing.assert_array_equal(found, expected)
-        assert found.dtype == rows.dtype == dtype.newbyteorder("=")
-        assert found.flags.c_contiguous
-        assert found.flags.aligned
+        np.testing.assert_array_equal(result, expected)
+        assert result.dtype == rows.dtype == dtype.newbyteorder("=")
+        assert result.flags.c_contiguous
+        assert result.flags.aligned
 
 
 def test_reading_an_array_as_it_is_copies_nothing() -> None:
@@ -68,16 +68,16 @@ def test_every_bfloat16_is_widened_exactly() -> None:
     np.testing.assert_array_equal(widened(bits).view(np.uint32), expected.view(np.uint32))
     rows = ArrayRows(bits, bfloat16=True)
     assert rows.dtype == np.uint16
-    found = rows.values(5, 7)
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found.view(np.uint32), expected[5:7].view(np.uint32))
+    values = rows.values(5, 7)
+    assert values.dtype == np.float32
+    np.testing.assert_array_equal(values.view(np.uint32), expected[5:7].view(np.uint32))
 
 
 def test_values_of_other_rows_are_the_rows() -> None:
     array = np.array([[1.5, 2.0], [3.0, 4.0]], dtype=np.float16)
-    found = ArrayRows(array).values(0, 2)
-    assert found.dtype == np.float16
-    np.testing.assert_array_equal(found, array)
+    values = ArrayRows(array).values(0, 2)
+    assert values.dtype == np.float16
+    np.testing.assert_array_equal(values, array)
 
 
 @pytest.mark.parametrize("value", [["a", "b"], np.zeros(3), np.array([["a"]])])
@@ -87,7 +87,7 @@ def test_only_a_matrix_of_numbers_has_rows(value: Any) -> None:
     assert caught.value.code == "wrong-input"
 
 
-def test_rows_are_no_matrix_to_who_does_not_read_by_rows() -> None:
+def test_rows_are_refused_as_a_dense_matrix() -> None:
     rows = ArrayRows(np.zeros((2, 2)))
     data = Data({"logits": rows})
     assert data.rows("logits") is rows

@@ -107,7 +107,7 @@ class GMM(Method[GMMParams]):
     example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: GMMParams) -> int:
-        if "features" not in shapes:
+        if len(shapes.get("features", ())) != 2:
             return 0
         squares = {"full": params.most, "tied": 1}.get(params.covariance, 0)
         n_features = shapes["features"][1]

@@ -108,7 +108,7 @@ class LDA(Method[LDAParams]):
     example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: LDAParams) -> int:
-        if "features" not in shapes:
+        if len(shapes.get("features", ())) != 2:
             return 0
         return bytes_of_logits(shapes, params.most) + 24 * shapes["features"][1] * params.most
 

@@ -103,7 +103,7 @@ class Temi(Method[TemiParams]):
     }
 
     def _memory(self, shapes: Shapes, params: TemiParams) -> int:
-        if "features" not in shapes:
+        if len(shapes.get("features", ())) != 2:
             return 0
         n_points, width = shapes["features"]
         if float(n_points) ** 2 * width > MOST_COMPARED[params.device]:

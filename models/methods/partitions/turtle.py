@@ -119,7 +119,7 @@ class Turtle(Method[TurtleParams]):
     }
 
     def _memory(self, shapes: Shapes, params: TurtleParams) -> int:
-        if "features" not in shapes:
+        if len(shapes.get("features", ())) != 2:
             return 0
         n_points, width = shapes["features"]
         kept = bytes_of_logits(shapes, params.n_clusters) + 8 * width * params.n_clusters

@@ -232,7 +232,7 @@ class BVMF(Method[BVMFParams]):
     example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: BVMFParams) -> int:
-        if "features" not in shapes:
+        if len(shapes.get("features", ())) != 2:
             return 0
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.n_clusters * n_features)

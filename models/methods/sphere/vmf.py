@@ -138,7 +138,7 @@ class VMF(Method[VMFParams]):
     example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: VMFParams) -> int:
-        if "features" not in shapes:
+        if len(shapes.get("features", ())) != 2:
             return 0
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.most * n_features)

@@ -1,4 +1,4 @@
-"""Candidates, curves and what is refused of a choice."""
+"""Choice of the number of clusters: candidates, curves, refusals."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_choice_that_cannot_be_made_is_refused(
 
 def test_progress_of_a_part_is_a_share_of_the_whole() -> None:
     seen: list[tuple[float, str, str]] = []
-    part = subprogress(lambda *said: seen.append(said), 0.2, 0.6, "3 clusters")
+    part = subprogress(lambda *report: seen.append(report), 0.2, 0.6, "3 clusters")
     part(0.5, "fitting", "run 1 of 2")
     part(1.0, "fitting")
     assert seen == [(0.4, "fitting", "3 clusters, run 1 of 2"), (0.6, "fitting", "3 clusters")]

@@ -1,4 +1,4 @@
-"""Counts: what is refused, what is said, the terms that tell a cluster."""
+"""Counts: refusals, warnings, the distinctive terms of a cluster."""
 
 from __future__ import annotations
 
@@ -20,17 +20,22 @@ from models.clusters.counts import (
 )
 from models.data import Data
 from models.errors import UsageError
+from tests.pairwise_kit import pairwise
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
 @pytest.mark.parametrize(
-    ("value", "whole", "refused"),
-    [(-1, True, True), (-1, False, True), (2.5, True, True), (2.5, False, False), (7, True, False)],
+    ("value_and_whole", "dtype", "sparse"),
+    pairwise(
+        [(-1, True), (-1, False), (2.5, True), (2.5, False), (7, True)],
+        ("float32", "float64", "int16"),
+        (False, True),
+    ),
 )
 def test_a_value_that_is_no_count_is_named(
-    value: float, whole: bool, refused: bool, dtype: str, sparse: bool, monkeypatch: Any
+    value_and_whole: tuple[float, bool], dtype: str, sparse: bool, monkeypatch: Any
 ) -> None:
+    value, whole = value_and_whole
+    refused = value == -1 or (value, whole) == (2.5, True)
     monkeypatch.setattr(counts, "BLOCK", 8)
     values = np.ones((30, 4), dtype=dtype)
     values[17, 2] = value
@@ -67,8 +72,8 @@ def test_a_share_of_the_rows_is_held_out() -> None:
 
 def test_top_terms_are_frequent_and_the_clusters_own() -> None:
     terms = np.array([[0.5, 0.4, 0.1, 0.0], [0.5, 0.0, 0.1, 0.4]])
-    found = top_terms(terms, np.array([0.5, 0.5]), ["the", "cat", "and", "tax"])
-    assert found == [
+    terms_of_clusters = top_terms(terms, np.array([0.5, 0.5]), ["the", "cat", "and", "tax"])
+    assert terms_of_clusters == [
         [{"term": "cat", "probability": 0.4}],
         [{"term": "tax", "probability": 0.4}],
     ]

@@ -10,7 +10,7 @@ from models.progress import silent
 
 
 @pytest.mark.parametrize(
-    ("gap", "error", "at", "found"),
+    ("gap", "error", "at", "is_met"),
     [
         ([1.0, 0.5, 2.0], [0.1, 0.1, 0.1], 0, True),
         ([1.0, 1.05, 2.0], [0.0, 0.1, 0.1], 0, True),
@@ -20,9 +20,9 @@ from models.progress import silent
     ],
 )
 def test_the_rule_takes_the_first_within_one_error_of_the_next(
-    gap: list[float], error: list[float], at: int, found: bool
+    gap: list[float], error: list[float], at: int, is_met: bool
 ) -> None:
-    assert first_within(np.array(gap), np.array(error)) == (at, found)
+    assert first_within(np.array(gap), np.array(error)) == (at, is_met)
 
 
 def test_the_reference_fills_the_box_along_the_principal_components() -> None:

@@ -39,18 +39,18 @@ def test_points_follow_their_clusters() -> None:
 def test_rows_are_normalized_in_place() -> None:
     joint = np.random.default_rng(0).normal(size=(40_000, 5)) * 100
     expected, evidence = log_softmax(joint, axis=1), logsumexp(joint, axis=1)
-    found = normalize(joint)
+    result = normalize(joint)
     np.testing.assert_allclose(joint, expected)
-    np.testing.assert_allclose(found, evidence)
+    np.testing.assert_allclose(result, evidence)
 
 
 def test_a_prediction_is_the_root_and_the_leaf() -> None:
     tree = from_partition([0, 1, 1], 2)
-    found = placed(tree, np.array([1, 0]), np.log([[0.25, 0.75], [0.9, 0.1]]))
-    assert found.leaf.tolist() == [2, 1]
-    assert found.start.tolist() == [0, 2, 4]
-    assert found.node.tolist() == [0, 2, 0, 1]
-    assert found.probability == pytest.approx([1, 0.75, 1, 0.9])
+    predictions = placed(tree, np.array([1, 0]), np.log([[0.25, 0.75], [0.9, 0.1]]))
+    assert predictions.leaf.tolist() == [2, 1]
+    assert predictions.start.tolist() == [0, 2, 4]
+    assert predictions.node.tolist() == [0, 2, 0, 1]
+    assert predictions.probability == pytest.approx([1, 0.75, 1, 0.9])
 
 
 def test_clusters_without_points_are_warned_of() -> None:

@@ -14,7 +14,7 @@ from models.clusters.criteria import silhouettes
 from models.progress import silent
 
 
-def of(features: np.ndarray, *partitions: np.ndarray, seed: int = 0) -> list[float]:
+def silhouettes_of(features: np.ndarray, *partitions: np.ndarray, seed: int = 0) -> list[float]:
     rng = np.random.default_rng(seed)
     return [one.mean for one in silhouettes(features, partitions, rng, silent)]
 
@@ -40,8 +40,8 @@ def test_it_is_the_naive_definition(seed: int, n_points: int, n_clusters: int) -
     rng = np.random.default_rng(seed)
     features = rng.integers(4, size=(n_points, 2)).astype(float)
     cluster = np.concatenate([[0, 1], rng.integers(n_clusters, size=n_points - 2)])
-    found = of(features, cluster)[0]
-    assert found == pytest.approx(naive(features, cluster), abs=1e-6)
+    result = silhouettes_of(features, cluster)[0]
+    assert result == pytest.approx(naive(features, cluster), abs=1e-6)
 
 
 @pytest.mark.parametrize("n_points", [50, 700])
@@ -50,11 +50,11 @@ def test_several_partitions_at_once_are_scikit_learns(n_points: int) -> None:
     features = rng.normal(size=(n_points, 5)).astype(np.float32)
     partitions = [rng.integers(k, size=n_points) for k in (2, 3, 7)]
     expected = [silhouette_score(features.astype(float), one) for one in partitions]
-    assert of(features, *partitions) == pytest.approx(expected, abs=1e-6)
-    assert of(sp.csr_array(features), *partitions) == pytest.approx(expected, abs=1e-6)
+    assert silhouettes_of(features, *partitions) == pytest.approx(expected, abs=1e-6)
+    assert silhouettes_of(sp.csr_array(features), *partitions) == pytest.approx(expected, abs=1e-6)
 
 
-def test_of_many_points_a_sample_is_measured_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_points_are_measured_by_a_sample_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     group = rng.integers(3, size=1500)
     features = rng.normal(size=(1500, 2)) + 3.0 * np.eye(3, 2)[group]
@@ -64,13 +64,13 @@ def test_of_many_points_a_sample_is_measured_against_all(monkeypatch: pytest.Mon
     monkeypatch.setattr(criteria, "SAMPLE", 200)
     off = []
     for seed in range(40):
-        found = silhouettes(features, [group], np.random.default_rng(seed), silent)[0]
-        assert 0 < found.error < 0.05
-        off.append((found.mean - exact.mean) / found.error)
+        result = silhouettes(features, [group], np.random.default_rng(seed), silent)[0]
+        assert 0 < result.error < 0.05
+        off.append((result.mean - exact.mean) / result.error)
     assert abs(np.mean(off)) < 0.5, "unbiased"
     assert 0.6 < np.std(off) < 1.4, "the error is the spread of samples"
 
 
 def test_with_all_points_in_one_of_two_clusters_it_is_zero() -> None:
     features = np.random.default_rng(3).normal(size=(6, 2))
-    assert of(features, np.ones(6, dtype=int)) == [0.0]
+    assert silhouettes_of(features, np.ones(6, dtype=int)) == [0.0]

@@ -27,10 +27,10 @@ def test_every_form_of_the_points_gives_the_same_partition() -> None:
     features, centers = points(2).astype(np.float32), points(3, 4)
     dense = spherical(features, centers)
     for other in (ArrayRows(features), sp.csr_array(features)):
-        found = spherical(other, centers)
-        assert (found.cluster == dense.cluster).all()
-        assert found.logits == pytest.approx(dense.logits, rel=1e-9, abs=1e-9)
-        assert found.inertia == pytest.approx(dense.inertia)
+        partition = spherical(other, centers)
+        assert (partition.cluster == dense.cluster).all()
+        assert partition.logits == pytest.approx(dense.logits, rel=1e-9, abs=1e-9)
+        assert partition.inertia == pytest.approx(dense.inertia)
 
 
 # Clusters in the order given have 1, 3 and 2 points.
@@ -39,13 +39,13 @@ def test_every_form_of_the_points_gives_the_same_partition() -> None:
 #   centre 0       centre 1          centre 2
 def test_clusters_are_ordered_by_size_and_keep_what_is_theirs() -> None:
     features = np.array([[0.0], [10.0], [11.0], [12.0], [20.0], [21.0]])
-    found = spherical(features, np.array([[0.0], [11.0], [20.5]]))
-    assert found.centers.ravel().tolist() == [11.0, 20.5, 0.0]
-    assert found.cluster.tolist() == [2, 0, 0, 0, 1, 1]
-    assert (found.logits.argmax(axis=1) == found.cluster).all()
-    cluster, logits = nearest(Model(arrays=found.arrays), features)
-    assert (cluster == found.cluster).all()
-    assert logits == pytest.approx(found.logits, rel=1e-12)
+    partition = spherical(features, np.array([[0.0], [11.0], [20.5]]))
+    assert partition.centers.ravel().tolist() == [11.0, 20.5, 0.0]
+    assert partition.cluster.tolist() == [2, 0, 0, 0, 1, 1]
+    assert (partition.logits.argmax(axis=1) == partition.cluster).all()
+    cluster, logits = nearest(Model(arrays=partition.arrays), features)
+    assert (cluster == partition.cluster).all()
+    assert logits == pytest.approx(partition.logits, rel=1e-12)
 
 
 def test_bic_is_that_of_the_densities_of_the_points_in_their_clusters() -> None:

@@ -21,7 +21,7 @@ some_documents = st.lists(
 
 
 def literal(documents: list[str], words: list[str], window: int) -> np.ndarray:
-    """Every token, every other one near it."""
+    """Token by token, with every other token near it."""
     near: dict[tuple[str, str], float] = defaultdict(float)
     for document in documents:
         here = [word for word in document.split() if word in words]
@@ -52,16 +52,18 @@ def test_the_vocabulary_is_the_frequent_words(
     documents: list[str], min_count: int, max_words: int
 ) -> None:
     counted = Counter(word for document in documents for word in document.split())
-    wanted = sorted((-n, word) for word, n in counted.items() if n >= min_count)[:max_words]
-    if not wanted:
+    expected = sorted((-n, word) for word, n in counted.items() if n >= min_count)[:max_words]
+    if not expected:
         with pytest.raises(UsageError) as caught:
             vocabulary(documents, min_count, max_words)
         assert caught.value.code == "empty"
         assert caught.value.where == {"role": "documents"}
         return
-    found = vocabulary(documents, min_count, max_words)
-    assert [(-n, word) for word, n in zip(found.words, found.count.tolist(), strict=True)] == wanted
-    assert found.n_left_out == len(counted) - len(wanted)
+    result = vocabulary(documents, min_count, max_words)
+    assert [
+        (-n, word) for word, n in zip(result.words, result.count.tolist(), strict=True)
+    ] == expected
+    assert result.n_left_out == len(counted) - len(expected)
 
 
 def test_stop_words_are_left_out_and_words_brought_to_their_stems() -> None:
@@ -87,9 +89,9 @@ def test_documents_without_words_are_refused() -> None:
 def test_counts_of_documents_are_those_of_their_words(
     documents: list[str], words: list[str]
 ) -> None:
-    found = word_counts(numbered(documents, words), len(words))
-    wanted = [[document.split().count(word) for word in words] for document in documents]
-    np.testing.assert_array_equal(found.toarray(), wanted)
+    counts = word_counts(numbered(documents, words), len(words))
+    expected = [[document.split().count(word) for word in words] for document in documents]
+    np.testing.assert_array_equal(counts.toarray(), expected)
 
 
 @settings(max_examples=100, deadline=None)
@@ -102,20 +104,20 @@ def test_counts_of_documents_are_those_of_their_words(
 def test_words_occur_together_by_their_distance(
     documents: list[str], window: int, words: list[str], block: int
 ) -> None:
-    """Words of no vocabulary take no place, and blocks do not matter."""
+    """Words outside the vocabulary are skipped, and blocks do not matter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_BLOCK", block)
-        found = cooccurrences(numbered(documents, words), len(words), window)
-    np.testing.assert_allclose(found.toarray(), literal(documents, words, window), atol=1e-12)
+        pairs = cooccurrences(numbered(documents, words), len(words), window)
+    np.testing.assert_allclose(pairs.toarray(), literal(documents, words, window), atol=1e-12)
 
 
 def test_counting_takes_time_for_words_not_for_pairs_of_words() -> None:
     rng = np.random.default_rng(0)
     words = [f"w{number}" for number in range(20_000)]
     documents = [" ".join(rng.choice(words, size=200)) for _ in range(100)]
-    found = cooccurrences(numbered(documents, words), len(words), 5)
-    assert found.shape == (20_000, 20_000)
-    assert found.nnz <= 2 * 5 * 20_000
-    assert found.sum() == pytest.approx(
+    pairs = cooccurrences(numbered(documents, words), len(words), 5)
+    assert pairs.shape == (20_000, 20_000)
+    assert pairs.nnz <= 2 * 5 * 20_000
+    assert pairs.sum() == pytest.approx(
         2 * 100 * sum((200 - apart) / apart for apart in range(1, 6))
     )

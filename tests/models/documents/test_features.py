@@ -1,4 +1,4 @@
-"""Documents as features: the step `words`, what it keeps, and what comes after it."""
+"""Documents as features: the step `words`, its state, and the steps after it."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def test_counts_are_weighted_by_the_steps_after_them() -> None:
         text.lower().replace(",", "").replace(".", "").replace(":", "").split()
         for text in DOCUMENTS
     ]
-    wanted = np.zeros((4, len(words)))
+    expected = np.zeros((4, len(words)))
     for row, text in enumerate(texts):
         for column, word in enumerate(words):
             if n := text.count(word):
                 n_with = sum(word in other for other in texts)
-                wanted[row, column] = (1 + np.log(n)) * np.log(4 / n_with)
-        wanted[row] /= np.linalg.norm(wanted[row])
-    np.testing.assert_allclose(rows.toarray(), wanted)
+                expected[row, column] = (1 + np.log(n)) * np.log(4 / n_with)
+        expected[row] /= np.linalg.norm(expected[row])
+    np.testing.assert_allclose(rows.toarray(), expected)
     assert notes == ()
 
 
-@pytest.mark.parametrize("asked", [{}, {"stop_words": "english", "stemming": "english"}])
-def test_new_documents_are_counted_as_the_old_ones(asked: dict[str, str]) -> None:
-    steps = [{"step": "words", "min_count": 1, **asked}, {"step": "tfidf"}]
+@pytest.mark.parametrize("params", [{}, {"stop_words": "english", "stemming": "english"}])
+def test_new_documents_are_counted_as_the_old_ones(params: dict[str, str]) -> None:
+    steps = [{"step": "words", "min_count": 1, **params}, {"step": "tfidf"}]
     pipeline, rows, _ = fit(steps, DOCUMENTS, 0)
     assert isinstance(rows, sp.csr_array)
     assert pipeline.reads_documents

@@ -31,11 +31,11 @@ def expected(points: np.ndarray, k: int, metric: str) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("metric", get_args(DistanceMetric))
 def test_all_pairs_are_exact(metric: DistanceMetric) -> None:
     points = np.random.default_rng(1).random(size=(300, 5))
-    found = nearest(points, 7, metric, 1, silent)
+    result = nearest(points, 7, metric, 1, silent)
     index, distance = expected(points, 7, metric)
-    assert found.recall is None
-    assert (found.index == index).all()
-    assert found.distance == pytest.approx(distance, rel=1e-12)
+    assert result.recall is None
+    assert (result.index == index).all()
+    assert result.distance == pytest.approx(distance, rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -45,34 +45,36 @@ def test_cells_find_nearly_all_and_measure_in_float64(
     monkeypatch.setattr(neighbours, "EXACT_POINTS", 1000)
     # Far from the origin, where float32 alone would see nothing.
     points = clusters(3000) + (0.0 if metric == "cosine" else 1e6)
-    found = nearest(points, 9, metric, 1, silent)
+    result = nearest(points, 9, metric, 1, silent)
     index, distance = expected(points, 9, metric)
-    share = np.mean([len(set(a) & set(b)) / 9 for a, b in zip(found.index, index, strict=True)])
-    assert found.recall is not None
-    assert found.recall >= 0.95
-    assert share == pytest.approx(found.recall, abs=0.03)
-    known = found.index == index
+    share = np.mean([len(set(a) & set(b)) / 9 for a, b in zip(result.index, index, strict=True)])
+    assert result.recall is not None
+    assert result.recall >= 0.95
+    assert share == pytest.approx(result.recall, abs=0.03)
+    known = result.index == index
     assert known.mean() > 0.9
-    assert found.distance[known] == pytest.approx(distance[known], rel=1e-7)
-    assert (np.diff(found.distance, axis=1) >= 0).all()
-    assert (found.index != np.arange(3000)[:, None]).all()
+    assert result.distance[known] == pytest.approx(distance[known], rel=1e-7)
+    assert (np.diff(result.distance, axis=1) >= 0).all()
+    assert (result.index != np.arange(3000)[:, None]).all()
 
 
 def test_cells_give_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_POINTS", 1000)
     points = clusters(5000, 16)
-    one, two = (nearest(points, 5, "euclidean", threads, silent) for threads in (1, 2))
-    assert (one.index == two.index).all()
-    assert (one.distance == two.distance).all()
+    on_one_thread, on_two_threads = (
+        nearest(points, 5, "euclidean", threads, silent) for threads in (1, 2)
+    )
+    assert (on_one_thread.index == on_two_threads.index).all()
+    assert (on_one_thread.distance == on_two_threads.distance).all()
 
 
 def test_more_neighbours_than_a_cell_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_POINTS", 1000)
     monkeypatch.setattr(neighbours, "MOST_READ", 1)
     points = clusters(1500)
-    found = nearest(points, 400, "euclidean", 1, silent)
-    assert (found.index >= 0).all()
-    assert (np.sort(found.index, axis=1)[:, 1:] != np.sort(found.index, axis=1)[:, :-1]).all()
+    result = nearest(points, 400, "euclidean", 1, silent)
+    assert (result.index >= 0).all()
+    assert (np.sort(result.index, axis=1)[:, 1:] != np.sort(result.index, axis=1)[:, :-1]).all()
 
 
 def test_cancel_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_an_affinity_lost_in_rounding_joins_nothing() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_where_lanczos_does_not_converge_another_way_is_taken(
+def test_where_lanczos_does_not_converge_another_solver_is_used(
     sparse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spectra, "SMALL", 20)
@@ -93,7 +93,7 @@ def test_where_lanczos_does_not_converge_another_way_is_taken(
     check(affinity, *spectrum.leading(6, np.random.default_rng(0)))
 
 
-def test_eigenvalues_that_are_not_found_are_a_clear_problem(
+def test_eigenvalues_that_do_not_converge_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def lost(*args: object, **kwargs: object) -> None:

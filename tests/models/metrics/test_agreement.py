@@ -36,7 +36,7 @@ from tests.models.metrics.trees_kit import (
 )
 from tests.models.tree.strategies_kit import SMALL_TREES
 
-Said = Callable[[Tree, int, int], float]
+Relation = Callable[[Tree, int, int], float]
 Metric = Callable[..., Estimate]
 
 
@@ -62,9 +62,9 @@ def by_path_sharing(tree: Tree, i: int, j: int) -> float:
     return len(set(a) & set(b)) / max(len(a), len(b))
 
 
-def naive(said: Said, tree: Tree, truth: Tree) -> float:
+def naive(relation: Relation, tree: Tree, truth: Tree) -> float:
     gaps = [
-        (said(tree, i, j) - said(truth, i, j)) ** 2
+        (relation(tree, i, j) - relation(truth, i, j)) ** 2
         for i, j in combinations(range(tree.n_points), 2)
     ]
     return 1 - sum(gaps) / len(gaps)
@@ -81,7 +81,7 @@ def naive_robinson_foulds(tree: Tree, truth: Tree) -> float:
 
 
 def check(tree: Tree, truth: Tree) -> None:
-    found = [
+    values = [
         metric(tree, truth)
         for metric in (
             shortest_path_similarity,
@@ -90,11 +90,11 @@ def check(tree: Tree, truth: Tree) -> None:
             robinson_foulds,
         )
     ]
-    assert all(one.standard_error is None for one in found)
+    assert all(value.standard_error is None for value in values)
     if tree.n_points < 2:
-        assert all(one.value is None and one.warnings for one in found)
+        assert all(value.value is None and value.warnings for value in values)
         return
-    shortest, sharing, correlation, apart = found
+    shortest, sharing, correlation, apart = values
     assert shortest.value == pytest.approx(naive(by_shortest_path, tree, truth), abs=1e-12)
     assert sharing.value == pytest.approx(naive(by_path_sharing, tree, truth), abs=1e-12)
     assert apart.value == pytest.approx(naive_robinson_foulds(tree, truth), abs=1e-12)
@@ -139,8 +139,8 @@ def test_a_tree_agrees_with_itself(tree: Tree) -> None:
 def test_partitions_are_compared_as_the_rand_index_does(metric: Metric) -> None:
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 4, 90), rng.integers(0, 3, 90)
-    found = metric(from_partition(one, 4), from_partition(other, 3))
-    assert found.value == pytest.approx(rand_score(one, other))
+    result = metric(from_partition(one, 4), from_partition(other, 3))
+    assert result.value == pytest.approx(rand_score(one, other))
 
 
 def test_by_hand() -> None:
@@ -179,10 +179,10 @@ def test_chains_of_100_000_leaves() -> None:
     # Groups differ but by chance near the bottom; n - 2 on each side.
     assert robinson_foulds(tree, truth).value > 0.99
     for metric in (shortest_path_similarity, path_sharing_similarity, cophenetic_agreement):
-        found = metric(tree, truth)
-        assert found.standard_error is not None
-        assert 0 < found.standard_error < 0.01
-        assert "sampled pairs" in found.warnings[0]
+        result = metric(tree, truth)
+        assert result.standard_error is not None
+        assert 0 < result.standard_error < 0.01
+        assert "sampled pairs" in result.warnings[0]
         same = metric(tree, tree)
         assert same.value == pytest.approx(1.0)
 

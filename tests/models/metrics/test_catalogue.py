@@ -1,4 +1,4 @@
-"""What can be asked of `evaluate`, what it answers and what it refuses."""
+"""Requests to `evaluate`, its results and its refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.models.metrics.trees_kit import any_tree, naive_lhd, tree_of
 
 
 def needing(*roles: str) -> list[str]:
-    """Metrics that one of the roles is enough for."""
+    """Metrics for which one of the roles is enough."""
     return [name for name, metric in METRICS.items() if set(roles) & set(metric.needs)]
 
 
@@ -75,22 +75,22 @@ def test_none_is_all_that_the_inputs_allow(
 ) -> None:
     tree, _, features, labels = blobs
     assert list(evaluate(tree, labels=labels).metrics) == LABELLED
-    found = evaluate(tree, features=features)
-    assert list(found.metrics) == [*COSTS, "cophenetic_correlation"]
-    assert found.cut == {}
+    evaluation = evaluate(tree, features=features)
+    assert list(evaluation.metrics) == [*COSTS, "cophenetic_correlation"]
+    assert evaluation.cut == {}
     assert list(evaluate(tree, features=features, cut={"k": 3}).metrics) == needing("features")
     square = np.zeros((120, 120))
     assert list(evaluate(tree, similarity=square).metrics) == COSTS
     assert list(evaluate(tree, distances=square).metrics) == ["cophenetic_correlation"]
-    found = evaluate(tree, distances=square, cut={"k": 3})
-    assert list(found.metrics) == needing("distances")
+    evaluation = evaluate(tree, distances=square, cut={"k": 3})
+    assert list(evaluation.metrics) == needing("distances")
     assert list(evaluate(tree, hierarchy=tree).metrics) == needing("hierarchy")
     given_ = {"labels": labels, "features": features, "hierarchy": tree}
     assert list(evaluate(tree, **given_).metrics) == [m for m in METRICS if m not in MEASURED]
     measured = {"inertia": 3.0, "explained_variance": 0.5, "held_out_log_likelihood": -7.5}
     assert list(evaluate(tree, **given_, measured=measured).metrics) == list(METRICS)
-    asked = ["nmi", "dendrogram_purity", "nmi"]
-    assert list(evaluate(tree, labels=labels, metrics=asked).metrics) == asked[:2]
+    names = ["nmi", "dendrogram_purity", "nmi"]
+    assert list(evaluate(tree, labels=labels, metrics=names).metrics) == names[:2]
     assert evaluate(tree, labels=labels, metrics=[]).metrics == {}
     with pytest.raises(UsageError, match="Nothing to evaluate"):
         evaluate(tree)
@@ -100,36 +100,36 @@ def test_single_points_are_cut_at_the_number_of_classes(
     blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     tree, merges, _, labels = blobs
-    found = evaluate(tree, labels=[f"class {label}" for label in labels])
-    assert found.cut == {"k": 4, "n_clusters": 4}
+    evaluation = evaluate(tree, labels=[f"class {label}" for label in labels])
+    assert evaluation.cut == {"k": 4, "n_clusters": 4}
     flat = fcluster(merges, 4, "maxclust")
-    assert found.metrics["ari"] == pytest.approx(sk.adjusted_rand_score(labels, flat))
-    assert found.metrics["leaf_purity"] == found.metrics["purity"]
-    assert found.warnings == []
+    assert evaluation.metrics["ari"] == pytest.approx(sk.adjusted_rand_score(labels, flat))
+    assert evaluation.metrics["leaf_purity"] == evaluation.metrics["purity"]
+    assert evaluation.warnings == []
     clusters = cut(tree, k=4)
     over = upper_part(tree, clusters.nodes, clusters.cluster_of_point)
-    assert found.metrics["lhd"] == pytest.approx(naive_lhd(over, labels.tolist()))
-    assert 0 < found.metrics["lhd"] < 1
+    assert evaluation.metrics["lhd"] == pytest.approx(naive_lhd(over, labels.tolist()))
+    assert 0 < evaluation.metrics["lhd"] < 1
 
 
 @pytest.mark.parametrize(
-    "asked", [{"k": 7}, {"height": 1.5}, {"level": 3}, {"k": 3, "level": None}]
+    "requested", [{"k": 7}, {"height": 1.5}, {"level": 3}, {"k": 3, "level": None}]
 )
 def test_the_requested_cut_is_used(
-    asked: dict[str, Any], blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray]
+    requested: dict[str, Any], blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray]
 ) -> None:
     tree, merges, _, labels = blobs
-    found = evaluate(tree, labels=labels, metrics=["nmi"], cut=asked)
-    key, value = next(iter(asked.items()))
-    assert found.cut[key] == value
+    evaluation = evaluate(tree, labels=labels, metrics=["nmi"], cut=requested)
+    key, value = next(iter(requested.items()))
+    assert evaluation.cut[key] == value
     if key != "level":
         flat = fcluster(merges, value, "maxclust" if key == "k" else "distance")
-        assert found.cut["n_clusters"] == len(set(flat))
+        assert evaluation.cut["n_clusters"] == len(set(flat))
         expected = sk.normalized_mutual_info_score(labels, flat)
-        assert found.metrics["nmi"] == pytest.approx(expected)
+        assert evaluation.metrics["nmi"] == pytest.approx(expected)
 
 
-def test_leaves_that_are_clusters_are_looked_at_as_they_are() -> None:
+def test_leaves_that_are_clusters_are_evaluated_as_they_are() -> None:
     #       0
     #      / \
     #     1   2      leaves 2, 3, 4 with 2, 3 and 1 points
@@ -137,23 +137,23 @@ def test_leaves_that_are_clusters_are_looked_at_as_they_are() -> None:
     #   3   4
     tree = tree_of([-1, 0, 0, 1, 1], [2, 2, 3, 3, 3, 4])
     labels = [0, 0, 1, 1, 2, 2]
-    found = evaluate(tree, labels=labels)
-    assert found.cut == {"leaves": True, "n_clusters": 3}
-    assert found.metrics["purity"] == pytest.approx(5 / 6)
-    assert found.metrics["leaf_purity"] == pytest.approx(5 / 6)
-    # A cut changes what flat metrics look at, not the leaves.
-    found = evaluate(tree, labels=labels, cut={"level": 1})
-    assert found.cut == {"level": 1, "n_clusters": 2}
-    assert found.metrics["purity"] == pytest.approx(4 / 6)
-    assert found.metrics["leaf_purity"] == pytest.approx(5 / 6)
-    assert found.metrics["lhd"] == pytest.approx(naive_lhd(tree, labels))
+    evaluation = evaluate(tree, labels=labels)
+    assert evaluation.cut == {"leaves": True, "n_clusters": 3}
+    assert evaluation.metrics["purity"] == pytest.approx(5 / 6)
+    assert evaluation.metrics["leaf_purity"] == pytest.approx(5 / 6)
+    # A cut changes the clusters of flat metrics, not the leaves.
+    evaluation = evaluate(tree, labels=labels, cut={"level": 1})
+    assert evaluation.cut == {"level": 1, "n_clusters": 2}
+    assert evaluation.metrics["purity"] == pytest.approx(4 / 6)
+    assert evaluation.metrics["leaf_purity"] == pytest.approx(5 / 6)
+    assert evaluation.metrics["lhd"] == pytest.approx(naive_lhd(tree, labels))
 
 
 def test_a_cut_that_cannot_be_met_is_warned_of() -> None:
     tree = tree_of([-1, 0, 0, 0, 0], [1, 2, 3, 4])
-    found = evaluate(tree, labels=[0, 0, 1, 1])
-    assert found.cut == {"k": 2, "n_clusters": 1}
-    assert any("not binary" in text for text in found.warnings)
+    evaluation = evaluate(tree, labels=[0, 0, 1, 1])
+    assert evaluation.cut == {"k": 2, "n_clusters": 1}
+    assert any("not binary" in text for text in evaluation.warnings)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_refusals(arguments: dict[str, Any], code: str, text: str) -> None:
 
 def test_undefined_is_null_with_a_warning() -> None:
     tree = tree_of([-1, 0, 0], [1, 2])
-    found = evaluate(tree, labels=["a", "b"])
-    assert found.metrics["dendrogram_purity"] is None
-    assert any("dendrogram purity is undefined" in text for text in found.warnings)
+    evaluation = evaluate(tree, labels=["a", "b"])
+    assert evaluation.metrics["dendrogram_purity"] is None
+    assert any("dendrogram purity is undefined" in text for text in evaluation.warnings)
     alone = evaluate(tree_of([-1], [0]), labels=["a"], features=np.ones((1, 2)))
     assert {name for name, value in alone.metrics.items() if value is None} == {
         "dendrogram_purity",
@@ -206,9 +206,9 @@ def test_a_value_too_large_is_null() -> None:
     huge = np.full((4, 4), 1e308)
     huge[0, 1] = huge[1, 0] = 1e307
     with np.errstate(all="ignore"):
-        found = evaluate(tree, similarity=huge, distances=huge, cut={"k": 2})
-    assert set(found.metrics.values()) == {None}
-    assert len(found.warnings) == len(found.metrics) == 6
+        evaluation = evaluate(tree, similarity=huge, distances=huge, cut={"k": 2})
+    assert set(evaluation.metrics.values()) == {None}
+    assert len(evaluation.warnings) == len(evaluation.metrics) == 6
 
 
 def test_clusters_without_labels_are_those_of_the_cut() -> None:
@@ -217,18 +217,18 @@ def test_clusters_without_labels_are_those_of_the_cut() -> None:
     with pytest.raises(UsageError, match="single points") as caught:
         evaluate(tree, features=line, metrics=["silhouette"])
     assert caught.value.code == "wrong-cut"
-    found = evaluate(tree, features=line, metrics=["silhouette"], cut={"k": 2})
-    assert found.cut == {"k": 2, "n_clusters": 2}
+    evaluation = evaluate(tree, features=line, metrics=["silhouette"], cut={"k": 2})
+    assert evaluation.cut == {"k": 2, "n_clusters": 2}
     expected = sk.silhouette_score(line, [0, 0, 1, 1])
-    assert found.metrics["silhouette"] == pytest.approx(expected)
+    assert evaluation.metrics["silhouette"] == pytest.approx(expected)
 
 
-def test_what_the_method_measured_is_served() -> None:
+def test_metrics_of_the_method_are_in_the_evaluation() -> None:
     tree = tree_of([-1, 0, 0], [1, 2])
     measured = {"inertia": 2.0, "held_out_log_likelihood": -3.5}
-    found = evaluate(tree, labels=[0, 0], measured=measured)
-    assert found.metrics["held_out_log_likelihood"] == -3.5
-    assert "explained_variance" not in found.metrics
+    evaluation = evaluate(tree, labels=[0, 0], measured=measured)
+    assert evaluation.metrics["held_out_log_likelihood"] == -3.5
+    assert "explained_variance" not in evaluation.metrics
     alone = evaluate(tree, metrics=["held_out_log_likelihood"], measured=measured)
     assert alone.metrics == {"held_out_log_likelihood": -3.5}
     with pytest.raises(UsageError, match="measured inertia, held_out_log_likelihood"):
@@ -242,17 +242,17 @@ def test_a_hierarchy_alone_is_compared_with() -> None:
     #   / \        / \
     #  3   4      3   4
     tree, other = tree_of([-1, 0, 0, 1, 1], [3, 4, 2]), tree_of([-1, 0, 0, 1, 1], [3, 2, 4])
-    found = evaluate(tree, hierarchy=other)
-    assert found.metrics == {
+    evaluation = evaluate(tree, hierarchy=other)
+    assert evaluation.metrics == {
         "shortest_path_similarity": pytest.approx(1 - 2 / 27),
         "path_sharing_similarity": pytest.approx(1 - 2 / 27),
         "cophenetic_agreement": pytest.approx(-0.5),
         "robinson_foulds": 1.0,
     }
-    assert found.warnings == []
+    assert evaluation.warnings == []
     with pytest.raises(UsageError, match="3 rows and the tree 4 points"):
         evaluate(tree_of([-1, 0, 0], [1, 1, 2, 2]), hierarchy=tree)
-    # It is no matter while nothing looks at it.
+    # Without a metric that reads it there is no error.
     assert evaluate(tree, labels=[0, 0, 1], hierarchy=other, metrics=["nmi"]).warnings == []
     taken = evaluate(tree, labels=[0, 0, 1], hierarchy=other)
     assert sum("rows are taken" in text for text in taken.warnings) == 1
@@ -271,8 +271,8 @@ def test_estimates_do_not_depend_on_other_metrics(
     name = "dendrogram_purity"
     assert alone.metrics[name] == estimates.metrics[name]
     assert abs(alone.metrics[name] - exact.metrics[name]) < 5 * alone.standard_errors[name]
-    other = evaluate(tree, labels=labels, metrics=["dendrogram_purity"], sample=1000, seed=4)
-    assert alone.metrics[name] != other.metrics[name]
+    by_itself = evaluate(tree, labels=labels, metrics=["dendrogram_purity"], sample=1000, seed=4)
+    assert alone.metrics[name] != by_itself.metrics[name]
 
 
 def test_many_points_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,14 +282,14 @@ def test_many_points_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     n = costs.EXACT_POINTS + 1
     features = rng.normal(size=(n, 2))
     tree = from_partition(rng.integers(0, 9, n), 9)
-    asked = [*COSTS, "cophenetic_correlation"]
-    found = evaluate(tree, features=features, kernel="gaussian", metrics=asked)
-    assert set(found.standard_errors) == {*COSTS, "cophenetic_correlation"}
-    assert len(found.warnings) == 5
+    names = [*COSTS, "cophenetic_correlation"]
+    evaluation = evaluate(tree, features=features, kernel="gaussian", metrics=names)
+    assert set(evaluation.standard_errors) == {*COSTS, "cophenetic_correlation"}
+    assert len(evaluation.warnings) == 5
     exact = costs.dasgupta_cost(tree, Gaussian(features), exact_points=n).value
-    error = found.standard_errors["dasgupta_cost"]
+    error = evaluation.standard_errors["dasgupta_cost"]
     assert 0 < error < 0.02 * exact
-    assert abs(found.metrics["dasgupta_cost"] - exact) < 5 * error
+    assert abs(evaluation.metrics["dasgupta_cost"] - exact) < 5 * error
 
 
 def test_progress_can_cancel() -> None:
@@ -311,11 +311,11 @@ def test_values_lie_in_their_ranges(tree: Tree, data: st.DataObject) -> None:
     n = tree.n_points
     labels = data.draw(st.lists(st.sampled_from(["", "a", "b"]), min_size=n, max_size=n))
     features = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=n, max_size=n)))[:, None]
-    found = evaluate(tree, labels=labels, features=features, hierarchy=tree)
-    assert list(found.metrics) == [name for name in METRICS if name not in MEASURED]
-    for name, value in found.metrics.items():
+    evaluation = evaluate(tree, labels=labels, features=features, hierarchy=tree)
+    assert list(evaluation.metrics) == [name for name in METRICS if name not in MEASURED]
+    for name, value in evaluation.metrics.items():
         if value is None:
-            assert found.warnings
+            assert evaluation.warnings
             continue
         assert np.isfinite(value)
         low, high = METRICS[name].low, METRICS[name].high
@@ -331,5 +331,5 @@ def test_average_linkage_has_the_published_dendrogram_purity(
     with np.load(real_data(f"bench_{name}.npz")) as file:
         features, labels = file["X"], file["y"]
     tree, _ = average_linkage(features)
-    found = evaluate(tree, labels=labels, metrics=["dendrogram_purity"])
-    assert found.metrics["dendrogram_purity"] == pytest.approx(expected, abs=5e-5)
+    evaluation = evaluate(tree, labels=labels, metrics=["dendrogram_purity"])
+    assert evaluation.metrics["dendrogram_purity"] == pytest.approx(expected, abs=5e-5)

@@ -129,8 +129,8 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
         dasgupta_cost(tree, Gaussian(features)),
         cophenetic_correlation(tree, Euclidean(features)),
     )
-    for one, other in zip(whole, parts, strict=True):
-        assert one.value == pytest.approx(other.value, rel=1e-12)
+    for value, value_by_parts in zip(whole, parts, strict=True):
+        assert value.value == pytest.approx(value_by_parts.value, rel=1e-12)
 
 
 def test_cosines_are_summed_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyP
         spread = values.std(ddof=1)
         assert spread > 0
         assert errors.mean() == pytest.approx(spread, rel=0.15)
-        # A correlation of few draws is off by an order less than its error.
+        # The bias of a correlation of few draws is an order below its error.
         assert abs(values.mean() - exact) < 4 * spread / np.sqrt(300) + 0.05 * spread
         assert "500 sampled pairs" in runs[0].warnings[0]
 

@@ -95,7 +95,7 @@ def naive_macro_f1(cluster: list[int], class_: list[int]) -> float:
 
 
 def naive_accuracy(cluster: list[int], class_: list[int]) -> float:
-    """The best over every one-to-one assignment of clusters to classes or to none."""
+    """The best over every one-to-one assignment of clusters to classes or to no class."""
     clusters = sorted(set(cluster))
     targets = [*sorted(set(class_)), *[-1] * len(clusters)]
     best = 0
@@ -214,11 +214,11 @@ def test_counts_far_past_32_bits_stay_exact() -> None:
 
 
 def test_edges() -> None:
-    one = table_of([3], [1])
-    assert flat.ri(one) is None
-    assert flat.ari(one) is None
-    assert flat.nmi(one) == 1.0
-    assert flat.mi(one) == 0.0
+    table = table_of([3], [1])
+    assert flat.ri(table) is None
+    assert flat.ari(table) is None
+    assert flat.nmi(table) == 1.0
+    assert flat.mi(table) == 0.0
     none = contingency(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 1, 0)
     for metric in (flat.purity, flat.mi, flat.nmi, flat.ri, flat.ari, flat.accuracy):
         assert metric(none) is None

@@ -93,8 +93,8 @@ def test_dendrogram_purity_by_hand() -> None:
 
 @pytest.mark.parametrize("n_leaves", [3, 4, 50])
 def test_lhd_spans_0_to_1(n_leaves: int) -> None:
-    # A chain of forks: leaves 1, 3, 5, ... hang off the spine 0, 2, 4, ...; the first and the last
-    # leaf are n_leaves edges apart, siblings 2.
+    # A chain of forks: leaves 1, 3, 5, ... are children of the spine 0, 2, 4, ...; the first and
+    # the last leaf are n_leaves edges apart, siblings 2.
     parent = [-1] + [2 * ((node - 1) // 2) for node in range(1, 2 * n_leaves - 1)]
     leaves = [*range(1, 2 * n_leaves - 1, 2), 2 * n_leaves - 2]
     tree = tree_of(parent, leaves)
@@ -141,7 +141,7 @@ def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyP
 
 
 def test_a_chain_of_100_000_leaves() -> None:
-    # Spine 0, 2, 4, ..., one leaf at each step: 100,000 deep.
+    # Spine 0, 2, 4, ... with one leaf at each step: 100,000 deep.
     n = 100_000
     parent = np.array([-1, *(2 * ((node - 1) // 2) for node in range(1, 2 * n - 1))])
     leaves = np.array([*range(1, 2 * n - 1, 2), 2 * n - 2])

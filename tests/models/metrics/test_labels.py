@@ -1,4 +1,4 @@
-"""Labels as numbers: integers, strings, and what is refused."""
+"""Labels as numbers: integers, strings, refusals."""
 
 from __future__ import annotations
 

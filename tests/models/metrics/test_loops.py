@@ -19,7 +19,7 @@ from tests.models.tree.strategies_kit import under
 
 
 def deep_tree(n_nodes: int, n_points: int, reach: int, rng: np.random.Generator) -> Tree:
-    """Each node hangs under one of the `reach` before it: a small one makes a deep tree."""
+    """Each node is a child of one of the `reach` before it: a small `reach` makes a deep tree."""
     node = np.arange(1, n_nodes)
     parent = np.append(-1, rng.integers(np.maximum(0, node - reach), node))
     leaves = np.setdiff1d(np.arange(n_nodes), parent)

@@ -116,7 +116,7 @@ def test_by_hand() -> None:
 
 
 def random_tree(n_nodes: int, n_points: int, reach: int, rng: np.random.Generator) -> Tree:
-    """Each node hangs under one of the `reach` before it: a small one makes a deep tree."""
+    """Each node is a child of one of the `reach` before it: a small `reach` makes a deep tree."""
     node = np.arange(1, n_nodes)
     parent = np.append(-1, rng.integers(np.maximum(0, node - reach), node))
     leaves = np.setdiff1d(np.arange(n_nodes), parent)
@@ -155,7 +155,7 @@ def test_every_kind_of_features(form: Any) -> None:
 
 
 def drifting(tree: Tree) -> np.ndarray:
-    """The mean goes along a line while the tree grows."""
+    """Means that move along a line while the tree grows."""
     return np.argsort(np.argsort(-tree.leaf_of_point)).astype(np.float64)[:, None] ** 1.5
 
 
@@ -175,7 +175,7 @@ def test_hard_cases_in_a_deep_tree(kind: str, monkeypatch: pytest.MonkeyPatch) -
     check_exemplars(tree, features, 3, report)
 
 
-def test_what_takes_too_long_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_that_take_too_long_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "POOL", 8)
     tree = chain(2000, np.random.default_rng(5))
     features = drifting(tree)
@@ -204,7 +204,7 @@ def test_a_chain_of_100_000_leaves() -> None:
     assert report.exemplars[0].tolist() == np.argsort(apart)[:3].tolist()
 
 
-def test_what_is_refused() -> None:
+def test_invalid_inputs_are_refused() -> None:
     tree = tree_of([-1, 0, 0], [1, 2])
     for given_, code in (
         ({}, "wrong-input"),

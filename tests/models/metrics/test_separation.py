@@ -106,13 +106,13 @@ def test_distances_given() -> None:
     rng = np.random.default_rng(4)
     cluster = rng.integers(0, 4, 80)
     square = squareform(pdist(rng.normal(size=(80, 3)) + cluster[:, None], "cityblock"))
-    found = silhouette(distances_of(square, 80), clusters_of(cluster, 4))
+    result = silhouette(distances_of(square, 80), clusters_of(cluster, 4))
     expected = sk.silhouette_score(square, cluster, metric="precomputed")
-    assert found.value == pytest.approx(expected, rel=1e-12)
-    # What stands in the diagonal is no distance.
+    assert result.value == pytest.approx(expected, rel=1e-12)
+    # The diagonal holds no distances.
     square += np.eye(80)
-    found = silhouette(distances_of(square, 80), clusters_of(cluster, 4))
-    assert found.value == pytest.approx(expected, rel=1e-12)
+    result = silhouette(distances_of(square, 80), clusters_of(cluster, 4))
+    assert result.value == pytest.approx(expected, rel=1e-12)
 
 
 def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +141,13 @@ def test_clusters_that_cannot_be_measured() -> None:
     features = np.arange(8.0)[:, None]
     for cluster, n_clusters in ((np.zeros(8, int), 3), (np.arange(8), 8)):
         tree = from_partition(cluster, n_clusters)
-        found = evaluate(tree, features=features, metrics=METRICS, cut={"level": 1})
-        assert set(found.metrics.values()) == {None}
-        assert len(found.warnings) == 3
-        assert "at least 2" in found.warnings[0]
+        evaluation = evaluate(tree, features=features, metrics=METRICS, cut={"level": 1})
+        assert set(evaluation.metrics.values()) == {None}
+        assert len(evaluation.warnings) == 3
+        assert "at least 2" in evaluation.warnings[0]
     pairs = np.repeat([0.0, 5.0], 4)[:, None]
-    found = evaluate(from_partition(np.repeat([0, 1], 4), 2), features=pairs, metrics=METRICS)
-    assert found.metrics == {
+    evaluation = evaluate(from_partition(np.repeat([0, 1], 4), 2), features=pairs, metrics=METRICS)
+    assert evaluation.metrics == {
         "silhouette": 1.0,
         "davies_bouldin": 0.0,
         "calinski_harabasz": None,

@@ -186,7 +186,7 @@ def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyP
         spread = values.std(ddof=1)
         assert spread > 0
         assert errors.mean() == pytest.approx(spread, rel=0.15)
-        # A ratio of few draws is off by an order less than its error.
+        # The bias of a ratio of few draws is an order below its error.
         assert abs(values.mean() - exact) < 4 * spread / np.sqrt(300) + 0.05 * spread
         assert "500 sampled" in runs[0].warnings[0]
 
@@ -198,11 +198,11 @@ def test_undefined() -> None:
     assert "three points" in answer.warnings[0]
     assert triplet_cost(pair, Cosine(np.ones((2, 2)))).value == 0.0
     tree = tree_of([-1, 0, 0, 0], [1, 2, 3])
-    for matrix, said in ((np.zeros((3, 3)), "similar"), (-np.ones((3, 3)), "negative")):
+    for matrix, part in ((np.zeros((3, 3)), "similar"), (-np.ones((3, 3)), "negative")):
         for form in (matrix, sp.csr_array(matrix)):
             answer = wang_wang_ratio(tree, similarity_of(form, 3))
             assert answer.value is None
-            assert said in answer.warnings[0]
+            assert part in answer.warnings[0]
     # Drawn triples that are all apart.
     lone = similarity_of(np.zeros((3, 3)), 3)
     assert wang_wang_ratio(tree, lone, exact_points=0).value is None

@@ -1,4 +1,4 @@
-"""How labels and rows find their place in a true hierarchy."""
+"""The places of labels and rows in a true hierarchy."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_without_labels_the_rows_are_the_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "code", "said"),
+    ("labels", "code", "part"),
     [
         (None, "wrong-length", "5 rows and the tree 2 points"),
         (["lion", "dog"], "wrong-input", "'dog' names no leaf .*'lion', 'lynx'"),
@@ -83,9 +83,9 @@ def test_without_labels_the_rows_are_the_points() -> None:
         ([-1, 1], "wrong-input", "'-1' names no leaf"),
     ],
 )
-def test_refused(labels: Any, code: str, said: str) -> None:
+def test_refused(labels: Any, code: str, part: str) -> None:
     classes = None if labels is None else classes_of(labels, 2)
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=part) as caught:
         truth_over_points(ANIMALS, classes, 2)
     assert caught.value.code == code
     assert caught.value.where["role"] == "hierarchy"
@@ -99,17 +99,17 @@ def test_evaluated_against_classes_in_a_hierarchy() -> None:
     #   3   4
     tree = tree_of([-1, 0, 0, 1, 1], [3, 4, 2, 2])
     labels = ["lion", "lynx", "machine", "animal/bird/crane"]
-    found = evaluate(tree, hierarchy=ANIMALS, labels=labels)
-    assert {"nmi", "shortest_path_similarity", "robinson_foulds"} <= set(found.metrics)
-    assert found.standard_errors == {}
-    asked = ["path_sharing_similarity"]
-    alone = evaluate(tree, hierarchy=ANIMALS, labels=labels, metrics=asked)
+    evaluation = evaluate(tree, hierarchy=ANIMALS, labels=labels)
+    assert {"nmi", "shortest_path_similarity", "robinson_foulds"} <= set(evaluation.metrics)
+    assert evaluation.standard_errors == {}
+    names = ["path_sharing_similarity"]
+    alone = evaluate(tree, hierarchy=ANIMALS, labels=labels, metrics=names)
     # Of three nodes the tree's paths share 2, 1, 1, 1, 1, 3 (root 0, leaf 2 is 2 long); the
     # hierarchy's, of 4 (machine: 3): 3, 1, 2, 1, 2, 1.
     own = [2 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 1]
     true = [3 / 4, 1 / 4, 2 / 4, 1 / 4, 2 / 4, 1 / 4]
     gap = np.mean((np.array(own) - np.array(true)) ** 2)
-    assert alone.metrics[asked[0]] == pytest.approx(1 - gap)
+    assert alone.metrics[names[0]] == pytest.approx(1 - gap)
 
 
 def test_points_are_cut_to_clusters_where_a_cut_is_given() -> None:
@@ -121,9 +121,9 @@ def test_points_are_cut_to_clusters_where_a_cut_is_given() -> None:
     tree = tree_of([-1, 0, 0, 1, 1, 2, 2], [3, 4, 5, 6])
     truth = from_partition([0, 0, 1, 1], 2)
     names = ["shortest_path_similarity", "path_sharing_similarity"]
-    found = evaluate(tree, hierarchy=truth, metrics=[*names, "robinson_foulds"], cut={"k": 2})
-    assert found.metrics == {names[0]: 1.0, names[1]: 1.0, "robinson_foulds": 0.0}
-    assert found.cut == {"k": 2, "n_clusters": 2}
+    evaluation = evaluate(tree, hierarchy=truth, metrics=[*names, "robinson_foulds"], cut={"k": 2})
+    assert evaluation.metrics == {names[0]: 1.0, names[1]: 1.0, "robinson_foulds": 0.0}
+    assert evaluation.cut == {"k": 2, "n_clusters": 2}
     # Two of four edges within 1 and 2.
     whole = evaluate(tree, hierarchy=truth, metrics=names[:1])
     assert whole.metrics[names[0]] == pytest.approx(1 - 2 * (1 / 2) ** 2 / 6)

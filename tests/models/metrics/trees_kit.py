@@ -1,4 +1,4 @@
-"""Trees to measure, and their points' paths and meetings from the definition."""
+"""Trees to measure, and their points' paths and common ancestors by definition."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def from_linkage(merges: npt.NDArray[np.float64]) -> Tree:
     parent = np.full(last + 1, -1)
     height = np.zeros(last + 1)
     for step, (left, right, level, _) in enumerate(merges):
-        made = last - (n_points + step)
-        parent[last - int(left)] = parent[last - int(right)] = made
-        height[made] = level
+        node = last - (n_points + step)
+        parent[last - int(left)] = parent[last - int(right)] = node
+        height[node] = level
     return tree_of(parent, last - np.arange(n_points), height)
 
 

@@ -55,14 +55,14 @@ def exact(n_features: int, kappa: float) -> tuple[mp.mpf, mp.mpf, mp.mpf]:
         return constant, own, 1 - own**2 - (n_features - 1) * own / k
 
 
-def far(found: float, wanted: mp.mpf) -> float:
+def far(value: float, true: mp.mpf) -> float:
     """Error, relative where the value is above 1."""
-    return float(abs(mp.mpf(float(found)) - wanted) / max(mp.mpf(1), abs(wanted)))
+    return float(abs(mp.mpf(float(value)) - true) / max(mp.mpf(1), abs(true)))
 
 
-def off(found: float, wanted: mp.mpf) -> float:
+def off(value: float, true: mp.mpf) -> float:
     """Relative error."""
-    return float(abs(mp.mpf(float(found)) - wanted) / abs(wanted))
+    return float(abs(mp.mpf(float(value)) - true) / abs(true))
 
 
 def test_the_integral_is_the_function() -> None:
@@ -97,11 +97,11 @@ def test_the_inverse_on_the_grid(n_features: int) -> None:
     for kappa in KAPPA.tolist():
         _, ratio, slope = exact(n_features, kappa)
         r = float(ratio)
-        found = float(bessel.concentration(n_features, r))
+        result = float(bessel.concentration(n_features, r))
         with mp.workdps(60):
             # What r, rounded, is the ratio of; one Newton step from kappa is exact enough.
-            wanted = mp.mpf(kappa) + (mp.mpf(r) - ratio) / slope
-            assert off(found, wanted) < max(1e-12, 4 * EPS / (1 - r))
+            expected = mp.mpf(kappa) + (mp.mpf(r) - ratio) / slope
+            assert off(result, expected) < max(1e-12, 4 * EPS / (1 - r))
 
 
 def test_orders_that_are_no_dimension() -> None:
@@ -120,7 +120,7 @@ def test_the_constant_where_it_is_about_one(n_features: int) -> None:
 
 
 @pytest.mark.parametrize("n_features", [2, 3, 20, 43, 1000])
-def test_nothing_at_all_is_uniform(n_features: int) -> None:
+def test_concentration_zero_is_uniform(n_features: int) -> None:
     area = (
         2 * math.pi ** (n_features / 2) / math.gamma(n_features / 2) if n_features < 300 else None
     )
@@ -149,21 +149,21 @@ def test_three_dimensions_in_closed_form() -> None:
 @given(st.integers(2, 100_000), st.floats(1e-6, 1e6))
 def test_inverse_and_ratio_undo_each_other(n_features: int, kappa: float) -> None:
     r = float(bessel.ratio(n_features, kappa))
-    found = float(bessel.concentration(n_features, r))
-    assert found == pytest.approx(kappa, rel=max(1e-12, 4 * EPS / (1 - r)))
+    result = float(bessel.concentration(n_features, r))
+    assert result == pytest.approx(kappa, rel=max(1e-12, 4 * EPS / (1 - r)))
 
 
 def test_shapes_are_kept() -> None:
     kappa = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    for found in (
+    for values in (
         bessel.log_iv(2.0, kappa),
         bessel.log_c(5, kappa),
         bessel.ratio(5, kappa),
         bessel.slope(5, kappa),
         bessel.concentration(5, kappa / 10),
     ):
-        assert found.shape == (2, 3)
-        assert found.dtype == np.float64
+        assert values.shape == (2, 3)
+        assert values.dtype == np.float64
     assert bessel.log_c(5, 3).shape == ()
 
 
@@ -200,11 +200,11 @@ def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> No
         assert off(float(curve[at]), -slope) < 1e-12
         assert off(float(rise[at]), slope) < 1e-12
     r = torch.tensor([1e-6, 0.1, 0.5, 0.9, 0.999], dtype=torch.float64, requires_grad=True)
-    found = bessel_torch.concentration(n_features, r)
-    there = bessel.concentration(n_features, r.detach().numpy())
-    assert found.detach().numpy() == pytest.approx(there, rel=1e-12)
-    assert gradient(found, r).detach().numpy() == pytest.approx(
-        1 / bessel.slope(n_features, there), rel=1e-11
+    values = bessel_torch.concentration(n_features, r)
+    expected = bessel.concentration(n_features, r.detach().numpy())
+    assert values.detach().numpy() == pytest.approx(expected, rel=1e-12)
+    assert gradient(values, r).detach().numpy() == pytest.approx(
+        1 / bessel.slope(n_features, expected), rel=1e-11
     )
 
 
@@ -222,6 +222,6 @@ def test_gradients_against_differences() -> None:
 
 
 def test_tensors_in_single_precision_stay_so() -> None:
-    found = bessel_torch.log_c(300, torch.tensor([10.0, 1e5]))
-    assert found.dtype == torch.float32
-    assert found.numpy() == pytest.approx(bessel.log_c(300, [10.0, 1e5]), rel=1e-6)
+    values = bessel_torch.log_c(300, torch.tensor([10.0, 1e5]))
+    assert values.dtype == torch.float32
+    assert values.numpy() == pytest.approx(bessel.log_c(300, [10.0, 1e5]), rel=1e-6)

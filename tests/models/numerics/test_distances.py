@@ -55,10 +55,10 @@ def test_flat_rows_give_the_metric(metric: DistanceMetric, kind: type) -> None:
     points = (np.random.default_rng(0).normal(size=(40, 5)) * 1e3 + 7).astype(kind)
     rows = flat(points, metric)
     assert rows.dtype == kind
-    found = as_metric(cdist(rows.astype(float), rows.astype(float)), metric)
+    distances = as_metric(cdist(rows.astype(float), rows.astype(float)), metric)
     expected = cdist(points.astype(float), points.astype(float), metric)
     tolerance = 1e-5 if kind is np.float32 else 1e-9
-    assert found == pytest.approx(expected, rel=tolerance, abs=tolerance)
+    assert distances == pytest.approx(expected, rel=tolerance, abs=tolerance)
 
 
 def test_flat_copies_only_where_it_must() -> None:

@@ -54,14 +54,14 @@ def literal_sum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def test_distance_is_the_literal_one_to_the_boundary(of_x: float, of_y: float) -> None:
     x, y = points(5, 4, of_x), points(5, 4, of_y, seed=1)
     y[0] = -x[0] * (1 - of_y) / (1 - of_x)
-    wanted = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
+    expected = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
     # 1 - |x|^2 has an absolute error of about 1e-15, the distance is its logarithm.
     slack = 1e-13 + 1e-15 / min(of_x, of_y)
-    assert ball.distance(x, y) == pytest.approx(wanted, rel=slack)
-    assert np.diag(ball.distances(x, y)) == pytest.approx(wanted, rel=slack)
+    assert ball.distance(x, y) == pytest.approx(expected, rel=slack)
+    assert np.diag(ball.distances(x, y)) == pytest.approx(expected, rel=slack)
     torch_x, torch_y = torch.from_numpy(x), torch.from_numpy(y)
-    assert ball.distance(torch_x, torch_y).numpy() == pytest.approx(wanted, rel=slack)
-    assert ball.distances(torch_x, torch_y).diagonal().numpy() == pytest.approx(wanted, rel=slack)
+    assert ball.distance(torch_x, torch_y).numpy() == pytest.approx(expected, rel=slack)
+    assert ball.distances(torch_x, torch_y).diagonal().numpy() == pytest.approx(expected, rel=slack)
 
 
 @pytest.mark.parametrize("near", [0.5, 1e-2, 1e-4, 1e-5])
@@ -69,23 +69,23 @@ def test_single_precision_is_right_for_its_own_numbers(near: float) -> None:
     x = points(6, 5, near).astype(np.float32)
     y = points(6, 5, near, seed=1).astype(np.float32)
     x, y = ball.project(x), ball.project(y)
-    wanted = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
-    for found in (
+    expected = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
+    for distance in (
         ball.distance(x, y),
         ball.distance(torch.from_numpy(x), torch.from_numpy(y)).numpy(),
         ball.distances(torch.from_numpy(x), torch.from_numpy(y)).diagonal().numpy(),
     ):
-        assert found.dtype == np.float32
-        assert found == pytest.approx(wanted, rel=2e-6)
+        assert distance.dtype == np.float32
+        assert distance == pytest.approx(expected, rel=2e-6)
 
 
 def test_near_points_keep_their_digits() -> None:
     x = points(4, 3, 1e-3)
     y = x + 1e-13 * points(4, 3, 0.0, seed=2)
-    wanted = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
-    assert min(wanted) < 1e-9
+    expected = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
+    assert min(expected) < 1e-9
     # The differences of the coordinates are exact, 1 - |x|^2 has twelve digits.
-    assert ball.distance(x, y) == pytest.approx(wanted, rel=1e-10)
+    assert ball.distance(x, y) == pytest.approx(expected, rel=1e-10)
 
 
 @given(
@@ -97,10 +97,10 @@ def test_near_points_keep_their_digits() -> None:
 def test_it_is_a_metric(n_features: int, near: float, far: float, seed: int) -> None:
     x, y = points(3, n_features, near, seed), points(3, n_features, far, seed + 1)
     z = points(3, n_features, 0.5, seed + 2)
-    one, other = ball.distance(x, y), ball.distance(y, x)
-    assert one == pytest.approx(other, rel=1e-14)
+    there, back = ball.distance(x, y), ball.distance(y, x)
+    assert there == pytest.approx(back, rel=1e-14)
     assert (ball.distance(x, x) == 0).all()
-    assert (one <= (ball.distance(x, z) + ball.distance(z, y)) * (1 + 1e-12)).all()
+    assert (there <= (ball.distance(x, z) + ball.distance(z, y)) * (1 + 1e-12)).all()
     origin = np.zeros_like(x)
     assert ball.distance(x, origin) == pytest.approx(ball.hyperbolic_norm(x)[:, 0], rel=1e-12)
 
@@ -108,9 +108,9 @@ def test_it_is_a_metric(n_features: int, near: float, far: float, seed: int) -> 
 @pytest.mark.parametrize("near", NEAR)
 def test_the_hyperbolic_norm_is_twice_artanh(near: float) -> None:
     x = points(5, 3, near)
-    for row, found in zip(x, ball.hyperbolic_norm(x)[:, 0], strict=True):
+    for row, norm in zip(x, ball.hyperbolic_norm(x)[:, 0], strict=True):
         length = mpmath.sqrt(sum(value * value for value in exactly(row)))
-        assert found == pytest.approx(float(2 * mpmath.atanh(length)), rel=1e-13 + 1e-15 / near)
+        assert norm == pytest.approx(float(2 * mpmath.atanh(length)), rel=1e-13 + 1e-15 / near)
     assert ball.hyperbolic_norm(np.full((1, 3), 1e-200))[0, 0] == pytest.approx(0.0, abs=1e-150)
 
 
@@ -118,34 +118,34 @@ def test_the_hyperbolic_norm_is_twice_artanh(near: float) -> None:
 def test_gradients_are_those_of_finite_differences(near: float) -> None:
     x, y = points(4, 3, near), points(4, 3, 0.3, seed=1)
     step = 1e-6 * near
-    found = ball.distance_gradient(x, y)
+    gradient = ball.distance_gradient(x, y)
     for column in range(3):
         move = np.zeros_like(x)
         move[:, column] = step
         slope = (ball.distance(x + move, y) - ball.distance(x - move, y)) / (2 * step)
-        assert found[:, column] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+        assert gradient[:, column] == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("near", NEAR)
 def test_the_norms_gradient_is_torchs(near: float) -> None:
     x = torch.tensor(points(5, 4, near), requires_grad=True)
-    (wanted,) = torch.autograd.grad(ball.hyperbolic_norm(x).sum(), x)
-    found = ball.hyperbolic_norm_gradient(x.detach().numpy())
-    assert found == pytest.approx(wanted.numpy(), rel=1e-9)
+    (expected,) = torch.autograd.grad(ball.hyperbolic_norm(x).sum(), x)
+    gradient = ball.hyperbolic_norm_gradient(x.detach().numpy())
+    assert gradient == pytest.approx(expected.numpy(), rel=1e-9)
     assert (ball.hyperbolic_norm_gradient(np.zeros((1, 3))) == 0).all()
 
 
 @pytest.mark.parametrize("of_x", NEAR)
 @pytest.mark.parametrize("of_y", NEAR)
-def test_torch_comes_to_the_written_out_gradient(of_x: float, of_y: float) -> None:
+def test_torchs_gradient_is_the_explicit_one(of_x: float, of_y: float) -> None:
     x = torch.tensor(points(4, 3, of_x), requires_grad=True)
     y = torch.from_numpy(points(4, 3, of_y, seed=1))
-    (found,) = torch.autograd.grad(ball.distance(x, y).sum(), x)
-    assert torch.isfinite(found).all()
-    wanted = ball.distance_gradient(x.detach(), y)
-    assert found.numpy() == pytest.approx(wanted.numpy(), rel=1e-9)
-    (found,) = torch.autograd.grad(ball.distances(x, y).diagonal().sum(), x)
-    assert found.numpy() == pytest.approx(wanted.numpy(), rel=1e-6)
+    (gradient,) = torch.autograd.grad(ball.distance(x, y).sum(), x)
+    assert torch.isfinite(gradient).all()
+    expected = ball.distance_gradient(x.detach(), y)
+    assert gradient.numpy() == pytest.approx(expected.numpy(), rel=1e-9)
+    (gradient,) = torch.autograd.grad(ball.distances(x, y).diagonal().sum(), x)
+    assert gradient.numpy() == pytest.approx(expected.numpy(), rel=1e-6)
 
 
 def test_other_functions_gradients_by_gradcheck() -> None:
@@ -169,8 +169,8 @@ def test_where_there_is_no_gradient_it_is_zero() -> None:
     )
     for value in values:
         of = x if value is values[0] or value is values[1] or value is values[4] else y
-        (found,) = torch.autograd.grad(value, of)
-        assert torch.isfinite(found).all()
+        (gradient,) = torch.autograd.grad(value, of)
+        assert torch.isfinite(gradient).all()
     assert (ball.distance_gradient(np.zeros((1, 2)), np.zeros((1, 2))) == 0).all()
 
 
@@ -178,8 +178,8 @@ def test_where_there_is_no_gradient_it_is_zero() -> None:
 def test_addition_is_the_literal_one(near: float) -> None:
     x, y = points(5, 4, near), points(5, 4, 0.4, seed=1)
     for a, b in ((x, y), (y, x)):
-        wanted = np.array([literal_sum(u, v) for u, v in zip(a, b, strict=True)])
-        assert ball.add(a, b) == pytest.approx(wanted, abs=1e-12)
+        expected = np.array([literal_sum(u, v) for u, v in zip(a, b, strict=True)])
+        assert ball.add(a, b) == pytest.approx(expected, abs=1e-12)
     assert ball.add(np.zeros_like(y), y) == pytest.approx(y, rel=1e-15)
     assert ball.add(-x, x) == pytest.approx(np.zeros_like(x), abs=1e-15)
     # |(-x) (+) y| = tanh(d(x, y) / 2)
@@ -191,7 +191,7 @@ def test_addition_is_the_literal_one(near: float) -> None:
 def test_the_maps_undo_each_other(near: float) -> None:
     x, y = points(5, 4, near), points(5, 4, 0.3, seed=1)
     v = ball.log_map(x, y)
-    # What is lost grows with the size of the ball between them.
+    # The rounding error grows exponentially with their distance.
     slack = 1e-13 * np.exp(ball.distance(x, y).max())
     assert ball.exp_map(x, v) == pytest.approx(y, abs=slack)
     assert ball.conformal(x)[:, 0] * np.linalg.norm(v, axis=1) == pytest.approx(
@@ -205,13 +205,13 @@ def test_a_far_step_ends_at_the_margin() -> None:
     for kind, least in ((np.float64, 1e-12), (np.float32, 1e-5)):
         x = points(5, 4, 0.1).astype(kind)
         for velocity in (1e3, 1e30):
-            for found in (
+            for end in (
                 ball.exp_map(x, kind(velocity) * x),
                 ball.retract(x, kind(velocity) * x),
                 ball.exp_map(torch.from_numpy(x), torch.from_numpy(kind(velocity) * x)).numpy(),
             ):
-                length = np.linalg.norm(found.astype(np.float64), axis=1)
-                assert found.dtype == kind
+                length = np.linalg.norm(end.astype(np.float64), axis=1)
+                assert end.dtype == kind
                 assert (length <= 1 - least).all()
                 assert (length >= 1 - 1.2 * least).all()
 
@@ -241,14 +241,14 @@ def test_the_riemannian_gradient_is_the_metrics() -> None:
 def test_far_beyond_the_boundary_nothing_breaks() -> None:
     x = torch.tensor([[3.0, 0.0], [1.0, 0.0]], requires_grad=True)
     y = torch.tensor([[0.0, 0.5], [0.0, 1.0]])
-    found = ball.distance(x, y)
-    (gradient,) = torch.autograd.grad(found.sum(), x)
-    assert torch.isfinite(found).all()
+    distance = ball.distance(x, y)
+    (gradient,) = torch.autograd.grad(distance.sum(), x)
+    assert torch.isfinite(distance).all()
     assert torch.isfinite(gradient).all()
     assert torch.isfinite(ball.distances(x, y)).all()
 
 
-def test_geoopt_says_the_same() -> None:
+def test_geoopt_agrees() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         import geoopt
@@ -265,8 +265,8 @@ def test_geoopt_says_the_same() -> None:
         "gradient": (ball.riemannian(x, v), theirs.egrad2rgrad(x, v)),
         "conformal": (ball.conformal(x), theirs.lambda_x(x, keepdim=True)),
     }
-    for name, (ours, found) in pairs.items():
-        assert ours.detach().numpy() == pytest.approx(found.detach().numpy(), rel=1e-9), name
+    for name, (ours, geoopts) in pairs.items():
+        assert ours.detach().numpy() == pytest.approx(geoopts.detach().numpy(), rel=1e-9), name
         (a,) = torch.autograd.grad(ours.sum(), x, retain_graph=True)
-        (b,) = torch.autograd.grad(found.sum(), x, retain_graph=True)
+        (b,) = torch.autograd.grad(geoopts.sum(), x, retain_graph=True)
         assert a.numpy() == pytest.approx(b.numpy(), rel=1e-8, abs=1e-9), name

@@ -44,11 +44,11 @@ def test_no_point_is_better_than_the_proximal_one(seed: int) -> None:
         apart = weights.reshape(k, 3) - values
         return literal(penalty, weights.reshape(k, 3)) + (apart * apart).sum() / (2 * step)
 
-    found = penalty.proximal(values, step)
-    best = objective(found.ravel())
+    nearest = penalty.proximal(values, step)
+    best = objective(nearest.ravel())
     for size in (1e-1, 1e-3, 1e-6):
         for _ in range(30):
-            near = found + size * rng.normal(size=found.shape)
+            near = nearest + size * rng.normal(size=nearest.shape)
             assert objective(near.ravel()) >= best - 1e-12
 
 
@@ -71,10 +71,10 @@ def test_the_l1_threshold_comes_first() -> None:
 def test_the_least_subgradient_is_zero_at_the_minimum_alone(seed: int) -> None:
     rng = np.random.default_rng(seed)
     penalty, values = random_penalty(rng, 3), rng.normal(size=(2, 3))
-    found = penalty.proximal(values)
+    minimum = penalty.proximal(values)
     # The gradient of |w - values|^2 / 2 there.
-    assert np.abs(penalty.least_subgradient(found, found - values)).max() < 1e-12
-    elsewhere = found + rng.normal(size=found.shape)
+    assert np.abs(penalty.least_subgradient(minimum, minimum - values)).max() < 1e-12
+    elsewhere = minimum + rng.normal(size=minimum.shape)
     assert np.abs(penalty.least_subgradient(elsewhere, elsewhere - values)).max() > 1e-6
 
 

@@ -21,19 +21,19 @@ ANY = arrays(np.float64, SHAPE, elements=st.floats(allow_nan=False, allow_infini
 @settings(deadline=None)
 @given(LOGITS)
 def test_it_is_the_logarithm_of_the_share_of_the_exponentials(logits: np.ndarray) -> None:
-    for row, found in zip(logits, log_softmax(logits), strict=True):
+    for row, result in zip(logits, log_softmax(logits), strict=True):
         total = math.fsum(math.exp(x) for x in row)
-        assert found == pytest.approx([x - math.log(total) for x in row], abs=1e-12)
+        assert result == pytest.approx([x - math.log(total) for x in row], abs=1e-12)
 
 
 @settings(deadline=None)
 @given(ANY)
 def test_any_finite_logits_give_probabilities(logits: np.ndarray) -> None:
     before = logits.copy()
-    found = log_softmax(logits)
+    log_probs = log_softmax(logits)
     assert (logits == before).all()
-    assert not np.isnan(found).any()
-    assert np.exp(found).sum(axis=1) == pytest.approx(1.0)
+    assert not np.isnan(log_probs).any()
+    assert np.exp(log_probs).sum(axis=1) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])

@@ -29,7 +29,7 @@ def test_the_cosine_has_the_mean_and_variance_of_its_distribution(
 
 @pytest.mark.parametrize(("n_features", "kappa"), [(2, 0.7), (3, 4.0), (6, 25.0), (40, 3.0)])
 def test_the_cosine_has_its_distribution(n_features: int, kappa: float) -> None:
-    """By Kolmogorov and Smirnov against the density (1 - w^2)^((D-3)/2) e^(kappa w)."""
+    """A Kolmogorov-Smirnov test against the density (1 - w^2)^((D-3)/2) e^(kappa w)."""
     rng = np.random.default_rng(3)
     cosine, _ = sphere.draw_cosines(n_features, np.full(4000, kappa), rng)
 
@@ -38,8 +38,8 @@ def test_the_cosine_has_its_distribution(n_features: int, kappa: float) -> None:
 
     angles = np.linspace(0, np.pi, 2001)
     whole = integrate.cumulative_simpson(density(angles), x=angles, initial=0)
-    found = stats.kstest(np.arccos(cosine), lambda a: np.interp(a, angles, whole / whole[-1]))
-    assert found.pvalue > 1e-3
+    agreement = stats.kstest(np.arccos(cosine), lambda a: np.interp(a, angles, whole / whole[-1]))
+    assert agreement.pvalue > 1e-3
 
 
 def test_draws_lie_around_their_own_means() -> None:
@@ -66,14 +66,14 @@ def test_around_the_mean_no_direction_is_preferred() -> None:
 
 
 def test_unit_rows_of_any_scale() -> None:
-    found = sphere.unit(np.array([[3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]]))
-    assert found == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]))
+    rows = sphere.unit(np.array([[3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]]))
+    assert rows == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]))
 
 
 def test_uniform_directions_have_no_mean() -> None:
-    found = sphere.uniform(N, 4, np.random.default_rng(2))
-    assert np.linalg.norm(found.mean(axis=0)) < 4 / np.sqrt(N)
-    assert (found.T @ found / N) == pytest.approx(np.eye(4) / 4, abs=0.02)
+    directions = sphere.uniform(N, 4, np.random.default_rng(2))
+    assert np.linalg.norm(directions.mean(axis=0)) < 4 / np.sqrt(N)
+    assert (directions.T @ directions / N) == pytest.approx(np.eye(4) / 4, abs=0.02)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -82,7 +82,7 @@ def test_seeds_come_from_different_clusters(sparse: bool) -> None:
     means = np.eye(6)
     which = np.repeat(np.arange(6), 30)
     rows = sphere.draw_vmf(means[which], 500.0, rng)
-    given = sp.csr_array(rows) if sparse else rows
+    features = sp.csr_array(rows) if sparse else rows
     for seed in range(5):
-        seeds = sphere.seed_rows(given, 6, np.random.default_rng(seed))
+        seeds = sphere.seed_rows(features, 6, np.random.default_rng(seed))
         assert sorted(which[seeds].tolist()) == [0, 1, 2, 3, 4, 5]

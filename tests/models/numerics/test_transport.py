@@ -18,13 +18,13 @@ def by_integer_program(cost: np.ndarray, low: int, high: int) -> float:
     k, n = cost.shape
     one_each = LinearConstraint(np.kron(np.ones((1, k)), np.eye(n)), 1, 1)
     sizes = LinearConstraint(np.kron(np.eye(k), np.ones((1, n))), low, high)
-    found = milp(
+    solution = milp(
         cost.ravel(),
         constraints=[one_each, sizes],
         integrality=np.ones(k * n),
         bounds=Bounds(0, 1),
     )
-    return float(found.fun)
+    return float(solution.fun)
 
 
 def check(cost: np.ndarray, low: int, high: int, shares: Shares) -> None:
@@ -89,7 +89,7 @@ def test_without_bounds_each_point_takes_its_cheapest() -> None:
 
 
 def test_the_border_of_two_clusters_lies_between_their_points() -> None:
-    # All five prefer cluster 0, which may have three: those that gain most by it stay.
+    # All five prefer cluster 0, which may have three: those that gain most from it stay.
     cost = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [5.0, 1.0, 4.0, 2.0, 3.0]])
     shares = share_out(cost, 2, 3)
     assert shares.cluster.tolist() == [0, 1, 0, 1, 0]
@@ -97,13 +97,13 @@ def test_the_border_of_two_clusters_lies_between_their_points() -> None:
 
 
 @pytest.mark.parametrize(("n", "k", "low", "high"), [(5, 2, 3, 5), (5, 2, 0, 2), (4, 3, 2, 1)])
-def test_bounds_that_nothing_meets(n: int, k: int, low: int, high: int) -> None:
+def test_bounds_that_no_assignment_meets_are_refused(n: int, k: int, low: int, high: int) -> None:
     with pytest.raises(UsageError, match=f"{n} points cannot be shared out among {k} clusters"):
         share_out(np.zeros((k, n)), low, high)
 
 
 @pytest.mark.slow
-def test_the_time_grows_about_as_the_points_do() -> None:
+def test_the_time_is_about_linear_in_the_points() -> None:
     rng = np.random.default_rng(0)
     taken = []
     for n in (20_000, 200_000):

@@ -15,6 +15,7 @@ from models.errors import UsageError
 from models.preprocess import pipeline as pipelines
 from models.preprocess.pipeline import Pipeline, PreparedRows, fit, parsed
 from models.rows import ArrayRows
+from tests.pairwise_kit import pairwise
 
 COUNTS = np.random.default_rng(0).poisson(0.7, (120, 15)).astype(np.float64)
 REALS = np.random.default_rng(1).normal(3.0, 2.0, (120, 15)) @ np.diag(np.arange(1.0, 16.0))
@@ -22,14 +23,14 @@ TALL = [{"step": "pca", "n": 4}]
 
 
 def prepared(steps: list[dict[str, Any]], features: Any) -> Float:
-    found = fit(steps, features, 0)[1]
-    if isinstance(found, PreparedRows):
-        return np.concatenate(list(found.blocks()))
-    return found.toarray() if isinstance(found, sp.csr_array) else found
+    result = fit(steps, features, 0)[1]
+    if isinstance(result, PreparedRows):
+        return np.concatenate(list(result.blocks()))
+    return result.toarray() if isinstance(result, sp.csr_array) else result
 
 
 def tfidf(counts: Float, scheme: str) -> Float:
-    """One weight after the other, as the notation says."""
+    """Weight by weight, as the notation defines them."""
     n, weights = len(counts), np.zeros_like(counts)
     for i, row in enumerate(counts):
         for j, tf in enumerate(row):
@@ -46,11 +47,11 @@ def tfidf(counts: Float, scheme: str) -> Float:
 @pytest.mark.parametrize("scheme", ["ltc", "ntn", "bnc", "lnn", "btc", "nnn"])
 def test_tfidf_is_what_its_letters_say(scheme: str) -> None:
     steps = [{"step": "tfidf", "scheme": scheme}]
-    for given in (COUNTS, sp.csr_array(COUNTS), ArrayRows(COUNTS), COUNTS.astype(np.int32)):
-        assert prepared(steps, given) == pytest.approx(tfidf(COUNTS, scheme), abs=1e-14)
+    for features in (COUNTS, sp.csr_array(COUNTS), ArrayRows(COUNTS), COUNTS.astype(np.int32)):
+        assert prepared(steps, features) == pytest.approx(tfidf(COUNTS, scheme), abs=1e-14)
 
 
-def test_tfidf_says_what_has_no_weight() -> None:
+def test_columns_without_a_tfidf_weight_are_warned_of() -> None:
     counts = COUNTS.copy()
     counts[:, 2], counts[:, 5] = 1, 0
     pipeline, _, warnings = fit([{"step": "tfidf"}], counts, 0)
@@ -71,36 +72,36 @@ def test_a_negative_count_is_named_by_its_place(kind: Any) -> None:
 def test_standardize_is_scikit_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipelines, "_BLOCK_BYTES", 8 * 15 * 7)
     expected = preprocessing.StandardScaler().fit_transform(REALS)
-    for given in (REALS, ArrayRows(REALS)):
-        assert prepared([{"step": "standardize"}], given) == pytest.approx(expected, abs=1e-12)
+    for features in (REALS, ArrayRows(REALS)):
+        assert prepared([{"step": "standardize"}], features) == pytest.approx(expected, abs=1e-12)
     far = REALS + 1e9
     again = preprocessing.StandardScaler().fit_transform(far)
     assert prepared([{"step": "standardize"}], ArrayRows(far)) == pytest.approx(again, abs=1e-5)
 
 
 def test_sparse_columns_are_scaled_and_stay_sparse() -> None:
-    pipeline, found, warnings = fit([{"step": "standardize"}], sp.csr_array(COUNTS), 0)
-    assert isinstance(found, sp.csr_array)
-    assert found.toarray() == pytest.approx(COUNTS / COUNTS.std(axis=0), rel=1e-12)
+    pipeline, scaled, warnings = fit([{"step": "standardize"}], sp.csr_array(COUNTS), 0)
+    assert isinstance(scaled, sp.csr_array)
+    assert scaled.toarray() == pytest.approx(COUNTS / COUNTS.std(axis=0), rel=1e-12)
     assert "not centred" in warnings[0]
-    assert pipeline.apply(COUNTS[:3]) == pytest.approx(found.toarray()[:3], rel=1e-12)
+    assert pipeline.apply(COUNTS[:3]) == pytest.approx(scaled.toarray()[:3], rel=1e-12)
 
 
 def test_constant_columns_are_not_scaled() -> None:
     values = REALS.copy()
     values[:, 4] = 7.0
-    _, found, warnings = fit([{"step": "standardize"}], values, 0)
-    assert not np.asarray(found)[:, 4].any()
+    _, scaled, warnings = fit([{"step": "standardize"}], values, 0)
+    assert not np.asarray(scaled)[:, 4].any()
     assert "1 column(s) are constant" in warnings[0]
 
 
 def test_rows_of_length_one_but_those_of_zeros() -> None:
     values = REALS.copy()
     values[9] = 0.0
-    for given in (values, sp.csr_array(values), ArrayRows(values)):
-        _, _, warnings = fit([{"step": "l2"}], given, 0)
+    for features in (values, sp.csr_array(values), ArrayRows(values)):
+        _, _, warnings = fit([{"step": "l2"}], features, 0)
         assert "1 row(s)" in warnings[0]
-        length = np.linalg.norm(prepared([{"step": "l2"}], given), axis=1)
+        length = np.linalg.norm(prepared([{"step": "l2"}], features), axis=1)
         assert np.delete(length, 9) == pytest.approx(1.0, abs=1e-14)
         assert length[9] == 0.0
 
@@ -120,24 +121,24 @@ def test_projections_are_scikit_learns(
     values = np.random.default_rng(2).normal(1.0, 1.0, shape) * np.linspace(1, 4, shape[1])
     pca = decomposition.PCA(n, svd_solver="full").fit(values)
     left, singular, _ = np.linalg.svd(values, full_matrices=False)
-    for given in (values, sp.csr_array(values), ArrayRows(values)):
-        # The last component of as many rows is 0.
+    for features in (values, sp.csr_array(values), ArrayRows(values)):
+        # With as many components as rows the last one is 0.
         if n < min(shape):
-            assert alike(prepared([{"step": "pca", "n": n}], given), pca.transform(values))
-        assert alike(prepared([{"step": "svd", "n": n}], given), left[:, :n] * singular[:n])
-        explained = fit([{"step": "pca", "n": n}], given, 0)[0].explained
+            assert alike(prepared([{"step": "pca", "n": n}], features), pca.transform(values))
+        assert alike(prepared([{"step": "svd", "n": n}], features), left[:, :n] * singular[:n])
+        explained = fit([{"step": "pca", "n": n}], features, 0)[0].explained
         total = pca.explained_variance_ratio_.sum()
         assert explained == {"pca_explained_variance": pytest.approx(total, rel=1e-9)}
 
 
 def test_components_do_not_depend_on_the_seed() -> None:
-    for given in (REALS, sp.csr_array(COUNTS)):
-        a, b = (np.asarray(fit(TALL, given, seed)[1]) for seed in (0, 1))
+    for features in (REALS, sp.csr_array(COUNTS)):
+        a, b = (np.asarray(fit(TALL, features, seed)[1]) for seed in (0, 1))
         assert a == pytest.approx(b, abs=1e-8)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, ArrayRows])
-def test_more_components_than_there_are(kind: Any) -> None:
+def test_too_many_components_are_refused(kind: Any) -> None:
     with pytest.raises(UsageError, match="at most 15"):
         prepared([{"step": "svd", "n": 16}], kind(REALS))
 
@@ -152,25 +153,25 @@ ALL: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64])
 def test_new_rows_are_prepared_as_the_old_ones(dtype: Any) -> None:
-    given = COUNTS.astype(dtype)
-    pipeline, found, _ = fit(ALL, given, 0)
+    counts = COUNTS.astype(dtype)
+    pipeline, expected, _ = fit(ALL, counts, 0)
     kept = Pipeline.of(
         [step.model_dump(mode="json") for step in pipeline.steps], pipeline.arrays(), 15
     )
     assert kept.n_columns == 6
-    assert np.array_equal(kept.apply(given), found)
-    assert kept.apply(given).dtype == (np.float32 if dtype == np.float32 else np.float64)
-    rows = PreparedRows(ArrayRows(given), kept)
+    assert np.array_equal(kept.apply(counts), expected)
+    assert kept.apply(counts).dtype == (np.float32 if dtype == np.float32 else np.float64)
+    rows = PreparedRows(ArrayRows(counts), kept)
     assert rows.shape == (120, 6)
     assert np.array_equal(rows.read(100, 200), rows.take(np.arange(100, 120)))
-    assert rows.read(0, 5) == pytest.approx(np.asarray(found)[:5], rel=1e-5)
+    assert rows.read(0, 5) == pytest.approx(np.asarray(expected)[:5], rel=1e-5)
 
 
 def test_rows_that_are_given_are_not_changed() -> None:
-    given = COUNTS.copy()
-    given.flags.writeable = False
-    fit(ALL, given, 0)
-    assert np.array_equal(given, COUNTS)
+    counts = COUNTS.copy()
+    counts.flags.writeable = False
+    fit(ALL, counts, 0)
+    assert np.array_equal(counts, COUNTS)
 
 
 def test_another_number_of_columns_is_refused() -> None:
@@ -196,17 +197,19 @@ def test_no_rows() -> None:
     "step", [{"step": "umap"}, {"step": "pca"}, {"step": "pca", "n": 0}, {"scheme": "ltc"},
              {"step": "tfidf", "scheme": "xyz"}, {"step": "l2", "n": 3}],
 )  # fmt: skip
-def test_steps_that_there_are_not(step: dict[str, Any]) -> None:
+def test_unknown_steps_are_refused(step: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         parsed([step])
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, ArrayRows])
 @pytest.mark.parametrize(
-    "step",
-    [{"step": "standardize"}, {"step": "l2"}, {"step": "pca", "n": 2}, {"step": "svd", "n": 2}],
+    ("kind", "step", "shape"),
+    pairwise(
+        [np.asarray, sp.csr_array, ArrayRows],
+        [{"step": "standardize"}, {"step": "l2"}, {"step": "pca", "n": 2}, {"step": "svd", "n": 2}],
+        [(30, 5), (5, 30)],
+    ),
 )
-@pytest.mark.parametrize("shape", [(30, 5), (5, 30)])
 def test_squares_that_overflow_are_refused(
     kind: Any, step: dict[str, Any], shape: tuple[int, int]
 ) -> None:

@@ -65,7 +65,7 @@ def random_tree(
     names: st.SearchStrategy[str] | None = None,
     whole_heights: bool = False,
 ) -> Tree:
-    """A valid tree of any shape: chains, stars and what lies between.
+    """A valid tree of any shape: chains, stars and all between.
 
     binary : every inner node has two children. unary : whether inner nodes may have one child.
     monotone : False draws heights without order. single_points : one point at each leaf, in any
@@ -193,10 +193,10 @@ def outline(tree: Tree) -> list[tuple[int, str | None, float, int]]:
 
 def under(tree: Tree) -> list[set[int]]:
     """The leaves under each node, literally: every leaf is put into each of its ancestors."""
-    found: list[set[int]] = [set() for _ in range(tree.n_nodes)]
+    points: list[set[int]] = [set() for _ in range(tree.n_nodes)]
     for leaf in tree.leaves.tolist():
         node = leaf
         while node >= 0:
-            found[node].add(leaf)
+            points[node].add(leaf)
             node = int(tree.parent[node])
-    return found
+    return points

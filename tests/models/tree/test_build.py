@@ -1,4 +1,4 @@
-"""Builders: numbering, reordering, and what they refuse."""
+"""Builders: numbering, reordering, refusals."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_shuffled_parents_give_the_same_tree(tree: Tree, random: object) -> None
     parent = np.where(tree.parent < 0, -1, new[tree.parent])[order]
     again = from_parents(parent, tree.height[order], tree.name[order], new[tree.leaf_of_point])
     assert sorted(outline(again), key=str) == sorted(outline(tree), key=str)
-    # Names of leaves are unique here, so they tell the nodes apart.
+    # Names of leaves are unique here, so they identify the nodes.
     leaves = [again.name[leaf] for leaf in again.leaf_of_point]
     assert leaves == [tree.name[leaf] for leaf in tree.leaf_of_point]
     sets = {frozenset(tree.name[leaf] for leaf in leaves) for leaves in under(tree)}

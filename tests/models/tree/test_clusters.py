@@ -24,18 +24,18 @@ from tests.models.tree.trees_kit import FOUR
     st.integers(0, 6),
 )
 def test_as_with_points(tree: Tree, k: int, height: float, level: int) -> None:
-    for asked in ({"k": min(k, tree.n_leaves)}, {"height": height}, {"level": level}, {}):
-        found, whole = clusters(tree, **asked), cut(tree, **asked)  # type: ignore[arg-type]
-        assert found.nodes.tolist() == whole.nodes.tolist()
-        assert found.warning == whole.warning
-        assert found.n_clusters == whole.n_clusters
-        if "height" in asked:
-            assert found.heights is not None
-            low, below = found.heights
+    for requested in ({"k": min(k, tree.n_leaves)}, {"height": height}, {"level": level}, {}):
+        listed, whole = clusters(tree, **requested), cut(tree, **requested)  # type: ignore[arg-type]
+        assert listed.nodes.tolist() == whole.nodes.tolist()
+        assert listed.warning == whole.warning
+        assert listed.n_clusters == whole.n_clusters
+        if "height" in requested:
+            assert listed.heights is not None
+            low, below = listed.heights
             assert low is None or low <= height
             assert below is None or height < below
-        if found.heights is not None:
-            low, below = found.heights
+        if listed.heights is not None:
+            low, below = listed.heights
             for edge in (low, None if below is None else np.nextafter(below, -math.inf)):
                 if edge is not None:
                     points = cut(tree, height=float(edge)).cluster_of_point
@@ -45,12 +45,12 @@ def test_as_with_points(tree: Tree, k: int, height: float, level: int) -> None:
 
 
 @given(random_tree(whole_heights=True))
-def test_a_cut_that_a_height_gives_says_so(tree: Tree) -> None:
+def test_a_cut_reports_the_height_that_gives_it(tree: Tree) -> None:
     for height in np.unique(tree.height).tolist():
         nodes = clusters(tree, height=height).nodes
-        found = clusters(tree, k=nodes.size)
-        if found.nodes.tolist() == nodes.tolist():
-            assert found.heights is not None
+        listed = clusters(tree, k=nodes.size)
+        if listed.nodes.tolist() == nodes.tolist():
+            assert listed.heights is not None
 
 
 #      0        heights 3, 2, 1 and leaves at 0
@@ -70,12 +70,12 @@ def test_a_cut_that_a_height_gives_says_so(tree: Tree) -> None:
     ],
 )
 def test_heights(k: int, nodes: list[int], heights: tuple[float | None, float | None]) -> None:
-    found = clusters(FOUR, k=k)
-    assert (found.nodes.tolist(), found.heights) == (nodes, heights)
+    listed = clusters(FOUR, k=k)
+    assert (listed.nodes.tolist(), listed.heights) == (nodes, heights)
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("requested", "part"),
     [
         ({"k": 0}, "k = 0"),
         ({"k": 5}, "4 leaves"),
@@ -85,7 +85,7 @@ def test_heights(k: int, nodes: list[int], heights: tuple[float | None, float | 
         ({"k": 2, "height": 1.0}, "k and height"),
     ],
 )
-def test_refused(asked: dict[str, float], said: str) -> None:
-    with pytest.raises(UsageError, match=said) as error:
-        clusters(FOUR, **asked)  # type: ignore[arg-type]
+def test_refused(requested: dict[str, float], part: str) -> None:
+    with pytest.raises(UsageError, match=part) as error:
+        clusters(FOUR, **requested)  # type: ignore[arg-type]
     assert error.value.code == "wrong-cut"

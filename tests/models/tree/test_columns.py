@@ -1,4 +1,4 @@
-"""Arrow tables: what goes in comes out, also through a file."""
+"""Arrow tables: round trips, also through a file."""
 
 from __future__ import annotations
 

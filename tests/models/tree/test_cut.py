@@ -1,4 +1,4 @@
-"""Cuts against the literal openings, against SciPy, and where they cannot be had."""
+"""Cuts against literal openings and SciPy, and impossible cuts."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_k_opens_the_highest_first_ties_by_lower_id(tree: Tree) -> None:
     assert cut(tree, k=5).nodes.tolist() == [3, 4, 5, 6, 7]
 
 
-def test_k_that_cannot_be_had_gives_fewer_and_says_so(tree: Tree) -> None:
-    found = cut(tree, k=4)
-    assert found.nodes.tolist() == [2, 3, 4]
-    assert found.warning is not None
-    assert "k = 4" in found.warning
-    assert "has 3, the next 5" in found.warning
+def test_an_impossible_k_gives_fewer_clusters_with_a_warning(tree: Tree) -> None:
+    partition = cut(tree, k=4)
+    assert partition.nodes.tolist() == [2, 3, 4]
+    assert partition.warning is not None
+    assert "k = 4" in partition.warning
+    assert "has 3, the next 5" in partition.warning
     assert cut(from_partition([0, 1, 2], 3), k=2).n_clusters == 1
 
 
@@ -65,7 +65,7 @@ def test_unary_nodes_are_not_opened_in_vain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says", "parameter"),
+    ("requested", "says", "parameter"),
     [
         ({"k": 0}, "k must be 1 to 5", "k"),
         ({"k": 6}, "k = 6 clusters; the tree has 5 leaves", "k"),
@@ -76,22 +76,22 @@ def test_unary_nodes_are_not_opened_in_vain() -> None:
     ],
 )
 def test_wrong_cuts_are_refused(
-    tree: Tree, asked: dict[str, float], says: str, parameter: str
+    tree: Tree, requested: dict[str, float], says: str, parameter: str
 ) -> None:
     with pytest.raises(UsageError, match=says) as caught:
-        cut(tree, **asked)  # type: ignore[arg-type]
+        cut(tree, **requested)  # type: ignore[arg-type]
     assert caught.value.code == "wrong-cut"
     assert caught.value.where == {"parameter": parameter}
 
 
-def _is_a_clustering(tree: Tree, found: Cut) -> None:
+def _is_a_clustering(tree: Tree, partition: Cut) -> None:
     inside = under(tree)
-    assert sorted(leaf for node in found.nodes for leaf in inside[node]) == tree.leaves.tolist()
-    for point, cluster in enumerate(found.cluster_of_point.tolist()):
-        assert tree.leaf_of_point[point] in inside[found.nodes[cluster]]
+    assert sorted(leaf for node in partition.nodes for leaf in inside[node]) == tree.leaves.tolist()
+    for point, cluster in enumerate(partition.cluster_of_point.tolist()):
+        assert tree.leaf_of_point[point] in inside[partition.nodes[cluster]]
     assert (
-        found.sizes.tolist()
-        == np.bincount(found.cluster_of_point, minlength=found.n_clusters).tolist()
+        partition.sizes.tolist()
+        == np.bincount(partition.cluster_of_point, minlength=partition.n_clusters).tolist()
     )
 
 
@@ -114,9 +114,9 @@ def _opened_one_by_one(tree: Tree, k: int) -> list[int]:
 def test_k_in_all_small_trees() -> None:
     for tree in SMALL_TREES:
         for k in range(1, tree.n_leaves + 1):
-            found = cut(tree, k=k)
-            assert found.nodes.tolist() == _opened_one_by_one(tree, k)
-            assert (found.warning is None) == (found.n_clusters == k)
+            partition = cut(tree, k=k)
+            assert partition.nodes.tolist() == _opened_one_by_one(tree, k)
+            assert (partition.warning is None) == (partition.n_clusters == k)
 
 
 @given(random_tree(whole_heights=True), st.data())
@@ -165,10 +165,10 @@ def test_cuts_are_those_of_scipy(linkage: str) -> None:
 
 def test_a_chain_of_a_hundred_thousand() -> None:
     tree = chain(100_000)
-    found = cut(tree, k=50_000)
-    assert found.n_clusters == 50_000
-    # What is left whole is the first 50,001 leaves.
-    assert (found.cluster_of_point[:50_001] == found.cluster_of_point[0]).all()
-    assert np.unique(found.cluster_of_point).size == 50_000
+    partition = cut(tree, k=50_000)
+    assert partition.n_clusters == 50_000
+    # The first 50,001 leaves stay one cluster.
+    assert (partition.cluster_of_point[:50_001] == partition.cluster_of_point[0]).all()
+    assert np.unique(partition.cluster_of_point).size == 50_000
     assert cut(tree, level=99_999).n_clusters == 100_000
     assert cut(tree, height=10).n_clusters == 100_000 - 10

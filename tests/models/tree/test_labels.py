@@ -21,8 +21,8 @@ from tests.models.tree.strategies_kit import random_tree
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 12)), min_size=1, max_size=40)
 
 
-def texts(found: Labels, codes: Any) -> list[str | None]:
-    return [None if code < 0 else found.text[code].as_py() for code in codes]
+def texts(labelled: Labels, codes: Any) -> list[str | None]:
+    return [None if code < 0 else labelled.text[code].as_py() for code in codes]
 
 
 @given(ROWS, st.booleans())
@@ -30,18 +30,18 @@ def test_a_leaf_takes_its_most_frequent_label(rows: list[tuple[int, int]], text:
     values: list[Any] = [f"{row[1]}" if text else row[1] for row in rows]
     tree = from_partition([row[0] for row in rows], 4)
     given_ = np.array(values, object) if text else np.array(values, np.int64)
-    found = labels(tree, given_)
-    if found.of == "row":
+    labelled = labels(tree, given_)
+    if labelled.of == "row":
         expected: list[str | None] = []
         for leaf in tree.leaves:
             counts = Counter(values[i] for i in np.flatnonzero(tree.leaf_of_point == leaf))
             best = min(counts, key=lambda label: (-counts[label], label), default=None)
             expected.append(None if best is None else str(best))
-        assert texts(found, leaf_codes(tree, found)) == expected
+        assert texts(labelled, leaf_codes(tree, labelled)) == expected
     total = Counter(values)
     ranked = sorted(total, key=lambda label: (-total[label], label))
-    assert found.text.to_pylist() == [str(label) for label in ranked]
-    assert found.times.tolist() == [total[label] for label in ranked]
+    assert labelled.text.to_pylist() == [str(label) for label in ranked]
+    assert labelled.times.tolist() == [total[label] for label in ranked]
 
 
 @given(random_tree(), st.data())
@@ -52,14 +52,14 @@ def test_the_mix_under_a_node(tree: Tree, data: st.DataObject) -> None:
         return
     values = data.draw(st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=n, max_size=n))
     node = data.draw(st.integers(0, tree.n_nodes - 1))
-    found = labels(tree, values)
-    leaf_of = tree.leaves if found.of == "leaf" else tree.leaf_of_point
+    labelled = labels(tree, values)
+    leaf_of = tree.leaves if labelled.of == "leaf" else tree.leaf_of_point
     counts = Counter(
         value
         for value, leaf in zip(values, leaf_of.tolist(), strict=True)
         if value is not None and node in path(tree, leaf)
     )
-    seen = mix(tree, found, node, most=2)
+    seen = mix(tree, labelled, node, most=2)
     assert (seen.n, seen.n_labels) == (counts.total(), len(counts))
     if not counts:
         assert (seen.purity, seen.entropy, seen.most) == (None, None, [])
@@ -67,10 +67,10 @@ def test_the_mix_under_a_node(tree: Tree, data: st.DataObject) -> None:
     shares = [count / counts.total() for count in counts.values()]
     assert seen.purity == pytest.approx(max(shares))
     assert seen.entropy == pytest.approx(-sum(p * math.log(p) for p in shares), abs=1e-12)
-    told = [(found.text[code].as_py(), count) for code, count, _ in seen.most]
-    assert dict(told).items() <= counts.items()
+    most = [(labelled.text[code].as_py(), count) for code, count, _ in seen.most]
+    assert dict(most).items() <= counts.items()
     assert (
-        sorted((count for _, count in told), reverse=True)
+        sorted((count for _, count in most), reverse=True)
         == sorted(counts.values(), reverse=True)[:2]
     )
     assert all(share == pytest.approx(count / counts.total()) for _, count, share in seen.most)
@@ -78,10 +78,10 @@ def test_the_mix_under_a_node(tree: Tree, data: st.DataObject) -> None:
 
 def test_no_label_at_all() -> None:
     tree = from_partition([0, 0, 1], 2)
-    found = labels(tree, [None, None, None])
-    assert (found.n_labels, found.code.tolist()) == (0, [-1, -1, -1])
-    assert leaf_codes(tree, found).tolist() == [-1, -1]
-    assert mix(tree, found, 0).n == 0
+    labelled = labels(tree, [None, None, None])
+    assert (labelled.n_labels, labelled.code.tolist()) == (0, [-1, -1, -1])
+    assert leaf_codes(tree, labelled).tolist() == [-1, -1]
+    assert mix(tree, labelled, 0).n == 0
 
 
 def test_another_length() -> None:

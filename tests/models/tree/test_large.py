@@ -18,7 +18,7 @@ N_LEAVES = 1_000_000
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    # Merges i joins the two oldest parts that are left: as balanced as can be.
+    # Merge i joins the two oldest remaining parts, so the tree is as balanced as possible.
     ids = np.arange(2 * (N_LEAVES - 1)).reshape(-1, 2)
     return from_merges(ids[:, 0], ids[:, 1], np.arange(1, N_LEAVES, dtype=np.float64))
 

@@ -93,7 +93,7 @@ def test_heights_out_of_order_and_huge_stay_in_the_square() -> None:
 
 
 def test_readable_scale_looks_where_the_inner_nodes_are() -> None:
-    # A chain of 100 merges: its leaves hang at height 0.
+    # A chain of 100 merges: its leaves lie at height 0.
     n = 100
     parent = np.array([-1] + [2 * (i // 2) for i in range(2 * n - 2)])
     inner = np.zeros(2 * n - 1, dtype=bool)

@@ -1,4 +1,4 @@
-"""Stretches of leaves."""
+"""Leaf ranges of nodes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.models.tree.strategies_kit import random_tree
 
 @given(random_tree())
 def test_the_leaves_under_a_node_stand_side_by_side(tree: Tree) -> None:
-    found = spans(tree)
+    ranges = spans(tree)
     order = leaf_order(tree)
     for node in range(tree.n_nodes):
-        begin = found.start[node]
+        begin = ranges.start[node]
         under = [leaf for leaf in order.tolist() if node in path(tree, leaf)]
-        assert order[begin : begin + found.count[node]].tolist() == under
-    assert spans(tree) is found
+        assert order[begin : begin + ranges.count[node]].tolist() == under
+    assert spans(tree) is ranges
 
 
 @given(random_tree(), st.data())
@@ -41,11 +41,11 @@ def test_siblings_in_another_order(tree: Tree, random: st.DataObject) -> None:
         own = child[first[node] : first[node + 1]].tolist()
         random.shuffle(own)  # type: ignore[attr-defined]
         child[first[node] : first[node + 1]] = own
-    found = ordered_starts(tree, child)
+    starts = ordered_starts(tree, child)
     stack, seen = [0], 0
     while stack:
         node = stack.pop()
-        assert found[node] == seen
+        assert starts[node] == seen
         seen += tree.n_children[node] == 0
         stack.extend(child[first[node] : first[node + 1]][::-1].tolist())
     assert seen == tree.n_leaves
@@ -57,5 +57,5 @@ def test_a_chain_of_100_000() -> None:
     leaves = np.flatnonzero(np.bincount(parent[1:], minlength=2 * n - 1) == 0).astype(np.int32)
     size = np.ones(2 * n - 1, dtype=np.int64)
     names = np.full(2 * n - 1, None, dtype=object)
-    found = spans(Tree(parent, np.zeros(2 * n - 1), size, names, leaves))
-    assert found.start[leaves].tolist() == list(range(n))
+    ranges = spans(Tree(parent, np.zeros(2 * n - 1), size, names, leaves))
+    assert ranges.start[leaves].tolist() == list(range(n))

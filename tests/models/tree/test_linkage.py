@@ -1,4 +1,4 @@
-"""Linkage matrices and hclust objects: against SciPy, against R's rules, and what is refused."""
+"""Linkage matrices and hclust objects: against SciPy, against R's rules, and refusals."""
 
 from __future__ import annotations
 
@@ -109,24 +109,26 @@ def _clusters(tree: Tree) -> set[tuple[frozenset[int], float]]:
 
 @given(random_tree(min_leaves=2, binary=True, single_points=True))
 def test_hclust_objects_obey_the_rules_of_r(tree: Tree) -> None:
-    found = to_hclust(tree)
-    json.dumps(found)
+    hclust = to_hclust(tree)
+    json.dumps(hclust)
     n = tree.n_leaves
-    assert found["height"] == sorted(found["height"])
-    made: list[list[int]] = []
-    for row, (first, second) in enumerate(found["merge"], 1):
+    assert hclust["height"] == sorted(hclust["height"])
+    groups: list[list[int]] = []
+    for row, (first, second) in enumerate(hclust["merge"], 1):
         # A leaf before a merge; two leaves and two merges by number; only earlier merges.
         assert (first < 0, second < 0) != (False, True)
         assert abs(first) < abs(second) or (first < 0) != (second < 0)
         assert max(first, second) < row
-        made.append([leaf for i in (first, second) for leaf in ([-i] if i < 0 else made[i - 1])])
-    used = sorted(i for pair in found["merge"] for i in pair)
+        groups.append(
+            [leaf for i in (first, second) for leaf in ([-i] if i < 0 else groups[i - 1])]
+        )
+    used = sorted(i for pair in hclust["merge"] for i in pair)
     assert used == sorted([*range(-n, 0), *range(1, n - 1)])
-    assert found["order"] == made[-1]
+    assert hclust["order"] == groups[-1]
     point = {leaf: p for p, leaf in enumerate(tree.leaf_of_point.tolist())}
     for leaf in tree.leaves.tolist():
-        assert found["labels"][point[leaf]] == tree.name[leaf]
-    clusters = {frozenset(leaf - 1 for leaf in leaves) for leaves in made}
+        assert hclust["labels"][point[leaf]] == tree.name[leaf]
+    clusters = {frozenset(leaf - 1 for leaf in leaves) for leaves in groups}
     assert clusters == {leaves for leaves, _ in _clusters(tree)}
 
 

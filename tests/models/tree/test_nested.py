@@ -1,4 +1,4 @@
-"""JSON: flat and nested, written and read, and what is refused."""
+"""JSON: flat and nested, written and read, and refusals."""
 
 from __future__ import annotations
 
@@ -86,15 +86,15 @@ def test_extra_fields_are_plain_json(tree: Tree) -> None:
         "100%": np.arange(4),
         "features": features,
     }
-    found = _flat(replace(tree, extra=extra))
-    assert [node["probability"] for node in found] == [1.0, None, None, 0.25]
-    assert [node["float32"] for node in found] == [0, 1, 2, 3]
-    assert [node["count"] for node in found] == [1, 2, 3, 4]
-    assert [node["flag"] for node in found] == [True, False, True, False]
-    assert [node["text"] for node in found] == ["a", 'b"', "c", "d"]
-    assert [node["matrix"] for node in found] == [[0, 1], [2, 3], [4, 5], [6, 7]]
-    assert [node["100%"] for node in found] == [0, 1, 2, 3]
-    assert [node["features"] for node in found] == [
+    document = _flat(replace(tree, extra=extra))
+    assert [node["probability"] for node in document] == [1.0, None, None, 0.25]
+    assert [node["float32"] for node in document] == [0, 1, 2, 3]
+    assert [node["count"] for node in document] == [1, 2, 3, 4]
+    assert [node["flag"] for node in document] == [True, False, True, False]
+    assert [node["text"] for node in document] == ["a", 'b"', "c", "d"]
+    assert [node["matrix"] for node in document] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert [node["100%"] for node in document] == [0, 1, 2, 3]
+    assert [node["features"] for node in document] == [
         None, [1.0, None], {"x": 0.5, "y": [1, 2]}, "text",
     ]  # fmt: skip
     assert _nested(replace(tree, extra=extra))["children"][1]["features"]["x"] == 0.5
@@ -189,7 +189,7 @@ def test_extra_columns_come_back(tree: Tree) -> None:
         np.testing.assert_array_equal(again[key], column)
 
 
-def test_what_extra_columns_make_of_odd_values() -> None:
+def test_odd_values_of_extra_columns_are_converted() -> None:
     odd = [{"a": 1, "b": 2**70, "c": [1], "d": 1}, {"b": 1, "c": {"x": None}, "d": 0.5}]
     nodes = [{"id": i, "parent": None if i == 0 else 0, **fields} for i, fields in enumerate(odd)]
     extra = nested.read(nodes).extra
@@ -267,7 +267,7 @@ B = {"id": "b", "parent": "a", "height": 0}
         ([{**A, **{f"x{i}": 1 for i in range(65)}}], "65 different extra fields; up to 64"),
     ],
 )
-def test_documents_that_are_no_tree(document: Any, says: str) -> None:
+def test_invalid_documents_are_refused(document: Any, says: str) -> None:
     with pytest.raises(InvalidTree, match=says):
         nested.read(document)
 
@@ -286,7 +286,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_is_a_tree_or_refused(document: Any) -> None:
+def test_any_json_is_read_or_refused(document: Any) -> None:
     try:
         tree = nested.read(document)
     except InvalidTree:
@@ -315,7 +315,7 @@ def test_a_chain_of_a_hundred_thousand() -> None:
     for _ in range(100_000):
         deep = {"children": [deep]}
     assert nested.read(deep).max_depth == 100_000
-    # Taken apart from the top, or its own deletion would recurse.
+    # Dismantled from the top, since deleting it whole would recurse.
     while "children" in deep:
         deep = deep["children"].pop()
 

@@ -1,4 +1,4 @@
-"""Newick: our reader, and DendroPy, ete4 and TreeSwift reading what we write."""
+"""Newick: our reader, and DendroPy, ete4 and TreeSwift reading our text."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def _ete4_rows(text: str) -> Rows:
 def _treeswift_lengths(text: str) -> list[tuple[int, float]]:
     # TreeSwift keeps the children's order, too, but its preorder visits the last child first.
     read = treeswift.read_tree_newick(text)
-    found = []
+    lengths = []
     waiting = [(read.root, 0)]
     while waiting:
         node, depth = waiting.pop()
-        found.append((depth, node.edge_length or 0.0))
+        lengths.append((depth, node.edge_length or 0.0))
         waiting += [(child, depth + 1) for child in reversed(node.children)]
-    return found
+    return lengths
 
 
 def test_written_text_of_a_small_tree() -> None:
@@ -137,7 +137,7 @@ def test_treeswift_reads_topology_and_lengths_under_hostile_names() -> None:
         ("('');", [(0, None, 0), (1, "", 1)]),
     ],
 )
-def test_texts_that_are_trees(text: str, rows: Rows) -> None:
+def test_valid_texts_are_read(text: str, rows: Rows) -> None:
     assert [
         (d, name, pytest.approx(length)) for d, name, length in node_rows(newick.read(text))
     ] == rows
@@ -189,7 +189,7 @@ def test_heights_keep_lengths_where_leaves_end_at_different_depths() -> None:
         ("{}", "does not end with ';'", 3),
     ],
 )
-def test_texts_that_are_no_tree(text: str, says: str, position: int) -> None:
+def test_invalid_texts_are_refused(text: str, says: str, position: int) -> None:
     with pytest.raises(InvalidTree, match=says) as caught:
         newick.read(text)
     assert caught.value.where == {"position": position}
@@ -201,7 +201,7 @@ def test_lengths_that_add_up_past_any_number_are_refused() -> None:
 
 
 @given(st.text("(),:;'[]ab1.- \n", max_size=12))
-def test_any_text_is_a_tree_or_refused(text: str) -> None:
+def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         tree = newick.read(text)
     except InvalidTree:

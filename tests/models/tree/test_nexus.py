@@ -1,4 +1,4 @@
-"""Nexus: DendroPy reads what we write."""
+"""Nexus: DendroPy reads our text."""
 
 from __future__ import annotations
 

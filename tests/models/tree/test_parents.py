@@ -72,16 +72,16 @@ def test_any_tree(tree: Tree, data: st.DataObject) -> None:
 
 
 def test_a_chain_of_100_000_leaves() -> None:
-    # Merge i is node L - 2 - i: inner nodes 0, 1, ... lie one under the other.
+    # Merge i is node L - 2 - i: inner nodes 0, 1, ... are a chain.
     tree = chain(100_000)
     one = np.ones(tree.n_nodes)
     inner = np.arange(99_999)
     assert (parents.along(tree.parent, one)[inner] == inner + 1).all()
     assert (parents.under(tree.parent, one)[inner] == 199_999 - 2 * inner).all()
     top = np.arange(tree.n_nodes) == 70_000
-    found = parents.nearest(tree.parent, top)
-    assert (found[:70_000] == -1).all()
-    assert (found[70_000:99_999] == 70_000).all()
+    nearest = parents.nearest(tree.parent, top)
+    assert (nearest[:70_000] == -1).all()
+    assert (nearest[70_000:99_999] == 70_000).all()
 
 
 def test_places_in_another_order() -> None:
@@ -96,7 +96,7 @@ def test_places_in_another_order() -> None:
 
 
 def test_trees_need_no_compiler() -> None:
-    """The API imports what is in here, and loading numba takes most of a second."""
+    """The API imports `parents`, and loading numba takes most of a second."""
     code = (
         "import pkgutil, sys, importlib, models.tree\n"
         "for module in pkgutil.iter_modules(models.tree.__path__, 'models.tree.'):\n"

@@ -39,7 +39,7 @@ def test_a_shared_first_part_is_the_root() -> None:
     assert tree.parent.tolist() == [-1, 0, 0]
 
 
-def test_a_path_that_goes_on_gets_a_leaf_of_its_own() -> None:
+def test_a_path_that_continues_gets_its_own_leaf() -> None:
     #      a
     #     / \
     #    b   a     row 0 is the a below
@@ -80,7 +80,7 @@ def test_parts_are_kept_as_they_are() -> None:
         ("a/b\nc\na/b", "Line 3 has the same path as line 1", 3),
     ],
 )
-def test_lines_that_are_no_paths(text: str, says: str, line: int) -> None:
+def test_invalid_lines_are_refused(text: str, says: str, line: int) -> None:
     with pytest.raises(InvalidTree, match=says) as caught:
         paths.read(text)
     assert caught.value.where == {"line": line}

@@ -1,4 +1,4 @@
-"""Levels: planted numbers of clusters are found, curves are what they claim to be."""
+"""Suggested cuts: planted numbers of clusters, curves by their definitions."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def random_tree(seed: int, ranked: bool = False) -> Tree:
 @given(st.integers(0, 1 << 30), st.integers(2, 30))
 def test_nested_cuts_are_the_cuts(seed: int, most: int) -> None:
     tree = random_tree(seed)
-    found = nested_cuts(tree, most)
-    assert list(found.nodes) == list(range(2, min(most, tree.n_leaves) + 1))
-    for k, nodes in found.nodes.items():
+    cuts = nested_cuts(tree, most)
+    assert list(cuts.nodes) == list(range(2, min(most, tree.n_leaves) + 1))
+    for k, nodes in cuts.nodes.items():
         expected = cut(tree, k=k)
         assert nodes.tolist() == expected.nodes.tolist()
-        mine = found.coarser[k][found.cluster_of_point]
+        mine = cuts.coarser[k][cuts.cluster_of_point]
         assert mine.tolist() == expected.cluster_of_point.tolist()
 
 
@@ -62,13 +62,13 @@ def test_planted_groups_are_found_by_gap_and_by_silhouette(n_groups: int) -> Non
     values = points(n_groups)
     tree = clustered(values)
     curve = silhouette.curve(tree, values)
-    found = levels(tree, {"silhouette": curve})
-    assert len(found) <= MOST
-    assert [one.k for one in found] == sorted({one.k for one in found})
-    by = max(found, key=lambda one: one.score if one.criterion == "silhouette" else -1)
+    suggested = levels(tree, {"silhouette": curve})
+    assert len(suggested) <= MOST
+    assert [one.k for one in suggested] == sorted({one.k for one in suggested})
+    by = max(suggested, key=lambda one: one.score if one.criterion == "silhouette" else -1)
     if n_groups in silhouette.KS:
         assert by.k == n_groups
-    assert n_groups in [one.k for one in found if one.criterion == "gap"] or by.k == n_groups
+    assert n_groups in [one.k for one in suggested if one.criterion == "gap"] or by.k == n_groups
 
 
 @settings(max_examples=200)
@@ -86,8 +86,8 @@ def test_a_levels_height_gives_its_clusters(seed: int) -> None:
 def test_ranks_are_no_heights() -> None:
     assert levels(random_tree(3, ranked=True)) == []
     given_ = {"modularity": [(2, 0.1), (3, 0.5), (4, 0.2), (5, 0.3), (6, 0.1)]}
-    found = levels(random_tree(3, ranked=True), given_)
-    assert [(one.k, one.criterion) for one in found] == [(3, "modularity"), (5, "modularity")]
+    suggested = levels(random_tree(3, ranked=True), given_)
+    assert [(one.k, one.criterion) for one in suggested] == [(3, "modularity"), (5, "modularity")]
 
 
 def test_each_criterions_highest_peak_comes_first() -> None:
@@ -95,9 +95,9 @@ def test_each_criterions_highest_peak_comes_first() -> None:
         "a": [(k, float(k % 2)) for k in range(2, 30)],
         "b": [(k, 1.0 if k == 28 else 0.0) for k in range(2, 30)],
     }
-    found = levels(random_tree(3, ranked=True), curves)
-    assert len(found) == MOST
-    assert (28, "b") in [(one.k, one.criterion) for one in found]
+    suggested = levels(random_tree(3, ranked=True), curves)
+    assert len(suggested) == MOST
+    assert (28, "b") in [(one.k, one.criterion) for one in suggested]
 
 
 def test_support_is_a_criterion() -> None:
@@ -105,8 +105,8 @@ def test_support_is_a_criterion() -> None:
     column = np.full(tree.n_nodes, 0.1)
     column[cut(tree, k=4).nodes] = 1.0
     column[tree.leaves] = np.nan
-    found = levels(dataclasses.replace(tree, extra={"support": column}))
-    assert [(one.k, one.criterion) for one in found] == [(4, "support")]
+    suggested = levels(dataclasses.replace(tree, extra={"support": column}))
+    assert [(one.k, one.criterion) for one in suggested] == [(4, "support")]
 
 
 @pytest.mark.parametrize("tree", [from_partition(np.arange(5), 5), random_tree(0)])

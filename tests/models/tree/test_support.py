@@ -33,33 +33,34 @@ def drawn(rng: np.random.Generator, n_points: int, n_nodes: int) -> Tree:
 
 
 def members(tree: Tree, node: int) -> list[int]:
-    found = []
+    sets = []
     for point, leaf in enumerate(tree.leaf_of_point.tolist()):
         at = leaf
         while at >= 0:
             if at == node:
-                found.append(point)
+                sets.append(point)
             at = int(tree.parent[at])
-    return found
+    return sets
 
 
 def literal(tree: Tree, replicates: list[tuple[Tree, np.ndarray]]) -> list[float]:
     values = []
     for node in range(tree.n_nodes):
-        came, told = 0, 0
-        for other, row in replicates:
-            there = set(row.tolist())
-            own = set(members(tree, node)) & there
-            if len(own) < 2 or own == there:
+        came, n_informative = 0, 0
+        for replicate, row in replicates:
+            rows_present = set(row.tolist())
+            own = set(members(tree, node)) & rows_present
+            if len(own) < 2 or own == rows_present:
                 continue
-            first = {int(r): int(np.argmax(row == r)) for r in there}
+            first = {int(r): int(np.argmax(row == r)) for r in rows_present}
             stands = {point: r for r, point in first.items()}
             theirs = [
-                {stands[p] for p in members(other, v) if p in stands} for v in range(other.n_nodes)
+                {stands[p] for p in members(replicate, v) if p in stands}
+                for v in range(replicate.n_nodes)
             ]
-            told += 1
+            n_informative += 1
             came += own in theirs
-        values.append(came / told if told else np.nan)
+        values.append(came / n_informative if n_informative else np.nan)
     return values
 
 
@@ -73,8 +74,8 @@ def test_support_is_the_share_of_replicates_with_the_same_set(seed: int) -> None
     for _ in range(3):
         row = np.sort(rng.integers(0, n, n))
         replicates.append((drawn(rng, n, int(rng.integers(1, 12))), row))
-    found = support(tree, replicates)
-    np.testing.assert_allclose(found, literal(tree, replicates))
+    supported = support(tree, replicates)
+    np.testing.assert_allclose(supported, literal(tree, replicates))
 
 
 def test_the_same_tree_again_has_all_support() -> None:
@@ -82,10 +83,10 @@ def test_the_same_tree_again_has_all_support() -> None:
     same = shaped([-1, 0, 0, 1, 1, 2, 2], [3, 4, 5, 6])
     chain = shaped([-1, 0, 0, 1, 1, 3, 3], [5, 6, 4, 2])
     rows = np.arange(4)
-    found = support(same, [(same, rows), (chain, rows)])
-    assert found[1:3].tolist() == [1.0, 0.5]
-    # The root and single points say nothing.
-    assert np.isnan(found[[0, 3, 4, 5, 6]]).all()
+    supported = support(same, [(same, rows), (chain, rows)])
+    assert supported[1:3].tolist() == [1.0, 0.5]
+    # The root and single points have no support.
+    assert np.isnan(supported[[0, 3, 4, 5, 6]]).all()
 
 
 @settings(max_examples=100)
@@ -100,13 +101,13 @@ def test_clusters_of_a_partition_have_their_best_jaccard_index(seed: int) -> Non
     expected = np.full(tree.n_nodes, np.nan)
     for node in range(1, tree.n_nodes):
         best = []
-        for other, row in others:
+        for replicate, row in others:
             first = [int(np.argmax(row == r)) for r in sorted(set(row.tolist()))]
             own = {p for p in first if tree.leaf_of_point[row[p]] == node}
             if own:
                 clusters = [
-                    {p for p in first if other.leaf_of_point[p] == leaf}
-                    for leaf in range(1, other.n_nodes)
+                    {p for p in first if replicate.leaf_of_point[p] == leaf}
+                    for leaf in range(1, replicate.n_nodes)
                 ]
                 best.append(max(len(own & c) / len(own | c) for c in clusters))
         if best:
@@ -124,6 +125,6 @@ def test_newick_calls_inner_nodes_by_their_support() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 1000])
-def test_no_replicates_say_nothing(n: int) -> None:
+def test_no_replicates_give_no_support(n: int) -> None:
     tree = from_partition(np.zeros(n, dtype=int), 1)
     assert np.isnan(support(tree, [])).all()

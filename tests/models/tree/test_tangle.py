@@ -59,13 +59,13 @@ def pair(n: int, seed: int) -> tuple[Tree, Tree]:
 @given(st.integers(2, 30), st.integers(0, 1000))
 def test_entanglement_is_dendextends(n: int, seed: int) -> None:
     left, right = pair(n, seed)
-    found = tangle(left, right)
+    tangled = tangle(left, right)
     starts = [spans(tree).start.astype(np.int64) for tree in (left, right)]
     before = dendextend(order(left, starts[0]), order(right, starts[1]))
-    after = dendextend(order(left, found.left), order(right, found.right))
-    assert found.before == pytest.approx(before)
-    assert found.entanglement == pytest.approx(after)
-    assert found.entanglement <= found.before
+    after = dendextend(order(left, tangled.left), order(right, tangled.right))
+    assert tangled.before == pytest.approx(before)
+    assert tangled.entanglement == pytest.approx(after)
+    assert tangled.entanglement <= tangled.before
 
 
 @given(st.integers(2, 60), st.integers(0, 1000))
@@ -79,9 +79,9 @@ def test_a_tree_whose_siblings_were_swapped_is_turned_back(n: int, seed: int) ->
     ids[merges] = n + np.arange(n - 1)
     start, child = tree.children
     parts = np.array([rng.permutation(ids[child[start[m] : start[m + 1]]]) for m in merges])
-    other = from_merges(parts[:, 0], parts[:, 1], tree.height[merges])
-    assert tangle(tree, other).entanglement == 0.0
-    assert tangle(tree, other, rotate="other").entanglement == 0.0
+    swapped = from_merges(parts[:, 0], parts[:, 1], tree.height[merges])
+    assert tangle(tree, swapped).entanglement == 0.0
+    assert tangle(tree, swapped, rotate="other").entanglement == 0.0
     assert tangle(tree, tree).before == 0.0
 
 
@@ -97,14 +97,14 @@ def test_any_trees(first: Tree, second: Tree, seed: int, rotate: str) -> None:
         size = np.array([sum(v in path(tree, int(p)) for p in leaf) for v in range(tree.n_nodes)])
         trees.append(replace(tree, leaf_of_point=leaf, size=size).validate())
     left, right = trees
-    found = tangle(left, right, rotate=rotate)  # type: ignore[arg-type]
-    assert 0 <= found.entanglement <= found.before <= 1
+    tangled = tangle(left, right, rotate=rotate)  # type: ignore[arg-type]
+    assert 0 <= tangled.entanglement <= tangled.before <= 1
     if rotate != "both":
-        assert found.left.tolist() == spans(left).start.tolist()
+        assert tangled.left.tolist() == spans(left).start.tolist()
     if rotate == "none":
-        assert found.right.tolist() == spans(right).start.tolist()
-        assert found.entanglement == found.before
-    for tree, start in ((left, found.left), (right, found.right)):
+        assert tangled.right.tolist() == spans(right).start.tolist()
+        assert tangled.entanglement == tangled.before
+    for tree, start in ((left, tangled.left), (right, tangled.right)):
         assert sorted(start[tree.leaves].tolist()) == list(range(tree.n_leaves))
         for node in range(tree.n_nodes):
             under = [leaf for leaf in tree.leaves.tolist() if node in path(tree, leaf)]
@@ -112,9 +112,9 @@ def test_any_trees(first: Tree, second: Tree, seed: int, rotate: str) -> None:
             assert places == list(range(int(start[node]), int(start[node]) + len(under)))
     shown = [
         fold(tree, max_nodes=int(rng.integers(1, 9)), place=place)
-        for tree, place in ((left, found.left), (right, found.right))
+        for tree, place in ((left, tangled.left), (right, tangled.right))
     ]
-    joined = links(left, shown[0], right, shown[1], found)
+    joined = links(left, shown[0], right, shown[1], tangled)
     ends = []
     for tree, part in zip(trees, shown, strict=True):
         tips = part.node[part.tip].tolist()
@@ -132,7 +132,7 @@ def test_any_trees(first: Tree, second: Tree, seed: int, rotate: str) -> None:
     assert got == expected
     assert (np.diff(joined.n_points) <= 0).all()
     crossings = sum(
-        (found.left[a] - found.left[c]) * (found.right[b] - found.right[d]) < 0
+        (tangled.left[a] - tangled.left[c]) * (tangled.right[b] - tangled.right[d]) < 0
         for (a, b), (c, d) in combinations(got, 2)
     )
     assert joined.crossings == crossings
@@ -147,13 +147,13 @@ def test_a_sweep_that_makes_it_worse_is_undone(n: int, seed: int) -> None:
     turned = tangle_module._Side.of(right).ordered_by(ranks[0])
     worse = tangle_module._ranks(left, right, spans(left).start.astype(np.int64), turned)
     assert entanglement(*worse) > entanglement(*ranks)
-    found = tangle(left, right, rotate="other")
-    assert found.entanglement == found.before
-    assert found.right.tolist() == spans(right).start.tolist()
+    tangled = tangle(left, right, rotate="other")
+    assert tangled.entanglement == tangled.before
+    assert tangled.right.tolist() == spans(right).start.tolist()
 
 
 def test_points_of_one_leaf_stand_as_in_the_other_tree() -> None:
-    # The right tree's clusters are stretches of the left one: nothing needs to cross.
+    # The right tree's clusters are contiguous in the left tree: nothing needs to cross.
     left, _ = pair(12, 3)
     in_order = order(left, spans(left).start.astype(np.int64))
     cluster = np.empty(12, dtype=np.int64)
@@ -165,11 +165,11 @@ def test_a_root_may_be_an_end() -> None:
     # Of both, nodes 1 and 2 are shown, the left ones with rows 0 and 1, the right ones with row 1
     # and rows 0 and 2; all other rows are seen at the roots.
     star = from_partition(range(6), 6)
-    other = from_partition([1, 0, 1, 2, 3, 4], 5)
-    turned = tangle(star, other, rotate="none")
-    shown = [fold(tree, max_nodes=3) for tree in (star, other)]
+    right = from_partition([1, 0, 1, 2, 3, 4], 5)
+    turned = tangle(star, right, rotate="none")
+    shown = [fold(tree, max_nodes=3) for tree in (star, right)]
     assert [part.node.tolist() for part in shown] == [[0, 1, 2], [0, 1, 2]]
-    joined = links(star, shown[0], other, shown[1], turned)
+    joined = links(star, shown[0], right, shown[1], turned)
     ends = zip(joined.left.tolist(), joined.right.tolist(), joined.n_points.tolist(), strict=True)
     assert sorted(ends) == [(0, 0, 3), (0, 2, 1), (1, 2, 1), (2, 1, 1)]
     # A root begins where its node 1 does: 2 - 1 crosses both 0 - 2 and 1 - 2.
@@ -190,8 +190,8 @@ def test_trees_of_other_rows() -> None:
 
 def test_large_trees_take_fewer_sweeps_and_little_time() -> None:
     left, right = pair(2000, 1)
-    found = tangle(left, right)
-    assert found.entanglement < found.before
+    tangled = tangle(left, right)
+    assert tangled.entanglement < tangled.before
 
 
 def test_leaves_of_one_row_are_matched_by_their_names() -> None:
@@ -199,8 +199,8 @@ def test_leaves_of_one_row_are_matched_by_their_names() -> None:
     assert tangle(left, right, rotate="none").before == 0.0
     other, by_name = matched(left, right)
     assert by_name
-    found = tangle(left, other, rotate="none")
-    assert found.before == 1.0
+    tangled = tangle(left, other, rotate="none")
+    assert tangled.before == 1.0
     assert tangle(left, other).entanglement == 0.0
 
 

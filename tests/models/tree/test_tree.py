@@ -71,7 +71,7 @@ def test_extra_columns_have_a_row_for_each_node(tree: Tree) -> None:
         replace(tree, extra={"score": np.zeros(2)}).validate()
 
 
-def test_there_are_as_many_small_trees_as_the_books_say() -> None:
+def test_the_number_of_small_trees_is_the_known_one() -> None:
     # Schröder's fourth problem for unlabelled leaves: 1, 1, 2, 5, 12, 33, 90.
     counts = np.bincount([tree.n_leaves for tree in SMALL_TREES])
     assert counts.tolist() == [0, 1, 1, 2, 5, 12, 33, 90]

@@ -129,8 +129,8 @@ def test_leaf_order_is_that_of_preorder(tree: Tree) -> None:
 def test_range_minima(values: list[int], data: st.DataObject) -> None:
     starts = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=20))
     stops = [data.draw(st.integers(start + 1, len(values))) for start in starts]
-    found = walk.range_minima(np.array(values), np.array(starts, int), np.array(stops, int))
-    assert found.tolist() == [
+    minima = walk.range_minima(np.array(values), np.array(starts, int), np.array(stops, int))
+    assert minima.tolist() == [
         min(values[start:stop]) for start, stop in zip(starts, stops, strict=True)
     ]
 
@@ -138,9 +138,9 @@ def test_range_minima(values: list[int], data: st.DataObject) -> None:
 def _all_pairs_agree(tree: Tree) -> None:
     nodes = np.arange(tree.n_nodes)
     first, second = (grid.ravel() for grid in np.meshgrid(nodes, nodes))
-    for a, b, found in zip(first, second, walk.lca(tree, first, second), strict=True):
+    for a, b, ancestor in zip(first, second, walk.lca(tree, first, second), strict=True):
         common = [v for v in nodes if _is_above(tree, v, a) and _is_above(tree, v, b)]
-        assert found == max(common, key=lambda v: tree.depth[v])
+        assert ancestor == max(common, key=lambda v: tree.depth[v])
 
 
 @given(random_tree())
@@ -155,14 +155,14 @@ def test_lca_in_all_small_trees() -> None:
 
 
 @given(random_tree(), st.data())
-def test_paths_are_the_ways_up(tree: Tree, data: st.DataObject) -> None:
+def test_paths_go_up_to_the_root(tree: Tree, data: st.DataObject) -> None:
     nodes = data.draw(st.lists(st.integers(0, tree.n_nodes - 1)))
     start, node = walk.paths(tree, nodes)
-    for i, wanted in enumerate(nodes):
+    for i, expected in enumerate(nodes):
         way = node[start[i] : start[i + 1]].tolist()
-        assert way == walk.path(tree, wanted).tolist()
+        assert way == walk.path(tree, expected).tolist()
         assert way[0] == 0
-        assert way[-1] == wanted
+        assert way[-1] == expected
         assert tree.parent[way[1:]].tolist() == way[:-1]
 
 
@@ -172,18 +172,18 @@ def test_parts_are_valid_and_hold_their_points(tree: Tree, data: st.DataObject) 
     depth = data.draw(st.none() | st.integers(0, 4))
     part = walk.part(tree, root, depth)
     part.tree.validate()
-    wanted = [
+    expected = [
         v
         for v in range(tree.n_nodes)
         if _is_above(tree, root, v) and (depth is None or tree.depth[v] - tree.depth[root] <= depth)
     ]
-    assert part.node.tolist() == wanted
+    assert part.node.tolist() == expected
     inside = under(tree)
     points = [p for p, leaf in enumerate(tree.leaf_of_point.tolist()) if leaf in inside[root]]
     assert part.point.tolist() == points
     for point, leaf in zip(points, part.tree.leaf_of_point, strict=True):
         assert tree.leaf_of_point[point] in inside[part.node[leaf]]
-    assert part.tree.height.tolist() == tree.height[wanted].tolist()
+    assert part.tree.height.tolist() == tree.height[expected].tolist()
 
 
 @given(random_tree())

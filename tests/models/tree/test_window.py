@@ -58,7 +58,7 @@ def test_shown_nodes_are_connected_and_fit(tree: Tree, max_nodes: int, root: int
         assert 0 <= node["x"] <= 1
         assert 0 <= node["y"] <= 1
     if len(nodes) < max_nodes:
-        # Nothing that would have fitted was left folded.
+        # No node that would have fitted is folded.
         for node in nodes:
             if node["hidden"]:
                 assert node["hidden"] > max_nodes - len(nodes)
@@ -68,7 +68,7 @@ def test_shown_nodes_are_connected_and_fit(tree: Tree, max_nodes: int, root: int
 def one_by_one(
     tree: Tree, root: int, max_nodes: int, max_tips: int | None, max_depth: int | None
 ) -> set[int]:
-    """What `fold` says it shows, the largest subtree looked for anew each time."""
+    """The nodes that `fold` shows, searching for the largest subtree anew each time."""
     counts, shown, tried = leaf_counts(tree), {root}, set[int]()
     while len(tried) < len(shown):
         node = min(shown - tried, key=lambda v: (-counts[v], -tree.size[v], v))
@@ -124,7 +124,7 @@ def test_the_scene_names_the_scale_of_y() -> None:
     assert (scene(flat).scale, scene(flat).axis) == ("level", None)
     assert scene(flat, scale="auto").scale == "level"
     assert scene(flat, scale="depth").scale == "depth"
-    # Heights between the lowest and the highest of what is shown, the ground where it goes on.
+    # From the highest height shown to the lowest, or to the ground where nodes are folded.
     assert scene(tree, 1).axis == (1.0, 0.0)
     assert scene(tree, max_nodes=4).axis == (2.0, 0.0)
 
@@ -183,7 +183,7 @@ def test_bad_requests_are_named() -> None:
 def test_a_million_leaves_take_little_time_the_second_time() -> None:
     n = 1_000_000
     rng = np.random.default_rng(0)
-    # Each node from row 1 on hangs under a random earlier pair: binary, about n leaves.
+    # Each node from row 1 on is a child of a random earlier pair: binary, about n leaves.
     parent = np.empty(2 * n - 1, dtype=np.int32)
     parent[0] = -1
     parent[1:] = np.repeat((np.arange(n - 1) * rng.random()).astype(np.int32) * 2, 2)

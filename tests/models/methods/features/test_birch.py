@@ -110,7 +110,7 @@ def test_clusters_are_scikit_learns() -> None:
     assert tree.max_depth == 2
 
 
-def test_far_from_the_origin_it_is_the_same() -> None:
+def test_points_far_from_the_origin_give_the_same_tree() -> None:
     points = blobs(300)
     near = fit(points, threshold=0.8)
     far = fit(points + 1e7, threshold=0.8)
@@ -128,7 +128,7 @@ def test_the_threshold_rises_until_the_subclusters_are_few() -> None:
     (warning,) = [text for text in fitted.warnings if "max_leaves = 50" in text]
     assert "threshold = 0.01" in warning
     last = fitted.metrics["threshold"]
-    # A little less would be too many.
+    # A slightly lower threshold would give too many.
     least = scikit(points - points.mean(axis=0), last / 1.5**0.125, 10)
     assert len(least.subcluster_centers_) > 50
     again = fit(points, threshold=last, max_leaves=50)
@@ -179,8 +179,6 @@ def test_a_node_has_the_mass_of_its_leaves() -> None:
 @pytest.mark.parametrize(
     ("features", "params", "code", "part"),
     [
-        (np.ones((0, 2)), {}, "wrong-shape", "0 rows"),
-        (np.ones((2, 0)), {}, "wrong-shape", "0 columns"),
         (np.ones((2, 2)), {"n_clusters": 3}, "too-few-points", "only 2 point(s)"),
         (np.ones((5, 2)), {"n_clusters": 3}, "too-few-points", "only 1 subcluster(s)"),
         (np.ones((9, 2)), {"n_clusters": 4, "max_leaves": 3}, "wrong-parameter", "max_leaves"),
@@ -196,15 +194,9 @@ def test_unusable_input_is_named(
     assert part in caught.value.detail
 
 
-def test_what_would_not_fit_is_refused() -> None:
+def test_inputs_too_large_for_memory_are_refused() -> None:
     params = METHOD.Params(max_leaves=1_000_000)
     METHOD.check_size({}, params, 2**30)
     METHOD.check_size({"features": (10**6, 64)}, METHOD.Params(), 2**30)
     with pytest.raises(UsageError, match="'max_leaves'"):
         METHOD.check_size({"features": (10**6, 64)}, params, 2**30)
-
-
-def test_prediction_refuses_another_number_of_features() -> None:
-    fitted = fit(blobs())
-    with pytest.raises(UsageError, match="2 columns; the model was fitted on 3"):
-        METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((1, 2))}))

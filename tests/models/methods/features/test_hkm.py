@@ -53,8 +53,8 @@ def test_well_separated_groups_are_leaves(kind: type) -> None:
 
 def test_compact_and_scattered_differ_as_they_should() -> None:
     points, group = nested()
-    # Apart by now: both pairs and the wide group. The pairs split into the most compact clusters;
-    # the wide group has its points farthest from their centre.
+    # Both pairs and the wide group are separated already. The pairs split into the most compact
+    # clusters; the wide group has its points farthest from their centre.
     compact = groups(fit(points, grow="compact", max_leaves=4, branching=2))
     scattered = groups(fit(points, grow="scattered", max_leaves=4, branching=2))
     wide = frozenset(np.flatnonzero(group == 4).tolist())
@@ -75,7 +75,7 @@ def test_branching_is_the_number_of_children() -> None:
 
 @pytest.mark.parametrize("grow", ["compact", "scattered"])
 @pytest.mark.parametrize("branching", [2, 3])
-def test_it_goes_down_to_distinct_points(grow: str, branching: int) -> None:
+def test_the_tree_goes_down_to_distinct_points(grow: str, branching: int) -> None:
     points = np.random.default_rng(2).integers(0, 5, size=(60, 2)).astype(float)
     fitted = fit(points, grow=grow, branching=branching, max_leaves=1000, n_init=1)
     assert fitted.tree.n_leaves == len(np.unique(points, axis=0))
@@ -160,29 +160,7 @@ def test_a_run_that_did_not_converge_is_warned_of() -> None:
     assert any("max_iter = 2" in warning for warning in fitted.warnings)
 
 
-@pytest.mark.parametrize(
-    ("features", "code", "part"),
-    [
-        (np.ones((0, 2)), "wrong-shape", "0 rows"),
-        (np.ones((3, 0)), "wrong-shape", "0 columns"),
-        (np.array([[1.0, np.nan]]), "not-finite", "row 0, column 1"),
-        (np.array([[1e200], [0.0]]), "too-large", "row 0"),
-    ],
-)
-def test_unusable_input_is_named(features: np.ndarray, code: str, part: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        fit(features)
-    assert caught.value.code == code
-    assert part in caught.value.detail
-
-
-def test_prediction_refuses_another_number_of_features() -> None:
-    fitted = fit(nested()[0])
-    with pytest.raises(UsageError, match="1 columns; the model was fitted on 2"):
-        METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((1, 1))}))
-
-
-def test_what_would_not_fit_is_refused() -> None:
-    METHOD.check_size({}, METHOD.Params(), 1)
-    with pytest.raises(UsageError, match="GiB"):
-        METHOD.check_size({"features": (10**6, 64)}, METHOD.Params(), 2**30)
+def test_a_value_whose_square_overflows_is_named() -> None:
+    with pytest.raises(UsageError, match="at row 0") as caught:
+        fit(np.array([[1e200], [0.0]]))
+    assert caught.value.code == "too-large"

@@ -22,6 +22,7 @@ from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import path
 from tests.models.methods.features.boxes.naive import Naive, clades
+from tests.pairwise_kit import pairwise
 
 METHOD = registry.method("perch")
 
@@ -55,9 +56,9 @@ def separated(seed: int, n_columns: int, n_groups: int = 12) -> tuple[np.ndarray
     return points, label
 
 
-@pytest.mark.parametrize("balance", [False, True])
-@pytest.mark.parametrize("n_columns", [1, 2, 5, 40])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("seed", "n_columns", "balance"), pairwise((0, 1), (1, 2, 5, 40), (False, True))
+)
 def test_separated_groups_are_subtrees_in_any_order(
     seed: int, n_columns: int, balance: bool
 ) -> None:
@@ -125,7 +126,7 @@ def test_a_cut_into_k_collapses_the_cheapest_nodes(seed: int) -> None:
     tree = fit(points, seed=seed).tree
     start, child = tree.children
     cost = tree.extra["diameter"] * tree.size
-    # From the leaves up, always the cheapest node whose children are leaves by now.
+    # From the leaves up, always the cheapest node whose children have become leaves.
     leaf = set(tree.leaves.tolist())
     expected = {}
     while len(leaf) > 1:
@@ -144,7 +145,7 @@ def test_a_cut_into_k_collapses_the_cheapest_nodes(seed: int) -> None:
         assert set(cut(tree, k=k).nodes.tolist()) == expected[k]
 
 
-def test_leaves_are_at_most_as_many_as_asked_for() -> None:
+def test_leaves_never_exceed_max_leaves() -> None:
     points = np.random.default_rng(0).normal(size=(500, 3))
     fitted = fit(points, max_leaves=40)
     tree = fitted.tree
@@ -223,8 +224,8 @@ def test_another_kind_of_base_is_refused() -> None:
     assert "'max_leaves' is 9" in refused(base, points, max_leaves=9)
 
 
-class Kept(Checkpoint):
-    """Keeps the first `n` states as a worker would that is lost then."""
+class FirstSaves(Checkpoint):
+    """Keeps the first `n` states, as if the worker were lost after them."""
 
     def __init__(self, n: int) -> None:
         self.n, self.state = n, None
@@ -239,12 +240,12 @@ class Kept(Checkpoint):
 
 
 @pytest.mark.parametrize("max_leaves", [None, 50])
-def test_the_next_attempt_goes_on_from_what_was_kept(max_leaves: int | None) -> None:
+def test_the_next_attempt_resumes_from_the_checkpoint(max_leaves: int | None) -> None:
     points = np.random.default_rng(0).normal(size=(900, 3))
     params = PerchParams(max_leaves=max_leaves, seed=5)
     data = Data({"features": points})
     whole = METHOD.fit(data, params)
-    checkpoint = Kept(2)
+    checkpoint = FirstSaves(2)
     crew: Crew = None  # type: ignore[assignment]
 
     def attempt() -> Fitted:
@@ -321,9 +322,6 @@ def test_every_kind_of_number_is_taken() -> None:
 @pytest.mark.parametrize(
     ("features", "params", "code", "part"),
     [
-        (np.ones((0, 2)), {}, "wrong-shape", "0 rows"),
-        (np.ones((2, 0)), {}, "wrong-shape", "0 columns"),
-        (np.array([[1.0], [np.nan]]), {}, "not-finite", "NaN at row 1, column 0"),
         (np.array([[1e200], [0.0]]), {}, "too-large", "row 0"),
         (np.array([["a"], ["b"]]), {}, "wrong-input", "matrix of numbers"),
     ],
@@ -337,7 +335,7 @@ def test_unusable_input_is_named(
     assert part in caught.value.detail
 
 
-def test_names_go_with_a_leaf_for_each_point() -> None:
+def test_names_need_a_leaf_for_each_point() -> None:
     points = np.array([[0.0], [1.0], [0.0]])
     tree = fit(points, names=["a", "b", "c"]).tree
     assert tree.name[tree.leaf_of_point].tolist() == ["a", "b", "c"]
@@ -346,9 +344,8 @@ def test_names_go_with_a_leaf_for_each_point() -> None:
     assert caught.value.where == {"role": "names"}
 
 
-def test_what_would_not_fit_is_refused() -> None:
+def test_inputs_too_large_for_memory_are_refused() -> None:
     shapes = {"features": (10**6, 256)}
-    METHOD.check_size({}, PerchParams(), 1)
     METHOD.check_size(shapes, PerchParams(max_leaves=1000), 2**31)
     with pytest.raises(UsageError, match=r"GiB.*'max_leaves'"):
         METHOD.check_size(shapes, PerchParams(), 2**31)

@@ -1,4 +1,4 @@
-"""gHHC with GloVe: words of planted topics, their tree, and what is refused."""
+"""gHHC with GloVe: words of planted topics, their tree, refusals."""
 
 from __future__ import annotations
 
@@ -61,22 +61,22 @@ def by_linkage(documents: list[str], seed: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def found() -> Fitted:
+def topics_fit() -> Fitted:
     return fit({"documents": planted(0)})
 
 
-def test_topics_are_clades(found: Fitted) -> None:
+def test_topics_are_clades(topics_fit: Fitted) -> None:
     """
     root
     |- topics 0 to 3: (0 1) (2 3)
     `- topics 4 to 7: (4 5) (6 7)
     """
-    names = leaf_names(found.tree)
+    names = leaf_names(topics_fit.tree)
     assert sorted(set(names)) == sorted(names)
     assert len(names) == N_TOPICS * PER_TOPIC
     topics = topics_of(names)
-    assert purity(found.tree, topics) > 0.9
-    assert purity(found.tree, [topic // 2 for topic in topics]) > 0.8
+    assert purity(topics_fit.tree, topics) > 0.9
+    assert purity(topics_fit.tree, [topic // 2 for topic in topics]) > 0.8
 
 
 @pytest.mark.slow
@@ -94,8 +94,8 @@ def test_topics_are_clades_as_much_as_linkage_finds_them() -> None:
     assert np.mean(ours) > 0.8
 
 
-def test_each_word_is_a_leaf_below_words_of_its_node(found: Fitted) -> None:
-    tree = found.tree
+def test_each_word_is_a_leaf_below_words_of_its_node(topics_fit: Fitted) -> None:
+    tree = topics_fit.tree
     assert len(set(tree.leaf_of_point.tolist())) == tree.n_points == len(tree.leaves)
     assert (tree.height[tree.leaves] == 0).all()
     children = np.bincount(tree.parent[1:], minlength=tree.n_nodes)
@@ -106,98 +106,104 @@ def test_each_word_is_a_leaf_below_words_of_its_node(found: Fitted) -> None:
     for column in ("norm", "parent_probability", "alternative_1"):
         assert len(tree.extra[column]) == tree.n_nodes
     # Nodes of the ball come first: alternatives are ids of the tree.
-    assert found.model is not None
-    n_ball = len(found.model.arrays["embedding"])
+    assert topics_fit.model is not None
+    n_ball = len(topics_fit.model.arrays["embedding"])
     assert tree.extra["alternative_1"].max() < n_ball
     np.testing.assert_allclose(
         tree.extra["norm"][:n_ball][children[:n_ball] > 0],
-        2 * np.arctanh(np.linalg.norm(found.model.arrays["embedding"], axis=1))[
+        2 * np.arctanh(np.linalg.norm(topics_fit.model.arrays["embedding"], axis=1))[
             children[:n_ball] > 0
         ],
         rtol=1e-4,
     )  # fmt: skip
 
 
-def test_vectors_are_in_the_model_and_tell_the_counts(found: Fitted) -> None:
-    assert found.model is not None
-    arrays, words = found.model.arrays, found.model.facts["vocabulary"]
+def test_vectors_are_in_the_model_and_give_the_counts(topics_fit: Fitted) -> None:
+    assert topics_fit.model is not None
+    arrays, words = topics_fit.model.arrays, topics_fit.model.facts["vocabulary"]
     documents = planted(0)
-    assert words == vocabulary(documents).words == leaf_names(found.tree)
+    assert words == vocabulary(documents).words == leaf_names(topics_fit.tree)
     counts = cooccurrences(numbered(documents, words), len(words), 10).toarray()
-    told = arrays["words"] @ arrays["contexts"].T + arrays["bias"][:, None] + arrays["context_bias"]
+    log_counts = (
+        arrays["words"] @ arrays["contexts"].T + arrays["bias"][:, None] + arrays["context_bias"]
+    )
     some = counts > 0
-    rest = (told - np.log(np.where(some, counts, 1)))[some]
+    rest = (log_counts - np.log(np.where(some, counts, 1)))[some]
     weight = np.minimum(counts[some] / 100, 1) ** 0.75
-    assert float((weight * rest**2).mean()) == pytest.approx(found.metrics["glove_loss"], rel=1e-3)
+    assert float((weight * rest**2).mean()) == pytest.approx(
+        topics_fit.metrics["glove_loss"], rel=1e-3
+    )
     assert np.linalg.norm(arrays["words"], axis=1).max() < 0.96
-    assert found.metrics["n_pairs"] == some.sum()
+    assert topics_fit.metrics["n_pairs"] == some.sum()
 
 
-def test_words_move_along_with_the_tree(found: Fitted) -> None:
+def test_words_move_with_the_tree(topics_fit: Fitted) -> None:
     still = fit({"documents": planted(0)}, word_learning_rate=0.0, max_iter=100)
-    assert found.model is not None
+    assert topics_fit.model is not None
     assert still.model is not None
-    assert not np.array_equal(found.model.arrays["words"], still.model.arrays["words"])
+    assert not np.array_equal(topics_fit.model.arrays["words"], still.model.arrays["words"])
     assert np.allclose(np.linalg.norm(still.model.arrays["words"], axis=1), 0.9)
-    assert found.metrics["cost"] <= found.metrics["cost_of_seeds"]
+    assert topics_fit.metrics["cost"] <= topics_fit.metrics["cost_of_seeds"]
 
 
-def test_counts_alone_give_the_same_as_their_documents(found: Fitted) -> None:
+def test_counts_give_the_same_as_their_documents(topics_fit: Fitted) -> None:
     documents = planted(0)
     words = vocabulary(documents).words
     counts = cooccurrences(numbered(documents, words), len(words), 10)
     for graph in (counts, counts.toarray()):
         same = fit({"graph": graph, "names": words}, max_iter=0)
         assert leaf_names(same.tree) == words
-        assert same.metrics["glove_loss_alone"] == found.metrics["glove_loss_alone"]
-        assert same.metrics["cost_of_seeds"] == found.metrics["cost_of_seeds"]
+        assert same.metrics["glove_loss_alone"] == topics_fit.metrics["glove_loss_alone"]
+        assert same.metrics["cost_of_seeds"] == topics_fit.metrics["cost_of_seeds"]
     unnamed = fit({"graph": counts}, max_iter=0, n_passes=5)
     assert leaf_names(unnamed.tree) == [str(number) for number in range(len(words))]
     assert isinstance(counts, sp.csr_array)
 
 
-def test_new_documents_come_to_their_topic(found: Fitted) -> None:
-    assert found.model is not None
-    placed = GLOVE.predict(found.model, found.tree, Data({"documents": planted(77, 40, own=0.7)}))
+def test_new_documents_come_to_their_topic(topics_fit: Fitted) -> None:
+    assert topics_fit.model is not None
+    placed = GLOVE.predict(
+        topics_fit.model, topics_fit.tree, Data({"documents": planted(77, 40, own=0.7)})
+    )
     topics = [
         np.bincount([int(word[1]) for word in text.split()]).argmax()
         for text in planted(77, 40, own=0.7)
     ]
-    at = topics_of([str(found.tree.name[leaf]) for leaf in placed.leaf])
+    at = topics_of([str(topics_fit.tree.name[leaf]) for leaf in placed.leaf])
     assert np.mean([one == other for one, other in zip(at, topics, strict=True)]) > 0.9
     with pytest.raises(UsageError, match="row 1"):
-        GLOVE.predict(found.model, found.tree, Data({"documents": ["t1w1", "zzz"]}))
+        GLOVE.predict(topics_fit.model, topics_fit.tree, Data({"documents": ["t1w1", "zzz"]}))
 
 
 def test_a_model_of_counts_takes_no_documents() -> None:
     counts = np.random.default_rng(0).exponential(30, size=(12, 12))
-    made = fit({"graph": counts + counts.T}, n_internal=5, max_iter=0)
-    assert made.model is not None
+    fitted = fit({"graph": counts + counts.T}, n_internal=5, max_iter=0)
+    assert fitted.model is not None
     with pytest.raises(UsageError, match="without a vocabulary"):
-        GLOVE.predict(made.model, made.tree, Data({"documents": ["a b"]}))
+        GLOVE.predict(fitted.model, fitted.tree, Data({"documents": ["a b"]}))
 
 
-def test_a_fit_that_continues_from_a_checkpoint_ends_as_it_would_have() -> None:
+def test_a_fit_resumed_from_a_checkpoint_ends_the_same() -> None:
     counts = np.random.default_rng(0).exponential(30, size=(12, 12))
     kept, data = RecordingCheckpoint(), Data({"graph": counts + counts.T})
     params = GLOVE.Params(**{**QUICK, "n_internal": 5, "max_iter": 110, "n_passes": 20})
-    found = GLOVE.fit(data, params, checkpoint=kept)
+    fitted = GLOVE.fit(data, params, checkpoint=kept)
     # Twenty passes, then two rounds.
     assert len(kept.all) == 22
     for state in (kept.all[10], kept.all[19], kept.all[20]):
         again = GLOVE.fit(data, params, checkpoint=RecordingCheckpoint(state))
-        assert (again.tree.parent == found.tree.parent).all()
-        assert again.metrics == found.metrics
-        assert again.curves == found.curves
+        assert (again.tree.parent == fitted.tree.parent).all()
+        assert again.metrics == fitted.metrics
+        assert again.curves == fitted.curves
 
 
 @pytest.mark.parametrize("scaling", ["unit", "largest"])
 @pytest.mark.parametrize("keep", ["best", "last"])
-def test_other_settings_give_trees_too(scaling: str, keep: str) -> None:
-    made = fit(
+def test_other_settings_give_good_trees(scaling: str, keep: str) -> None:
+    fitted = fit(
         {"documents": planted(1, 60)}, scaling=scaling, keep=keep, max_iter=100, optimizer="adam"
     )
-    assert purity(made.tree, topics_of(leaf_names(made.tree))) > 0.3
+    assert purity(fitted.tree, topics_of(leaf_names(fitted.tree))) > 0.3
 
 
 def refused(data: dict[str, Any], **params: Any) -> UsageError:
@@ -206,7 +212,7 @@ def refused(data: dict[str, Any], **params: Any) -> UsageError:
     return caught.value
 
 
-def test_documents_that_leave_nothing_are_refused() -> None:
+def test_documents_without_enough_words_are_refused() -> None:
     assert refused({"documents": []}).code == "empty"
     assert "without a single word" in refused({"documents": ["...", "--"]}).detail
     error = refused({"documents": ["a b c", "a"]}, min_count=5)
@@ -219,7 +225,7 @@ def test_documents_that_leave_nothing_are_refused() -> None:
     assert error.where == {"role": "names"}
 
 
-def test_counts_that_are_none_are_refused() -> None:
+def test_invalid_counts_are_refused() -> None:
     counts = np.random.default_rng(0).exponential(30, size=(40, 40))
     error = refused({"graph": counts})
     assert (error.code, error.where["role"]) == ("not-symmetric", "graph")
@@ -242,20 +248,20 @@ def test_more_pairs_than_memory_has_room_for_are_refused(monkeypatch: pytest.Mon
 
 def test_words_left_out_are_reported() -> None:
     documents = [*planted(0, 60), "alone", "t0w0 seldom", ""]
-    made = fit({"documents": documents}, min_count=2, max_iter=0)
-    assert any("left out" in one for one in made.warnings)
-    assert any("2 document(s) have fewer than two words" in one for one in made.warnings) or any(
-        "3 document(s)" in one for one in made.warnings
-    )
+    fitted = fit({"documents": documents}, min_count=2, max_iter=0)
+    assert any("left out" in warning for warning in fitted.warnings)
+    assert any(
+        "2 document(s) have fewer than two words" in warning for warning in fitted.warnings
+    ) or any("3 document(s)" in warning for warning in fitted.warnings)
     lonely = fit({"documents": [*planted(0, 60), "alone", "alone"]}, max_iter=0)
     assert "1 word(s) occur near no other and are left out." in lonely.warnings
     assert "alone" not in leaf_names(lonely.tree)
 
 
-def test_words_all_alike_make_a_tree_too() -> None:
-    """Two words that tell nothing apart, and three."""
+def test_words_all_alike_make_a_tree() -> None:
+    """Two words that nothing distinguishes, and three."""
     for n_words in (3, 4):
-        made = fit(
+        fitted = fit(
             {"graph": np.full((n_words, n_words), 5.0)}, n_internal=3, n_dimensions=2, max_iter=20
         )
-        assert made.tree.n_points == n_words
+        assert fitted.tree.n_points == n_words

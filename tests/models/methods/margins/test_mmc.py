@@ -112,8 +112,6 @@ def test_clusters_are_named_and_explained() -> None:
 @pytest.mark.parametrize(
     ("features", "params", "code", "part"),
     [
-        (np.ones((0, 2)), {}, "wrong-shape", "0 rows"),
-        (np.array([[1.0, np.nan]]), {}, "not-finite", "row 0, column 1"),
         (np.ones((9, 2)), {"n_clusters": 2}, "too-few-points", "only 1 distinct point(s)"),
         (np.eye(3), {"n_clusters": 4}, "too-few-points", "'n_clusters' is 4"),
         (np.eye(3), {"n_clusters": 2, "alpha": 0}, "wrong-parameter", "alpha above 0"),
@@ -132,9 +130,3 @@ def test_unusable_input_is_named(
         fit(features, **params)
     assert caught.value.code == code
     assert part in caught.value.detail
-
-
-def test_prediction_refuses_another_number_of_features() -> None:
-    fitted = fit(np.eye(3), n_clusters=2, alpha=0.01)
-    with pytest.raises(UsageError, match="1 columns; the model was fitted on 3"):
-        METHOD.predict(fitted.model, fitted.tree, Data({"features": np.zeros((1, 1))}))

@@ -1,4 +1,4 @@
-"""What tests of the sphere share: rows drawn from mixtures, priors, checkpoints that stop a fit."""
+"""Helpers for the sphere: rows drawn from mixtures, priors, checkpoints that stop a fit."""
 
 from __future__ import annotations
 

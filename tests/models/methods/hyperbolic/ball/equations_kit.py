@@ -1,4 +1,4 @@
-"""The equations as the paper has them, in loops over single numbers."""
+"""The paper's equations, in loops over single numbers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ranking(triples: np.ndarray, nodes: np.ndarray, objective: BallObjective) ->
 
 
 def parent(child: int, nodes: np.ndarray) -> int:
-    """Eq. 4 among nodes: the nearest that comes before by (norm, number); -1 for the root."""
+    """Eq. 4 among nodes: the nearest node that precedes by (norm, number); -1 for the root."""
     place = [(float((node**2).sum()), number) for number, node in enumerate(nodes)]
     before = [number for number in range(len(nodes)) if place[number] < place[child]]
     return min(before, key=lambda p: dissimilarity(nodes[child], nodes[p]), default=-1)
@@ -86,7 +86,7 @@ def cost(
         return up
 
     total = 0.0
-    for one, other in pairs:
-        shared = next(node for node in path(one) if node in path(other))
+    for first, second in pairs:
+        shared = next(node for node in path(first) if node in path(second))
         total += sum(shared in path(point) for point in range(n_counted)) / n_counted
     return total / len(pairs)

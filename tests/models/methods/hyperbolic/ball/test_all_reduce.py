@@ -41,8 +41,8 @@ def moved(
     sampled.begin_round(3, silent)
     torch.set_num_threads(1)
     with torch.no_grad():
-        found = take_steps(sampled, mover, effort, 30, [7, 3], lambda step: None, all_reduce)
-    return mover.points, found
+        moved_nodes = take_steps(sampled, mover, effort, 30, [7, 3], lambda step: None, all_reduce)
+    return mover.points, moved_nodes
 
 
 @pytest.mark.parametrize(
@@ -56,26 +56,26 @@ def moved(
     ],
 )
 def test_parts_of_a_batch_come_to_the_step_of_the_whole(size: int, effort: BallEffort) -> None:
-    alone, wanted = moved(SINGLE, effort, source_and_cost()[0])
-    met, sums, found = threading.Barrier(size), [None] * size, [None] * size
+    alone, expected = moved(SINGLE, effort, source_and_cost()[0])
+    met, sums, results = threading.Barrier(size), [None] * size, [None] * size
 
     def work(rank: int, sampled: PoolTriples) -> None:
-        found[rank] = moved(ThreadAllReduce(rank, size, met, sums), effort, sampled)
+        results[rank] = moved(ThreadAllReduce(rank, size, met, sums), effort, sampled)
 
     several = [
         threading.Thread(target=work, args=(rank, source_and_cost()[0])) for rank in range(size)
     ]
-    for one in several:
-        one.start()
-    for one in several:
-        one.join()
-    for nodes, objective in found:
-        assert (nodes == found[0][0]).all()
+    for member in several:
+        member.start()
+    for member in several:
+        member.join()
+    for nodes, objective in results:
+        assert (nodes == results[0][0]).all()
         assert nodes.numpy() == pytest.approx(alone.numpy(), abs=1e-5)
-        assert objective == pytest.approx(wanted, rel=1e-5)
+        assert objective == pytest.approx(expected, rel=1e-5)
 
 
-def test_parts_are_all_there_is_and_none_is_empty() -> None:
+def test_the_parts_cover_the_batch_and_none_is_empty() -> None:
     for n, size in ((10, 3), (7, 7), (100, 64)):
         parts = []
         for rank in range(size):

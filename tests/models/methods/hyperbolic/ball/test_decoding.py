@@ -22,17 +22,17 @@ def test_each_node_selects_the_nearest_before_it(
     order = decoding.norm_order(nodes)
     assert order.tolist() == sorted(range(12), key=lambda n: float(nodes[n].norm()))
     ordered = nodes[order]
-    found = decoding.parents(ordered, 3)
+    parents = decoding.parents(ordered, 3)
     values = ordered.numpy()
-    assert found.parent[:, 0].tolist() == [equations.parent(n, values) for n in range(12)]
+    assert parents.parent[:, 0].tolist() == [equations.parent(n, values) for n in range(12)]
     for child in range(1, 12):
         apart = [equations.dissimilarity(values[child], values[p]) for p in range(child)]
         likely = np.array(equations.softmax([-one for one in apart]))
         best = np.argsort(-likely)[:3]
-        assert found.parent[child].tolist() == [*best.tolist(), *[-1] * (3 - len(best))]
-        assert np.exp(found.log_probability[child, : len(best)]) == pytest.approx(likely[best])
-    assert found.parent[0].tolist() == [-1, -1, -1]
-    assert found.log_probability[0].tolist() == [0.0, -np.inf, -np.inf]
+        assert parents.parent[child].tolist() == [*best.tolist(), *[-1] * (3 - len(best))]
+        assert np.exp(parents.log_probability[child, : len(best)]) == pytest.approx(likely[best])
+    assert parents.parent[0].tolist() == [-1, -1, -1]
+    assert parents.log_probability[0].tolist() == [0.0, -np.inf, -np.inf]
 
 
 @pytest.mark.parametrize("block", [1, 20, 1 << 21])
@@ -43,9 +43,9 @@ def test_leaves_may_select_any_node(
     """With radius 0.3 most nodes lie further out than the leaves."""
     monkeypatch.setattr(decoding, "BLOCK", block)
     nodes, leaves = scattered(12, 3, 0), sphere((30, 3), radius, 1)
-    found = decoding.choices(leaves, nodes, 2)
+    parents = decoding.choices(leaves, nodes, 2)
     for leaf, (chosen, log_probability) in enumerate(
-        zip(found.parent, found.log_probability, strict=True)
+        zip(parents.parent, parents.log_probability, strict=True)
     ):
         x = leaves[leaf].numpy()
         apart = [equations.dissimilarity(x, node) for node in nodes.numpy()]
@@ -53,7 +53,7 @@ def test_leaves_may_select_any_node(
         best = np.argsort(-likely)[:2]
         assert chosen.tolist() == best.tolist()
         assert np.exp(log_probability) == pytest.approx(likely[best], rel=1e-9)
-    assert (decoding.choices(leaves, nodes).parent[:, 0] == found.parent[:, 0]).all()
+    assert (decoding.choices(leaves, nodes).parent[:, 0] == parents.parent[:, 0]).all()
 
 
 @given(st.integers(1, 12), st.integers(0, 50), st.booleans())
@@ -80,13 +80,13 @@ def test_parents_of_some_nodes_are_those_of_all() -> None:
     place = torch.empty_like(order)
     place[order] = torch.arange(15)
     some = torch.tensor([3, 0, 14, 7, 7, int(order[0])])
-    found = decoding.parents_of(some, place[some], nodes, place)
-    assert found.tolist() == [equations.parent(int(n), nodes.numpy()) for n in some]
+    parents = decoding.parents_of(some, place[some], nodes, place)
+    assert parents.tolist() == [equations.parent(int(n), nodes.numpy()) for n in some]
 
 
 def test_near_the_boundary_nothing_is_lost() -> None:
     nodes = torch.cat([scattered(5, 3, 0), sphere((3, 3), 1 - 1e-9, 1)])
     leaves = sphere((4, 3), 1 - 1e-12, 2)
-    found = decoding.choices(leaves, nodes, 8)
-    assert np.isfinite(found.log_probability).all()
-    assert np.exp(found.log_probability).sum(axis=1) == pytest.approx(1.0)
+    chosen = decoding.choices(leaves, nodes, 8)
+    assert np.isfinite(chosen.log_probability).all()
+    assert np.exp(chosen.log_probability).sum(axis=1) == pytest.approx(1.0)

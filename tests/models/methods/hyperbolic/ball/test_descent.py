@@ -15,14 +15,14 @@ def test_a_step_is_eq_18_to_20() -> None:
     moved = points.clone()
     Descent(moved, "sgd", 0.5, 0.95).step(gradient)
     for before, slope, after in zip(points, gradient, moved, strict=True):
-        wanted = before - 0.5 * (1 - float(before @ before)) ** 2 / 4 * slope
-        assert after.numpy() == pytest.approx(wanted.numpy(), rel=1e-14)
+        expected = before - 0.5 * (1 - float(before @ before)) ** 2 / 4 * slope
+        assert after.numpy() == pytest.approx(expected.numpy(), rel=1e-14)
 
 
 @pytest.mark.parametrize("kind", ["sgd", "adam"])
 @pytest.mark.parametrize("max_norm", [0.95, 0.99999])
-def test_what_leads_out_is_brought_back_on_its_ray(kind: str, max_norm: float) -> None:
-    """The print takes eps from each coordinate, which leads off the ray."""
+def test_a_step_out_of_the_ball_is_brought_back_on_its_ray(kind: str, max_norm: float) -> None:
+    """The printed formula takes eps from each coordinate, which leaves the ray."""
     points = scattered(6, 3, 0).float()
     moved = points.clone()
     Descent(moved, kind, 1e6, max_norm).step(-points)
@@ -61,17 +61,17 @@ def test_adams_first_step_is_as_long_as_the_learning_rate_on_the_ball() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sgd", "adam"])
-def test_it_goes_on_from_what_was_kept(kind: str) -> None:
+def test_it_resumes_from_its_checkpoint(kind: str) -> None:
     slopes = [scattered(4, 3, seed).float() for seed in range(1, 6)]
     whole, part = scattered(4, 3, 0).float(), scattered(4, 3, 0).float()
-    one, other = Descent(whole, kind, 0.02, 0.95), Descent(part, kind, 0.02, 0.95)
+    uninterrupted, interrupted = Descent(whole, kind, 0.02, 0.95), Descent(part, kind, 0.02, 0.95)
     for slope in slopes:
-        one.step(slope)
+        uninterrupted.step(slope)
     for slope in slopes[:3]:
-        other.step(slope)
+        interrupted.step(slope)
     rest = part.clone()
-    again = Descent(rest, kind, 0.02, 0.95)
-    again.restore({name: array.copy() for name, array in other.arrays().items()})
+    resumed = Descent(rest, kind, 0.02, 0.95)
+    resumed.restore({name: array.copy() for name, array in interrupted.arrays().items()})
     for slope in slopes[3:]:
-        again.step(slope)
+        resumed.step(slope)
     assert (rest == whole).all()

@@ -1,4 +1,4 @@
-"""Trees of nodes of the ball: what stays, what lies where, and what the columns say."""
+"""Trees of nodes of the ball: the nodes that stay, their points, and their columns."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def at(degrees: float, radius: float) -> list[float]:
 def test_a_tree_of_two_branches() -> None:
     # node 0 (centre): node 1 (points 0, 1): node 3 (points 2, 3)
     #                  node 2 (points 4, 5)
-    # and a node that no point needs, further out than all.
+    # and a node without points, further out than all others.
     nodes = torch.tensor([at(0, 0.5), at(180, 0.55), [0.0, 0.01], at(30, 0.7), at(90, 0.8)])
     points = np.array(
         [at(-30, 0.9), at(-31, 0.9), at(30, 0.9), at(31, 0.9), at(180, 0.9), at(181, 0.9)]
     )
-    found = extracted(points, nodes)
-    tree = found.tree
+    extraction = extracted(points, nodes)
+    tree = extraction.tree
     # 0 - 1 - 3, 4 (points 0, 1)
     #   - 2
     assert tree.parent.tolist() == [-1, 0, 0, 1, 1]
     assert tree.leaf_of_point.tolist() == [4, 4, 3, 3, 2, 2]
-    assert found.leaf_of_node.tolist() == [-1, 4, 2, 3]
-    assert found.nodes == pytest.approx(nodes[[2, 0, 1, 3]].numpy())
-    norm = [equations.norm(node.astype(np.float64)) for node in found.nodes]
+    assert extraction.leaf_of_node.tolist() == [-1, 4, 2, 3]
+    assert extraction.nodes == pytest.approx(nodes[[2, 0, 1, 3]].numpy())
+    norm = [equations.norm(node.astype(np.float64)) for node in extraction.nodes]
     assert tree.extra["norm"] == pytest.approx([*norm, norm[1]])
     outermost = equations.norm(points[0])
-    wanted = [outermost - norm[0], outermost - norm[1], 0.0, 0.0, 0.0]
-    assert tree.height == pytest.approx(wanted)
+    expected = [outermost - norm[0], outermost - norm[1], 0.0, 0.0, 0.0]
+    assert tree.height == pytest.approx(expected)
     assert tree.name[tree.leaves].tolist() == ["0", "1", "2"]
 
 
@@ -52,23 +52,27 @@ def test_nodes_with_one_child_and_no_points_go() -> None:
     # centre - 1 - 2 - 3 in a row; points at 3 and on the other side: node 3 and a node there stay.
     nodes = torch.tensor([[0.0, 0.01], at(0, 0.3), at(0, 0.5), at(0, 0.7), at(180, 0.6)])
     points = np.array([at(0, 0.95), at(1, 0.95), at(180, 0.95)])
-    found = extracted(points, nodes)
-    assert found.tree.parent.tolist() == [-1, 0, 0]
-    assert found.nodes == pytest.approx(nodes[[0, 4, 3]].numpy())
-    assert found.tree.leaf_of_point.tolist() == [2, 2, 1]
+    extraction = extracted(points, nodes)
+    assert extraction.tree.parent.tolist() == [-1, 0, 0]
+    assert extraction.nodes == pytest.approx(nodes[[0, 4, 3]].numpy())
+    assert extraction.tree.leaf_of_point.tolist() == [2, 2, 1]
 
 
 def test_all_points_at_one_node_are_one_leaf() -> None:
-    found = extracted(np.array([at(0, 0.9), at(2, 0.9)]), torch.tensor([[0.0, 0.0], at(1, 0.7)]))
-    assert found.tree.n_nodes == 1
-    assert found.tree.leaf_of_point.tolist() == [0, 0]
-    assert found.log_probability == pytest.approx(0.0)
-    assert np.isnan(found.tree.extra["parent_probability"]).all()
+    extraction = extracted(
+        np.array([at(0, 0.9), at(2, 0.9)]), torch.tensor([[0.0, 0.0], at(1, 0.7)])
+    )
+    assert extraction.tree.n_nodes == 1
+    assert extraction.tree.leaf_of_point.tolist() == [0, 0]
+    assert extraction.log_probability == pytest.approx(0.0)
+    assert np.isnan(extraction.tree.extra["parent_probability"]).all()
 
 
 def test_points_at_the_centre_are_counted() -> None:
-    found = extracted(np.array([[0.0, 0.0], at(0, 0.9)]), torch.tensor([[0.1, 0.0], at(0, 0.7)]))
-    assert found.n_central == 1
+    extraction = extracted(
+        np.array([[0.0, 0.0], at(0, 0.9)]), torch.tensor([[0.1, 0.0], at(0, 0.7)])
+    )
+    assert extraction.n_central == 1
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -76,8 +80,8 @@ def test_points_at_the_centre_are_counted() -> None:
 def test_random_trees_keep_the_rules(seed: int, radius: float) -> None:
     nodes = scattered(25, 3, seed)
     points = sphere((60, 3), radius, seed + 50).numpy()
-    found = extracted(points, nodes)
-    tree, kept = found.tree, found.nodes.astype(np.float64)
+    extraction = extracted(points, nodes)
+    tree, kept = extraction.tree, extraction.nodes.astype(np.float64)
     n_kept = len(kept)
     tree.validate()
     assert (tree.n_children != 1).all()
@@ -89,23 +93,23 @@ def test_random_trees_keep_the_rules(seed: int, radius: float) -> None:
         likely = equations.softmax([-one for one in apart])
         best = np.argsort(-np.array(likely), kind="stable").tolist()
         assert tree.parent[child] == equations.parent(child, kept) == best[0]
-        told = tree.extra
-        assert told["parent_probability"][child] == pytest.approx(likely[best[0]])
-        assert told["alternative_1"][child] == (best[1] if child > 1 else -1)
+        columns = tree.extra
+        assert columns["parent_probability"][child] == pytest.approx(likely[best[0]])
+        assert columns["alternative_1"][child] == (best[1] if child > 1 else -1)
         if child > 2:
-            assert told["alternative_2"][child] == best[2]
-            assert told["alternative_2_probability"][child] == pytest.approx(likely[best[2]])
+            assert columns["alternative_2"][child] == best[2]
+            assert columns["alternative_2_probability"][child] == pytest.approx(likely[best[2]])
         total += np.log(likely[best[0]])
     of_points = []
     for point, leaf in zip(points, tree.leaf_of_point, strict=True):
         likely = equations.softmax([-equations.dissimilarity(point, node) for node in kept])
         node = int(np.argmax(likely))
-        assert leaf == found.leaf_of_node[node]
+        assert leaf == extraction.leaf_of_node[node]
         assert leaf == node or (leaf >= n_kept and tree.parent[leaf] == node)
         of_points.append(likely[node])
-    assert found.probability == pytest.approx(of_points)
+    assert extraction.probability == pytest.approx(of_points)
     # Eq. 6.
-    assert found.log_probability == pytest.approx(total + np.log(of_points).sum())
+    assert extraction.log_probability == pytest.approx(total + np.log(of_points).sum())
     for leaf in range(n_kept, tree.n_nodes):
         own = np.array(of_points)[tree.leaf_of_point == leaf]
         assert tree.extra["parent_probability"][leaf] == pytest.approx(own.mean())
@@ -115,6 +119,6 @@ def test_random_trees_keep_the_rules(seed: int, radius: float) -> None:
 def test_nodes_at_one_place_share_no_points() -> None:
     nodes = torch.tensor([[0.0, 0.0], at(0, 0.5), at(0, 0.5), at(90, 0.5)])
     points = np.array([at(0, 0.9), at(5, 0.9), at(90, 0.9)])
-    found = extracted(points, nodes)
-    assert found.tree.n_nodes == 3
-    assert found.tree.size.tolist() == [3, 2, 1]
+    extraction = extracted(points, nodes)
+    assert extraction.tree.n_nodes == 3
+    assert extraction.tree.size.tolist() == [3, 2, 1]

@@ -32,11 +32,11 @@ WAYS = [
 @pytest.mark.parametrize("radius", [0.9, 0.4])
 def test_the_ranking_objective_is_the_papers(objective: BallObjective, radius: float) -> None:
     triples, nodes = sphere((3, 6, 4), radius, 1), scattered(9, 4, 2)
-    wanted = equations.ranking(triples.numpy(), nodes.numpy(), objective)
-    assert float(losses.ranking(triples, nodes, objective)) == pytest.approx(wanted, rel=1e-10)
+    expected = equations.ranking(triples.numpy(), nodes.numpy(), objective)
+    assert float(losses.ranking(triples, nodes, objective)) == pytest.approx(expected, rel=1e-10)
     single = losses.ranking(triples.float(), nodes.float(), objective)
     assert single.dtype == torch.float32
-    assert float(single) == pytest.approx(wanted, rel=1e-4)
+    assert float(single) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("objective", WAYS)
@@ -63,29 +63,29 @@ def test_with_noise_its_gradient_is_that_of_the_same_noise() -> None:
         )
 
 
-def test_a_few_triples_at_a_time_come_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_of_triples_give_the_same_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     triples, nodes = sphere((3, 11, 4), 0.9, 1), scattered(9, 4, 2)
-    found = []
+    losses_of_batches = []
     for chunk, fewest in ((1, 1), (3 * 9 * 4, 1), (1, 5), (1 << 20, 16)):
         monkeypatch.setattr(ranking_torch, "CHUNK", chunk)
         monkeypatch.setattr(ranking_torch, "FEWEST", fewest)
         at = nodes.clone().requires_grad_()
         value = losses.ranking(triples, at, BallObjective(), noise(0, 11, 9))
         (slope,) = torch.autograd.grad(value, at)
-        found.append((float(value.detach()), slope.numpy()))
-    for value, slope in found[1:]:
-        assert value == pytest.approx(found[0][0], rel=1e-12)
-        assert slope == pytest.approx(found[0][1], rel=1e-9)
+        losses_of_batches.append((float(value.detach()), slope.numpy()))
+    for value, slope in losses_of_batches[1:]:
+        assert value == pytest.approx(losses_of_batches[0][0], rel=1e-12)
+        assert slope == pytest.approx(losses_of_batches[0][1], rel=1e-9)
 
 
-def test_noise_makes_other_nodes_likely_now_and_then() -> None:
+def test_noise_sometimes_makes_other_nodes_likely() -> None:
     triples, nodes = sphere((3, 200, 4), 0.9, 1), scattered(9, 4, 2)
     still = losses.ranking(triples, nodes, BallObjective(noise=0.0))
-    found = [
+    chosen = [
         float(losses.ranking(triples, nodes, BallObjective(noise=1.0), noise(seed, 200, 9)))
         for seed in range(3)
     ]
-    assert len({*found, float(still)}) == 4
+    assert len({*chosen, float(still)}) == 4
 
 
 def test_the_masks_differ_with_noise_alone() -> None:
@@ -130,18 +130,18 @@ def test_the_child_parent_objective_is_the_papers(margin: float, structure: Stru
     parents = torch.tensor([0, 0, 4, 6, 1, 3])
     objective = BallObjective(structure_margin=margin, structure=structure)
     pairs = [(nodes[c].numpy(), nodes[p].numpy()) for c, p in zip(children, parents, strict=True)]
-    wanted = [equations.dissimilarity(child, parent, margin) for child, parent in pairs]
+    expected = [equations.dissimilarity(child, parent, margin) for child, parent in pairs]
     if structure == "norms":
-        wanted = [
+        expected = [
             max(equations.norm(parent) - equations.norm(child) + margin, 0)
             for child, parent in pairs
         ]
-    found, _ = losses.child_parent(nodes, children, parents, objective)
-    assert float(found) == pytest.approx(np.mean(wanted), rel=1e-10)
+    loss, _ = losses.child_parent(nodes, children, parents, objective)
+    assert float(loss) == pytest.approx(np.mean(expected), rel=1e-10)
 
     def value(at: np.ndarray) -> float:
-        one, _ = losses.child_parent(torch.from_numpy(at), children, parents, objective)
-        return float(one)
+        loss_of_one, _ = losses.child_parent(torch.from_numpy(at), children, parents, objective)
+        return float(loss_of_one)
 
     _, gradient = losses.child_parent(nodes, children, parents, objective)
     for node in range(20):
@@ -154,14 +154,14 @@ def test_the_child_parent_objective_is_the_papers(margin: float, structure: Stru
 
 
 def test_where_child_and_parent_coincide_it_is_zero_so_it_keeps_no_margin() -> None:
-    """Eq. 17 has the distance for a factor: nodes at one place break any margin for nothing."""
+    """Eq. 17 has the distance as a factor, so nodes at one place break any margin at no cost."""
     nodes = torch.tensor([[0.3, 0.2], [0.3, 0.2]], dtype=torch.float64)
     pair = torch.tensor([0]), torch.tensor([1])
-    found, gradient = losses.child_parent(nodes, *pair, BallObjective(structure_margin=5.0))
-    assert float(found) == 0.0
+    loss, gradient = losses.child_parent(nodes, *pair, BallObjective(structure_margin=5.0))
+    assert float(loss) == 0.0
     assert (gradient == 0).all()
     norms = BallObjective(structure_margin=5.0, structure="norms")
-    found, gradient = losses.child_parent(nodes, *pair, norms)
-    assert float(found) == pytest.approx(5.0)
+    loss, gradient = losses.child_parent(nodes, *pair, norms)
+    assert float(loss) == pytest.approx(5.0)
     assert torch.isfinite(gradient).all()
     assert not (gradient == 0).all()

@@ -23,18 +23,18 @@ def test_it_is_gumbels() -> None:
         assert stats.kstest(values.ravel(), "gumbel_r").pvalue > 0.01
 
 
-def test_rows_columns_and_both_kinds_have_nothing_to_do_with_each_other() -> None:
+def test_rows_columns_and_both_kinds_are_independent() -> None:
     noise = drawn()
     first, second = noise.gumbel(0).numpy(), noise.gumbel(1).numpy()
-    for one, other in (
+    for left, right in (
         (first, second),
         (first[1:], first[:-1]),
         (first[:, 1:], first[:, :-1]),
         (first[1:, 1:], first[:-1, :-1]),
     ):
         # The standard deviation of the correlation of n pairs is 1 / sqrt(n).
-        found = np.corrcoef(one.ravel(), other.ravel())[0, 1]
-        assert abs(found) < 4 / np.sqrt(one.size)
+        correlation = np.corrcoef(left.ravel(), right.ravel())[0, 1]
+        assert abs(correlation) < 4 / np.sqrt(left.size)
     sums = first - first.mean()
     for axis in (0, 1):
         spread = sums.mean(axis=axis).std() * np.sqrt(first.shape[axis])
@@ -50,7 +50,7 @@ def test_a_part_has_the_noise_of_the_whole() -> None:
 
 def test_batches_and_seeds_differ() -> None:
     noises = NoiseStream(np.random.default_rng(0), 7, torch.device("cpu"))
-    one, other = noises.next(5).gumbel(0), noises.next(5).gumbel(0)
-    assert (one != other).any(dim=1).all()
-    assert (one == drawn(5, 7).gumbel(0)).all()
-    assert (one != drawn(5, 7, seed=1).gumbel(0)).any()
+    batch, next_batch = noises.next(5).gumbel(0), noises.next(5).gumbel(0)
+    assert (batch != next_batch).any(dim=1).all()
+    assert (batch == drawn(5, 7).gumbel(0)).all()
+    assert (batch != drawn(5, 7, seed=1).gumbel(0)).any()

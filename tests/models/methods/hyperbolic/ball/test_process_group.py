@@ -1,4 +1,4 @@
-"""The processes of a fit: their result is that of one process, and none is left behind."""
+"""The processes of a fit: their result is that of one process, and all of them end with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, foll
 from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 
-def test_two_processes_find_the_tree_of_one_and_go_on_from_its_checkpoint(
+def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parameters, "ROUND", 20)
@@ -33,23 +33,25 @@ def test_two_processes_find_the_tree_of_one_and_go_on_from_its_checkpoint(
     np.save(tmp_path / "features.npy", points())
     rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
     for optimizer, rate in (("sgd", 0.02), ("adam", 0.003)):
-        asked = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
+        params = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
         kept = RecordingCheckpoint()
-        one = fit(rows, 1, checkpoint=kept, **asked)
-        two = fit(rows, 2, checkpoint=RecordingCheckpoint(kept.all[0]), **asked)
-        assert two.state["nodes"] == pytest.approx(one.state["nodes"], abs=1e-5)
-        assert not np.array_equal(kept.all[0]["moving"], one.state["nodes"])
-        assert (two.tree.parent == one.tree.parent).all()
-        assert (two.tree.leaf_of_point == one.tree.leaf_of_point).all()
-        assert two.curves["cost"] == one.curves["cost"]
-        for found, wanted in zip(two.curves["objective"], one.curves["objective"], strict=True):
-            assert found == pytest.approx(wanted, rel=1e-5)
-        assert two.warnings == one.warnings
+        alone = fit(rows, 1, checkpoint=kept, **params)
+        shared = fit(rows, 2, checkpoint=RecordingCheckpoint(kept.all[0]), **params)
+        assert shared.state["nodes"] == pytest.approx(alone.state["nodes"], abs=1e-5)
+        assert not np.array_equal(kept.all[0]["moving"], alone.state["nodes"])
+        assert (shared.tree.parent == alone.tree.parent).all()
+        assert (shared.tree.leaf_of_point == alone.tree.leaf_of_point).all()
+        assert shared.curves["cost"] == alone.curves["cost"]
+        for objective, expected in zip(
+            shared.curves["objective"], alone.curves["objective"], strict=True
+        ):
+            assert objective == pytest.approx(expected, rel=1e-5)
+        assert shared.warnings == alone.warnings
     assert not followers()
     assert [file.name for file in tmp_path.iterdir()] == ["features.npy"]
 
 
-def test_a_cancelled_fit_leaves_none_behind() -> None:
+def test_a_cancelled_fit_leaves_no_follower() -> None:
     seen: list[int] = []
 
     def cancel(fraction: float, stage: str, message: str = "") -> None:
@@ -62,7 +64,7 @@ def test_a_cancelled_fit_leaves_none_behind() -> None:
     assert (seen, followers()) == ([1], [])
 
 
-def test_a_killed_follower_ends_the_fit_with_an_error_that_counts_as_passing() -> None:
+def test_a_killed_follower_ends_the_fit_with_a_transient_error() -> None:
     def kill(fraction: float, stage: str, message: str = "") -> None:
         if stage == "moving nodes" and "step 20" in message:
             for process in followers():
@@ -82,8 +84,8 @@ fit(points(), 2, lambda fraction, stage, message="": print(stage, flush=True), m
 
 
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGSTOP])
-def test_none_outlives_the_process_that_fits(way: signal.Signals, tmp_path: Path) -> None:
-    """Killed alone, or stopped and then killed with its group, as a worker ends a job."""
+def test_no_follower_outlives_the_process_that_fits(way: signal.Signals, tmp_path: Path) -> None:
+    """The process is killed alone, or first stopped and then killed with its group, as a job is."""
     with subprocess.Popen(
         [sys.executable, "-c", LONG],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""How features come into the ball, and what is refused."""
+"""Scaling of features into the ball, and refusals."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ VALUES = np.random.default_rng(0).normal(size=(50, 4)) * 30 + 5
 
 
 def test_unit_keeps_directions_from_the_mean() -> None:
-    found = measure_scaling(ArrayRows(VALUES), "unit", 0.9, silent).apply(VALUES)
+    scaled = measure_scaling(ArrayRows(VALUES), "unit", 0.9, silent).apply(VALUES)
     moved = VALUES - VALUES.mean(axis=0)
-    assert found == pytest.approx(
+    assert scaled == pytest.approx(
         0.9 * moved / np.linalg.norm(moved, axis=1, keepdims=True), abs=1e-6
     )
-    assert found.dtype == np.float32
+    assert scaled.dtype == np.float32
 
 
 def test_largest_keeps_ratios_of_distances() -> None:
-    found = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent).apply(VALUES)
+    scaled = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent).apply(VALUES)
     moved = VALUES - VALUES.mean(axis=0)
-    assert found == pytest.approx(0.9 * moved / np.linalg.norm(moved, axis=1).max(), abs=1e-6)
-    assert np.linalg.norm(found, axis=1).max() == pytest.approx(0.9)
+    assert scaled == pytest.approx(0.9 * moved / np.linalg.norm(moved, axis=1).max(), abs=1e-6)
+    assert np.linalg.norm(scaled, axis=1).max() == pytest.approx(0.9)
 
 
 def test_none_takes_points_of_the_ball_as_they_are() -> None:
     inside = VALUES / 1000
-    found = measure_scaling(ArrayRows(inside), "none", 0.9, silent)
-    assert found.apply(inside) == pytest.approx(inside, abs=1e-7)
+    measured = measure_scaling(ArrayRows(inside), "none", 0.9, silent)
+    assert measured.apply(inside) == pytest.approx(inside, abs=1e-7)
     inside[17] *= 100
     with pytest.raises(UsageError, match=r"norm .*, row 17: with 'scaling': 'none'") as caught:
         measure_scaling(ArrayRows(inside), "none", 0.9, silent)
@@ -45,8 +45,8 @@ def test_none_takes_points_of_the_ball_as_they_are() -> None:
 @pytest.mark.parametrize("kind", ["unit", "largest"])
 def test_a_point_at_the_mean_lies_at_the_centre(kind: ScalingKind) -> None:
     values = np.array([[0.1, 0.7], [0.3, 0.7], [0.2, 0.7], [0.2, 0.7]])
-    found = measure_scaling(ArrayRows(values), kind, 0.9, silent).apply(values)
-    assert found == pytest.approx(np.array([[-0.9, 0], [0.9, 0], [0, 0], [0, 0]]), abs=1e-7)
+    scaled = measure_scaling(ArrayRows(values), kind, 0.9, silent).apply(values)
+    assert scaled == pytest.approx(np.array([[-0.9, 0], [0.9, 0], [0, 0], [0, 0]]), abs=1e-7)
     alike = np.full((7, 3), 0.1)
     assert (measure_scaling(ArrayRows(alike), "unit", 0.9, silent).apply(alike) == 0).all()
 
@@ -56,15 +56,15 @@ def test_blocks_and_kinds_of_numbers_do_not_matter(monkeypatch: pytest.MonkeyPat
     whole = measure_scaling(ArrayRows(integers.astype(np.float64)), "largest", 0.5, silent)
     monkeypatch.setattr(scaling, "_BLOCK", 10)
     for values in (integers, integers.astype(np.float32), np.asfortranarray(integers)):
-        found = measure_scaling(ArrayRows(values), "largest", 0.5, silent)
-        assert found.mean == pytest.approx(whole.mean)
-        assert found.factor == pytest.approx(whole.factor)
+        measured = measure_scaling(ArrayRows(values), "largest", 0.5, silent)
+        assert measured.mean == pytest.approx(whole.mean)
+        assert measured.factor == pytest.approx(whole.factor)
 
 
 def test_it_is_kept_as_arrays_and_facts() -> None:
-    one = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent)
-    other = from_model(one.arrays(), one.facts())
-    assert (other.apply(VALUES) == one.apply(VALUES)).all()
+    measured = measure_scaling(ArrayRows(VALUES), "largest", 0.9, silent)
+    restored = from_model(measured.arrays(), measured.facts())
+    assert (restored.apply(VALUES) == measured.apply(VALUES)).all()
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,12 @@ def test_order_places_the_jth_merge_at_its_norm() -> None:
     for j, (a, b) in enumerate(merges.tolist(), 1):
         under.append(under[a] + under[b])
         mean = seeds[under[-1]].mean(axis=0)
-        wanted = mean / np.linalg.norm(mean) * math.log(9 - j) / math.log(9)
-        assert nodes[8 + j] == pytest.approx(wanted, abs=1e-12)
+        expected = mean / np.linalg.norm(mean) * math.log(9 - j) / math.log(9)
+        assert nodes[8 + j] == pytest.approx(expected, abs=1e-12)
     assert (nodes[-1] == 0).all()
 
 
-def test_a_seed_over_is_joined_by_no_merge() -> None:
+def test_a_seed_left_over_is_joined_by_no_merge() -> None:
     seeds = on_sphere(5, 3)
     merges = seed_merges(seeds[:4])
     nodes = by_order(seeds, merges)
@@ -73,9 +73,9 @@ def test_a_seed_over_is_joined_by_no_merge() -> None:
 def test_the_midpoint_of_two_points_of_one_norm_is_halfway() -> None:
     points = np.array([[0.7, 0.0, 0.0], [0.0, 0.7, 0.0]])
     middle = by_midpoint(points, points[:1], np.empty((0, 2), dtype=np.int64))[0]
-    one, other = (equations.distance(middle, point) for point in points)
-    assert one == pytest.approx(other)
-    assert one + other == pytest.approx(equations.distance(*points))
+    to_first, to_second = (equations.distance(middle, point) for point in points)
+    assert to_first == pytest.approx(to_second)
+    assert to_first + to_second == pytest.approx(equations.distance(*points))
 
 
 def test_midpoints_are_those_of_the_points_under_them() -> None:
@@ -83,7 +83,7 @@ def test_midpoints_are_those_of_the_points_under_them() -> None:
     points = on_sphere(40, 3) * rng.uniform(0.2, 1.0, size=(40, 1))
     seeds = points[:4]
     merges = seed_merges(seeds)
-    found = by_midpoint(points, seeds, merges)
+    midpoints = by_midpoint(points, seeds, merges)
     nearest = [min(range(4), key=lambda s: np.linalg.norm(p - seeds[s])) for p in points]
     under: list[list[int]] = [[seed] for seed in range(4)]
     for a, b in merges.tolist():
@@ -93,7 +93,7 @@ def test_midpoints_are_those_of_the_points_under_them() -> None:
         klein = [2 * x / (1 + x @ x) for x in inside]
         gamma = [1 / math.sqrt(1 - k @ k) for k in klein]
         k = sum(g * one for g, one in zip(gamma, klein, strict=True)) / sum(gamma)
-        assert found[node] == pytest.approx(k / (1 + math.sqrt(1 - k @ k)), abs=1e-8)
+        assert midpoints[node] == pytest.approx(k / (1 + math.sqrt(1 - k @ k)), abs=1e-8)
 
 
 def test_close_points_have_their_node_further_out() -> None:
@@ -132,7 +132,7 @@ def test_all_points_may_be_drawn(drawn: str) -> None:
     assert drawn_points == {tuple(row) for row in points.round(4).tolist()}
 
 
-def test_of_many_points_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeds_of_many_points_come_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seeding, "_LEAST_SAMPLE", 30)
     monkeypatch.setattr(seeding, "_MOST_PER_SEED", 2)
     points = on_sphere(500, 3).astype(np.float32)

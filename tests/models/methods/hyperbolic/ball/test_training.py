@@ -1,4 +1,4 @@
-"""Rounds of steps: what is kept, what goes on, what ends a fit early."""
+"""Rounds of steps: the result, checkpoints, early ends."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def trained(effort: BallEffort = EFFORT, checkpoint: Checkpoint | None = None) -
     nodes = scattered(11, 4, 0).float()
     before = nodes.clone()
     torch.set_num_threads(1)
-    found = train(triples, nodes, tree_cost, effort, 7, checkpoint or Checkpoint(), silent)
+    result = train(triples, nodes, tree_cost, effort, 7, checkpoint or Checkpoint(), silent)
     assert (nodes == before).all()
-    return found
+    return result
 
 
 def test_the_objective_falls() -> None:
-    found = trained(replace(EFFORT, max_iter=400, structure_every=0, learning_rate=0.1))
-    values = [value for _, value in found.objectives]
-    assert [step for step, _ in found.objectives] == list(range(20, 401, 20))
+    result = trained(replace(EFFORT, max_iter=400, structure_every=0, learning_rate=0.1))
+    values = [value for _, value in result.objectives]
+    assert [step for step, _ in result.objectives] == list(range(20, 401, 20))
     assert np.mean(values[-5:]) < np.mean(values[:3])
 
 
@@ -53,12 +53,12 @@ def test_the_child_parent_objective_falls_where_it_alone_is_lowered() -> None:
 
     none = replace(EFFORT, objective=BallObjective(temperature=0.1, margin=0.0))
     before = scattered(11, 4, 0).float()
-    found = trained(replace(none, max_iter=400, learning_rate=0.05, keep="last"))
+    result = trained(replace(none, max_iter=400, learning_rate=0.05, keep="last"))
     without = trained(
         replace(none, max_iter=400, learning_rate=0.05, keep="last", structure_every=0)
     )
-    assert value(found.nodes) < value(without.nodes)
-    assert value(found.nodes) < value(before)
+    assert value(result.nodes) < value(without.nodes)
+    assert value(result.nodes) < value(before)
 
 
 def test_the_best_or_the_last_nodes_are_kept() -> None:
@@ -73,14 +73,14 @@ def test_the_best_or_the_last_nodes_are_kept() -> None:
 
 
 def test_a_last_round_may_be_shorter() -> None:
-    found = trained(replace(EFFORT, max_iter=50))
-    assert [step for step, _ in found.objectives] == [20, 40, 50]
-    assert [step for step, _ in found.costs] == [0, 20, 40, 50]
-    assert trained(replace(EFFORT, max_iter=0)).costs == found.costs[:1]
+    result = trained(replace(EFFORT, max_iter=50))
+    assert [step for step, _ in result.objectives] == [20, 40, 50]
+    assert [step for step, _ in result.costs] == [0, 20, 40, 50]
+    assert trained(replace(EFFORT, max_iter=0)).costs == result.costs[:1]
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_fit_that_continues_from_a_checkpoint_ends_as_it_would_have(optimizer: Any) -> None:
+def test_a_fit_resumed_from_a_checkpoint_ends_the_same(optimizer: Any) -> None:
     effort = replace(EFFORT, optimizer=optimizer, max_iter=100)
     kept = RecordingCheckpoint()
     whole = trained(effort, kept)
@@ -108,35 +108,35 @@ class Poisoned(PoolTriples):
         return drawn
 
 
-def test_what_is_not_finite_ends_the_fit_with_what_was_good() -> None:
+def test_a_loss_that_is_not_finite_ends_the_fit_at_the_last_good_round() -> None:
     triples, tree_cost = source_and_cost()
     triples.__class__ = Poisoned
     kept = RecordingCheckpoint()
     nodes = scattered(11, 4, 0).float()
-    found = train(triples, nodes, tree_cost, EFFORT, 7, kept, silent)
-    assert found.diverged == "after 40 to 60 steps some numbers were not finite"
-    assert torch.isfinite(found.nodes).all()
-    assert [step for step, _ in found.costs] == [0, 20, 40]
+    result = train(triples, nodes, tree_cost, EFFORT, 7, kept, silent)
+    assert result.diverged == "after 40 to 60 steps some numbers were not finite"
+    assert torch.isfinite(result.nodes).all()
+    assert [step for step, _ in result.costs] == [0, 20, 40]
     assert len(kept.all) == 2
 
 
 def test_three_bad_rounds_in_a_row_end_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "WORSE", 1.0)
     # Steps that do not help: the cost is the same or worse for three rounds.
-    found = trained(replace(EFFORT, max_iter=2000, learning_rate=5.0))
-    assert found.diverged.startswith("after ")
-    assert "the tree's cost was" in found.diverged
-    assert found.costs[-1][0] < 2000
+    result = trained(replace(EFFORT, max_iter=2000, learning_rate=5.0))
+    assert result.diverged.startswith("after ")
+    assert "the tree's cost was" in result.diverged
+    assert result.costs[-1][0] < 2000
 
 
-def test_nodes_thrown_to_the_edge_end_the_fit_also_one_that_goes_on() -> None:
+def test_nodes_thrown_to_the_edge_end_a_fit_that_resumes_too() -> None:
     effort = replace(EFFORT, max_iter=2000, learning_rate=1e4)
     kept = RecordingCheckpoint()
-    found = trained(effort, kept)
-    assert found.diverged == "after 60 steps all nodes lay at the edge of the ball"
+    result = trained(effort, kept)
+    assert result.diverged == "after 60 steps all nodes lay at the edge of the ball"
     assert [int(state["n_bad"]) for state in kept.all] == [1, 2]
-    assert trained(effort, RecordingCheckpoint(kept.all[1])).diverged == found.diverged
-    assert (trained(replace(effort, keep="last")).diverged) == found.diverged
+    assert trained(effort, RecordingCheckpoint(kept.all[1])).diverged == result.diverged
+    assert (trained(replace(effort, keep="last")).diverged) == result.diverged
 
 
 def test_nodes_that_begin_at_the_edge_are_not_taken_for_thrown_there() -> None:
@@ -144,8 +144,8 @@ def test_nodes_that_begin_at_the_edge_are_not_taken_for_thrown_there() -> None:
     triples, tree_cost = source_and_cost()
     nodes = scattered(11, 4, 0).float()
     nodes *= 0.05 / nodes.norm(dim=1, keepdim=True)
-    found = train(triples, nodes, tree_cost, effort, 7, Checkpoint(), silent)
-    assert found.diverged == ""
+    result = train(triples, nodes, tree_cost, effort, 7, Checkpoint(), silent)
+    assert result.diverged == ""
 
 
 class Learned:
@@ -162,8 +162,8 @@ class Learned:
         self.rng = np.random.default_rng(number)
 
     def draw(self) -> torch.Tensor:
-        one = self.rng.integers(6, size=4)
-        numbers = np.stack([one, (one + 3) % 6, (one + 1) % 6])
+        chosen = self.rng.integers(6, size=4)
+        numbers = np.stack([chosen, (chosen + 3) % 6, (chosen + 1) % 6])
         return self.at[torch.from_numpy(numbers)]
 
     def own_loss(self) -> torch.Tensor | None:
@@ -196,11 +196,11 @@ def test_leaves_may_be_learned_along_by_a_loss_of_their_own() -> None:
 
     leaves, kept = Learned(), RecordingCheckpoint()
     nodes = scattered(5, 3, 0).float()
-    found = train(leaves, nodes, Steady(), EFFORT, 7, kept, silent)
-    assert not (found.nodes == nodes).all()
+    result = train(leaves, nodes, Steady(), EFFORT, 7, kept, silent)
+    assert not (result.nodes == nodes).all()
     assert leaves.n_kept == 3
     assert (leaves.at.detach() - leaves.corner).norm(dim=1).max() < 0.2
     again = Learned()
     rest = train(again, nodes, Steady(), EFFORT, 7, RecordingCheckpoint(kept.all[0]), silent)
     assert (again.at == leaves.at).all()
-    assert (rest.nodes == found.nodes).all()
+    assert (rest.nodes == result.nodes).all()

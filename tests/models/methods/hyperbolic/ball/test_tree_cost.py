@@ -1,4 +1,4 @@
-"""What a tree costs, against a walk up from every pair."""
+"""The cost of a tree against a walk up from every pair."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_the_cost_is_the_mean_share_under_common_ancestors(
     rng = np.random.default_rng(seed)
     parents = [-1, *(int(rng.integers(node)) for node in range(1, n_nodes))]
     chosen = rng.integers(n_nodes, size=n_points)
-    one, other = rng.integers(n_points, size=(2, 7))
-    found = cost_of_choices(np.array(parents), chosen, chosen[one], chosen[other])
-    wanted = equations.cost(
-        parents, chosen.tolist(), list(zip(one.tolist(), other.tolist(), strict=True)), n_points
+    first, second = rng.integers(n_points, size=(2, 7))
+    cost = cost_of_choices(np.array(parents), chosen, chosen[first], chosen[second])
+    expected = equations.cost(
+        parents, chosen.tolist(), list(zip(first.tolist(), second.tolist(), strict=True)), n_points
     )
-    assert found == pytest.approx(wanted)
+    assert cost == pytest.approx(expected)
 
 
 def pool_of(points: torch.Tensor, n_near: int) -> Pool:
@@ -44,10 +44,10 @@ def test_a_cost_is_over_all_pairs_of_neighbours() -> None:
     parents = decoding.parents(ordered).parent[:, 0].tolist()
     chosen = decoding.choices(pool.points, ordered).parent[:, 0].tolist()
     pairs = [(point, int(near)) for point in range(20) for near in pool.near[point]]
-    found = PoolTreeCost(pool, np.random.default_rng(0))
-    assert found.n_pairs == 80
-    assert found.of(nodes) == pytest.approx(equations.cost(parents, chosen, pairs, 20))
-    assert found.of(nodes[torch.randperm(6)]) == found.of(nodes)
+    tree_cost = PoolTreeCost(pool, np.random.default_rng(0))
+    assert tree_cost.n_pairs == 80
+    assert tree_cost.of(nodes) == pytest.approx(equations.cost(parents, chosen, pairs, 20))
+    assert tree_cost.of(nodes[torch.randperm(6)]) == tree_cost.of(nodes)
 
 
 def test_one_node_costs_everything_and_none_for_each_pair_little() -> None:

@@ -1,4 +1,4 @@
-"""Triples and the pools they come from."""
+"""Triples, and the pools that they are drawn from."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def pools_of(values: np.ndarray, n_neighbors: int = 3) -> Pools:
 
 def test_triples_are_a_point_a_neighbour_and_any_other() -> None:
     near = np.array([[1, 2], [0, 3], [3, 0], [2, 1], [2, 3]], dtype=np.int32)
-    one, other, third = draw_triples(near, 20_000, np.random.default_rng(0))
-    assert ((one != other) & (one != third) & (other != third)).all()
+    point, neighbour, third = draw_triples(near, 20_000, np.random.default_rng(0))
+    assert ((point != neighbour) & (point != third) & (neighbour != third)).all()
     pairs = {(i, j) for i in range(5) for j in near[i].tolist()}
     counts = dict.fromkeys(pairs, 0)
-    for pair in zip(one.tolist(), other.tolist(), strict=True):
+    for pair in zip(point.tolist(), neighbour.tolist(), strict=True):
         counts[pair] += 1
     assert np.array(list(counts.values())) == pytest.approx(2000, rel=0.1)
     for i, j in pairs:
-        of_pair = third[(one == i) & (other == j)]
+        of_pair = third[(point == i) & (neighbour == j)]
         assert np.bincount(of_pair, minlength=5)[[i, j]].sum() == 0
         left = [k for k in range(5) if k not in (i, j)]
         assert np.bincount(of_pair, minlength=5)[left] == pytest.approx(2000 / 3, rel=0.15)
@@ -40,18 +40,18 @@ def test_triples_are_a_point_a_neighbour_and_any_other() -> None:
 
 def test_the_only_pool_has_all_points_and_their_neighbours() -> None:
     values = np.random.default_rng(0).normal(size=(40, 3))
-    found = pools_of(values).draw(np.random.default_rng(0), 1, silent)
+    pool = pools_of(values).draw(np.random.default_rng(0), 1, silent)
     apart = np.linalg.norm(values[:, None] - values, axis=2)
     np.fill_diagonal(apart, np.inf)
-    assert (found.near == apart.argsort(axis=1)[:, :3]).all()
-    assert found.points.shape == (40, 3)
+    assert (pool.near == apart.argsort(axis=1)[:, :3]).all()
+    assert pool.points.shape == (40, 3)
 
 
 def test_points_at_one_place_are_no_neighbours_of_each_other() -> None:
     values = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 4, axis=0)
-    found = pools_of(values).draw(np.random.default_rng(0), 1, silent)
-    assert found.first.tolist() == [0, 4, 8, 12, 16]
-    assert (found.near // 4 != np.arange(20)[:, None] // 4).all()
+    pool = pools_of(values).draw(np.random.default_rng(0), 1, silent)
+    assert pool.first.tolist() == [0, 4, 8, 12, 16]
+    assert (pool.near // 4 != np.arange(20)[:, None] // 4).all()
     few = pools_of(values, n_neighbors=9).draw(np.random.default_rng(0), 1, silent)
     assert few.near.shape == (20, 4)
     alike = pools_of(np.ones((6, 2))).draw(np.random.default_rng(0), 1, silent)
@@ -67,13 +67,15 @@ def test_pools_of_a_mapped_file_are_stretches_of_it(
     values = np.load(tmp_path / "features.npy", mmap_mode="r")
     several = pools_of(values)
     assert not several.is_whole
-    one, same, other = (several.draw(np.random.default_rng(seed), 1, silent) for seed in (0, 0, 1))
-    assert (one.points == same.points).all()
-    assert (one.near == same.near).all()
-    assert not (one.points == other.points).all()
+    pool, same, another_seed = (
+        several.draw(np.random.default_rng(seed), 1, silent) for seed in (0, 0, 1)
+    )
+    assert (pool.points == same.points).all()
+    assert (pool.near == same.near).all()
+    assert not (pool.points == another_seed.points).all()
     scaled = measure_scaling(ArrayRows(values), "largest", 0.9, silent).apply(values)
     rows = {row.tobytes(): number for number, row in enumerate(scaled)}
-    numbers = [rows[row.tobytes()] for row in one.points.numpy()]
+    numbers = [rows[row.tobytes()] for row in pool.points.numpy()]
     assert len(numbers) == len(set(numbers)) == 100
     assert sum(b != a + 1 for a, b in pairwise(numbers)) <= 10
 
@@ -97,7 +99,7 @@ def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
         several.draw(np.random.default_rng(0), 1, silent)
 
 
-def test_rounds_draw_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_draws_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "MOST_POINTS", 50)
     values = np.random.default_rng(0).normal(size=(300, 3))
 
@@ -105,14 +107,14 @@ def test_rounds_draw_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPat
         several = pools_of(values)
         return PoolTriples(several, several.draw(np.random.default_rng(9), 1, silent), 7, 2, 5, 1)
 
-    one, other = source(), source()
+    fresh, used = source(), source()
     drawn = []
     for number in range(5):
-        one.begin_round(number, silent)
-        drawn = [one.draw() for _ in range(3)]
-    other.begin_round(4, silent)
-    again = [other.draw() for _ in range(3)]
+        fresh.begin_round(number, silent)
+        drawn = [fresh.draw() for _ in range(3)]
+    used.begin_round(4, silent)
+    again = [used.draw() for _ in range(3)]
     assert drawn[0].shape == (3, 7, 3)
     assert all((a == b).all() for a, b in zip(drawn, again, strict=True))
-    other.begin_round(2, silent)
-    assert not (other.draw() == drawn[0]).all()
+    used.begin_round(2, silent)
+    assert not (used.draw() == drawn[0]).all()

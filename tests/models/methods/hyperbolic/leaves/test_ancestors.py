@@ -23,8 +23,8 @@ def nearest_of_geodesic(x: np.ndarray, y: np.ndarray) -> float:
     times = np.linspace(0.0, 1.0, 21)
     best = times[int(np.argmin([at(time) for time in times]))]
     around = (max(0.0, best - 0.05), min(1.0, best + 0.05))
-    found = minimize_scalar(at, bounds=around, method="bounded", options={"xatol": 1e-12})
-    return min(found.fun, at(0.0), at(1.0))
+    nearest = minimize_scalar(at, bounds=around, method="bounded", options={"xatol": 1e-12})
+    return min(nearest.fun, at(0.0), at(1.0))
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 5])
@@ -37,8 +37,8 @@ def test_the_ancestor_is_the_geodesics_point_nearest_to_the_origin(
         x, y = rng.normal(size=(2, dimension))
         x *= largest * rng.random() / np.linalg.norm(x)
         y *= largest * rng.random() / np.linalg.norm(y)
-        found = float(depth(torch.from_numpy(x), torch.from_numpy(y)))
-        assert found == pytest.approx(nearest_of_geodesic(x, y), abs=1e-7)
+        result = float(depth(torch.from_numpy(x), torch.from_numpy(y)))
+        assert result == pytest.approx(nearest_of_geodesic(x, y), abs=1e-7)
 
 
 def test_a_point_above_another_is_their_ancestor() -> None:
@@ -58,10 +58,10 @@ def test_on_a_sphere_the_short_formula_is_the_long_one(radius: float) -> None:
     x = sphere.norm * torch.tensor([[1.0, 0.0]]).double().expand(6, 2)
     y = sphere.norm * torch.stack([angle.cos(), angle.sin()], dim=1)
     assert poincare.hyperbolic_norm(x)[0, 0] == pytest.approx(radius)
-    found, _ = sphere.depths((angle / 2).sin() ** 2)
-    torch.testing.assert_close(found, depth(x, y), rtol=1e-6, atol=1e-9)
+    depths, _ = sphere.depths((angle / 2).sin() ** 2)
+    torch.testing.assert_close(depths, depth(x, y), rtol=1e-6, atol=1e-9)
     middle = math.tanh(radius) * math.cos(0.25)
-    assert float(found[2]) == pytest.approx(math.atanh(middle))
+    assert float(depths[2]) == pytest.approx(math.atanh(middle))
 
 
 def test_depths_run_from_the_radius_to_the_centre_and_their_slope_is_right() -> None:
@@ -69,7 +69,7 @@ def test_depths_run_from_the_radius_to_the_centre_and_their_slope_is_right() -> 
     ends, _ = sphere.depths(torch.tensor([0.0, 1.0]).double())
     assert ends.tolist() == pytest.approx([5.0, 0.0], abs=1e-5)
     quarter = torch.linspace(0.0, 0.99, 30).double().requires_grad_()
-    found, slope = sphere.depths(quarter)
-    (literal,) = torch.autograd.grad(found.sum(), quarter)
+    depths, slope = sphere.depths(quarter)
+    (literal,) = torch.autograd.grad(depths.sum(), quarter)
     torch.testing.assert_close(slope, literal)
-    assert (found.diff() < 0).all()
+    assert (depths.diff() < 0).all()

@@ -1,4 +1,4 @@
-"""Decoding against merging the deepest pair of groups again and again."""
+"""Decoding against the literal algorithm, which merges the deepest pair of groups each time."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def naive(directions: np.ndarray) -> list[tuple[frozenset[int], float]]:
     n_points = len(leaves)
     pairs = [(float(depth(leaves[i], leaves[j])), i, j) for i in range(n_points) for j in range(i)]
     group = {point: frozenset([point]) for point in range(n_points)}
-    made = []
+    merges = []
     for deep, i, j in sorted(pairs, reverse=True):
         if group[i] is group[j]:
             continue
         both = group[i] | group[j]
-        made.append((both, deep))
+        merges.append((both, deep))
         for point in both:
             group[point] = both
-    return made
+    return merges
 
 
-def groups(found: DecodedTree) -> list[frozenset[int]]:
-    n_points = len(found.merges) + 1
+def groups(decoded: DecodedTree) -> list[frozenset[int]]:
+    n_points = len(decoded.merges) + 1
     under = [frozenset([point]) for point in range(n_points)]
-    for one, other in found.merges:
-        under.append(under[one] | under[other])
+    for left, right in decoded.merges:
+        under.append(under[left] | under[right])
     return under[n_points:]
 
 
@@ -52,40 +52,40 @@ def scattered(n_points: int, dimension: int, seed: int = 0) -> np.ndarray:
 def test_it_is_the_greedy_tree(dimension: int, n_points: int) -> None:
     for seed in range(3):
         directions = scattered(n_points, dimension, seed)
-        found = decode(directions)
-        wanted = naive(directions)
-        assert groups(found) == [group for group, _ in wanted]
-        heights = SPHERE.radius - np.array([deep for _, deep in wanted])
-        assert found.heights(SPHERE) == pytest.approx(heights, abs=1e-6)
+        decoded = decode(directions)
+        expected = naive(directions)
+        assert groups(decoded) == [group for group, _ in expected]
+        heights = SPHERE.radius - np.array([deep for _, deep in expected])
+        assert decoded.heights(SPHERE) == pytest.approx(heights, abs=1e-6)
 
 
 def test_on_half_a_circle_the_ends_are_not_neighbours() -> None:
     """Angles 0, 10, 30, 60, 100 degrees: ((((0 1) 2) 3) 4)."""
     angle = np.radians([0.0, 10.0, 30.0, 60.0, 100.0])
-    found = decode(np.stack([np.cos(angle), np.sin(angle)], axis=1))
-    assert groups(found) == [frozenset(range(n)) for n in (2, 3, 4, 5)]
+    decoded = decode(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    assert groups(decoded) == [frozenset(range(n)) for n in (2, 3, 4, 5)]
 
 
 def test_across_the_cut_of_angles() -> None:
     """Angles 170, -170 and 100 degrees: the first two lie 20 apart."""
     angle = np.radians([170.0, -170.0, 100.0])
-    found = decode(np.stack([np.cos(angle), np.sin(angle)], axis=1))
-    assert groups(found)[0] == {0, 1}
+    decoded = decode(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    assert groups(decoded)[0] == {0, 1}
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_leaves_at_one_place_merge_first_at_height_0(dimension: int) -> None:
     directions = np.repeat(scattered(6, dimension), 3, axis=0)
-    found = decode(directions)
-    heights = found.heights(SPHERE)
+    decoded = decode(directions)
+    heights = decoded.heights(SPHERE)
     assert heights[:12] == pytest.approx(0.0, abs=1e-9)
     assert heights[12] > 0.01
     assert (np.diff(heights) >= 0).all()
-    assert {frozenset(range(3 * n, 3 * n + 3)) for n in range(6)} <= set(groups(found))
+    assert {frozenset(range(3 * n, 3 * n + 3)) for n in range(6)} <= set(groups(decoded))
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_along_a_graph_of_many_it_is_the_same_with_a_warning(
+def test_many_leaves_merge_along_a_graph_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, twice: bool
 ) -> None:
     directions = scattered(60, 3)
@@ -93,13 +93,13 @@ def test_along_a_graph_of_many_it_is_the_same_with_a_warning(
         directions = np.concatenate([directions, directions[::2]])
     exact = decode(directions)
     monkeypatch.setattr(decoding, "EXACT_POINTS", 10)
-    found = decode(directions)
-    assert found.warnings[0].startswith("The tree was decoded along the graph")
-    assert set(groups(found)[-59:]) == set(groups(exact)[-59:])
-    assert found.heights(SPHERE) == pytest.approx(exact.heights(SPHERE), abs=1e-6)
+    decoded = decode(directions)
+    assert decoded.warnings[0].startswith("The tree was decoded along the graph")
+    assert set(groups(decoded)[-59:]) == set(groups(exact)[-59:])
+    assert decoded.heights(SPHERE) == pytest.approx(exact.heights(SPHERE), abs=1e-6)
 
 
-def test_a_chain_of_many_leaves_is_no_matter() -> None:
+def test_a_chain_of_many_leaves_is_decoded() -> None:
     angle = np.geomspace(1e-6, 3.0, 20_000)
-    found = decode(np.stack([np.cos(angle), np.sin(angle)], axis=1))
-    assert len(np.unique(found.merges)) == 2 * 19_999
+    decoded = decode(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    assert len(np.unique(decoded.merges)) == 2 * 19_999

@@ -43,10 +43,10 @@ def some(n_points: int = 9, dimension: int = 2, n_triples: int = 25) -> tuple[to
 def test_the_loss_is_its_definition(dimension: int, radius: float, temperature: float) -> None:
     directions, triples, similarity = some(dimension=dimension)
     sphere = Sphere(radius)
-    found, _ = relaxed_cost(directions, triples, similarity, sphere, temperature)
+    loss, _ = relaxed_cost(directions, triples, similarity, sphere, temperature)
     leaves = sphere.norm * directions.numpy()
-    wanted = literal(leaves, triples.numpy(), similarity.numpy(), temperature)
-    assert float(found) == pytest.approx(wanted, abs=1e-6)
+    expected = literal(leaves, triples.numpy(), similarity.numpy(), temperature)
+    assert float(loss) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("dimension", [2, 4])
@@ -76,17 +76,17 @@ def test_the_gradient_is_that_of_the_loss(
     assert float((gradient.numpy() * way).sum()) == pytest.approx(slope, rel=1e-3, abs=1e-6)
 
 
-def test_cold_it_is_what_the_tree_pays() -> None:
-    """Leaves 0 and 1 part deep, 2 early: all but their similarity is paid for."""
+def test_at_temperature_zero_it_is_the_cost_of_the_tree() -> None:
+    """Leaves 0 and 1 share the deepest ancestor: the cost is all but their similarity."""
     directions = torch.tensor([[1.0, 0.0], [0.99, 0.141], [-1.0, 0.0]]).double()
     directions /= directions.norm(dim=1, keepdim=True)
     similarity = torch.tensor([[0.7], [0.2], [0.1]]).double()
     triple = torch.tensor([[0], [1], [2]])
-    found, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e-3)
-    assert float(found) == pytest.approx(0.3)
-    # Hot, it does not know which pair is first.
-    found, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e6)
-    assert float(found) == pytest.approx(2 / 3)
+    loss, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e-3)
+    assert float(loss) == pytest.approx(0.3)
+    # At a high temperature no pair is preferred.
+    loss, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e6)
+    assert float(loss) == pytest.approx(2 / 3)
 
 
 def test_leaves_at_one_place_and_opposite_have_finite_gradients() -> None:

@@ -33,40 +33,40 @@ def literal(affinity: str, gamma: float | None) -> np.ndarray:
 def test_features_have_the_similarities_of_the_definition(
     affinity: module.Affinity, gamma: float | None, kind: type
 ) -> None:
-    found = FeatureSimilarity(FEATURES.astype(kind), affinity, gamma)
-    matrix = literal(affinity, gamma)[np.ix_(found.order, found.order)]
+    similarity = FeatureSimilarity(FEATURES.astype(kind), affinity, gamma)
+    matrix = literal(affinity, gamma)[np.ix_(similarity.order, similarity.order)]
     i, j, k = TRIPLES.numpy()
-    wanted = np.stack([matrix[i, j], matrix[i, k], matrix[j, k]])
-    assert found.of(TRIPLES).numpy() == pytest.approx(wanted, abs=1e-6)
-    assert found.at(i, j) == pytest.approx(matrix[i, j], abs=1e-6)
+    expected = np.stack([matrix[i, j], matrix[i, k], matrix[j, k]])
+    assert similarity.of(TRIPLES).numpy() == pytest.approx(expected, abs=1e-6)
+    assert similarity.at(i, j) == pytest.approx(matrix[i, j], abs=1e-6)
 
 
-def test_they_are_those_that_costs_are_measured_with() -> None:
-    one, other = np.arange(6), np.arange(6, 12)
+def test_the_similarities_are_those_of_the_cost() -> None:
+    first, second = np.arange(6), np.arange(6, 12)
     for affinity, pairs in (("cosine", Cosine(FEATURES)), ("rbf", Gaussian(FEATURES))):
-        found = FeatureSimilarity(FEATURES, affinity, None)
-        wanted = pairs.at(found.order[one], found.order[other])
-        assert found.at(one, other) == pytest.approx(wanted, abs=1e-6)
+        similarity = FeatureSimilarity(FEATURES, affinity, None)
+        expected = pairs.at(similarity.order[first], similarity.order[second])
+        assert similarity.at(first, second) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_matrix_is_read_as_the_mean_of_its_halves() -> None:
     matrix = literal("cosine", None)
     matrix[2, 5] += 2e-9
-    found = MatrixSimilarity(matrix)
-    row = np.argsort(found.order)
+    similarity = MatrixSimilarity(matrix)
+    row = np.argsort(similarity.order)
     triple = torch.from_numpy(row[np.array([[2], [5], [7]])])
-    wanted = [(matrix[2, 5] + matrix[5, 2]) / 2, matrix[2, 7], matrix[5, 7]]
-    assert found.of(triple)[:, 0].numpy() == pytest.approx(wanted, rel=1e-12)
-    assert found.of(triple)[0, 0].item() != matrix[2, 5]
+    expected = [(matrix[2, 5] + matrix[5, 2]) / 2, matrix[2, 7], matrix[5, 7]]
+    assert similarity.of(triple)[:, 0].numpy() == pytest.approx(expected, rel=1e-12)
+    assert similarity.of(triple)[0, 0].item() != matrix[2, 5]
 
 
 def test_near_points_keep_their_digits() -> None:
     rows = np.ones((3, 50))
     rows[1, 0] += 1e-3
     rows[2, 0] += 2e-3
-    found = FeatureSimilarity(rows, "cosine", None)
-    apart = 1 - found.at(np.array([0, 0, 1]), np.array([1, 2, 2]))
-    exact = cdist(rows, rows, "cosine")[np.ix_(found.order, found.order)] / 2
+    similarity = FeatureSimilarity(rows, "cosine", None)
+    apart = 1 - similarity.at(np.array([0, 0, 1]), np.array([1, 2, 2]))
+    exact = cdist(rows, rows, "cosine")[np.ix_(similarity.order, similarity.order)] / 2
     assert apart == pytest.approx(exact[[0, 0, 1], [1, 2, 2]], rel=1e-3)
 
 
@@ -74,8 +74,8 @@ def test_near_points_keep_their_digits() -> None:
 def test_the_order_depends_on_values_alone(square: bool) -> None:
     values = literal("rbf", None) if square else FEATURES
     shuffle = np.random.default_rng(0).permutation(12)
-    other = values[np.ix_(shuffle, shuffle)] if square else values[shuffle]
-    assert (shuffle[canonical(other, square)] == canonical(values, square)).all()
+    shuffled = values[np.ix_(shuffle, shuffle)] if square else values[shuffle]
+    assert (shuffle[canonical(shuffled, square)] == canonical(values, square)).all()
     assert sorted(canonical(values, square)) == list(range(12))
 
 

@@ -1,4 +1,4 @@
-"""Runs of rounds: schedules, what is kept, what ends a run, what goes on from a checkpoint."""
+"""Runs of rounds: schedules, the best tree, early ends, checkpoints."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_round_keeps_leaves_on_the_sphere_and_lowers_the_objective() -> None:
     assert objectives[-1] < objectives[0] - 0.05
 
 
-def test_a_step_has_the_length_it_is_told() -> None:
+def test_a_step_has_the_requested_length() -> None:
     """The first step of Adam is of length one in every leaf, whatever the gradient's."""
     with computing(1):
         moving = LeafRun(5, EFFORT, 7, 0)
@@ -101,7 +101,7 @@ def test_a_run_that_gets_no_better_ends_early() -> None:
 
 
 @pytest.mark.parametrize("at", [0, 3, 5, 8])
-def test_a_lost_fit_continues_and_ends_the_same(at: int) -> None:
+def test_a_lost_fit_resumes_and_ends_the_same(at: int) -> None:
     saved = RecordingCheckpoint()
     whole = trained(checkpoint=saved)
     assert len(saved.all) == 12
@@ -114,7 +114,7 @@ def test_a_lost_fit_continues_and_ends_the_same(at: int) -> None:
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_without_steps_random_leaves_serve(dimension: int) -> None:
+def test_without_steps_the_result_is_random_leaves(dimension: int) -> None:
     kept = trained(replace(EFFORT, max_iter=0, dimension=dimension))
     assert kept.directions.shape == (40, dimension)
     assert kept.cost > 0

@@ -56,17 +56,17 @@ def test_the_cost_is_its_definition(number: int) -> None:
     assert tree_cost.of(some_tree()) == pytest.approx(literal(some_tree(), similarity), rel=1e-6)
 
 
-def test_it_is_that_of_the_metrics() -> None:
+def test_the_cost_is_that_of_the_metrics() -> None:
     similarity = MatrixSimilarity(np.cov(FEATURES))
     matrix = similarity.matrix[np.ix_(similarity.order, similarity.order)]
-    wanted = dasgupta_cost(some_tree(), MatrixPairs(matrix)).value
+    expected = dasgupta_cost(some_tree(), MatrixPairs(matrix)).value
     assert DasguptaCost(similarity, np.random.default_rng(0)).of(some_tree()) == pytest.approx(
-        wanted
+        expected
     )
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_of_many_points_a_sample_is_near_and_the_same_each_time(
+def test_the_cost_of_many_points_is_estimated_from_a_fixed_sample(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     similarity = similarities()[number]
@@ -78,6 +78,6 @@ def test_of_many_points_a_sample_is_near_and_the_same_each_time(
     tree_cost = DasguptaCost(similarity, np.random.default_rng(0))
     assert not tree_cost.exact
     assert "sample of 262,144 pairs" in tree_cost.warnings[0]
-    found = [tree_cost.of(some_tree(seed)) for seed in (0, 1)]
-    assert found == pytest.approx(exact, rel=0.02)
-    assert tree_cost.of(some_tree()) == found[0]
+    costs = [tree_cost.of(some_tree(seed)) for seed in (0, 1)]
+    assert costs == pytest.approx(exact, rel=0.02)
+    assert tree_cost.of(some_tree()) == costs[0]

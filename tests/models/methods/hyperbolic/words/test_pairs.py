@@ -14,12 +14,12 @@ from tests.models.methods.hyperbolic.words.vectors_kit import some_counts
 def test_pairs_do_not_depend_on_the_order_of_words() -> None:
     counts = some_counts(12, 3)
     order = np.random.default_rng(0).permutation(12)
-    one = pairs_of(checked(counts, "graph"), 100.0, 0.75)
-    other = pairs_of(checked(counts[np.ix_(order, order)], "graph"), 100.0, 0.75)
-    assert (one.order == order[other.order]).all()
+    pairs = pairs_of(checked(counts, "graph"), 100.0, 0.75)
+    pairs_mixed = pairs_of(checked(counts[np.ix_(order, order)], "graph"), 100.0, 0.75)
+    assert (pairs.order == order[pairs_mixed.order]).all()
     for name in ("row", "column", "log_count", "weight"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert (np.diff(counts.sum(axis=1)[one.order]) <= 0).all()
+        np.testing.assert_array_equal(getattr(pairs, name), getattr(pairs_mixed, name))
+    assert (np.diff(counts.sum(axis=1)[pairs.order]) <= 0).all()
 
 
 def refused(values: object) -> UsageError:
@@ -30,7 +30,7 @@ def refused(values: object) -> UsageError:
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_what_are_no_counts_is_named(make: type) -> None:
+def test_a_value_that_is_no_count_is_named(make: type) -> None:
     good = some_counts(5, 0, density=1.0)
     assert refused(make(good[:4])).code == "wrong-shape"
     bad = good.copy()

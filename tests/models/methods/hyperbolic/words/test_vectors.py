@@ -22,9 +22,9 @@ def literal_loss(counts: np.ndarray, vectors: WordVectors, x_max: float, exponen
         for j in range(len(counts)):
             if counts[i, j] > 0:
                 f = (counts[i, j] / x_max) ** exponent if counts[i, j] < x_max else 1.0
-                told = sum(vectors.words[i] * vectors.contexts[j])
-                told += vectors.bias[i] + vectors.context_bias[j]
-                total += f * (told - np.log(counts[i, j])) ** 2
+                log_count = sum(vectors.words[i] * vectors.contexts[j])
+                log_count += vectors.bias[i] + vectors.context_bias[j]
+                total += f * (log_count - np.log(counts[i, j])) ** 2
                 n_pairs += 1
     return total / n_pairs
 
@@ -56,23 +56,23 @@ def test_a_pass_is_adagrad_pair_by_pair() -> None:
     w, c = rng.normal(size=(2, 6, 4)) / 3
     gw, gc = np.ones_like(w), np.ones_like(c)
     order = rng.permutation(pairs.n_pairs)
-    ours = [one.copy() for one in (w, c, gw, gc)]
-    given = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
-    total = sweep(order, *given, *ours, 0.05)
-    wanted = 0.0
+    ours = [array.copy() for array in (w, c, gw, gc)]
+    columns = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
+    total = sweep(order, *columns, *ours, 0.05)
+    expected = 0.0
     for number in order:
         i, j = pairs.row[number], pairs.column[number]
         rest = w[i, :-1] @ c[j, :-1] + w[i, -1] + c[j, -1] - pairs.log_count[number]
-        wanted += pairs.weight[number] * rest**2
+        expected += pairs.weight[number] * rest**2
         slope = pairs.weight[number] * rest
         to_w, to_c = slope * np.append(c[j, :-1], 1), slope * np.append(w[i, :-1], 1)
         w[i] -= 0.05 * to_w / np.sqrt(gw[i])
         c[j] -= 0.05 * to_c / np.sqrt(gc[j])
         gw[i] += to_w**2
         gc[j] += to_c**2
-    assert total == pytest.approx(wanted, rel=1e-10)
-    for one, other in zip(ours, (w, c, gw, gc), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
+    assert total == pytest.approx(expected, rel=1e-10)
+    for array, literal in zip(ours, (w, c, gw, gc), strict=True):
+        np.testing.assert_allclose(array, literal, rtol=1e-9)
 
 
 def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
@@ -86,10 +86,10 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
         return 2 * loss(pairs, WordVectors(w[:, :-1], c[:, :-1], w[:, -1], c[:, -1]))
 
     rate = 1e-9
-    one, other = w.copy(), c.copy()
-    given = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
-    sweep(np.arange(2), *given, one, other, np.ones_like(w), np.ones_like(c), rate)
-    for before, after, number in ((w, one, 0), (c, other, 1)):
+    words, contexts = w.copy(), c.copy()
+    columns = (pairs.row, pairs.column, pairs.log_count, pairs.weight)
+    sweep(np.arange(2), *columns, words, contexts, np.ones_like(w), np.ones_like(c), rate)
+    for before, after, number in ((w, words, 0), (c, contexts, 1)):
         for place in np.ndindex(2, 4):
             step = np.zeros_like(w)
             step[place] = 1e-6
@@ -99,7 +99,7 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
             assert moved == pytest.approx(slope / 2, rel=1e-4, abs=1e-5)
 
 
-def test_passes_lower_the_loss_and_go_on_from_a_checkpoint() -> None:
+def test_passes_lower_the_loss_and_resume_from_a_checkpoint() -> None:
     pairs = pairs_of(checked(some_counts(20, 0), "graph"), 100.0, 0.75)
     kept = RecordingCheckpoint()
     whole = learn_vectors(pairs, 8, 30, 0.05, 5, kept, silent)
@@ -112,7 +112,7 @@ def test_passes_lower_the_loss_and_go_on_from_a_checkpoint() -> None:
 
 
 def test_products_of_low_rank_are_found() -> None:
-    """Counts that vectors of three dimensions tell of exactly."""
+    """Counts that vectors of three dimensions represent exactly."""
     rng = np.random.default_rng(0)
     true = rng.normal(size=(30, 3))
     counts = np.exp(true @ true.T / 2 + 3)

@@ -1,4 +1,4 @@
-"""Words learned along with a tree: gradients, what is kept, and checkpoints."""
+"""Words learned with a tree: gradients, the result, checkpoints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from models.progress import silent
 from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
 
 
-def some_words(seed: int = 0, **asked: Any) -> tuple[LearnedWords, WordPairs, WordVectors]:
+def some_words(seed: int = 0, **params: Any) -> tuple[LearnedWords, WordPairs, WordVectors]:
     pairs = pairs_of(checked(some_counts(12, seed), "graph"), 100.0, 0.75)
     vectors = into_ball(some_vectors(12, 3, seed), "unit", 0.7)
-    asked = {
+    params = {
         "n_neighbors": 3,
         "batch_size": 4,
         "weight": 1.0,
@@ -29,8 +29,8 @@ def some_words(seed: int = 0, **asked: Any) -> tuple[LearnedWords, WordPairs, Wo
         "device": "cpu",
         "seed": 9,
         "threads": 1,
-    } | asked
-    return LearnedWords(pairs, vectors, **asked), pairs, vectors
+    } | params
+    return LearnedWords(pairs, vectors, **params), pairs, vectors
 
 
 def nodes_of(n: int) -> torch.Tensor:
@@ -41,10 +41,10 @@ def nodes_of(n: int) -> torch.Tensor:
 def test_the_problem_is_the_loss_of_a_batch_of_pairs() -> None:
     words, pairs, vectors = some_words(weight=2.0, batch_size=20_000)
     words.begin_round(0, silent)
-    found = words.own_loss()
-    assert found is not None
+    own = words.own_loss()
+    assert own is not None
     # Drawn with repeats, so many that their mean is near that of all.
-    assert float(found.detach()) == pytest.approx(2.0 * loss(pairs, vectors), rel=0.05)
+    assert float(own.detach()) == pytest.approx(2.0 * loss(pairs, vectors), rel=0.05)
 
 
 def test_gradients_are_those_of_both_losses() -> None:
@@ -67,14 +67,14 @@ def test_gradients_are_those_of_both_losses() -> None:
     with torch.enable_grad():
         gradients = torch.autograd.grad(value(), learned)
     seen = 0
-    for one, gradient in zip(learned, gradients, strict=True):
-        for place_ in list(np.ndindex(*one.shape))[::3]:
+    for parameter, gradient in zip(learned, gradients, strict=True):
+        for place_ in list(np.ndindex(*parameter.shape))[::3]:
             sides = []
             for step in (1e-6, -1e-6):
                 with torch.no_grad():
-                    one[place_] += step
+                    parameter[place_] += step
                     sides.append(float(value()))
-                    one[place_] -= step
+                    parameter[place_] -= step
             slope = (sides[0] - sides[1]) / 2e-6
             assert float(gradient[place_]) == pytest.approx(slope, rel=1e-4, abs=1e-7)
             seen += slope != 0
@@ -107,7 +107,7 @@ def steps(words: LearnedWords, first: int, last: int) -> None:
             words.keep()
 
 
-def test_words_that_continue_from_a_checkpoint_end_as_they_would_have() -> None:
+def test_words_resumed_from_a_checkpoint_end_the_same() -> None:
     whole, _, _ = some_words()
     steps(whole, 0, 14)
     begun, _, _ = some_words()
@@ -116,10 +116,10 @@ def test_words_that_continue_from_a_checkpoint_end_as_they_would_have() -> None:
     again, _, _ = some_words()
     again.restore(state)
     steps(again, 12, 14)
-    for one, other in zip(again.learned, whole.learned, strict=True):
-        assert (one == other).all()
-    for one, other in zip(again.kept, whole.kept, strict=True):
-        assert (one == other).all()
+    for resumed, expected in zip(again.learned, whole.learned, strict=True):
+        assert (resumed == expected).all()
+    for resumed, expected in zip(again.kept, whole.kept, strict=True):
+        assert (resumed == expected).all()
     assert (again.near == whole.near).all()
     assert not (whole.kept[0] == whole.points).all()
 

@@ -18,5 +18,5 @@ def some_counts(n_words: int, seed: int, density: float = 0.6) -> np.ndarray:
 def some_vectors(n_words: int, n_dimensions: int, seed: int) -> WordVectors:
     """Random vectors and biases."""
     rng = np.random.default_rng(seed)
-    one, other = rng.normal(size=(2, n_words, n_dimensions))
-    return WordVectors(one, other, *rng.normal(size=(2, n_words)))
+    words, contexts = rng.normal(size=(2, n_words, n_dimensions))
+    return WordVectors(words, contexts, *rng.normal(size=(2, n_words)))

@@ -1,4 +1,4 @@
-"""Logits of every awkward kind for L2H, and the two ways to its merges: definition and engine."""
+"""Logits of every awkward kind for L2H, merged by the definition and by the engine."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def steep(rng: np.random.Generator, n: int, k: int) -> Float:
 
 
 def offset(rng: np.random.Generator, n: int, k: int) -> Float:
-    """Rows far from 0, each its own way."""
+    """Rows far from 0, each with its own offset."""
     return gaussian(rng, n, k) + rng.normal(size=(n, 1)) * 10.0 ** rng.integers(2, 10)
 
 
@@ -143,7 +143,7 @@ def stored(values: Float, how: str) -> ArrayRows:
 
 
 def probabilities(logits: Float, rng: np.random.Generator) -> Float:
-    """Softmax, with more or fewer of the least ones made 0."""
+    """Softmax, with some or all of the smallest values set to 0."""
     e = np.exp(np.maximum(logits - logits.max(axis=1, keepdims=True), -1e4))
     p = e / e.sum(axis=1, keepdims=True)
     p[(p < 1e-6) & (rng.random(p.shape) < rng.choice([0.0, 0.5, 1.0]))] = 0.0
@@ -151,7 +151,7 @@ def probabilities(logits: Float, rng: np.random.Generator) -> Float:
 
 
 class FarRows(ArrayRows):
-    """As if they lay elsewhere."""
+    """Rows that are slow to read."""
 
     far = True
 
@@ -211,7 +211,7 @@ def _as_stored(values: Float, how: str) -> ArrayRows:
 
 
 def case(seed: int, most_classes: int = 14, most_rows: int = 40) -> Case:
-    """The case of that number."""
+    """The case of number `seed`."""
     draw = random.Random(seed)
     return Case(
         shape=draw.choice(SHAPES),
@@ -247,7 +247,7 @@ def cut(case: Case, source: Source) -> Iterator[None]:
 
 
 def seen(case: Case, source: Source) -> LogitsRead:
-    """What the engine reads of the source, shared out as the case says."""
+    """The logits as the engine reads them, in the case's pieces and threads."""
 
     def piece(piece: Piece) -> Arrays:
         return engine.piece(source, piece, case.threads, silent)
@@ -256,7 +256,7 @@ def seen(case: Case, source: Source) -> LogitsRead:
 
 
 def fast(case: Case, source: Source) -> tuple[Merges, MergeEffort, Digest]:
-    """The engine's merges, what they took, and the digest that they were decided from."""
+    """The engine's merges, their effort, and the digest that decided them."""
     with cut(case, source):
         read = seen(case, source)
         merger = Merger(source, read.digest, case.aggregation, silent, threads=case.threads)
@@ -264,7 +264,7 @@ def fast(case: Case, source: Source) -> tuple[Merges, MergeEffort, Digest]:
 
 
 def assert_same(case: Case, source: Source | None = None) -> MergeEffort:
-    """The engine comes to the classes, confidences and merges that the definition says."""
+    """The engine gives the classes, confidences and merges of the definition."""
     source = source or case.source
     at = reference.assign(source)
     expected = reference.merge(source, at, case.aggregation)

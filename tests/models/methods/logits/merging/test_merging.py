@@ -33,6 +33,7 @@ from tests.models.methods.logits.merging.cases import (
     rolled,
     seen,
 )
+from tests.pairwise_kit import pairwise
 
 
 @settings(max_examples=2000)
@@ -53,9 +54,7 @@ def test_more_classes_than_buckets(drawn: Case) -> None:
     assert_same(drawn)
 
 
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
-@pytest.mark.parametrize("how", STORED)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "how", "aggregation"), pairwise(SHAPES, STORED, AGGREGATIONS))
 def test_every_shape_as_every_type(shape, how: str, aggregation: reference.Aggregation) -> None:
     for n, k in ((1, 2), (1, 9), (5, 11), (40, 6)):
         assert_same(Case(shape, n, n, k, how=how, aggregation=aggregation, listed=3))
@@ -68,7 +67,7 @@ def test_numbers_of_classes_about_those_of_lists_and_buckets(n_classes: int) -> 
 
 
 def test_every_path_to_a_host_is_taken() -> None:
-    """And none only now and then: the other tests rely on it."""
+    """Each of them often, which the other tests rely on."""
     total = MergeEffort()
     for seed in range(150):
         drawn = replace(case(seed, most_classes=30, most_rows=60), listed=1 + seed % 3)
@@ -84,7 +83,7 @@ def test_every_path_to_a_host_is_taken() -> None:
 
 
 def digests_alike(a: Digest, b: Digest) -> bool:
-    """All that is kept of rows is the same to the last bit; sums over rows but for rounding."""
+    """Whether the rows' digests are equal to the last bit, and sums over rows up to rounding."""
     per_row = ("label", "listed", "weight", "tail", "size")
     return all((a.arrays()[name] == b.arrays()[name]).all() for name in per_row) and np.allclose(
         a.confidence, b.confidence, rtol=1e-13
@@ -192,7 +191,7 @@ def test_hosts_of_classes_of_next_to_no_probability() -> None:
     both, in the definition as in the engine."""
     rows = np.array([[0.0, -1.0, -740.0], [-1.0, 0.0, -720.0]])
     assert merged(rows, "mean-sum")[0] == ([2], [0])
-    # And what is little, but something, counts.
+    # A small probability counts.
     assert merged(rows + np.array([0.0, 0.0, 40.0]), "mean-sum")[0] == ([2], [1])
 
 
@@ -209,7 +208,7 @@ def test_rows_that_give_no_other_class_a_probability_choose_none() -> None:
 
 @settings(max_examples=300)
 @given(cases(most_classes=20, most_rows=60), st.floats(0, 1))
-def test_what_is_not_guessed_is_right_though_rows_are_gone(drawn: Case, share: float) -> None:
+def test_merges_without_guesses_are_right_though_rows_are_gone(drawn: Case, share: float) -> None:
     source = drawn.source
     gone = int(share * source.shape[0])
     with cut(drawn, source):
@@ -225,7 +224,7 @@ def test_what_is_not_guessed_is_right_though_rows_are_gone(drawn: Case, share: f
         assert merges.right.tolist() == expected.right.tolist(), drawn
 
 
-def test_some_decide_without_their_rows_and_some_do_not() -> None:
+def test_some_merges_need_their_rows_and_some_do_not() -> None:
     guessed = []
     for seed in range(60):
         drawn = replace(case(seed, most_classes=12), listed=2)

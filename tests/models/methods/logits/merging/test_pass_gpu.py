@@ -30,11 +30,13 @@ from models.methods.logits.merging.source import Source
 from models.progress import silent
 from models.rows import ArrayRows
 from models.tree.build import from_merges
+from tests.pairwise_kit import pairwise
 
 METHOD = registry.method("l2h")
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
 KINDS = ("logits", "log_probs", "probs")
 STORED = ("float32", "float64", "float16", "bfloat16", "int16", ">f4", "fortran")
+TEMPERATURES = (1.0, 0.3, 1e-3, 1e3)
 DEVICES = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
 
 Array = np.ndarray
@@ -42,7 +44,7 @@ Array = np.ndarray
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Several would only wait for one another over blocks as small as these."""
+    """Several threads would only wait for one another over blocks this small."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -109,10 +111,12 @@ def scanned(source: Source, on: Any = "cpu", threads: int = 1) -> Digest:
 
 
 @pytest.mark.parametrize("on", DEVICES)
-@pytest.mark.parametrize("temperature", [1.0, 0.3, 1e-3, 1e3])
 @pytest.mark.parametrize(
-    ("kind", "how"),
-    [(kind, how) for kind in KINDS for how in STORED if kind == "logits" or how != "int16"],
+    ("kind", "how", "temperature"),
+    [
+        *pairwise(KINDS, [how for how in STORED if how != "int16"], TEMPERATURES),
+        *[("logits", "int16", temperature) for temperature in TEMPERATURES],
+    ],
 )
 def test_the_digest_is_as_defined(how: str, kind: str, temperature: float, on: Any) -> None:
     source = source_of(of_kind(logits_of(90, 70), kind), how, kind, temperature)
@@ -384,11 +388,11 @@ def test_the_kernel_leaves_the_rest_to_the_passes(fused: ModuleType) -> None:
 def test_a_kernel_that_lists_otherwise_is_not_used() -> None:
     x = torch.randn(100, 30, generator=torch.Generator().manual_seed(0))
 
-    def same(*given: Any) -> block_lists.BlockLists:
-        return block_lists.listed(*given)
+    def same(*args: Any) -> block_lists.BlockLists:
+        return block_lists.listed(*args)
 
-    def wrong(*given: Any) -> block_lists.BlockLists:
-        lists = block_lists.listed(*given)
+    def wrong(*args: Any) -> block_lists.BlockLists:
+        lists = block_lists.listed(*args)
         return lists._replace(tail=lists.tail * 1.001)
 
     assert pass_gpu._agrees(same, x)

@@ -1,4 +1,4 @@
-"""What the passes over logits are given, and what is refused."""
+"""The blocks of logits that passes read, and refusals."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tests.models.methods.logits.merging.cases import (
     seen,
     stored,
 )
+from tests.pairwise_kit import pairwise
 
 LOGITS = gaussian(np.random.default_rng(0), 30, 7)
 
@@ -109,17 +110,23 @@ def refusal(source: Source, case: Case) -> UsageError:
     return caught.value
 
 
-SHARES = [
-    Case(gaussian, 0, 30, 7),
-    Case(gaussian, 0, 30, 7, rows_at_once=4, threads=3),
-    Case(gaussian, 0, 30, 7, rows_at_once=4, n_pieces=7),
-]
+SHARES = {
+    "whole": Case(gaussian, 0, 30, 7),
+    "threads": Case(gaussian, 0, 30, 7, rows_at_once=4, threads=3),
+    "pieces": Case(gaussian, 0, 30, 7, rows_at_once=4, n_pieces=7),
+}
 
 
-@pytest.mark.parametrize("case", SHARES, ids=["whole", "threads", "pieces"])
-@pytest.mark.parametrize("how", ["float64", "float32", "float16", "bfloat16", "fortran"])
-@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
-def test_a_logit_that_is_not_finite_is_named(value: float, how: str, case: Case) -> None:
+@pytest.mark.parametrize(
+    ("value", "how", "share"),
+    pairwise(
+        (np.nan, -np.nan, np.inf, -np.inf),
+        ("float64", "float32", "float16", "bfloat16", "fortran"),
+        list(SHARES),
+    ),
+)
+def test_a_logit_that_is_not_finite_is_named(value: float, how: str, share: str) -> None:
+    case = SHARES[share]
     for row, column in ((0, 0), (17, 6), (29, 3)):
         rows = stored(LOGITS, how)
         values = plain(rows)
@@ -147,21 +154,21 @@ def rows_with(rows: ArrayRows, values: npt.NDArray[np.float64]) -> ArrayRows:
 PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("case", SHARES, ids=["whole", "threads", "pieces"])
-@pytest.mark.parametrize("temperature", [1.0, 2.0])
+NO_PROBABILITIES = {
+    "NaN": (np.nan, "column 2 is NaN"),
+    "negative": (-0.25, "column 2 is negative"),
+    "infinite": (np.inf, "the probabilities sum to inf, not to 1"),
+    "too large": (2.5, "the probabilities sum to"),
+    "zeros": (0.0, "the probabilities sum to 0, not to 1"),
+}
+"""A value that makes a row no distribution, and the reason in the message."""
+
+
 @pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        (np.nan, "column 2 is NaN"),
-        (-0.25, "column 2 is negative"),
-        (np.inf, "the probabilities sum to inf, not to 1"),
-        (2.5, "the probabilities sum to"),
-        (0.0, "the probabilities sum to 0, not to 1"),
-    ],
+    ("wrong", "temperature", "share"), pairwise(list(NO_PROBABILITIES), (1.0, 2.0), list(SHARES))
 )
-def test_a_row_of_no_probabilities_is_named(
-    value: float, why: str, temperature: float, case: Case
-) -> None:
+def test_a_row_of_no_probabilities_is_named(wrong: str, temperature: float, share: str) -> None:
+    (value, why), case = NO_PROBABILITIES[wrong], SHARES[share]
     for row in (0, 17, 29):
         probs = PROBS.copy()
         probs[row] = 0.0 if value == 0.0 else probs[row]
@@ -186,7 +193,7 @@ def test_a_row_of_no_probabilities_is_named(
 def test_a_sum_at_the_edge_of_what_is_allowed_is_refused_or_read(
     kind: Kind, seed: int, edge: float, beside: float
 ) -> None:
-    """Never left unread, as where a quick sum refuses what an exact one does not."""
+    """A row that the scan refuses is refused by the exact check too; any other is scanned."""
     rng = np.random.default_rng(seed)
     n_classes = int(rng.integers(2, 60))
     e = np.exp(rng.normal(size=(6, n_classes)) * rng.choice([0.1, 1.0, 3.0]))
@@ -212,7 +219,9 @@ def test_the_largest_numbers_of_a_type_are_values(how: str) -> None:
     assert np.isfinite(plain(rows)).all()
     assert np.abs(plain(rows)).max() > 6e4
     for threads in (1, 2):
-        assert_same(replace(SHARES[0], listed=2, rows_at_once=5, threads=threads), Source(rows))
+        assert_same(
+            replace(SHARES["whole"], listed=2, rows_at_once=5, threads=threads), Source(rows)
+        )
 
 
 def test_every_float16_is_widened_as_numpy_does() -> None:

@@ -122,7 +122,7 @@ def test_bounds_hold_the_true_values(drawn: Case, share: float) -> None:
     if k < n_classes:
         assert (listed[:, k] <= bounds.missing * (1 + 1e-12)).all()
 
-    # Tails: of what is not listed, beside the first that is; what float32 cannot hold is 0.
+    # Tails are sums over unlisted classes relative to the first listed; below float32 they are 0.
     apart = values.copy()
     apart[np.arange(n), digest.label] = -np.inf
     reference.exponentials(apart, full.scale)

@@ -147,7 +147,7 @@ def test_without_an_intercept_rows_are_not_moved() -> None:
 def test_with_less_room_for_curvature_the_end_is_the_same(
     room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One matrix for all pairs, or none at all: the minimum for a clustering is unique."""
+    """With one matrix for all pairs, or without any: the minimum for a clustering is unique."""
     case = problem(3, requirements=terms(3))
     cluster = started(case, "k-means", np.random.default_rng(0))
     assert cluster is not None

@@ -34,9 +34,9 @@ def literal_exclusive(weights: np.ndarray, ancestors: list[np.ndarray]) -> float
         return 0.0
     total = 0.0
     for own in weights:
-        for other in ancestors:
+        for ancestor in ancestors:
             for j in range(p):
-                total += abs(own[j]) * abs(other[j])
+                total += abs(own[j]) * abs(ancestor[j])
     return total / (k * len(ancestors) * p)
 
 
@@ -121,7 +121,7 @@ def test_the_score_is_infinite_where_nothing_is_penalised() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_some_weight_is_asked_for(kind: objective.Kind) -> None:
+def test_a_penalty_weight_is_required(kind: objective.Kind) -> None:
     with pytest.raises(UsageError, match=r"needs (alpha|beta|alpha or beta) above 0"):
         Regularizer(kind, 0.0, 0.0).require_some()
     Regularizer(kind, 1.0, 1.0).require_some()

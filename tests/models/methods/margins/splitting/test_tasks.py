@@ -26,7 +26,7 @@ def test_answers_come_in_the_order_of_the_tasks(threads: int) -> None:
     assert in_threads([], threads, silent) == []
 
 
-def test_as_many_run_at_a_time_as_are_asked_for() -> None:
+def test_as_many_tasks_run_at_once_as_threads() -> None:
     both = threading.Barrier(2, timeout=10)
 
     def meet(tick: Tick) -> int:

@@ -62,8 +62,8 @@ def test_the_objective_and_its_gradient(seed: int, gamma: float) -> None:
     log_learned = torch.log_softmax(drawn(seed + 1), dim=2)
     soft = torch.softmax(z, dim=2)
     expected = literal_objective(soft.tolist(), log_learned.tolist(), gamma)
-    found = measured(soft.detach(), log_learned, gamma)
-    assert found.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    result = measured(soft.detach(), log_learned, gamma)
+    assert result.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
     tau = soft.mean(dim=0)
     learned = sum(nn.functional.cross_entropy(one, tau) for one in log_learned)
@@ -118,9 +118,9 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
 
     (expected * slope).sum().backward()
     of_layer = gather(rows, slope, layer, torch.empty_like(layer.params))
-    found = torch.full_like(heads.params, torch.nan)
-    heads.pull_back(of_layer, found)
-    of_v, of_bias, of_g = heads.split(found)
+    gradient = torch.full_like(heads.params, torch.nan)
+    heads.pull_back(of_layer, gradient)
+    of_v, of_bias, of_g = heads.split(gradient)
     for space, one in enumerate(theirs):
         parts = one.parametrizations.weight
         close = {"rtol": 1e-4, "atol": 1e-5}
@@ -190,19 +190,21 @@ class Literal:
 def test_training_is_that_of_the_literal_program(warm_start: bool) -> None:
     effort = TurtleEffort(6, 3, 0.01, 0.02, 2.0, warm_start)
     rows = features()
-    source = Source([ArrayRows(one.numpy()) for one in rows], "cpu", 100, silent)
+    source = Source([ArrayRows(row.numpy()) for row in rows], "cpu", 100, silent)
     with torch.no_grad():
-        found = train(source, N_CLUSTERS, effort, np.random.default_rng(8), silent)
+        labelling = train(source, N_CLUSTERS, effort, np.random.default_rng(8), silent)
     literal = Literal(effort, int(np.random.default_rng(8).integers(2**63)))
     values = [literal.step(rows, step == 0) for step in range(effort.max_iter)]
-    assert found.objective.value == pytest.approx(values[-1], rel=1e-4)
+    assert labelling.objective.value == pytest.approx(values[-1], rel=1e-4)
     v, b, g = literal.heads
     for space in range(len(WIDTHS)):
         weights = (g[space] * v[space] / v[space].norm(dim=0)).detach()
-        torch.testing.assert_close(found.layer.weights[space], weights, rtol=1e-3, atol=1e-4)
-        torch.testing.assert_close(found.layer.bias[space], b[space].detach(), rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(labelling.layer.weights[space], weights, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(
+            labelling.layer.bias[space], b[space].detach(), rtol=1e-3, atol=1e-4
+        )
     labels = (sum(literal.soft(rows)) / len(rows)).argmax(dim=1)
-    assert (found.labels(rows) == labels).all()
+    assert (labelling.labels(rows) == labels).all()
 
 
 def test_classifiers_come_to_the_labels_they_are_taught() -> None:
@@ -218,6 +220,8 @@ def test_features_of_any_size_that_is_taken_give_finite_heads() -> None:
     rows = [ArrayRows(3e17 * one.numpy()) for one in features()]
     effort = TurtleEffort(5, 20, 10.0, 10.0, 1e6, False)
     with torch.no_grad():
-        found = train(Source(rows, "cpu", 9, silent), 4, effort, np.random.default_rng(0), silent)
-    assert torch.isfinite(found.layer.params).all()
-    assert np.isfinite(found.objective.value)
+        labelling = train(
+            Source(rows, "cpu", 9, silent), 4, effort, np.random.default_rng(0), silent
+        )
+    assert torch.isfinite(labelling.layer.params).all()
+    assert np.isfinite(labelling.objective.value)

@@ -36,9 +36,10 @@ def literal_loss(student: list, teacher: list, share: list, head: int, beta: flo
         for h in range(N_HEADS):
             both = zip(teacher[0][i][h], teacher[1][i][h], strict=True)
             weight += sum(a * b for a, b in both) / N_HEADS
-        for one, other in ((0, 1), (1, 0)):
+        for student_view, teacher_view in ((0, 1), (1, 0)):
             inside = sum(
-                (student[one][i][head][c] * teacher[other][i][head][c]) ** beta / share[head][c]
+                (student[student_view][i][head][c] * teacher[teacher_view][i][head][c]) ** beta
+                / share[head][c]
                 for c in range(N_CLUSTERS)
             )
             total -= weight * math.log(inside) / 2 / N_PAIRS
@@ -102,8 +103,8 @@ def literal_training(
     weights = torch.empty((width, effort.n_heads * n_clusters))
     weights.normal_(0.0, 0.02, generator=generator)
     start = torch.cat([weights, torch.zeros((1, weights.shape[1]))])
-    students = [one.clone().requires_grad_() for one in start.split(n_clusters, dim=1)]
-    teachers = [one.clone() for one in start.split(n_clusters, dim=1)]
+    students = [terms.clone().requires_grad_() for terms in start.split(n_clusters, dim=1)]
+    teachers = [terms.clone() for terms in start.split(n_clusters, dim=1)]
     optimizer = torch.optim.Adam(students, lr=effort.learning_rate)
     share = [torch.full((n_clusters,), 1 / n_clusters) for _ in students]
     seen = []
@@ -116,14 +117,14 @@ def literal_training(
         others = rows[neighbours.gather(1, pick).squeeze(1).long()]
         weight, loss = torch.zeros(n_rows), []
         for h, teacher in enumerate(teachers):
-            here, there = soft(rows, teacher), soft(others, teacher)
-            mean = torch.cat([here, there]).mean(dim=0)
+            labels, neighbour_labels = soft(rows, teacher), soft(others, teacher)
+            mean = torch.cat([labels, neighbour_labels]).mean(dim=0)
             share[h] = 0.9 * share[h] + 0.1 * mean
-            weight += (here * there).sum(dim=1) / effort.n_heads
+            weight += (labels * neighbour_labels).sum(dim=1) / effort.n_heads
         for h, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
-            one = ((soft(rows, student) * soft(others, teacher)) ** effort.beta / share[h]).sum(1)
+            terms = ((soft(rows, student) * soft(others, teacher)) ** effort.beta / share[h]).sum(1)
             two = ((soft(others, student) * soft(rows, teacher)) ** effort.beta / share[h]).sum(1)
-            loss.append(-(weight * (one.log() + two.log()) / 2).mean())
+            loss.append(-(weight * (terms.log() + two.log()) / 2).mean())
         optimizer.zero_grad()
         torch.stack(loss).sum().backward()
         optimizer.step()
@@ -132,7 +133,7 @@ def literal_training(
                 effort.momentum * t + (1 - effort.momentum) * s
                 for t, s in zip(teachers, students, strict=True)
             ]
-        seen.append([float(one.detach()) for one in loss])
+        seen.append([float(terms.detach()) for terms in loss])
     return torch.stack(teachers), seen
 
 
@@ -142,14 +143,14 @@ def test_training_is_that_of_the_literal_program() -> None:
     near = torch.from_numpy(rng.integers(12, size=(12, 3)).astype(np.int32))
     source = Source([ArrayRows(rows)], "cpu", 100, silent)
     with torch.no_grad():
-        found = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
+        result = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
     seed = int(np.random.default_rng(8).integers(2**63))
     teachers, seen = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, EFFORT, seed)
     expected = teachers / EFFORT.temperature
     close = {"rtol": 1e-3, "atol": 1e-4}
-    torch.testing.assert_close(found.weights.movedim(1, 0), expected[:, :-1], **close)
-    torch.testing.assert_close(found.bias, expected[:, -1], **close)
-    assert found.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
+    torch.testing.assert_close(result.weights.movedim(1, 0), expected[:, :-1], **close)
+    torch.testing.assert_close(result.bias, expected[:, -1], **close)
+    assert result.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
 
 
 def test_losses_are_means_over_the_last_pass() -> None:

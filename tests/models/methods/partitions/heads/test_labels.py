@@ -14,49 +14,49 @@ from models.rows import ArrayRows
 
 RNG = np.random.default_rng(6)
 SPACES = [RNG.normal(size=(40, 3)).astype(np.float16), RNG.normal(size=(40, 2))]
-WEIGHTS = [(4 * RNG.normal(size=(one.shape[1], 5))).astype(np.float32) for one in SPACES]
+WEIGHTS = [(4 * RNG.normal(size=(space.shape[1], 5))).astype(np.float32) for space in SPACES]
 BIAS = RNG.normal(size=(2, 5)).astype(np.float32)
 
 
 def literal(spaces: list[np.ndarray], weights: list[np.ndarray], bias: np.ndarray) -> np.ndarray:
     """(n_points, K) the mean over spaces of softmax, one number at a time."""
     n_clusters = bias.shape[1]
-    found = np.zeros((len(spaces[0]), n_clusters))
+    logits = np.zeros((len(spaces[0]), n_clusters))
     for x, w, b in zip(spaces, weights, bias.astype(float), strict=True):
         w = w.astype(float)
         for i, row in enumerate(x.tolist()):
             z = [sum(v * w[d, c] for d, v in enumerate(row)) + b[c] for c in range(n_clusters)]
             total = sum(math.exp(one) for one in z)
             for c in range(n_clusters):
-                found[i, c] += math.exp(z[c]) / total / len(spaces)
-    return found
+                logits[i, c] += math.exp(z[c]) / total / len(spaces)
+    return logits
 
 
 def test_logits_are_the_logarithm_of_the_labelling() -> None:
-    found = labelled([ArrayRows(one) for one in SPACES], WEIGHTS, BIAS)
+    result = labelled([ArrayRows(space) for space in SPACES], WEIGHTS, BIAS)
     expected = literal(SPACES, WEIGHTS, BIAS)
     own = expected.argmax(axis=1)
     # Larger clusters first, those of one size by their weights in the first space.
     order = sorted(range(5), key=lambda c: (-(own == c).sum(), *WEIGHTS[0][:, c]))
-    assert np.exp(found.logits) == pytest.approx(expected[:, order], rel=1e-9)
-    assert (found.cluster == found.logits.argmax(axis=1)).all()
-    assert (np.array(order)[found.cluster] == own).all()
-    model = Model(found.arrays)
-    cluster, logits = placed_by(model, [ArrayRows(one) for one in SPACES])
-    assert (cluster == found.cluster).all()
-    assert logits == pytest.approx(found.logits, rel=1e-12)
+    assert np.exp(result.logits) == pytest.approx(expected[:, order], rel=1e-9)
+    assert (result.cluster == result.logits.argmax(axis=1)).all()
+    assert (np.array(order)[result.cluster] == own).all()
+    model = Model(result.arrays)
+    cluster, logits = placed_by(model, [ArrayRows(space) for space in SPACES])
+    assert (cluster == result.cluster).all()
+    assert logits == pytest.approx(result.logits, rel=1e-12)
 
 
 def test_saturated_heads_keep_their_logarithms() -> None:
-    found = labelled(
+    result = labelled(
         [ArrayRows(np.array([[1e4], [-1e4]]))], [np.array([[1.0, -1.0]])], BIAS[:1, :2]
     )
-    assert np.isfinite(found.logits).all()
-    assert found.logits.min() == pytest.approx(-2e4, rel=1e-3)
+    assert np.isfinite(result.logits).all()
+    assert result.logits.min() == pytest.approx(-2e4, rel=1e-3)
 
 
 def test_new_rows_that_are_not_finite_are_named() -> None:
-    model = Model(labelled([ArrayRows(one) for one in SPACES], WEIGHTS, BIAS).arrays)
+    model = Model(labelled([ArrayRows(space) for space in SPACES], WEIGHTS, BIAS).arrays)
     bad = SPACES[1].copy()
     bad[11, 1] = np.inf
     with pytest.raises(UsageError, match=r"Matrix 1 .*infinite at row 11, column 1"):

@@ -13,6 +13,7 @@ from models.methods.partitions.heads.pairs import neighbours
 from models.methods.partitions.heads.source import Source
 from models.progress import silent
 from models.rows import ArrayRows
+from tests.pairwise_kit import pairwise
 
 ROWS = np.random.default_rng(3).normal(size=(57, 6)).astype(np.float32) + 0.3
 
@@ -22,21 +23,21 @@ def opened(rows: np.ndarray) -> Source:
 
 
 def literal(rows: np.ndarray, n_neighbors: int) -> list[list[int]]:
-    """Of each point, the others by their cosine, the greatest first."""
-    found = []
+    """For each point the other points by their cosine, the greatest first."""
+    nearest = []
     for i, x in enumerate(rows.astype(float)):
         cosine = {
             j: float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
             for j, y in enumerate(rows.astype(float))
             if j != i
         }
-        found.append(sorted(cosine, key=lambda j: -cosine[j])[:n_neighbors])
-    return found
+        nearest.append(sorted(cosine, key=lambda j: -cosine[j])[:n_neighbors])
+    return nearest
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 7, 56])
-@pytest.mark.parametrize("tile", [1, 40, 1 << 24])
-@pytest.mark.parametrize("resident", [True, False])
+@pytest.mark.parametrize(
+    ("n_neighbors", "tile", "resident"), pairwise((1, 7, 56), (1, 40, 1 << 24), (True, False))
+)
 def test_they_are_the_nearest_whatever_is_compared_at_a_time(
     n_neighbors: int, tile: int, resident: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,16 +45,16 @@ def test_they_are_the_nearest_whatever_is_compared_at_a_time(
     monkeypatch.setattr(pairs, "_QUERIES", 11)
     if not resident:
         monkeypatch.setattr(sources, "RESIDENT", 100)
-    found = neighbours(opened(ROWS), n_neighbors, silent)
-    assert found.dtype == torch.int32
-    assert found.tolist() == literal(ROWS, n_neighbors)
+    nearest = neighbours(opened(ROWS), n_neighbors, silent)
+    assert nearest.dtype == torch.int32
+    assert nearest.tolist() == literal(ROWS, n_neighbors)
 
 
 def test_points_that_lie_on_each_other_are_neighbours_but_not_their_own() -> None:
     rows = np.repeat(ROWS[:4], 3, axis=0)
-    found = neighbours(opened(rows), 2, silent).numpy()
-    assert (found // 3 == np.arange(12)[:, None] // 3).all()
-    assert (found != np.arange(12)[:, None]).all()
+    nearest = neighbours(opened(rows), 2, silent).numpy()
+    assert (nearest // 3 == np.arange(12)[:, None] // 3).all()
+    assert (nearest != np.arange(12)[:, None]).all()
 
 
 def test_a_point_without_direction_is_named() -> None:

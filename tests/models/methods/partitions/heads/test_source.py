@@ -25,7 +25,7 @@ def numbered(n_rows: int, width: int) -> np.ndarray:
 
 
 def opened(arrays: list[np.ndarray], batch_size: int = 10) -> Source:
-    return Source([ArrayRows(one) for one in arrays], "cpu", batch_size, silent)
+    return Source([ArrayRows(array) for array in arrays], "cpu", batch_size, silent)
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_come_as_single_precision(dtype: str) -> None:
     values = (numbered(30, 4) * 3).astype(dtype)
     source = opened([values])
-    found = source.take(torch.tensor([4, 29, 4, 0]))[0]
-    assert found.dtype == torch.float32
-    np.testing.assert_array_equal(found, values[[4, 29, 4, 0]].astype(np.float32))
+    rows = source.take(torch.tensor([4, 29, 4, 0]))[0]
+    assert rows.dtype == torch.float32
+    np.testing.assert_array_equal(rows, values[[4, 29, 4, 0]].astype(np.float32))
 
 
 def test_bfloat16_is_widened() -> None:
@@ -51,9 +51,9 @@ def test_bfloat16_is_widened() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "RESIDENT", limit)
             source = Source([ArrayRows(wide, bfloat16=True)], "cpu", 5, silent)
-            found = source.take(torch.tensor([7, 3]))[0]
+            rows = source.take(torch.tensor([7, 3]))[0]
             expected = (wide[[7, 3]].astype(np.uint32) << 16).view(np.float32)
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(rows, expected)
 
 
 def check_pass(source: Source, arrays: list[np.ndarray], n_batches: int) -> np.ndarray:
@@ -63,8 +63,8 @@ def check_pass(source: Source, arrays: list[np.ndarray], n_batches: int) -> np.n
     for _ in range(n_batches):
         numbers, rows = next(batches)
         assert len(numbers) == source.batch_size
-        for one, array in zip(rows, arrays, strict=True):
-            np.testing.assert_array_equal(one, array[numbers])
+        for part, array in zip(rows, arrays, strict=True):
+            np.testing.assert_array_equal(part, array[numbers])
         seen.append(numbers.numpy())
     return np.concatenate(seen)
 
@@ -114,14 +114,14 @@ def test_blocks_and_samples() -> None:
             starts = []
             for start, rows in source.blocks(10):
                 starts.append(start)
-                for one, array in zip(rows, arrays, strict=True):
-                    np.testing.assert_array_equal(one, array[start : start + 10])
+                for part, array in zip(rows, arrays, strict=True):
+                    np.testing.assert_array_equal(part, array[start : start + 10])
             assert starts == [0, 10, 20]
             drawn = source.sample(7, np.random.default_rng(0))
             assert len(set(drawn.tolist())) == 7
             assert drawn.tolist() == sorted(drawn.tolist())
-            for one, array in zip(source.take(drawn.flip(0)), arrays, strict=True):
-                np.testing.assert_array_equal(one, array[drawn.flip(0)])
+            for part, array in zip(source.take(drawn.flip(0)), arrays, strict=True):
+                np.testing.assert_array_equal(part, array[drawn.flip(0)])
             assert source.sample(23, np.random.default_rng(0)).tolist() == list(range(23))
 
 

@@ -1,4 +1,4 @@
-"""Classifiers' accuracy on what they were not shown, against scikit-learn's."""
+"""Classifiers' accuracy on held-out rows, against scikit-learn's."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def points(n_points: int = 90, apart: float = 1.5) -> tuple[torch.Tensor, torch.
 
 def test_a_classifier_is_scikit_learns() -> None:
     rows, labels = points()
-    found = fitted(rows, labels, 3)
+    classifier = fitted(rows, labels, 3)
     theirs = LogisticRegression(C=1.0, tol=1e-8, max_iter=1000).fit(rows.numpy(), labels.numpy())
-    assert found[:-1].T.numpy() == pytest.approx(theirs.coef_, abs=2e-2)
-    # Intercepts are equal but for what is added to all.
-    ours = found[-1].numpy()
+    assert classifier[:-1].T.numpy() == pytest.approx(theirs.coef_, abs=2e-2)
+    # Intercepts are equal up to a constant.
+    ours = classifier[-1].numpy()
     assert ours - ours.mean() == pytest.approx(
         theirs.intercept_ - theirs.intercept_.mean(), abs=2e-2
     )
@@ -34,16 +34,16 @@ def test_a_classifier_is_scikit_learns() -> None:
 def test_accuracy_is_that_of_scikit_learn_on_the_same_folds(n_folds: int) -> None:
     rows, labels = points()
     spaces = [rows, rows[:, :2].contiguous()]
-    found = accuracy(spaces, labels, n_folds, np.random.default_rng(1), silent)
+    result = accuracy(spaces, labels, n_folds, np.random.default_rng(1), silent)
     fold = folds(labels.numpy(), n_folds, np.random.default_rng(1))
     right = []
-    for one in spaces:
+    for space in spaces:
         for number in range(n_folds):
             shown = fold != number
             model = LogisticRegression(C=1.0, tol=1e-8, max_iter=1000)
-            model.fit(one[shown].numpy(), labels[shown].numpy())
-            right.append((model.predict(one[~shown].numpy()) == labels[~shown].numpy()).sum())
-    assert found == pytest.approx(sum(right) / (2 * len(labels)), abs=0.012)
+            model.fit(space[shown].numpy(), labels[shown].numpy())
+            right.append((model.predict(space[~shown].numpy()) == labels[~shown].numpy()).sum())
+    assert result == pytest.approx(sum(right) / (2 * len(labels)), abs=0.012)
 
 
 def test_folds_share_each_label() -> None:
@@ -55,7 +55,7 @@ def test_folds_share_each_label() -> None:
     assert (fold != folds(labels, 5, np.random.default_rng(1))).any()
 
 
-def test_labels_that_hang_on_nothing_are_not_learned() -> None:
+def test_labels_that_depend_on_nothing_are_not_learned() -> None:
     rows, _ = points(300)
     labels = torch.from_numpy(np.random.default_rng(0).integers(10, size=300)) + 90
     assert accuracy([rows], labels, 5, np.random.default_rng(1), silent) < 0.2

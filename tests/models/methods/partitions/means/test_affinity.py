@@ -1,4 +1,4 @@
-"""Affinities and coordinates by their literal definitions; what a similarity may be."""
+"""Affinities and coordinates by their literal definitions; similarities that are refused."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def test_gaussian_affinities_are_symmetric_to_the_last_bit(
 ) -> None:
     monkeypatch.setattr(affinity, "TILE", 1 << 17)
     features = drawn(0, 1100, 3)
-    found = gaussian(features, 0.7)
+    values = gaussian(features, 0.7)
     literal = np.exp(-0.7 * ((features[:, None] - features[None]) ** 2).sum(axis=2))
-    np.testing.assert_allclose(found, literal, rtol=1e-9)
-    assert (found == found.T).all()
+    np.testing.assert_allclose(values, literal, rtol=1e-9)
+    assert (values == values.T).all()
 
 
 def test_coordinates_are_weighted_means() -> None:
@@ -46,15 +46,15 @@ def test_coordinates_are_weighted_means() -> None:
     for form in (weight, sp.csr_array(weight)):
         assert through(form, vectors) == pytest.approx(literal)
     nearest = np.argsort(squared, axis=1)[:, :3]
-    found = through(NeighbourSearch(fitted, 3).graph(new), vectors)
-    assert found == pytest.approx(vectors[nearest].mean(axis=1))
+    coordinates = through(NeighbourSearch(fitted, 3).graph(new), vectors)
+    assert coordinates == pytest.approx(vectors[nearest].mean(axis=1))
 
 
 def test_far_from_every_point_the_nearest_one_counts() -> None:
     fitted, vectors = drawn(4, 10, 2), drawn(5, 10, 3)
     new = np.array([[1e4, 0.0]])
-    found = through_gaussian(new, fitted, vectors, 10.0)
-    assert found[0] == pytest.approx(vectors[fitted[:, 0].argmax()])
+    coordinates = through_gaussian(new, fitted, vectors, 10.0)
+    assert coordinates[0] == pytest.approx(vectors[fitted[:, 0].argmax()])
 
 
 def test_the_scale_is_the_mean_distance_to_neighbours() -> None:

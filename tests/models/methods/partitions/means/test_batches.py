@@ -13,7 +13,7 @@ from models.rows import ArrayRows, Rows
 
 
 class Counted(ArrayRows):
-    """Remembers the most rows that were asked for at a time."""
+    """Rows that record the most read at a time."""
 
     most = 0
 
@@ -37,8 +37,8 @@ def test_a_pass_holds_every_row_once(n_points: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(batches, "POOL", 200)
     monkeypatch.setattr(batches, "STRETCHES", 5)
     features = Counted(np.arange(2.0 * n_points).reshape(-1, 2))
-    found = np.concatenate(passed(features))
-    assert sorted(found[:, 0].tolist()) == (2.0 * np.arange(n_points)).tolist()
+    rows = np.concatenate(passed(features))
+    assert sorted(rows[:, 0].tolist()) == (2.0 * np.arange(n_points)).tolist()
     assert features.most <= 100
 
 
@@ -59,9 +59,9 @@ def test_a_matrix_as_large_as_a_pool_is_not_copied_but_shuffled() -> None:
 
 def test_sparse_rows_stay_sparse() -> None:
     features = sp.csr_array(np.eye(25))
-    found = [b for _, b in shuffled(features, 10, np.random.default_rng(0), checked=True)]
-    assert [type(one) for one in found] == [sp.csr_array] * 3
-    assert (sum(one.sum(axis=0) for one in found) == 1).all()
+    parts = [b for _, b in shuffled(features, 10, np.random.default_rng(0), checked=True)]
+    assert [type(part) for part in parts] == [sp.csr_array] * 3
+    assert (sum(part.sum(axis=0) for part in parts) == 1).all()
 
 
 @pytest.mark.parametrize("n_rows", [30, 1000])
@@ -80,9 +80,9 @@ def test_a_bad_value_is_named_by_its_own_row(n_rows: int, monkeypatch: pytest.Mo
 
 
 def test_a_sample_is_of_distinct_rows_in_their_order() -> None:
-    found = sample(ArrayRows(np.arange(500.0)[:, None]), 100, np.random.default_rng(0))
-    assert len(found) == 100
-    assert (np.diff(found[:, 0]) > 0).all()
+    chosen = sample(ArrayRows(np.arange(500.0)[:, None]), 100, np.random.default_rng(0))
+    assert len(chosen) == 100
+    assert (np.diff(chosen[:, 0]) > 0).all()
     bits = np.arange(16256, 16266, dtype=np.uint16)[:, None]
     wide = sample(ArrayRows(bits, bfloat16=True), 4, np.random.default_rng(0))
     assert wide.dtype == np.float32

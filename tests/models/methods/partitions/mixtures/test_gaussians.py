@@ -32,32 +32,34 @@ def covariance(of: Gaussians, cluster: int) -> np.ndarray:
     n_features = of.means.shape[1]
     if of.kind == "tied":
         return of.covariances
-    one = of.covariances[cluster]
-    return one if of.kind == "full" else one * np.eye(n_features)
+    values = of.covariances[cluster]
+    return values if of.kind == "full" else values * np.eye(n_features)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e5])
 @pytest.mark.parametrize("kind", KINDS)
 def test_log_joint_is_scipys_density(kind: Covariance, offset: float) -> None:
-    one = mixture(kind)
-    one.means[:] += offset
+    gaussians = mixture(kind)
+    gaussians.means[:] += offset
     features = np.random.default_rng(1).normal(size=(30, 4)) * 3 + offset
     expected = [
-        np.log(one.weights[k])
-        + multivariate_normal.logpdf(features, one.means[k], covariance(one, k))
+        np.log(gaussians.weights[k])
+        + multivariate_normal.logpdf(features, gaussians.means[k], covariance(gaussians, k))
         for k in range(3)
     ]
-    assert one.log_joint(features) == pytest.approx(np.transpose(expected), rel=1e-7, abs=1e-6)
+    assert gaussians.log_joint(features) == pytest.approx(
+        np.transpose(expected), rel=1e-7, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_components_are_reordered_with_all_that_is_theirs(kind: Covariance) -> None:
-    one, order = mixture(kind), np.array([2, 0, 1])
+    gaussians, order = mixture(kind), np.array([2, 0, 1])
     features = np.random.default_rng(2).normal(size=(9, 4))
-    found = one.reordered(order).log_joint(features)
-    assert found == pytest.approx(one.log_joint(features)[:, order], rel=1e-12)
-    again = Gaussians.of(kind, one.arrays)
-    assert (again.log_joint(features) == one.log_joint(features)).all()
+    log_joint = gaussians.reordered(order).log_joint(features)
+    assert log_joint == pytest.approx(gaussians.log_joint(features)[:, order], rel=1e-12)
+    again = Gaussians.of(kind, gaussians.arrays)
+    assert (again.log_joint(features) == gaussians.log_joint(features)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,19 +67,19 @@ def test_bic_counts_parameters_as_scikit_learn_does(kind: Covariance) -> None:
     features = np.random.default_rng(3).normal(size=(60, 4))
     library = GaussianMixture(3, covariance_type=kind, random_state=0).fit(features)
     fields = ("weights", "means", "covariances")
-    one = Gaussians.of(kind, {name: getattr(library, f"{name}_") for name in fields})
+    gaussians = Gaussians.of(kind, {name: getattr(library, f"{name}_") for name in fields})
     likelihood = float(library.score_samples(features).sum())
-    assert one.bic(likelihood, 60) == pytest.approx(library.bic(features))
+    assert gaussians.bic(likelihood, 60) == pytest.approx(library.bic(features))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_least_variance_is_what_earlier_features_leave(kind: Covariance) -> None:
-    one = mixture(kind)
-    found = one.least_variance()
+    gaussians = mixture(kind)
+    variances = gaussians.least_variance()
     shared = kind == "tied"
-    assert len(found) == (1 if shared else 3)
-    for at, least in enumerate(found):
-        whole = covariance(one, at)
+    assert len(variances) == (1 if shared else 3)
+    for at, least in enumerate(variances):
+        whole = covariance(gaussians, at)
         left = [whole[0, 0]]
         for last in range(1, 4):
             before, with_it = whole[:last, :last], whole[:last, last]

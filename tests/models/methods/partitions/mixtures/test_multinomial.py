@@ -71,11 +71,11 @@ def test_it_is_the_naive_em(form: str, smoothing: float) -> None:
     start = np.random.default_rng(1).integers(3, size=60)
     kind = "float32" if form == "csr-float32" else form
     values = counts if form == "csr" else counts.astype(kind)
-    given = sp.csr_array(values) if "csr" in form else values
-    found = run(given, start, smoothing=smoothing)
-    share, objective = naive(counts, start, 3, smoothing, len(found.objective))
-    assert found.objective == pytest.approx(objective, rel=1e-12)
-    assert np.exp(found.logits) == pytest.approx(share, abs=1e-9)
+    features = sp.csr_array(values) if "csr" in form else values
+    result = run(features, start, smoothing=smoothing)
+    share, objective = naive(counts, start, 3, smoothing, len(result.objective))
+    assert result.objective == pytest.approx(objective, rel=1e-12)
+    assert np.exp(result.logits) == pytest.approx(share, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=60)
@@ -91,11 +91,11 @@ def test_the_objective_never_falls(
     rng = np.random.default_rng(seed)
     counts = rng.poisson(rng.gamma(0.3, 3.0, size=6), size=(15, 6)).astype(float)
     start = rng.integers(n_clusters, size=15)
-    given = sp.csr_array(counts) if sparse else counts
-    found = run(given, start, n_clusters, smoothing, max_iter=40)
-    steps = np.diff(found.objective)
-    assert (steps >= -1e-9 * np.abs(found.objective[1:])).all()
-    assert np.isfinite(found.logits).all()
+    features = sp.csr_array(counts) if sparse else counts
+    result = run(features, start, n_clusters, smoothing, max_iter=40)
+    steps = np.diff(result.objective)
+    assert (steps >= -1e-9 * np.abs(result.objective[1:])).all()
+    assert np.isfinite(result.logits).all()
 
 
 def test_with_next_to_no_smoothing_the_likelihood_itself_never_falls() -> None:
@@ -112,8 +112,8 @@ def test_with_next_to_no_smoothing_the_likelihood_itself_never_falls() -> None:
 def test_float32_counts_are_summed_in_double_precision() -> None:
     """1 + 2^24 is 2^24 in single precision."""
     counts = np.array([[2.0**24, 0.0], [1.0, 1.0], [1.0, 0.0]], dtype=np.float32)
-    found = run(counts, np.zeros(3, dtype=int), 1, smoothing=1e-9, max_iter=1)
-    assert np.exp(found.mixture.log_terms[0, 0]) == pytest.approx(1 - 1 / (2**24 + 3), rel=1e-14)
+    result = run(counts, np.zeros(3, dtype=int), 1, smoothing=1e-9, max_iter=1)
+    assert np.exp(result.mixture.log_terms[0, 0]) == pytest.approx(1 - 1 / (2**24 + 3), rel=1e-14)
 
 
 def test_rows_held_out_change_nothing_but_are_measured() -> None:
@@ -121,19 +121,19 @@ def test_rows_held_out_change_nothing_but_are_measured() -> None:
     counted = np.ones(60)
     counted[40:] = 0.0
     start = np.random.default_rng(3).integers(3, size=60)
-    found = run(counts, start, counted=counted)
+    result = run(counts, start, counted=counted)
     alone = run(counts[:40], start[:40])
-    assert found.objective == pytest.approx(alone.objective, rel=1e-12)
-    assert found.mixture.log_terms == pytest.approx(alone.mixture.log_terms)
+    assert result.objective == pytest.approx(alone.objective, rel=1e-12)
+    assert result.mixture.log_terms == pytest.approx(alone.mixture.log_terms)
     joint = alone.mixture.log_joint(counts)
-    assert found.evidence == pytest.approx(np.log(np.exp(joint).sum(axis=1)))
+    assert result.evidence == pytest.approx(np.log(np.exp(joint).sum(axis=1)))
 
 
 def test_a_run_ends_where_the_objective_settles() -> None:
     counts, group = texts(5)
-    found = run(counts, group, tol=1e-3, max_iter=50)
-    rises = np.diff(found.objective) / np.abs(found.objective[1:])
-    assert found.ended
+    result = run(counts, group, tol=1e-3, max_iter=50)
+    rises = np.diff(result.objective) / np.abs(result.objective[1:])
+    assert result.ended
     assert (rises[:-1] > 1e-3).all()
     assert rises[-1] <= 1e-3
     assert not run(counts, np.arange(60) % 3, tol=0.0, max_iter=2).ended
@@ -147,8 +147,8 @@ def test_seeds_take_no_row_that_is_empty_or_held_out(sparse: bool) -> None:
     counts[25:] = [0, 0, 2]
     counted = np.ones(30)
     counted[25:] = 0.0
-    given = sp.csr_array(counts) if sparse else counts
-    starts = seeds(given, 2, counted, np.random.default_rng(0))
+    features = sp.csr_array(counts) if sparse else counts
+    starts = seeds(features, 2, counted, np.random.default_rng(0))
     for _ in range(5):
         cluster = next(starts)
         assert len(set(cluster[10:20])) == len(set(cluster[20:25])) == 1
@@ -159,6 +159,6 @@ def test_the_joint_is_the_literal_one() -> None:
     counts, _ = texts(6, n_points=5)
     rng = np.random.default_rng(7)
     weights, terms = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(8), size=3)
-    found = Multinomials(np.log(weights), np.log(terms)).log_joint(counts)
+    log_joint = Multinomials(np.log(weights), np.log(terms)).log_joint(counts)
     literal = [[np.log(weights[k] * np.prod(terms[k] ** row)) for k in range(3)] for row in counts]
-    assert found == pytest.approx(np.array(literal))
+    assert log_joint == pytest.approx(np.array(literal))

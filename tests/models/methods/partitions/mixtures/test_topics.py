@@ -1,4 +1,4 @@
-"""Topics as arrays: what the library finds again, bounds by their literal definition."""
+"""Topics as arrays: the library's topics restored, bounds by their literal definition."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ def fitted(counts: np.ndarray | sp.csr_array, n_clusters: int = 3, n_init: int =
 @pytest.mark.parametrize("form", ["float32", "float64", "csr"])
 def test_a_kept_model_finds_the_topics_that_the_library_does(form: str) -> None:
     counts, _ = texts(0, 50, 12, 30)
-    given = sp.csr_array(counts) if form == "csr" else counts.astype(form)
+    features = sp.csr_array(counts) if form == "csr" else counts.astype(form)
     seed = int(np.random.default_rng(0).integers(2**31))
-    library = LatentDirichletAllocation(3, max_iter=5, random_state=seed).fit(given)
-    one = fitted(given)
-    assert (one.arrays["components"] == library.components_).all()
-    assert one.perplexity == library.bound_
-    found = mixtures(given, one.arrays, one.facts)
-    expected = library.transform(given, normalize=False)
-    np.testing.assert_allclose(found, expected, rtol=1e-4 if form == "float32" else 1e-9)
-    proportions = np.exp(log_proportions(found.copy()))
-    np.testing.assert_allclose(proportions, found / found.sum(axis=1, keepdims=True))
+    library = LatentDirichletAllocation(3, max_iter=5, random_state=seed).fit(features)
+    model = fitted(features)
+    assert (model.arrays["components"] == library.components_).all()
+    assert model.perplexity == library.bound_
+    shares = mixtures(features, model.arrays, model.facts)
+    expected = library.transform(features, normalize=False)
+    np.testing.assert_allclose(shares, expected, rtol=1e-4 if form == "float32" else 1e-9)
+    proportions = np.exp(log_proportions(shares.copy()))
+    np.testing.assert_allclose(proportions, shares / shares.sum(axis=1, keepdims=True))
 
 
 def test_topics_in_another_order_are_the_same_to_the_last_bit() -> None:
     counts, _ = texts(1, 40, 10, 25)
-    one, order = fitted(counts), np.array([2, 0, 1])
-    straight = mixtures(counts, one.arrays, one.facts)
-    turned = one.reordered(order)
+    model, order = fitted(counts), np.array([2, 0, 1])
+    straight = mixtures(counts, model.arrays, model.facts)
+    turned = model.reordered(order)
     assert (mixtures(counts, turned.arrays, turned.facts) == straight[:, order]).all()
-    assert (turned.terms == one.terms[order]).all()
+    assert (turned.terms == model.terms[order]).all()
     again = turned.reordered(order)
     assert (mixtures(counts, again.arrays, again.facts) == straight[:, order[order]]).all()
-    assert turned.share == pytest.approx(one.share[order])
-    assert one.terms.sum(axis=1) == pytest.approx(np.ones(3))
+    assert turned.share == pytest.approx(model.share[order])
+    assert model.terms.sum(axis=1) == pytest.approx(np.ones(3))
 
 
 def test_a_rows_topics_do_not_depend_on_the_other_rows() -> None:
     counts, _ = texts(2, 30, 10, 25)
-    one = fitted(counts)
-    together = mixtures(counts, one.arrays, one.facts)
+    model = fitted(counts)
+    together = mixtures(counts, model.arrays, model.facts)
     for row in range(5):
-        alone = mixtures(counts[row : row + 1], one.arrays, one.facts)
+        alone = mixtures(counts[row : row + 1], model.arrays, model.facts)
         assert (alone[0] == together[row]).all()
 
 
@@ -67,9 +67,9 @@ def test_a_rows_topics_do_not_depend_on_the_other_rows() -> None:
 def test_bounds_are_the_variational_ones(sparse: bool) -> None:
     counts, _ = texts(3, 12, 9, 20)
     counts[4] = 0
-    one = fitted(counts)
-    alpha, components = one.facts["doc_topic_prior"], one.arrays["components"]
-    mixture = mixtures(counts, one.arrays, one.facts)
+    model = fitted(counts)
+    alpha, components = model.facts["doc_topic_prior"], model.arrays["components"]
+    mixture = mixtures(counts, model.arrays, model.facts)
     beta = digamma(components) - digamma(components.sum(axis=1, keepdims=True))
     expected = []
     for row, gamma in zip(counts, mixture, strict=True):
@@ -83,10 +83,10 @@ def test_bounds_are_the_variational_ones(sparse: bool) -> None:
         value += gammaln(3 * alpha) - 3 * gammaln(alpha) + ((alpha - 1) * theta).sum()
         value -= gammaln(gamma.sum()) - gammaln(gamma).sum() + ((gamma - 1) * theta).sum()
         expected.append(value)
-    given = sp.csr_array(counts) if sparse else counts
-    assert bounds(given, mixture, one.arrays, one.facts) == pytest.approx(expected)
+    features = sp.csr_array(counts) if sparse else counts
+    assert bounds(features, mixture, model.arrays, model.facts) == pytest.approx(expected)
 
 
-def test_of_several_runs_the_one_with_the_lowest_perplexity_serves() -> None:
+def test_the_run_with_the_lowest_perplexity_is_chosen() -> None:
     counts, _ = texts(4, 60, 15, 30, n_clusters=5)
     assert fitted(counts, 5, n_init=6).perplexity <= fitted(counts, 5).perplexity

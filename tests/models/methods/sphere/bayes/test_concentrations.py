@@ -25,9 +25,9 @@ def priors(n_features: int, m: float = np.log(30.0), sigma: float = 1.3) -> Prio
     return Priors(1.0, np.eye(n_features)[0], 1.0, float(m), sigma)
 
 
-def literal(size: float, along: float, n_features: int, given: Priors) -> dict[str, float]:
+def literal(size: float, along: float, n_features: int, normal: Priors) -> dict[str, float]:
     """By a sum over 20,000 points."""
-    low, high = given.m - 12 * given.sigma, given.m + 12 * given.sigma
+    low, high = normal.m - 12 * normal.sigma, normal.m + 12 * normal.sigma
     if size > 0:
         peak = float(np.log(bessel.concentration(n_features, along / size)))
         width = 10 / np.sqrt(size * (n_features - 1) / 2)
@@ -35,8 +35,8 @@ def literal(size: float, along: float, n_features: int, given: Priors) -> dict[s
     t = np.linspace(low, high, 20_001)
     kappa = np.exp(t)
     log_c = bessel.log_c(n_features, kappa)
-    prior = -0.5 * ((t - given.m) / given.sigma) ** 2
-    prior -= 0.5 * np.log(2 * np.pi * given.sigma**2)
+    prior = -0.5 * ((t - normal.m) / normal.sigma) ** 2
+    prior -= 0.5 * np.log(2 * np.pi * normal.sigma**2)
     joint = size * log_c + along * kappa + prior
     mass = np.exp(joint - joint.max())
     log_z = joint.max() + np.log(mass.sum() * (t[1] - t[0]))
@@ -56,32 +56,32 @@ def literal(size: float, along: float, n_features: int, given: Priors) -> dict[s
 @pytest.mark.parametrize("n_features", [2, 20, 400])
 @pytest.mark.parametrize(("m", "sigma"), [(np.log(30.0), 1.3), (9.0, 0.2), (1.0, 2.5)])
 def test_expectations_by_the_grid(n_features: int, m: float, sigma: float) -> None:
-    given = priors(n_features, m, sigma)
+    prior = priors(n_features, m, sigma)
     along = SIZE * bessel.ratio(n_features, KAPPA)
-    result = by_grid(SIZE, along, n_features, given)
+    result = by_grid(SIZE, along, n_features, prior)
     for k, size in enumerate(SIZE):
-        wanted = literal(float(size), float(along[k]), n_features, given)
+        expected = literal(float(size), float(along[k]), n_features, prior)
         for name in ("mean", "log_mean", "log_square"):
-            assert getattr(result, name)[k] == pytest.approx(wanted[name], rel=1e-6)
-        assert result.log_c[k] == pytest.approx(wanted["log_c"], rel=1e-6, abs=1e-6)
-        assert result.divergence[k] == pytest.approx(wanted["divergence"], rel=1e-6, abs=1e-5)
+            assert getattr(result, name)[k] == pytest.approx(expected[name], rel=1e-6)
+        assert result.log_c[k] == pytest.approx(expected["log_c"], rel=1e-6, abs=1e-6)
+        assert result.divergence[k] == pytest.approx(expected["divergence"], rel=1e-6, abs=1e-5)
         for name in ("low", "high"):
             assert np.log(getattr(result, name)[k]) == pytest.approx(
-                np.log(wanted[name]), abs=0.01 * sigma
+                np.log(expected[name]), abs=0.01 * sigma
             )
 
 
 def test_the_divergence_from_other_priors() -> None:
     along = SIZE * bessel.ratio(10, KAPPA)
-    one, other = priors(10), priors(10, 2.0, 0.7)
-    result = by_grid(SIZE, along, 10, one)
+    prior, other_prior = priors(10), priors(10, 2.0, 0.7)
+    result = by_grid(SIZE, along, 10, prior)
     # KL(q || other) - KL(q || one) is the mean of the log of the densities' ratio.
-    change = result.divergence_from(other) - result.divergence_from(one)
+    change = result.divergence_from(other_prior) - result.divergence_from(prior)
     for k in range(len(SIZE)):
         mean, square = result.log_mean[k], result.log_square[k]
         by_hand = [
             np.log(p.sigma) + (square - 2 * p.m * mean + p.m**2) / (2 * p.sigma**2)
-            for p in (other, one)
+            for p in (other_prior, prior)
         ]
         assert change[k] == pytest.approx(by_hand[0] - by_hand[1], rel=1e-12)
 
@@ -92,7 +92,7 @@ def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
     gap = bessel.log_c(n_features, kappa) - log_c_bound(n_features, kappa)
     assert (gap >= -1e-12 * np.abs(bessel.log_c(n_features, kappa)) - 1e-12).all()
     assert (np.diff(gap) >= -1e-9 * np.abs(bessel.log_c(n_features, kappa[1:]))).all()
-    # As the thesis's equation 5.8, its integral put right, has it.
+    # The thesis's equation 5.8, with its integral corrected.
     v = n_features / 2 - 1
     if v > 0:
         root = np.sqrt(kappa**2 + v**2)
@@ -103,36 +103,36 @@ def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
 
 
 def test_slopes_of_the_bounding_scheme() -> None:
-    n_features, given = 12, priors(12)
+    n_features, prior = 12, priors(12)
     along = SIZE * bessel.ratio(n_features, KAPPA)
     a, b = np.log(KAPPA) + 0.1, np.full(5, 0.2)
-    _, by_a, by_b = concentrations.log_normal_bound(a, b, SIZE, along, n_features, given)
+    _, by_a, by_b = concentrations.log_normal_bound(a, b, SIZE, along, n_features, prior)
     step = 1e-6
     for slope, da, db in ((by_a, step, 0.0), (by_b, 0.0, step)):
-        up = concentrations.log_normal_bound(a + da, b + db, SIZE, along, n_features, given)[0]
-        down = concentrations.log_normal_bound(a - da, b - db, SIZE, along, n_features, given)[0]
+        up = concentrations.log_normal_bound(a + da, b + db, SIZE, along, n_features, prior)[0]
+        down = concentrations.log_normal_bound(a - da, b - db, SIZE, along, n_features, prior)[0]
         assert slope == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-3)
 
 
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_the_bounding_scheme_is_at_its_best_and_below_the_exact_one(n_features: int) -> None:
-    given = priors(n_features)
+    prior = priors(n_features)
     along = SIZE * bessel.ratio(n_features, KAPPA)
 
     def value(one: Concentrations) -> np.ndarray:
         return SIZE * one.log_c + along * one.mean - one.divergence
 
-    result = by_bound(SIZE, along, n_features, given, None)
-    again = by_bound(SIZE, along, n_features, given, result)
+    result = by_bound(SIZE, along, n_features, prior, None)
+    again = by_bound(SIZE, along, n_features, prior, result)
     assert value(again) == pytest.approx(value(result), rel=1e-9, abs=1e-5)
     a, b = result.log_mean, result.log_sd
-    best = concentrations.log_normal_bound(a, b, SIZE, along, n_features, given)[0]
+    best = concentrations.log_normal_bound(a, b, SIZE, along, n_features, prior)[0]
     for da, db in ((0.05, 1.0), (-0.05, 1.0), (0.0, 1.05), (0.0, 0.95)):
-        other = concentrations.log_normal_bound(a + da * b, b * db, SIZE, along, n_features, given)[
+        bound = concentrations.log_normal_bound(a + da * b, b * db, SIZE, along, n_features, prior)[
             0
         ]
-        assert (other <= best + 1e-9 * np.abs(best)).all()
-    exact = by_grid(SIZE, along, n_features, given)
+        assert (bound <= best + 1e-9 * np.abs(best)).all()
+    exact = by_grid(SIZE, along, n_features, prior)
     assert (value(result) <= value(exact) + 1e-6 * np.abs(value(exact))).all()
     # It shrinks kappa, by about one part in D - 1.
     assert result.mean[-1] / exact.mean[-1] == pytest.approx(1 - 1 / (n_features - 1), abs=0.02)

@@ -55,8 +55,8 @@ def test_the_bound_by_its_definition(form: Any, most: int) -> None:
     total = (part * likely).sum() - (part * np.log(part)).sum()
     # E[log p(z | v)] - KL(q(v) || p(v)), stick by stick.
     size, (a, b) = part.sum(axis=0)[proportions.order], proportions.beta
-    for k, (one, two) in enumerate(zip(a, b, strict=True)):
-        log_v, log_rest = (stats.beta(*ab) for ab in ((one, two), (two, one)))
+    for k, (first, second) in enumerate(zip(a, b, strict=True)):
+        log_v, log_rest = (stats.beta(*ab) for ab in ((first, second), (second, first)))
         broken, left = log_v.expect(np.log), log_rest.expect(np.log)
         total += size[k] * broken + size[k + 1 :].sum() * left
         total += np.log(prior.alpha) + (prior.alpha - 1) * left
@@ -126,13 +126,13 @@ def test_a_merge_changes_the_bound_by_its_gain() -> None:
         algorithm = Merging(
             passes, np.ones(55), "grid", priors(8), False, 1e6, 30, 0.0, proportions=Sticks
         )
-        one = algorithm.start(
+        climb = algorithm.start(
             *Restarts(passes, algorithm.counted, 1, 0).seeded(4, np.arange(55), 5)
         )
-        one = Variational.climb(algorithm, one, silent, lambda _: None)
-        sums, bound = algorithm.expected(one.estimate, silent)
-        pairs = algorithm.pairs(one.estimate, sums)
-        q = one.estimate
+        climb = Variational.climb(algorithm, climb, silent, lambda _: None)
+        sums, bound = algorithm.expected(climb.estimate, silent)
+        pairs = algorithm.pairs(climb.estimate, sums)
+        q = climb.estimate
         joint = features @ q.weights.T + q.offsets
         part = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         before = _bound_at(algorithm, q, features, part)
@@ -160,7 +160,7 @@ def _bound_at(algorithm: Merging, q: Any, features: np.ndarray, part: np.ndarray
     return float((part * (joint - log_part)).sum()) - after.divergence()
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
+def test_a_run_resumes_from_its_checkpoint() -> None:
     features = mixture((40, 30), 5, 30.0)[0]
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         counted = np.ones(70)
@@ -195,8 +195,8 @@ def test_every_second_run_has_fewer_clusters(monkeypatch: pytest.MonkeyPatch) ->
     assert started == [12, 6, 12, 3, 12, 2, 12]
 
 
-def test_a_cluster_for_each_point_is_not_the_result() -> None:
-    """Where each point begins as a cluster, concentrations run off and hold it there."""
+def test_the_result_is_not_one_cluster_per_point() -> None:
+    """Where each point begins as a cluster, concentrations diverge and keep it so."""
     features = uniform(40, 5, np.random.default_rng(0))
     used = BVMF()
     params = {"n_clusters": 40, "weights": "stick-breaking", "n_init": 2, "max_iter": 60}

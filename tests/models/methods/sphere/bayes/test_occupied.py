@@ -1,4 +1,4 @@
-"""The clusters that hold rows, of all that there might be."""
+"""The clusters that hold rows, out of the largest possible number."""
 
 from __future__ import annotations
 

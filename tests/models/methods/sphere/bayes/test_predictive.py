@@ -46,11 +46,11 @@ def test_it_is_the_mean_density_over_draws() -> None:
     mu = draw_vmf(np.repeat(psi, 60_000, axis=0), gamma, RNG)
     kappa = np.exp(log_mean + log_sd * RNG.standard_normal(60_000))
     log_density = bessel.log_c(6, kappa) + kappa * (features @ mu.T)
-    wanted = logsumexp(log_density, axis=1) - np.log(60_000)
+    expected = logsumexp(log_density, axis=1) - np.log(60_000)
     result = evidence(
         features, np.zeros(1), psi, np.array([gamma]), np.array([log_mean]), np.array([log_sd])
     )
-    assert result == pytest.approx(wanted, abs=0.05)
+    assert result == pytest.approx(expected, abs=0.05)
 
 
 def test_a_sure_posterior_is_the_density_itself() -> None:

@@ -62,9 +62,9 @@ def test_the_vmf_of_means_is_the_likeliest() -> None:
 
     best = value(result.mu0, result.c0)
     for direction in uniform(20, 4, np.random.default_rng(1)):
-        other = result.mu0 + 0.05 * direction
-        other /= np.linalg.norm(other)
-        assert value(other, result.c0) < best
+        direction_nearby = result.mu0 + 0.05 * direction
+        direction_nearby /= np.linalg.norm(direction_nearby)
+        assert value(direction_nearby, result.c0) < best
     assert value(result.mu0, result.c0 * 1.02) < best
     assert value(result.mu0, result.c0 * 0.98) < best
     assert PRIORS.of_means(np.zeros(4), 1e6).c0 == 0.0
@@ -97,6 +97,6 @@ def test_the_spread_of_concentrations_is_bounded_but_never_cut_below_what_it_was
     assert known.of_kappas(2.0, 5.0).sigma == pytest.approx(1.0)
     assert known.of_kappas(2.0, 4.0).sigma == 0.05
     assert known.of_kappas(2.0, 904.0).sigma == 4.0
-    # From beyond the limit, the best that is not further off.
+    # Beyond the limit, the best value that does not move further away.
     wide = Priors(1.0, np.eye(3)[0], 1.0, 0.0, 7.0)
     assert [wide.of_kappas(0.0, square).sigma for square in (900.0, 25.0)] == [7.0, 5.0]

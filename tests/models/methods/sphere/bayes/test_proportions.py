@@ -23,8 +23,8 @@ def drawn(q: Sticks, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, K) draws of pi, of one piece after the other."""
     a, b = q.beta
     left, out = np.ones(n), np.zeros((n, len(q.size)))
-    for one, other, cluster in zip(a, b, q.order, strict=True):
-        piece = rng.beta(one, other, n)
+    for first, second, cluster in zip(a, b, q.order, strict=True):
+        piece = rng.beta(first, second, n)
         out[:, cluster], left = left * piece, left * (1 - piece)
     return out
 
@@ -49,8 +49,8 @@ def test_divergence_is_that_of_the_pieces(size: np.ndarray, alpha: float, other:
     # In the logit of v, where the densities of both are smooth and fall to 0.
     log_v, log_rest, step = -np.logaddexp(0, -x), -np.logaddexp(0, x), x[1] - x[0]
     expected = 0.0
-    for one, two in zip(a, b, strict=True):
-        log_own = one * log_v + two * log_rest - _log_beta(one, two)
+    for first, second in zip(a, b, strict=True):
+        log_own = first * log_v + second * log_rest - _log_beta(first, second)
         log_prior = log_v + other * log_rest + np.log(other)
         expected += (np.exp(log_own) * (log_own - log_prior)).sum() * step
     assert q.divergence(priors(alpha=other)) == pytest.approx(expected, rel=1e-5, abs=1e-6)
@@ -71,10 +71,10 @@ def test_no_pieces_are_better_for_given_rows(size: np.ndarray, alpha: float) -> 
     assert highest == pytest.approx(by_order, rel=1e-9, abs=1e-9)
     rng = np.random.default_rng(0)
     for _ in range(5):
-        other = Sticks(size * np.exp(0.3 * rng.standard_normal(len(size))), alpha)
-        assert float(other.log_means @ size) - other.divergence(prior) <= highest + 1e-9
-        other = Sticks(size, alpha * 1.3)
-        assert float(other.log_means @ size) - other.divergence(prior) <= highest + 1e-9
+        changed = Sticks(size * np.exp(0.3 * rng.standard_normal(len(size))), alpha)
+        assert float(changed.log_means @ size) - changed.divergence(prior) <= highest + 1e-9
+        changed = Sticks(size, alpha * 1.3)
+        assert float(changed.log_means @ size) - changed.divergence(prior) <= highest + 1e-9
 
 
 def test_the_bound_is_level_in_each_piece() -> None:
@@ -112,8 +112,8 @@ def test_alpha_is_the_highest_under_q_and_with_it(start: float, size: list[float
     assert q.alpha == result.alpha
 
     def bound(alpha: float) -> float:
-        other = Sticks(n, alpha)
-        return float(other.log_means @ n) - other.divergence(priors(alpha=alpha))
+        changed = Sticks(n, alpha)
+        return float(changed.log_means @ n) - changed.divergence(priors(alpha=alpha))
 
     tried = np.geomspace(LEAST_ALPHA, MOST_ALPHA, 1001)
     assert bound(q.alpha) >= max(map(bound, tried)) - 1e-9

@@ -108,11 +108,11 @@ def test_clusters_and_priors_are_recovered() -> None:
         assert q.proportions.rho[at] == pytest.approx((own == cluster).sum(), abs=12)
     assert np.exp(q.priors.m) == pytest.approx(np.exp(np.log(kappa).mean()), rel=0.1)
     assert q.priors.sigma == pytest.approx(np.log(kappa).std(), rel=0.3)
-    # At right angles their mean is of length 1/2.
+    # They are at right angles, so their mean is of length 1/2.
     assert bessel.ratio(12, q.priors.c0) == pytest.approx(0.5, abs=0.03)
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
+def test_a_run_resumes_from_its_checkpoint() -> None:
     features = mixture((40, 30), 5, 8.0)[0]
     with Passes(UnitRows.of(Data({"features": features}))) as passes:
         counted = np.ones(70)

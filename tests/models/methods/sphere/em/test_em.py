@@ -29,8 +29,8 @@ from tests.models.methods.sphere.sphere_kit import (
 )
 
 
-def em(passes: Passes, shape: Constraints, **given: Any) -> EM:
-    own = {"hard": False, "max_iter": 60, "tol": 0.0, **given}
+def em(passes: Passes, shape: Constraints, **options: Any) -> EM:
+    own = {"hard": False, "max_iter": 60, "tol": 0.0, **options}
     return EM(passes, np.ones(passes.points.shape[0]), shape, **own)
 
 
@@ -83,8 +83,8 @@ def test_the_objective_never_falls_and_is_the_likelihood(
 def test_single_precision_climbs_as_well() -> None:
     features = mixture((300, 200, 100, 400), 40, 60.0)[0].astype(np.float32)
     for sparse in (False, True):
-        given = sp.csr_array(features) if sparse else features
-        with Passes(unit_rows(given)) as passes:
+        rows = sp.csr_array(features) if sparse else features
+        with Passes(unit_rows(rows)) as passes:
             result = best(em(passes, Constraints("shared", 1e6), max_iter=30), 4)
         assert (np.diff(result.objective) >= -1e-6 * np.abs(result.objective[1:])).all()
 
@@ -133,15 +133,15 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely() -> None
     with Passes(unit_rows(features)) as passes:
         for hard in (False, True):
             shape = Constraints("shared", 1e6, equal=hard)
-            given = Mixture(np.full(3, -np.log(3)), start, np.full(3, 500.0))
-            result = climb(em(passes, shape, hard=hard), Climb(given, reseeded=0))
+            started = Mixture(np.full(3, -np.log(3)), start, np.full(3, 500.0))
+            result = climb(em(passes, shape, hard=hard), Climb(started, reseeded=0))
             assert result.reseeded == 1
             assert (np.diff(result.objective) >= -1e-9 * np.abs(result.objective[1:])).all()
             assert sorted((result.estimate.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]
 
 
 def test_seeds_that_do_not_pay_are_taken_back() -> None:
-    """Two distinct rows and three clusters: no seed helps, and the end comes all the same."""
+    """Two distinct rows and three clusters: no seed helps, and the run ends nevertheless."""
     features = np.repeat(np.eye(3)[:2], 10, axis=0)
     started = Mixture(np.full(3, -np.log(3)), np.eye(3), np.full(3, 300.0))
     ended = Mixture(np.log([0.5, 0.5, 1e-300]), np.eye(3), np.full(3, 1e4))
@@ -183,7 +183,7 @@ def test_a_fit_goes_on_from_its_checkpoint(stop: int, threads: int) -> None:
         with pytest.raises(Stopped):
             best(algorithm, 3, 3, cut)
         result = best(algorithm, 3, 3, StoppingCheckpoint(state=cut.state))
-        # One of another number of clusters is not gone on from.
+        # A checkpoint with another number of clusters is ignored.
         assert len(best(algorithm, 2, 3, StoppingCheckpoint(state=cut.state)).estimate.kappa) == 2
     assert result.objective == whole.objective
     assert (result.estimate.means == whole.estimate.means).all()

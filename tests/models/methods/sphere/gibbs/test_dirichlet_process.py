@@ -1,4 +1,4 @@
-"""Gibbs sampling of the Dirichlet process: what it visits against every partition's posterior."""
+"""Gibbs sampling of the Dirichlet process: visits of partitions against their posterior."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def apart(spread: Any, most: int, max_kappa: float, sparse: bool, n: int) -> flo
     """Half the sum of absolute differences of how often partitions come and how likely they are."""
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1, 2]], 6.0, np.random.default_rng(4))
     ways, log_joint = log_partitions(features, most, PRIORS, spread == "shared", max_kappa)
-    wanted = np.exp(log_joint - logsumexp(log_joint))
-    given: Any = np.concatenate([features, -np.eye(3)])
+    expected = np.exp(log_joint - logsumexp(log_joint))
+    rows: Any = np.concatenate([features, -np.eye(3)])
     counted, rng = np.repeat([1.0, 0.0], [5, 3]), np.random.default_rng(5)
     counts = dict.fromkeys(ways, 0)
-    with passes_of(sp.csr_array(given) if sparse else given) as passes:
+    with passes_of(sp.csr_array(rows) if sparse else rows) as passes:
         algorithm = DirichletProcess(
             passes, counted, PRIORS, False, max_kappa, 0, 0, spread, most=most
         )
@@ -62,7 +62,7 @@ def apart(spread: Any, most: int, max_kappa: float, sparse: bool, n: int) -> flo
             algorithm.step(cluster, log_kappa, PRIORS, rng)
             counts[named(cluster[:5])] += 1
     assert (cluster[5:] == 0).all()
-    return 0.5 * float(np.abs(np.array([counts[z] for z in ways]) / n - wanted).sum())
+    return 0.5 * float(np.abs(np.array([counts[z] for z in ways]) / n - expected).sum())
 
 
 @each_spread
@@ -89,7 +89,7 @@ def test_partitions_over_many_sweeps(
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("n_clusters", "n_features"), [(3, 10), (8, 10), (8, 50), (20, 50)])
 def test_clusters_planted_are_found(n_clusters: int, n_features: int) -> None:
-    """But for rows that lie far out and are given clusters of their own."""
+    """Except for outlying rows, which have clusters of their own."""
     rows = tuple(np.linspace(30, 70, n_clusters).astype(int).tolist())
     for seed in range(4):
         kappa = 60.0 if n_features == 10 else 100.0
@@ -108,9 +108,9 @@ def test_clusters_planted_are_found(n_clusters: int, n_features: int) -> None:
 def way_of(passes: Passes, spread: Spread = "own", most: int = 6, **own: Any) -> DirichletProcess:
     n_features = passes.points.shape[1]
     priors = Priors(1.0, np.eye(n_features)[0], 1.0, float(np.log(20.0)), 1.0)
-    given = {"empirical": True, "max_kappa": 1e6, "burn_in": 40, "n_samples": 20, **own}
+    options = {"empirical": True, "max_kappa": 1e6, "burn_in": 40, "n_samples": 20, **own}
     counted = np.ones(passes.points.shape[0])
-    return DirichletProcess(passes, counted, priors, spread=spread, most=most, **given)
+    return DirichletProcess(passes, counted, priors, spread=spread, most=most, **options)
 
 
 @each_spread
@@ -136,7 +136,7 @@ def test_a_chain_goes_on_from_its_checkpoint(spread: Any) -> None:
 
 @each_spread
 def test_what_is_kept_does_not_change_afterwards(spread: Any) -> None:
-    """Threads share a algorithm, and checkpoints hold arrays that were given before."""
+    """Threads share an algorithm, and checkpoints hold arrays that it returned before."""
     features = mixture((12, 12), 3, 10.0)[0]
     seen: list[tuple[ProcessChain, dict[str, np.ndarray]]] = []
     with passes_of(features) as passes:
@@ -156,8 +156,8 @@ def test_what_is_kept_does_not_change_afterwards(spread: Any) -> None:
 def test_moments_are_those_of_the_clusters_planted(spread: Any, sparse: bool) -> None:
     kappa = [40.0, 40.0, 40.0] if spread == "shared" else [30.0, 60.0, 120.0]
     features, own, means = mixture((60, 45, 30), 10, kappa, seed=2, upright=True)
-    given: Any = sp.csr_array(features) if sparse else features.astype(np.float32)
-    with passes_of(given) as passes:
+    rows: Any = sp.csr_array(features) if sparse else features.astype(np.float32)
+    with passes_of(rows) as passes:
         algorithm = way_of(passes, spread, most=9)
         chain = Restarts(passes, algorithm.counted, 1, 0).best(algorithm, 9, silent)
         assert isinstance(chain, ProcessChain)
@@ -219,7 +219,7 @@ def test_the_joint_density_by_its_definition() -> None:
     ways, log_joint = log_partitions(features, 5, PRIORS, False, 1e6)
     _, alike = log_partitions(features, 5, PRIORS, True, 1e6)
     with passes_of(features) as passes:
-        for spread, wanted in (("own", log_joint), ("shared", alike)):
+        for spread, expected in (("own", log_joint), ("shared", alike)):
             algorithm = DirichletProcess(
                 passes, np.ones(5), PRIORS, False, 1e6, 0, 0, spread, most=5
             )  # type: ignore[arg-type]
@@ -239,7 +239,7 @@ def test_the_joint_density_by_its_definition() -> None:
                     ]
                     result = float(logsumexp(each) + np.log(t[1] - t[0]))
                 assert result - constant == pytest.approx(
-                    wanted[at], abs=0.3 if spread == "own" else 1e-3
+                    expected[at], abs=0.3 if spread == "own" else 1e-3
                 )
 
 

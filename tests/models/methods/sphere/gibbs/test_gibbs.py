@@ -52,11 +52,11 @@ def test_a_row_is_drawn_by_the_joint_density(sparse: bool) -> None:
         sampler = gibbs(passes)
         tried = []
         for k in range(3):
-            other = cluster.copy()
-            other[5] = k
-            tried.append(density(sampler, other, log_kappa))
-        wanted = np.exp(tried - logsumexp(tried))
-        assert wanted.min() > 0.05
+            moved = cluster.copy()
+            moved[5] = k
+            tried.append(density(sampler, moved, log_kappa))
+        expected = np.exp(tried - logsumexp(tried))
+        assert expected.min() > 0.05
         size, total = sampler._sums(cluster, 3)
     kappa = np.exp(log_kappa)
     field = np.ascontiguousarray((kappa[:, None] * total + PRIORS.c0 * PRIORS.mu0).T)
@@ -74,14 +74,14 @@ def test_a_row_is_drawn_by_the_joint_density(sparse: bool) -> None:
             loops.sweep(features, np.array([5]), *state)
         new = state[0]
         drawn.append(new[5])
-        # What is carried along is what it would be computed to be.
+        # The running sums equal those computed anew.
         own = np.array([features[new == k].sum(axis=0) for k in range(3)])
         after = (kappa[:, None] * own + PRIORS.c0 * PRIORS.mu0).T
         assert state[2] == pytest.approx(after, abs=1e-12)
         assert state[3] == pytest.approx(np.bincount(new, minlength=3))
         assert state[5] == pytest.approx((after**2).sum(axis=0), rel=1e-12)
         assert state[6] == pytest.approx(log_c(3, np.sqrt((after**2).sum(axis=0))), rel=1e-10)
-    assert np.bincount(drawn, minlength=3) / 400 == pytest.approx(wanted, abs=5.1e-3)
+    assert np.bincount(drawn, minlength=3) / 400 == pytest.approx(expected, abs=5.1e-3)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -97,8 +97,8 @@ def test_a_row_alone_is_drawn_by_its_own_length(sparse: bool, kind: Any) -> None
     with passes_of(sp.csr_array(features) if sparse else features) as passes:
         sampler = gibbs(passes)
         tried = [density(sampler, np.append(cluster[:5], k), log_kappa) for k in (0, 1)]
-        wanted = np.exp(tried - logsumexp(tried))
-        assert wanted.min() > 0.1
+        expected = np.exp(tried - logsumexp(tried))
+        assert expected.min() > 0.1
         # The last of the uniform numbers is the row's; the others stay where they are.
         stayed, rng = 0, np.random.default_rng(0)
         for _ in range(600):
@@ -106,7 +106,7 @@ def test_a_row_alone_is_drawn_by_its_own_length(sparse: bool, kind: Any) -> None
             sampler._assign(own, log_kappa, PRIORS, rng)
             assert own[:5].tolist() == [0] * 5
             stayed += own[5] == 1
-    assert stayed / 600 == pytest.approx(wanted[1], abs=0.08)
+    assert stayed / 600 == pytest.approx(expected[1], abs=0.08)
 
 
 def test_kappa_walks_to_its_conditional_distribution() -> None:
@@ -146,7 +146,7 @@ def test_kappa_walks_to_its_conditional_distribution() -> None:
 def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
     features = draw_vmf(np.eye(3)[[0, 0, 1, 1]], 6.0, np.random.default_rng(4))
     ways, log_joint = log_joints(features, 2, PRIORS)
-    wanted = np.exp(log_joint - logsumexp(log_joint))
+    expected = np.exp(log_joint - logsumexp(log_joint))
     rng = np.random.default_rng(5)
     with passes_of(features) as passes:
         sampler = gibbs(passes)
@@ -156,8 +156,8 @@ def test_sweeps_visit_partitions_as_often_as_they_are_likely() -> None:
             sampler.step(cluster, log_kappa, PRIORS, rng)
             counts[tuple(cluster.tolist())] += 1
     result = np.array(list(counts.values())) / 4000
-    assert np.abs(result - wanted).max() < 0.03
-    assert 0.5 * np.abs(result - wanted).sum() < 0.06
+    assert np.abs(result - expected).max() < 0.03
+    assert 0.5 * np.abs(result - expected).sum() < 0.06
 
 
 def test_moments_priors_and_intervals() -> None:
@@ -202,14 +202,14 @@ def test_labels_that_swap_are_matched() -> None:
         cluster = (features @ features[0] > 0.5).astype(np.int64)
         start = sampler.chain(cluster, np.log([40.0, 60.0]), PRIORS, 0)
         means, size = np.eye(3)[:2], np.array([15.0, 25.0])
-        one = sampler._kept(start, size, means)
+        straight = sampler._kept(start, size, means)
         swapped = sampler.chain(1 - cluster, np.log([60.0, 40.0]), PRIORS, 0)
-        other = sampler._kept(
+        mirrored = sampler._kept(
             swapped.__class__(**{**vars_of(swapped), "reference": cluster}), size[::-1], means[::-1]
         )
-    assert (one.draws == other.draws).all()
-    assert (one.size == other.size).all()
-    assert (one.means == other.means).all()
+    assert (straight.draws == mirrored.draws).all()
+    assert (straight.size == mirrored.size).all()
+    assert (straight.means == mirrored.means).all()
 
 
 def vars_of(chain: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tests.models.methods.sphere.sphere_kit import unit_rows
 
 
 class InRuns(ArrayRows):
-    """Remembers which rows are asked for."""
+    """Rows that record which of them are read."""
 
     def __init__(self, array: np.ndarray) -> None:
         super().__init__(array)
@@ -31,7 +31,7 @@ class InRuns(ArrayRows):
 
 
 def numbered(n_points: int, n_features: int = 4) -> np.ndarray:
-    """Rows that tell their own number by the first value; not unit, nothing looks."""
+    """Rows whose first value is their number; they are not unit, which nothing checks here."""
     result = np.zeros((n_points, n_features))
     result[:, 0] = np.arange(n_points)
     return result
@@ -51,10 +51,10 @@ def test_every_row_that_counts_comes_once(
         monkeypatch.setattr(module, "POOL_BYTES", 200 * 32)
         monkeypatch.setattr(module, "RUN_BYTES", 10 * 32)
     rows = numbered(n_points)
-    given: Any = sp.csr_array(rows) if kind == "sparse" else InRuns(rows)
+    source: Any = sp.csr_array(rows) if kind == "sparse" else InRuns(rows)
     counted = (np.random.default_rng(0).random(n_points) < 0.8).astype(float)
     counted[0] = 1.0
-    result = Batches(unit_rows(given), counted, 30)
+    result = Batches(unit_rows(source), counted, 30)
     seen = [(done, numbers(one)) for done, one in result.epoch(np.random.default_rng(1))]
     assert sorted(row for _, own in seen for row in own) == np.flatnonzero(counted).tolist()
     sizes = [len(own) for _, own in seen]
@@ -63,8 +63,8 @@ def test_every_row_that_counts_comes_once(
     assert [done for done, _ in seen] == pytest.approx(np.cumsum(sizes) / counted.sum())
     if n_points == 1000:
         assert np.ptp(seen[0][1]) > 100, "a batch is mixed"
-        other = next(result.epoch(np.random.default_rng(2)))
-        assert numbers(other[1]) != seen[0][1]
+        another_batch = next(result.epoch(np.random.default_rng(2)))
+        assert numbers(another_batch[1]) != seen[0][1]
 
 
 def test_rows_are_read_in_runs_and_a_pool_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

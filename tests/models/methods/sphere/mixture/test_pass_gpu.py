@@ -16,6 +16,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.progress import silent
 from models.registry import method
 from tests.models.methods.sphere.sphere_kit import FarRows, mixture
+from tests.pairwise_kit import pairwise
 
 N, D, K = 700, 9, 5
 X = mixture((200, 300, 200), D, 10.0)[0]
@@ -35,7 +36,7 @@ KINDS = {
 }
 
 
-def of(values: object) -> UnitRows:
+def unit_rows(values: object) -> UnitRows:
     return UnitRows.of(Data({"features": values}))
 
 
@@ -52,16 +53,16 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", ["cpu", GPU])
-@pytest.mark.parametrize("room", [0, None])
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("scale", [0.0, 1.0, 1e4])
+@pytest.mark.parametrize(
+    ("kind", "hard", "scale", "room"),
+    pairwise(list(KINDS), (False, True), (0.0, 1.0, 1e4), (0, None)),
+)
 def test_sums_are_those_of_the_processor(
     kind: str, hard: bool, scale: float, room: int | None, place: str
 ) -> None:
-    given = of(KINDS[kind])
-    truth = expect(Passes(given), hard, scale)
-    result = expect(DevicePasses(given, 1, place, room), hard, scale)
+    rows = unit_rows(KINDS[kind])
+    truth = expect(Passes(rows), hard, scale)
+    result = expect(DevicePasses(rows, 1, place, room), hard, scale)
     # Above SINGLE_UP_TO single precision is given up.
     near = 1e-9 if kind == "float64" or scale == 1e4 else 2e-5
     assert result.size == pytest.approx(truth.size, rel=near, abs=near * N)
@@ -74,31 +75,31 @@ def test_sums_are_those_of_the_processor(
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", ["cpu", GPU])
 def test_the_same_numbers_each_time_wherever_rows_lie(place: str) -> None:
-    given = of(KINDS["float32"])
-    result = [expect(DevicePasses(given, 2, place, room), False) for room in (0, 0, None, None)]
-    for one in result[1:]:
+    rows = unit_rows(KINDS["float32"])
+    result = [expect(DevicePasses(rows, 2, place, room), False) for room in (0, 0, None, None)]
+    for sums in result[1:]:
         for name in ("size", "total", "evidence"):
-            assert (getattr(one, name) == getattr(result[0], name)).all()
+            assert (getattr(sums, name) == getattr(result[0], name)).all()
 
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("place", ["cpu", GPU])
 def test_many_passes_and_other_rows(place: str) -> None:
-    given, part = of(X), of(X[:300])
+    rows, part = unit_rows(X), unit_rows(X[:300])
     truth = Passes(part)
     seen: list[float] = []
-    with DevicePasses(given, 1, place) as used, truth:
+    with DevicePasses(rows, 1, place) as used, truth:
         for hard in (True, False, True):
             used.expect(WEIGHTS, OFFSETS, COUNTED, lambda f, s, m="": seen.append(f), hard=hard)
-        other = used.over(part).expect(WEIGHTS, OFFSETS, COUNTED[:300], silent)
-        same = truth.expect(WEIGHTS, OFFSETS, COUNTED[:300], silent)
-    assert other.total == pytest.approx(same.total, rel=1e-9)
+        of_part = used.over(part).expect(WEIGHTS, OFFSETS, COUNTED[:300], silent)
+        expected = truth.expect(WEIGHTS, OFFSETS, COUNTED[:300], silent)
+    assert of_part.total == pytest.approx(expected.total, rel=1e-9)
     assert seen[:6] == sorted(seen[:6])
     assert seen[5] == 1.0
 
 
 def test_one_cluster_and_the_first_of_equal_ones() -> None:
-    with DevicePasses(of(X), 1, "cpu") as used:
+    with DevicePasses(unit_rows(X), 1, "cpu") as used:
         alone = used.expect(WEIGHTS[:1], OFFSETS[:1], np.ones(N), silent)
         equal = used.expect(np.zeros((3, D)), np.zeros(3), np.ones(N), silent, hard=True)
     assert alone.total[0] == pytest.approx(X.sum(axis=0))
@@ -106,23 +107,23 @@ def test_one_cluster_and_the_first_of_equal_ones() -> None:
 
 
 def test_without_a_gpu_passes_are_the_processors() -> None:
-    assert type(passes(of(X), 1, "cpu")) is Passes
+    assert type(passes(unit_rows(X), 1, "cpu")) is Passes
 
 
 def test_sparse_rows_are_refused() -> None:
-    require("cpu", of(sp.csr_array(X)))
+    require("cpu", unit_rows(sp.csr_array(X)))
     with pytest.raises(UsageError, match="'features' is sparse") as caught:
-        require("cuda", of(sp.csr_array(X)))
+        require("cuda", unit_rows(sp.csr_array(X)))
     assert caught.value.where == {"parameter": "device"}
 
 
-def test_a_device_that_is_too_small_is_the_users_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: DevicePasses, *given: object) -> Sums:
+def test_a_device_that_is_too_small_is_a_users_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: DevicePasses, *args: object) -> Sums:
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(DevicePasses, "_expect", full)
     with pytest.raises(UsageError, match="not enough memory for 5 clusters"):
-        expect(DevicePasses(of(X), 1, "cpu"), False)
+        expect(DevicePasses(unit_rows(X), 1, "cpu"), False)
 
 
 @pytest.mark.parametrize("name", ["vmf", "bvmf"])

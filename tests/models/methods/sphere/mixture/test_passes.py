@@ -16,6 +16,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.sphere.sphere_kit import mixture
+from tests.pairwise_kit import pairwise
 
 N, D, K = 700, 9, 5
 X = mixture((200, 300, 200), D, 10.0)[0]
@@ -40,22 +41,27 @@ def points(kind: str) -> UnitRows:
     return UnitRows.of(Data({"features": values}))
 
 
-def expect(given: UnitRows, threads: int = 1, hard: bool = False, scale: float = 1.0) -> Sums:
-    with Passes(given, threads) as passes:
+def expect(rows: UnitRows, threads: int = 1, hard: bool = False, scale: float = 1.0) -> Sums:
+    with Passes(rows, threads) as passes:
         return passes.expect(WEIGHTS * scale, OFFSETS, COUNTED, silent, hard=hard)
 
 
-def dense(given: UnitRows) -> np.ndarray:
-    block = given.block(slice(0, N))
+def dense(rows: UnitRows) -> np.ndarray:
+    block = rows.block(slice(0, N))
     return (block.toarray() if isinstance(block, sp.csr_array) else block).astype(np.float64)
 
 
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("kind", ["float64", "float32", "sparse", "sparse32", "fortran", "rows"])
-@pytest.mark.parametrize("scale", [0.0, 1.0, 1e4])
+@pytest.mark.parametrize(
+    ("kind", "hard", "scale"),
+    pairwise(
+        ("float64", "float32", "sparse", "sparse32", "fortran", "rows"),
+        (False, True),
+        (0.0, 1.0, 1e4),
+    ),
+)
 def test_posteriors_and_their_sums(kind: str, hard: bool, scale: float) -> None:
-    given = points(kind)
-    rows = dense(given)
+    unit_rows = points(kind)
+    rows = dense(unit_rows)
     joint = rows @ (WEIGHTS * scale).T + OFFSETS
     if hard:
         part = np.eye(K)[joint.argmax(axis=1)]
@@ -64,13 +70,13 @@ def test_posteriors_and_their_sums(kind: str, hard: bool, scale: float) -> None:
         evidence = logsumexp(joint, axis=1)
         part = np.exp(joint - evidence[:, None])
     part *= COUNTED[:, None]
-    result = expect(given, hard=hard, scale=scale)
+    result = expect(unit_rows, hard=hard, scale=scale)
     # Above SINGLE_UP_TO single precision is given up.
     near = 2e-5 if kind.endswith("32") else 1e-9
     assert result.size == pytest.approx(part.sum(axis=0), rel=near, abs=near * N)
     assert result.total == pytest.approx(part.T @ rows, rel=near, abs=near * N)
     assert result.evidence == pytest.approx(evidence, rel=1e-7 if kind.endswith("32") else 1e-12)
-    assert log_joint(given, WEIGHTS * scale, OFFSETS) == pytest.approx(joint, rel=1e-12)
+    assert log_joint(unit_rows, WEIGHTS * scale, OFFSETS) == pytest.approx(joint, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["float32", "sparse"])
@@ -79,9 +85,9 @@ def test_threads_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(
         UnitRows, "slices", lambda self, n=0: [slice(i, i + 70) for i in range(0, N, 70)]
     )
-    one, other = expect(points(kind), 1), expect(points(kind), 3)
+    on_one_thread, on_three_threads = expect(points(kind), 1), expect(points(kind), 3)
     for name in ("size", "total", "evidence"):
-        assert (getattr(one, name) == getattr(other, name)).all()
+        assert (getattr(on_one_thread, name) == getattr(on_three_threads, name)).all()
 
 
 @pytest.mark.parametrize(("kind", "lowest", "near"), [("f4", -87.0, 2e-7), ("f8", -708.0, 1e-15)])
@@ -109,12 +115,12 @@ def test_transposed(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 16, 100])
 def test_clusters_of_any_number(n_clusters: int) -> None:
-    # Loops in vector code have an end that is none.
-    given = points("float32")
+    # Vectorised loops handle an incomplete last vector separately.
+    unit_rows = points("float32")
     weights = RNG.normal(size=(n_clusters, D)) * 8
-    joint = dense(given) @ weights.T
+    joint = dense(unit_rows) @ weights.T
     part = np.exp(joint - logsumexp(joint, axis=1)[:, None])
-    with Passes(given) as passes:
+    with Passes(unit_rows) as passes:
         soft = passes.expect(weights, np.zeros(n_clusters), np.ones(N), silent)
         hard = passes.expect(weights, np.zeros(n_clusters), np.ones(N), silent, hard=True)
     assert soft.size == pytest.approx(part.sum(axis=0), rel=2e-5)

@@ -1,4 +1,4 @@
-"""Unit rows: which are taken, how they are read."""
+"""Unit rows: which are accepted, and how they are read."""
 
 from __future__ import annotations
 

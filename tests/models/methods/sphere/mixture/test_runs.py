@@ -1,4 +1,4 @@
-"""Runs at the same time: what is found does not depend on how many threads there are."""
+"""Runs at the same time: the result does not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = mixture((60, 50), 4, 8.0)[0]
 
 @dataclass(frozen=True)
 class Height:
-    """A run that ends as high as `objective` says."""
+    """A run that ends at the height `objective`."""
 
     objective: tuple[float, ...]
     run: int
@@ -84,7 +84,7 @@ def test_the_highest_run_is_kept_and_of_equals_the_first(threads: int) -> None:
             assert restarts(passes, 3).best(Hills([1.0, 5.0, 5.0]), 2, silent).run == 1
 
 
-def test_as_many_at_once_as_threads() -> None:
+def test_as_many_runs_at_once_as_threads() -> None:
     together = threading.Barrier(3, timeout=20)
     hills = Hills([0.0] * 6, lambda run: together.wait() and None)
     with passes_of(3) as passes:
@@ -104,7 +104,7 @@ def test_no_more_at_once_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_progress_raises_ends_all_runs(threads: int) -> None:
+def test_an_error_raised_by_progress_ends_all_runs(threads: int) -> None:
     calls: list[float] = []
 
     def cancelled(fraction: float, stage: str, message: str = "") -> None:
@@ -115,7 +115,7 @@ def test_what_progress_raises_ends_all_runs(threads: int) -> None:
     hills = Hills([0.0] * 50)
     with passes_of(threads) as passes, pytest.raises(Cancelled):
         restarts(passes, 50).best(hills, 2, cancelled)
-    # A run that waited for its turn to speak is not heard any more.
+    # A run that waited for its turn to report reports no more.
     assert len(calls) == 4
     assert hills.started < 10
 
@@ -171,6 +171,6 @@ def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
         assert restarts(passes, 3, kept).best(rest, 2, silent).objective == (7.0,)
         assert rest.started == 0
         # With another number of clusters all runs start anew.
-        other = Hills([0.0, 0.0, 4.0])
-        assert restarts(passes, 3, kept).best(other, 3, silent).run == 2
-        assert other.started == 3
+        resumed = Hills([0.0, 0.0, 4.0])
+        assert restarts(passes, 3, kept).best(resumed, 3, silent).run == 2
+        assert resumed.started == 3

@@ -1,4 +1,4 @@
-"""Runs by batches: what they estimate, where they end, what they hold in memory."""
+"""Runs by batches: their estimates, their ends, their memory."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from tests.models.methods.sphere.sphere_kit import (
 QUICK = Steps(64, 10.0, 0.7)
 
 
-def em(passes: Passes, counted: Any = None, **given: Any) -> EM:
+def em(passes: Passes, counted: Any = None, **options: Any) -> EM:
     own = {
         "constraints": Constraints("own", 1e6),
         "hard": False,
         "max_iter": 20,
         "tol": 1e-4,
-        **given,
+        **options,
     }
     counted = np.ones(passes.points.shape[0]) if counted is None else counted
     return EM(passes, counted, **own)
 
 
-def variational(passes: Passes, form: Any = "grid", **given: Any) -> Variational:
+def variational(passes: Passes, form: Any = "grid", **options: Any) -> Variational:
     n_points, n_features = passes.points.shape
-    own = {"max_iter": 20, "tol": 1e-4, **given}
+    own = {"max_iter": 20, "tol": 1e-4, **options}
     return Variational(passes, np.ones(n_points), form, priors(n_features), True, 1e6, **own)
 
 
@@ -118,15 +118,15 @@ def test_a_batch_of_all_rows_is_an_iteration_of_variational_inference(form: Any)
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_batch_estimates_the_sums_without_bias(hard: bool) -> None:
     features = mixture((150, 100, 50), 4, 3.0, seed=2)[0]
-    given = Mixture(np.log([0.5, 0.3, 0.2]), features[:3], np.full(3, 4.0))
+    model = Mixture(np.log([0.5, 0.3, 0.2]), features[:3], np.full(3, 4.0))
     with Passes(unit_rows(features)) as passes:
-        whole = passes.expect(given.weights, given.offsets, np.ones(300), silent, hard=hard)
+        whole = passes.expect(model.weights, model.offsets, np.ones(300), silent, hard=hard)
         drawn = []
         for seed in range(300):
             batches = Batches(passes.points, np.ones(300), 20)
             rows = next(batches.epoch(np.random.default_rng(seed)))[1]
             sums = passes.over(rows).expect(
-                given.weights, given.offsets, np.ones(20), silent, hard=hard
+                model.weights, model.offsets, np.ones(20), silent, hard=hard
             )
             drawn.append(np.column_stack([sums.size, sums.total]) * 300 / 20)
     true = np.column_stack([whole.size, whole.total])
@@ -137,16 +137,16 @@ def test_a_batch_estimates_the_sums_without_bias(hard: bool) -> None:
 def test_the_last_of_the_objectives_is_the_parameters_own() -> None:
     features = mixture((400, 300, 200), 8, 12.0, seed=1)[0]
     with Passes(unit_rows(features)) as passes:
-        one = best(StepwiseEM.of(em(passes), QUICK), 3)
-        result = passes.expect(one.estimate.weights, one.estimate.offsets, np.ones(900), silent)
-        assert one.objective[-1] == pytest.approx(float(result.evidence.sum()), rel=1e-12)
-        other = best(StochasticVariational.of(variational(passes), QUICK), 3)
-        q = other.estimate
+        by_em = best(StepwiseEM.of(em(passes), QUICK), 3)
+        result = passes.expect(by_em.estimate.weights, by_em.estimate.offsets, np.ones(900), silent)
+        assert by_em.objective[-1] == pytest.approx(float(result.evidence.sum()), rel=1e-12)
+        by_variation = best(StochasticVariational.of(variational(passes), QUICK), 3)
+        q = by_variation.estimate
         sums = passes.expect(q.weights, q.offsets, np.ones(900), silent)
         bound = float(sums.evidence.sum()) - q.divergence()
-        assert other.objective[-1] == pytest.approx(bound, rel=1e-12)
-    # The estimates, made on the algorithm, come near.
-    for run in (one, other):
+        assert by_variation.objective[-1] == pytest.approx(bound, rel=1e-12)
+    # The estimates along the way are close.
+    for run in (by_em, by_variation):
         assert run.ended
         assert run.objective[-2] == pytest.approx(run.objective[-1], abs=0.05 * 900)
 
@@ -163,8 +163,8 @@ def test_parameters_are_recovered_by_em(hard: bool) -> None:
     assert result.kappa[match] == pytest.approx(kappa, rel=0.1)
     assert np.exp(result.log_weights[match]) == pytest.approx(np.array(sizes) / 5500, abs=0.02)
     # Nearer to the full form's than that is to the truth.
-    other = (whole.estimate.means @ means.T).argmax(axis=0)
-    assert result.kappa[match] == pytest.approx(whole.estimate.kappa[other], rel=0.01)
+    order = (whole.estimate.means @ means.T).argmax(axis=0)
+    assert result.kappa[match] == pytest.approx(whole.estimate.kappa[order], rel=0.01)
 
 
 @pytest.mark.parametrize("form", ["grid", "bound"])
@@ -197,9 +197,9 @@ def test_threads_change_nothing_and_a_seed_gives_the_same() -> None:
     for threads in (1, 3, 3):
         with Passes(unit_rows(features), threads) as passes:
             result.append(best(StepwiseEM.of(em(passes), Steps(6000, 10.0, 0.7)), 3))
-    for other in result[1:]:
-        assert other.objective == result[0].objective
-        assert (other.estimate.means == result[0].estimate.means).all()
+    for run in result[1:]:
+        assert run.objective == result[0].objective
+        assert (run.estimate.means == result[0].estimate.means).all()
 
 
 def test_sparse_rows_go_the_same_way() -> None:
@@ -210,8 +210,8 @@ def test_sparse_rows_go_the_same_way() -> None:
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     for kind in (em, variational):
         result = []
-        for given in (features, sp.csr_array(features)):
-            with Passes(unit_rows(given)) as passes:
+        for rows in (features, sp.csr_array(features)):
+            with Passes(unit_rows(rows)) as passes:
                 algorithm: Any = kind(passes, max_iter=4)
                 result.append(
                     best(
@@ -234,7 +234,7 @@ def test_rows_held_out_change_nothing() -> None:
 
 @pytest.mark.parametrize("stop", [1, 7, 13, 18])
 @pytest.mark.parametrize("kind", [em, variational])
-def test_a_run_goes_on_from_its_checkpoint(
+def test_a_run_resumes_from_its_checkpoint(
     kind: Any, stop: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.methods.sphere.mixture.stochastic.REPORT_ROWS", 1)
@@ -262,11 +262,11 @@ def test_a_cluster_that_lost_its_rows_goes_to_one_that_is_least_likely(
     start = np.stack([means[0], means[1], -means.sum(axis=0) / np.sqrt(3)])
     size = np.array([450.0, 450.0, 1e-9])
     weights = np.ones(3) if shape.equal else size
-    given = Mixture(np.log(weights / weights.sum()), start, np.full(3, 500.0))
+    model = Mixture(np.log(weights / weights.sum()), start, np.full(3, 500.0))
     sums = Sums(size, 0.99 * size[:, None] * start, np.empty(0))
     with Passes(unit_rows(features)) as passes:
         algorithm = StepwiseEM.of(em(passes, constraints=shape, hard=hard), Steps(90, 10.0, 0.7))
-        started = BatchClimb(given, reseeded=0, state=BatchState.start(sums, 4))
+        started = BatchClimb(model, reseeded=0, state=BatchState.start(sums, 4))
         result = algorithm.climb(started, silent, lambda one: None)
     assert result.reseeded == 1
     assert sorted((result.estimate.means @ means.T).argmax(axis=1).tolist()) == [0, 1, 2]
@@ -290,14 +290,14 @@ def test_more_clusters_than_a_batch_has_rows(size: int, hard: bool, spread: Any)
         assert result.objective[-1] > 40 * -np.log(4 * np.pi), "better than uniform"
         if spread == "own" and not hard:
             for form in ("grid", "bound"):
-                other = best(
+                by_variation = best(
                     StochasticVariational.of(
                         variational(passes, form, max_iter=1), Steps(size, 10.0, 0.7)
                     ),
                     5,
                 )
-                assert np.isfinite(other.objective).all()
-                assert np.isfinite(other.estimate.psi).all()
+                assert np.isfinite(by_variation.objective).all()
+                assert np.isfinite(by_variation.estimate.psi).all()
 
 
 def test_progress_is_reported_many_times_an_epoch_and_cancel_is_obeyed(

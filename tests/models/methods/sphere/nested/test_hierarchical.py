@@ -1,4 +1,4 @@
-"""The hierarchical mixture: its bound is what it claims, never falls, and is flat at its end."""
+"""The hierarchical mixture: its bound is its definition, never falls, and is flat at the end."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ def test_every_factor_ends_where_the_literal_bound_is_flat() -> None:
             def value_at(h: float, e: Any = e, s: float = by_size, a: float = by_along) -> float:
                 # Another member of the family that q lies in; its divergence from the prior is
                 # counted for its own size and along.
-                other = by_grid(size + h * s * e, along + h * a * e, 4, prior)
-                return at(kappas=other)
+                nearby = by_grid(size + h * s * e, along + h * a * e, 4, prior)
+                return at(kappas=nearby)
 
             assert slope(value_at, 1.0) < 0.05
     for name in ("alpha", "m", "sigma"):
@@ -238,7 +238,7 @@ def test_the_tree_is_recovered() -> None:
     tree = Hierarchy(np.array(above, dtype=np.int32))
     with Passes(rows(features)) as passes:
         algorithm = way_of(passes, tree, "grid", True, tol=1e-5)
-        # Runs from k-means can end elsewhere; what is asked here is what the model says.
+        # Runs from k-means can end at another optimum; this is a test of the model.
         sums = passes.expect(leaves, np.zeros(60), algorithm.counted, silent, hard=True)
         result = algorithm.climb(algorithm.start(leaves, sums), silent, lambda one: None)
     q = result.estimate
@@ -273,7 +273,7 @@ def test_the_order_of_nodes_does_not_change_the_bound() -> None:
     assert turned.divergence() == pytest.approx(q.divergence())
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
+def test_a_run_resumes_from_its_checkpoint() -> None:
     features = nested(70, 4, 3)[0]
     with Passes(rows(features)) as passes:
         algorithm = way_of(passes, TWO, "grid", True, max_iter=6)

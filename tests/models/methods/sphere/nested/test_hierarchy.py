@@ -1,4 +1,4 @@
-"""The hierarchy of clusters, and where its leaves begin."""
+"""The hierarchy of clusters, and the starting points of its leaves."""
 
 from __future__ import annotations
 

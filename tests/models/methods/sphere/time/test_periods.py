@@ -18,12 +18,12 @@ from models.methods.sphere.time.timed_rows import TimedRows
 from models.numerics.sphere import uniform
 
 
-def stamps(given: Any, n: int | None = None, dated: bool | None = None) -> tuple[np.ndarray, bool]:
-    return stamps_of(Data({"timestamps": given}), len(given) if n is None else n, dated)
+def stamps(values: Any, n: int | None = None, dated: bool | None = None) -> tuple[np.ndarray, bool]:
+    return stamps_of(Data({"timestamps": values}), len(values) if n is None else n, dated)
 
 
-def texts(*given: str) -> np.ndarray:
-    return np.array(given, dtype=object)
+def texts(*values: str) -> np.ndarray:
+    return np.array(values, dtype=object)
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int16, np.uint8, np.float64, np.float32])
@@ -73,7 +73,7 @@ def test_times_of_any_zone_and_precision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "n", "dated", "code", "row"),
+    ("values", "n", "dated", "code", "row"),
     [
         (np.array([1.0, np.nan]), 2, None, "not-finite", 1),
         (np.array([np.inf, 2.0]), 2, None, "not-finite", 0),
@@ -88,10 +88,10 @@ def test_times_of_any_zone_and_precision() -> None:
     ],
 )
 def test_unusable_stamps_are_named(
-    given: Any, n: int, dated: bool | None, code: str, row: int | None
+    values: Any, n: int, dated: bool | None, code: str, row: int | None
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        stamps(given, n, dated)
+        stamps(values, n, dated)
     assert caught.value.code == code
     assert caught.value.where["role"] == "timestamps"
     assert caught.value.where.get("row") == row
@@ -110,10 +110,10 @@ def test_rows_are_sorted_by_period(kind: str) -> None:
     if kind == "sorted":
         period = np.sort(period)
     values = uniform(6, 3, np.random.default_rng(0))
-    given: Any = values if kind == "sorted" else None
-    given = sp.csr_array(values) if kind == "sparse" else given
-    given = values.astype(kind) if given is None else given
-    timed = TimedRows.of(UnitRows.of(Data({"features": given})), period, 6)
+    features: Any = {"sorted": values, "sparse": sp.csr_array(values)}.get(kind)
+    if features is None:
+        features = values.astype(kind)
+    timed = TimedRows.of(UnitRows.of(Data({"features": features})), period, 6)
     assert timed.n_periods == 6
     assert timed.start.tolist() == [0, 2, 2, 5, 5, 6, 6]
     for t, part in enumerate(timed.parts()):

@@ -1,4 +1,4 @@
-"""The temporal mixture: its bound is what it claims, never falls, and is flat at its end."""
+"""The temporal mixture: its bound is its definition, never falls, and is flat at the end."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_an_empty_period_lies_between_its_neighbours() -> None:
     assert (q.gamma[1] < q.gamma[0]).all()
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
+def test_a_run_resumes_from_its_checkpoint() -> None:
     features, period, _, _ = moving(60, 4, 2, 3, 60.0)
     options = {"n_init": 2, "max_iter": 6}
     whole = run(features, period, 2, **options)

@@ -40,10 +40,10 @@ def literal(paths: WeightPaths, size: np.ndarray) -> float:
 def drawn(seed: int, n_periods: int, n_clusters: int) -> tuple[WeightPaths, np.ndarray]:
     rng = np.random.default_rng(seed)
     shape = (n_periods, n_clusters)
-    made = WeightPaths.of_precision(
+    paths = WeightPaths.of_precision(
         rng.normal(size=shape), rng.gamma(1.0, 5.0, size=shape), 1.3, 0.4
     )
-    return made, rng.gamma(0.5, 20.0, size=shape) * (rng.random(shape) < 0.8)
+    return paths, rng.gamma(0.5, 20.0, size=shape) * (rng.random(shape) < 0.8)
 
 
 @settings(max_examples=40, deadline=None)
@@ -81,7 +81,7 @@ def test_an_update_ends_where_the_literal_bound_is_flat() -> None:
                 moved = paths.precision * np.exp(10 * h * e)
                 return literal(replace(paths, precision=moved), size)
 
-            # A tenth in w: what is lost is of second order.
+            # A change of a tenth in w: the loss is of second order.
             assert with_precision(1) <= with_precision(0) + 1e-4
             assert with_precision(-1) <= with_precision(0) + 1e-4
 

@@ -1,4 +1,4 @@
-"""The tree over tasks that nodes of the ball stand for."""
+"""The tree over tasks that nodes of the ball represent."""
 
 from __future__ import annotations
 

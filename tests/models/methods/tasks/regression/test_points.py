@@ -1,4 +1,4 @@
-"""Tasks as points: their own loss against its definition, its gradient, and that it can go on."""
+"""Tasks as points: their own loss against its definition, its gradient, and checkpoints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_TASKS, N_ROWS, N_COLUMNS = 5, 40, 3
 MOVES = PointEffort(sharing=4.0, learning_rate=0.01, batch_size=20, n_neighbors=2, max_norm=0.95)
 
 
-def made(outputs: int = 1, problem: str = "regression", fixed: bool = False) -> TaskPoints:
+def task_points(outputs: int = 1, problem: str = "regression", fixed: bool = False) -> TaskPoints:
     rng = np.random.default_rng(1)
     start = (0.2 * rng.normal(size=(N_TASKS, outputs * N_COLUMNS))).astype(np.float32)
     chart = Chart(rng.normal(size=(outputs, N_COLUMNS)), 0.5)
@@ -58,7 +58,7 @@ def literal(leaves: TaskPoints, points: np.ndarray) -> float:
     ("outputs", "problem"), [(1, "regression"), (1, "classification"), (4, "classification")]
 )
 def test_the_loss_and_its_gradient_are_those_of_the_definition(outputs: int, problem: str) -> None:
-    leaves = made(outputs, problem)
+    leaves = task_points(outputs, problem)
     with torch.enable_grad():
         loss = leaves.own_loss()
         assert loss is not None
@@ -71,8 +71,8 @@ def test_the_loss_and_its_gradient_are_those_of_the_definition(outputs: int, pro
         assert float((gradient.numpy() * way).sum()) == pytest.approx(slope, rel=1e-3, abs=1e-5)
 
 
-def test_of_many_rows_some_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    leaves = made()
+def test_many_rows_are_represented_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves = task_points()
     whole = leaves.own_loss()
     assert whole is not None
     monkeypatch.setattr(module, "MOST_ROWS", 10)
@@ -87,7 +87,7 @@ def test_points_are_weights_and_back() -> None:
 
 
 def test_triples_are_of_neighbours_and_follow_the_points() -> None:
-    leaves = made()
+    leaves = task_points()
     triple = leaves.draw()
     assert triple.shape == (3, MOVES.batch_size, N_COLUMNS)
     assert triple.requires_grad
@@ -102,14 +102,14 @@ def test_triples_are_of_neighbours_and_follow_the_points() -> None:
     assert (leaves.near[:, 0] != np.arange(N_TASKS)).all()
 
 
-def test_what_is_fixed_learns_nothing() -> None:
-    leaves = made(fixed=True)
+def test_fixed_points_do_not_move() -> None:
+    leaves = task_points(fixed=True)
     assert not leaves.learned
     assert leaves.own_loss() is None
     assert not leaves.draw().requires_grad
 
 
-def test_it_goes_on_from_a_checkpoint() -> None:
+def test_it_resumes_from_its_checkpoint() -> None:
     def step(leaves: TaskPoints, number: int) -> None:
         leaves.begin_round(number, silent)
         for _ in range(3):
@@ -121,18 +121,18 @@ def test_it_goes_on_from_a_checkpoint() -> None:
             leaves.learn(gradient)
         leaves.keep()
 
-    one, other = made(), made()
-    step(one, 0)
-    other.restore(one.arrays())
-    step(one, 1)
-    step(other, 1)
-    np.testing.assert_array_equal(one.moving.numpy(), other.moving.numpy())
-    assert len(other.history) == 3
-    np.testing.assert_array_equal(one.history[-1], one.moving.numpy())
+    interrupted, resumed = task_points(), task_points()
+    step(interrupted, 0)
+    resumed.restore(interrupted.arrays())
+    step(interrupted, 1)
+    step(resumed, 1)
+    np.testing.assert_array_equal(interrupted.moving.numpy(), resumed.moving.numpy())
+    assert len(resumed.history) == 3
+    np.testing.assert_array_equal(interrupted.history[-1], interrupted.moving.numpy())
 
 
 def test_a_tree_that_parts_neighbours_costs_more() -> None:
-    leaves = made()
+    leaves = task_points()
     with torch.no_grad():
         leaves.moving[:] = torch.tensor(
             [[0.8, 0, 0], [0.8, 0.05, 0], [-0.8, 0, 0], [-0.8, 0.05, 0], [-0.8, 0, 0.05]]

@@ -64,50 +64,50 @@ def test_weights_given_the_covariance_solve_the_literal_system() -> None:
     weights, objective = relationship.weights_for(
         moments, relationship._MeanGram.of(moments), covariance, PENALTY, SHARING
     )
-    found = relationship.TaskRelationship(weights, covariance, [], True).with_intercepts(moments)[
+    result = relationship.TaskRelationship(weights, covariance, [], True).with_intercepts(moments)[
         :, 0
     ]
-    np.testing.assert_allclose(found, solved, atol=1e-6)
+    np.testing.assert_allclose(result, solved, atol=1e-6)
     assert objective == pytest.approx(
-        literal(x, y, start, weights, found[:, -1], covariance), rel=1e-9
+        literal(x, y, start, weights, result[:, -1], covariance), rel=1e-9
     )
 
 
-def test_no_covariance_is_better_than_the_one_found() -> None:
+def test_no_covariance_is_better_than_the_result() -> None:
     weights = np.random.default_rng(2).normal(size=(5, 4))
     best, trace = relationship.covariance_of(weights, np.eye(4))
     assert np.trace(best) == pytest.approx(1.0)
     value = np.trace(weights @ np.linalg.inv(best) @ weights.T)
     assert value == pytest.approx(trace**2)
     for seed in range(20):
-        other = 0.95 * best + 0.05 * spread(4, seed)
-        assert np.trace(weights @ np.linalg.inv(other) @ weights.T) > value
+        nearby = 0.95 * best + 0.05 * spread(4, seed)
+        assert np.trace(weights @ np.linalg.inv(nearby) @ weights.T) > value
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_objective_never_rises(seed: int) -> None:
     x, y, start = rows(seed, (5, 2, 9, 4, 3))
-    found = relate(TaskMoments.of(x, y, start), PENALTY, SHARING, 200, 1e-6, silent)
-    steps = np.diff(found.objectives)
-    assert steps.max() <= 1e-9 * found.objectives[0]
-    assert found.converged
-    assert np.trace(found.covariance) == pytest.approx(1.0)
+    relationship_of_tasks = relate(TaskMoments.of(x, y, start), PENALTY, SHARING, 200, 1e-6, silent)
+    steps = np.diff(relationship_of_tasks.objectives)
+    assert steps.max() <= 1e-9 * relationship_of_tasks.objectives[0]
+    assert relationship_of_tasks.converged
+    assert np.trace(relationship_of_tasks.covariance) == pytest.approx(1.0)
 
 
-def test_two_tasks_that_are_one_are_found_to_be() -> None:
+def test_two_equal_tasks_have_correlation_1() -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(90, 4))
     w = rng.normal(size=4)
     sign = np.repeat([1.0, 1.0, -1.0], 30)
     y = sign * (x @ w) + 0.1 * rng.normal(size=90)
     moments = TaskMoments.of(x, y, np.array([0, 30, 60, 90]))
-    found = relationship.correlation(relate(moments, 1e-3, 0.1, 100, 1e-6, silent).covariance)
-    assert found[0, 1] > 0.99
-    assert found[0, 2] < -0.99
+    correlation = relationship.correlation(relate(moments, 1e-3, 0.1, 100, 1e-6, silent).covariance)
+    assert correlation[0, 1] > 0.99
+    assert correlation[0, 2] < -0.99
 
 
 def test_targets_that_are_all_level_leave_weights_of_0() -> None:
     x, y, start = rows()
-    found = relate(TaskMoments.of(x, 0 * y + 3.0, start), PENALTY, SHARING, 10, 1e-6, silent)
-    np.testing.assert_allclose(found.weights, 0.0, atol=1e-12)
-    np.testing.assert_allclose(relationship.correlation(0 * found.covariance), np.eye(4))
+    level = relate(TaskMoments.of(x, 0 * y + 3.0, start), PENALTY, SHARING, 10, 1e-6, silent)
+    np.testing.assert_allclose(level.weights, 0.0, atol=1e-12)
+    np.testing.assert_allclose(relationship.correlation(0 * level.covariance), np.eye(4))

@@ -54,9 +54,9 @@ def test_one_row_and_none() -> None:
     x, y = columns(1), np.array([2.5])
     assert single.ridge(x, y, 1.0, True).tolist() == [0, 0, 0, 2.5]
     assert not single.ridge(x[:0], y[:0], 1.0, True).any()
-    found = single.ridges(x, y, np.array([0, 1, 1]), None, "each", silent)
-    assert found.weights.shape == (2, 1, 4)
-    assert (found.penalty == single.PENALTIES[-1]).all()
+    weights = single.ridges(x, y, np.array([0, 1, 1]), None, "each", silent)
+    assert weights.weights.shape == (2, 1, 4)
+    assert (weights.penalty == single.PENALTIES[-1]).all()
 
 
 def test_penalties_are_chosen_for_each_or_together() -> None:
@@ -70,8 +70,8 @@ def test_penalties_are_chosen_for_each_or_together() -> None:
         assert each.penalty[task] == single.PENALTIES[each.losses[task].argmin()]
     together = single.ridges(x, y, start, None, "together", silent)
     assert (together.penalty == single.PENALTIES[each.losses.sum(axis=0).argmin()]).all()
-    given = single.ridges(x, y, start, 5.0, "each", silent)
-    assert (given.penalty == 5.0).all()
+    fixed = single.ridges(x, y, start, 5.0, "each", silent)
+    assert (fixed.penalty == 5.0).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -80,10 +80,10 @@ def test_logistic_is_scikit_learns(n_classes: int) -> None:
     x = np.hstack([rng.normal(size=(80, 3)), np.ones((80, 1))])
     y = rng.integers(n_classes, size=80).astype(np.float64)
     outputs = n_classes if n_classes > 2 else 1
-    found = single.logistic(x, y, 2.0, np.zeros((outputs, 4)))
+    weights = single.logistic(x, y, 2.0, np.zeros((outputs, 4)))
     theirs = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10, max_iter=5000).fit(x, y)
     np.testing.assert_allclose(
-        np.exp(log_probabilities(x @ found.T)), theirs.predict_proba(x), atol=1e-4
+        np.exp(log_probabilities(x @ weights.T)), theirs.predict_proba(x), atol=1e-4
     )
 
 
@@ -91,9 +91,9 @@ def test_an_offset_is_what_is_already_known() -> None:
     rng = np.random.default_rng(5)
     x, y = columns(40), rng.integers(2, size=40).astype(np.float64)
     known = rng.normal(size=(1, 4))
-    found = single.logistic(x, y, 1e-6, np.zeros((1, 4)), x @ known.T)
+    weights = single.logistic(x, y, 1e-6, np.zeros((1, 4)), x @ known.T)
     alone = single.logistic(x, y, 1e-6, np.zeros((1, 4)))
-    np.testing.assert_allclose(found + known, alone, atol=1e-2)
+    np.testing.assert_allclose(weights + known, alone, atol=1e-2)
 
 
 def test_a_class_that_a_task_never_saw_is_unlikely_and_finite() -> None:
@@ -104,7 +104,7 @@ def test_a_class_that_a_task_never_saw_is_unlikely_and_finite() -> None:
     table = table_of(data, "classification")
     x = np.hstack([table.features, np.ones((40, 1))])
     fold = folds(table, 3, rng)
-    found = single.logistics(x, table, None, "each", fold, silent)
-    probability = np.exp(log_probabilities(x[:20] @ found.weights[0].T))
-    assert np.isfinite(found.weights).all()
+    weights = single.logistics(x, table, None, "each", fold, silent)
+    probability = np.exp(log_probabilities(x[:20] @ weights.weights[0].T))
+    assert np.isfinite(weights.weights).all()
     assert probability[:, 0].min() > 0.8

@@ -1,4 +1,4 @@
-"""Rows in order of their tasks, what is refused, and what is kept out."""
+"""Rows in order of their tasks, refusals, and rows held out."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_rows_lie_by_task_with_their_values() -> None:
 def test_the_order_of_rows_changes_nothing() -> None:
     order = RNG.permutation(12)
     mixed = data(features=FEATURES[order], targets=TARGETS[order], tasks=TASKS[order])
-    one, other = table_of(data(), "regression"), table_of(mixed, "regression")
+    table, table_of_mixed = table_of(data(), "regression"), table_of(mixed, "regression")
     for name in ("features", "targets", "task", "start"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.row, order[other.row])
+        np.testing.assert_array_equal(getattr(table, name), getattr(table_of_mixed, name))
+    np.testing.assert_array_equal(table.row, order[table_of_mixed.row])
 
 
-def test_rows_that_are_much_alike_are_ordered_by_what_differs() -> None:
+def test_nearly_equal_rows_are_ordered_by_their_difference() -> None:
     features = np.hstack([np.ones((12, 9)), FEATURES[:, :1]])
     table = table_of(data(features=features, targets=TASKS % 2 + 0.5), "regression")
     for task in range(3):
@@ -64,7 +64,7 @@ def test_classes_and_tasks_of_text_or_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "problem", "code", "said"),
+    ("changed", "problem", "code", "part"),
     [
         ({"targets": TARGETS[:5]}, "regression", "wrong-shape", "5 values"),
         ({"tasks": TASKS[:5]}, "regression", "wrong-shape", "12 rows"),
@@ -82,11 +82,13 @@ def test_classes_and_tasks_of_text_or_whole_numbers() -> None:
         ({"features": FEATURES * 1e200}, "regression", "too-large", "overflow"),
     ],
 )
-def test_what_is_refused(changed: dict[str, Any], problem: Any, code: str, said: str) -> None:
+def test_invalid_inputs_are_refused(
+    changed: dict[str, Any], problem: Any, code: str, part: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         table_of(data(**changed), problem)
     assert caught.value.code == code
-    assert said in caught.value.detail
+    assert part in caught.value.detail
     assert caught.value.where["role"] in changed
 
 

@@ -1,4 +1,4 @@
-"""Insertion, rotations, collapse against PERCH written plainly; trees that are kept and go on."""
+"""Insertion, rotations, collapse against PERCH written plainly; restored trees."""
 
 from __future__ import annotations
 
@@ -73,9 +73,11 @@ def test_the_tree_is_that_of_perch_written_plainly(seed: int, balance: bool) -> 
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.integers(2, 20))
-def test_so_is_one_that_collapses(seed: int, balance: bool, max_leaves: int) -> None:
+def test_the_tree_that_collapses_is_that_of_perch_written_plainly(
+    seed: int, balance: bool, max_leaves: int
+) -> None:
     points = drawn_points(seed)
-    # Without ties of diagonals, which the plain one breaks otherwise.
+    # Without ties of diagonals, which the plain version breaks differently.
     points = points + 1e-3 * np.random.default_rng(seed).normal(size=points.shape)
     t, naive = grown(points, balance, max_leaves), Naive(points, balance, max_leaves)
     assert clades(tree(t)) == naive.clades()
@@ -98,7 +100,7 @@ def test_blocks_scanned_or_searched_give_the_same(seed: int, balance: bool) -> N
     assert clades(tree(trees[0])) == clades(tree(trees[1])) == clades(tree(trees[2]))
 
 
-def test_threads_share_the_scan() -> None:
+def test_the_scan_is_shared_by_threads() -> None:
     points = np.random.default_rng(0).normal(size=(1500, 50))
     alone = grown(points)
     t = state.empty(points, NO_LIMIT)
@@ -128,7 +130,7 @@ def test_a_restored_tree_grows_as_if_uninterrupted(balance: bool, max_leaves: in
         state.grow(resumed, int(state_then["n_inserted"][0]), rule, 1, quiet, lambda n: None)
         assert clades(tree(resumed)) == clades(tree(whole))
         np.testing.assert_array_equal(resumed.told[:6], whole.told[:6])
-    # And with room for fewer points: the boxes' numbers and the leaves' move.
+    # With room for fewer points the numbers of boxes and leaves move.
     first = grown(points[:400], balance, max_leaves)
     more = state.unpacked(points, state.packed(first, 400), max_leaves)
     state.grow(more, 400, rule, 1, quiet, lambda n: None)
@@ -235,8 +237,8 @@ def test_the_canonical_order_depends_on_the_values_of_rows() -> None:
     points[:50] = points[50:100]
     points[3] *= 0.0
     mixed = rng.permutation(200)
-    straight, other = points[canonical(points)], points[mixed][canonical(points[mixed])]
-    assert (straight == other).all()
+    ordered, ordered_mixed = points[canonical(points)], points[mixed][canonical(points[mixed])]
+    assert (ordered == ordered_mixed).all()
     negative = points.copy()
     negative[3] = -0.0
     assert (canonical(negative) == canonical(points)).all()

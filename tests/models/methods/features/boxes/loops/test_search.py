@@ -18,7 +18,7 @@ PLAIN = Rule(1 << 40, 64, 1 << 40, 0, 0, 1.0)
 def grown(points: np.ndarray, max_leaves: int = 1 << 40) -> Grown:
     t = state.empty(points, max_leaves)
     rule = PLAIN._replace(most_leaves=max_leaves)
-    state.grow(t, 0, rule, 1, lambda *told: None, lambda n: None)
+    state.grow(t, 0, rule, 1, lambda *_: None, lambda n: None)
     return t
 
 
@@ -72,7 +72,7 @@ def test_bounds_hold_and_searches_are_exact(number: int) -> None:
             pytest.approx(pairs.max(), abs=slack),
             True,
         )
-        # A first pair that is enough; the best of a few looks; both are pairs that there are.
+        # A first pair below the limit; the best of a few comparisons; both are real pairs.
         for limit, looks in ((float(np.median(pairs)), ALL), (-1.0, 2), (-1.0, 0)):
             near, _ = search.closest(t, v, w, limit, looks)
             assert np.abs(pairs - near).min() <= slack
@@ -110,7 +110,7 @@ def test_the_nearest_is_that_of_all_points(number: int) -> None:
     assert (state.find(t, rows) == by_scan).all()
 
 
-def test_of_equal_distances_the_first_point_wins() -> None:
+def test_the_first_of_points_at_equal_distance_wins() -> None:
     points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [5.0, 5.0]])
     for order in ([0, 1, 2, 3, 4], [3, 4, 2, 1, 0]):
         t = grown(points[order])
@@ -121,7 +121,7 @@ def test_of_equal_distances_the_first_point_wins() -> None:
         assert near[0] == 0
 
 
-def test_a_search_gives_up_when_it_has_looked_enough() -> None:
+def test_a_search_gives_up_at_its_limit() -> None:
     points = np.random.default_rng(0).normal(size=(500, 30))
     t = grown(points)
     x = np.zeros(30)
@@ -132,7 +132,7 @@ def test_a_search_gives_up_when_it_has_looked_enough() -> None:
 
 
 def test_bounds_from_corners_would_not_hold() -> None:
-    """A box beside another, longer one: every corner of each is far from the other."""
+    """A box beside a longer box: every corner of each is far from the other."""
     #   +--------------------+
     #   |      +--+          |
     #   +------|--|----------+

@@ -20,6 +20,7 @@ from models.methods.logits.merging.source import Source
 from models.progress import silent
 from models.rows import ArrayRows
 from tests.models.methods.logits.merging.cases import Case, Float, cases
+from tests.pairwise_kit import pairwise
 
 HALF_32, HALF_64 = 2.0**-24, 2.0**-53
 LEAST_32, LEAST_64 = -87.0, -708.0
@@ -81,7 +82,7 @@ def sum_below(x: npt.NDArray, limit: float, base: float = 0.0) -> float:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1000, 8191, 8192, 8193, 40_000])
 def test_sums_err_no_more_than_tails_may(n: int, dtype: str) -> None:
-    """Small terms beside a large one are what a sum in float32 loses most of."""
+    """A sum in float32 loses most where small terms stand beside a large one."""
     for small in (2.9e-8, 1e-7, 1e-6, 3e-5, 0.1):
         x = np.full(n, np.log(small), dtype=dtype)
         for large in range(0, min(n, 70), 3):
@@ -150,9 +151,12 @@ def test_lists_are_in_exact_order_and_tails_within_their_bound(case: Case) -> No
     assert_scanned(case.source)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n_classes", [9, 10, 64, 65, 200, 2047, 2048, 5000])
-@pytest.mark.parametrize("n_values", [1, 2, 5, 60, 100_000])
+@pytest.mark.parametrize(
+    ("dtype", "n_classes", "n_values"),
+    pairwise(
+        ("float32", "float64"), (9, 10, 64, 65, 200, 2047, 2048, 5000), (1, 2, 5, 60, 100_000)
+    ),
+)
 def test_ties_in_long_rows_go_to_the_lowest_class(
     dtype: str, n_classes: int, n_values: int
 ) -> None:
@@ -454,7 +458,7 @@ def test_the_lowest_score_is_only_named_where_it_is_certain(
     if lowest >= 0:
         assert firsts == {lowest}
     elif (low[~absent] == high[~absent]).all():
-        # Even exact values are left open where some tie with the lowest but not with each other.
+        # Even exact values stay undecided where some tie with the lowest but not with each other.
         value = low[~absent]
         near = value[value <= value.min() * (1.0 + TIE)]
         assert len(near) > 1
@@ -468,7 +472,7 @@ def test_the_lowest_score_is_only_named_where_it_is_certain(
     st.sampled_from([0, 0, 1, 3]),
     st.integers(0, 99),
 )
-def test_the_host_is_told_only_where_it_is_sure(
+def test_the_host_is_named_only_where_it_is_certain(
     bounds: list[list[float]], named: list[int], group: int, n_unknown: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -502,7 +506,7 @@ def test_the_host_is_told_only_where_it_is_sure(
     if host >= 0:
         assert hosts == {host}
     else:
-        # One group that is better than every other whatever the values is told.
+        # A group that is better than every other, whatever the values, would have been named.
         least = np.bincount(slot, low, n)[others] / n_members[others]
         most = (np.bincount(slot, high, n)[others] + n_unknown) / n_members[others]
         best = int(np.argmax(least))
@@ -522,7 +526,7 @@ def test_the_widest_intervals_leave_little(seed: int, n: int, left: float) -> No
     assert merges.widest(width, left, chosen) == chosen.sum()
     assert width[~chosen].sum(dtype=np.float64) <= left * (1 + 1e-12)
     assert chosen[width > 1.0].all()
-    # No more than are needed, but for a factor of two in width.
+    # No more than are needed, up to a factor of two in width.
     sure = chosen & (width <= 1.0)
     if sure.any():
         assert (width[~chosen] < width[sure].min()).all()

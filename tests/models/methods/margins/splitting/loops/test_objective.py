@@ -154,7 +154,7 @@ def test_descent_finds_the_minimum(k: int, kind: str) -> None:
         assert reached <= lowest + 1e-9
         assert residual <= 1e-7
         if kind == "ridge":
-            # Weights that sum to something over the clusters only cost.
+            # Weights whose sum over the clusters is not 0 only add cost.
             np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-5)
 
 
