@@ -115,7 +115,7 @@ class Service:
         assert answer.status_code in (201, 202), answer.text
         return str(answer.json()["id"])
 
-    def ended(self, job_id: str, within_s: float = 30.0) -> dict[str, Any]:
+    def ended(self, job_id: str, within_s: float = 60.0) -> dict[str, Any]:
         """The job once it has ended; tolerates a service that restarts meanwhile."""
         deadline = time.monotonic() + within_s
         last = "nothing"
