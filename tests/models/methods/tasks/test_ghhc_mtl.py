@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.tasks import Planted, explained, found, planted
+from bench.tasks import Planted, explained, planted, recovered
 from models import registry
 from models.arrays import Arrays
 from models.data import Data
@@ -59,7 +59,7 @@ def test_a_planted_tree_is_found() -> None:
     tasks = Planted(weights, [top, sub])
     rows = tasks.rows(40, rng)
     fitted = fit(data_of(rows), sharing=30.0, max_iter=100, n_init=4)
-    assert found(fitted.tree, tasks, rows[2]) == 1.0
+    assert recovered(fitted.tree, tasks, rows[2]) == 1.0
     assert [fitted.tree.name[leaf] for leaf in fitted.tree.leaf_of_point] == [
         str(task) for task in rows[2]
     ]
