@@ -69,7 +69,7 @@ def nearest(
 
 
 def require_index(n_points: int, metric: DistanceMetric) -> None:
-    """Raises UsageError if neighbours by `metric` cannot be found among so many points."""
+    """Raises UsageError if neighbours by `metric` cannot be found among that number of points."""
     if metric not in FLAT and n_points > MOST_POINTS_EXACT:
         raise UsageError(
             f"Neighbours by the metric {metric!r} are sought among all pairs of points, of at most "

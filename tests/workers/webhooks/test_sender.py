@@ -1,96 +1,32 @@
-"""Webhooks of jobs: due at every kind of end, sent once, retried on failure, never lost."""
+"""Webhooks of jobs: due at every kind of end, sent once, retried on the schedule."""
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.workers.conftest import Server
-from tests.workers.jobs_kit import end, everything, request
+from tests.workers.jobs_kit import end, everything
 from tests.workers.webhooks.receiver_kit import Receiver, receiving, secret_of, until, verify
+from tests.workers.webhooks.sender_kit import (
+    Sending,
+    finished,
+    reaches,
+    redis_keys,
+    submitted,
+    webhook_of,
+)
 from workers.assembly import Assembly, assemble
-from workers.errors import StoreUnavailable, problem
-from workers.jobs.deliveries import WEBHOOK
+from workers.errors import problem
 from workers.model import Request, Webhook
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import bare_end, write_end
 from workers.webhooks.posting import Reply
-from workers.webhooks.sender import SCHEDULE_S, Sender, id_of, retry_after_s
-
-LOCAL = (ipaddress.ip_network("127.0.0.0/8"),)
-
-
-@pytest.fixture
-def settings(settings: WorkerSettings) -> WorkerSettings:
-    return settings.model_copy(update={"webhook_allow": LOCAL, "sweep_s": 0.05})
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as receiver:
-        yield receiver
-
-
-Sending = Callable[..., Sender]
-
-
-@pytest.fixture
-def sending(assembly: Assembly, settings: WorkerSettings) -> Iterator[Sending]:
-    """Starts a sender; with `apart` as if in another process."""
-    senders = []
-
-    def start(apart: bool = False, **options: Any) -> Sender:
-        changed = options.pop("settings", settings)
-        parts = assemble(changed, lambda *_: None) if apart else assembly
-        sender_options = {"schedule_s": (0.0, 0.02, 0.02), "timeout_s": 3.0, **options}
-        senders.append(Sender(parts.ledger.webhooks, changed, **sender_options))
-        senders[-1].start()
-        return senders[-1]
-
-    yield start
-    for sender in senders:
-        sender.stop(0.0)
-
-
-def submitted(assembly: Assembly, receiver: Receiver, **changed: Any) -> Request:
-    job = request(**{"webhook": receiver.url, **changed})
-    assembly.ledger.submit(job, {"features": b"[[1.0], [2.0]]"})
-    return job
-
-
-def finished(assembly: Assembly, receiver: Receiver, **changed: Any) -> Request:
-    job = submitted(assembly, receiver, **changed)
-    claim = assembly.ledger.claim(job.id, "w")
-    assert claim is not None
-    assert assembly.ledger.finish(claim, end(claim))
-    return job
-
-
-def webhook_of(assembly: Assembly, job: Request) -> Webhook:
-    record = assembly.ledger.get(job.tenant, job.id)
-    assert record is not None
-    assert record.webhook is not None
-    return record.webhook
-
-
-def reaches(assembly: Assembly, job: Request, status: str) -> Webhook:
-    until(lambda: webhook_of(assembly, job).status == status)
-    return webhook_of(assembly, job)
-
-
-def redis_keys(assembly: Assembly, settings: WorkerSettings) -> set[str]:
-    return set(assembly.redis.scan_iter(f"{settings.key_prefix}*hook*"))
+from workers.webhooks.sender import SCHEDULE_S, id_of, retry_after_s
 
 
 def test_a_success_is_sent_and_signed(
@@ -276,194 +212,6 @@ def test_a_job_without_a_webhook_costs_nothing(
     fields = assembly.redis.hkeys(f"{settings.key_prefix}job:{job.id}")
     assert not [name for name in fields if "hook" in name]
     assert not [key for key in everything(assembly) if "webhook" in key]
-
-
-def test_another_process_sends_overdue_webhooks(
-    assembly: Assembly, receiver: Receiver, sending: Sending
-) -> None:
-    job = finished(assembly, receiver)
-    sending(apart=True)
-    sending(apart=True)
-    reaches(assembly, job, "delivered")
-    assert len(receiver.requests) == 1
-
-
-def test_a_webhook_leased_but_not_sent_is_leased_again(
-    assembly: Assembly, receiver: Receiver, sending: Sending
-) -> None:
-    job = finished(assembly, receiver)
-    leased = assembly.ledger.webhooks.take("dead", 10, 0.3)
-    assert [due.job for due in leased] == [job.id]
-    assert assembly.ledger.webhooks.take("other", 10, 0.3) == []
-    sending()
-    assert reaches(assembly, job, "delivered").attempts == 1
-    # The report of the first process comes too late.
-    assembly.ledger.webhooks.again(leased[0], 0.0, "too late")
-    assert webhook_of(assembly, job).status == "delivered"
-
-
-KILLED = """
-    import ipaddress, sys, time
-    from workers.assembly import assemble
-    from workers.settings import WorkerSettings
-    from workers.webhooks.sender import Sender
-
-    parts = assemble(settings := WorkerSettings(), lambda *_: None)
-    Sender(parts.ledger.webhooks, settings, lease_s=1.0).start()
-    time.sleep(60)
-"""
-
-
-def test_a_process_killed_while_it_sends(
-    assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
-) -> None:
-    receiver.answers = [receiver.hang]
-    job = finished(assembly, receiver)
-    env = {
-        **os.environ,
-        "UMBEL_REDIS_URL": settings.redis_url,
-        "UMBEL_STORE_URL": settings.store_url,
-        "UMBEL_WEBHOOK_ALLOW": "127.0.0.0/8",
-    }
-    killed = subprocess.Popen([sys.executable, "-c", textwrap.dedent(KILLED)], env=env)
-    try:
-        receiver.wait(timeout_s=30.0)
-    finally:
-        os.kill(killed.pid, signal.SIGKILL)
-        killed.wait()
-    sending()
-    reaches(assembly, job, "delivered")
-    first, second = receiver.requests
-    assert first.id == second.id
-    assert first.body == second.body
-
-
-def test_unfinished_webhooks_are_given_back_on_stop(
-    assembly: Assembly, receiver: Receiver, sending: Sending
-) -> None:
-    receiver.answers = [receiver.hang]
-    stopped = sending(apart=True, timeout_s=10.0)
-    job = finished(assembly, receiver)
-    receiver.wait()
-    stopped.stop(0.05)
-    assert webhook_of(assembly, job).attempts == 0
-    sending()
-    assert reaches(assembly, job, "delivered").attempts == 1
-
-
-def test_webhooks_finished_within_the_grace_period_are_done_on_stop(
-    assembly: Assembly, receiver: Receiver, sending: Sending
-) -> None:
-    def slow(handler: Any) -> None:
-        receiver.over.wait(0.2)
-        handler.send_response(204)
-        handler.end_headers()
-
-    receiver.answers = [slow]
-    sender = sending()
-    job = finished(assembly, receiver)
-    receiver.wait()
-    sender.stop(5.0)
-    assert webhook_of(assembly, job).status == "delivered"
-
-
-def test_redis_emptied_before_the_end_and_before_the_sending(
-    assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
-) -> None:
-    ended = finished(assembly, receiver)
-    running = submitted(assembly, receiver)
-    valkey.client().flushall()
-    assembly.ledger.sweep()
-    assert webhook_of(assembly, ended).status == "pending"
-    assert webhook_of(assembly, running).status == "waiting"
-    sending()
-    reaches(assembly, ended, "delivered")
-    assembly.ledger.cancel("ada", running.id)
-    reaches(assembly, running, "delivered")
-    assert [webhook.id for webhook in receiver.requests] == [id_of(ended.id), id_of(running.id)]
-
-
-def test_redis_emptied_after_the_sending(
-    assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
-) -> None:
-    receiver.answers = [204, 500, 410]
-    sender = sending()
-    delivered = finished(assembly, receiver)
-    reaches(assembly, delivered, "delivered")
-    given_up = finished(assembly, receiver)
-    stood = reaches(assembly, given_up, "failed")
-    sender.stop(5.0)
-    valkey.client().flushall()
-    assembly.ledger.sweep()
-    assert webhook_of(assembly, delivered) == Webhook(
-        url=receiver.url, status="delivered", attempts=1
-    )
-    assert webhook_of(assembly, given_up) == stood
-    assert stood.attempts == 2
-    sending(apart=True)
-    late = finished(assembly, receiver)
-    reaches(assembly, late, "delivered")
-    assert len(receiver.requests) == 4
-
-
-def test_redis_emptied_during_the_sending(
-    assembly: Assembly, valkey: Server, receiver: Receiver, sending: Sending
-) -> None:
-    def empty(handler: Any) -> None:
-        valkey.client().flushall()
-        handler.send_response(204)
-        handler.end_headers()
-
-    receiver.answers = [empty]
-    sending()
-    job = finished(assembly, receiver)
-    until(lambda: layout.job("ada", job.id, WEBHOOK) in everything(assembly))
-    assembly.ledger.sweep()
-    assert webhook_of(assembly, job).status == "delivered"
-    assert len(receiver.requests) == 1
-
-
-def test_a_result_missing_in_redis_is_read_from_the_store(
-    assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    webhooks = assembly.ledger.webhooks
-    report = webhooks._report
-    failed: list[object] = []
-
-    def away(*arguments: Any) -> str:
-        if len(failed) < 9:
-            failed.append(arguments)
-            raise StoreUnavailable("Redis is away")
-        return report(*arguments)
-
-    monkeypatch.setattr(webhooks, "_report", away)
-    monkeypatch.setattr("workers.webhooks.sender._PASSING_S", 0.02)
-    monkeypatch.setattr("workers.webhooks.sender._KEEPING_S", (0.01, 0.01, 0.01))
-    sending()
-    job = finished(assembly, receiver)
-    reaches(assembly, job, "delivered")
-    assert len(failed) == 9
-    assert len(receiver.requests) == 1
-
-
-def test_an_unreachable_store_costs_no_attempt(
-    assembly: Assembly, receiver: Receiver, sending: Sending, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = finished(assembly, receiver)
-    real = assembly.blobs.get
-    failed: list[str] = []
-
-    def get(key: str) -> bytes:
-        if key.endswith(WEBHOOK) and len(failed) < 2:
-            failed.append(key)
-            raise StoreUnavailable("away")
-        return real(key)
-
-    monkeypatch.setattr(assembly.blobs, "get", get)
-    monkeypatch.setattr("workers.webhooks.sender._PASSING_S", 0.02)
-    sending()
-    assert reaches(assembly, job, "delivered").attempts == 1
-    assert len(failed) == 2
 
 
 def test_an_internal_error_is_a_failed_attempt(

@@ -44,7 +44,7 @@
  * @typedef {Schemas["TreeSummary"]} TreeSummary
  * @typedef {Schemas["TreeBody"]} Tree
  * @typedef {Schemas["TreeNode"]} TreeNode
- * @typedef {Schemas["View"]} View a part of a tree, as much as fits into so many nodes
+ * @typedef {Schemas["View"]} View the part of a tree that fits into the requested number of nodes
  * @typedef {Schemas["ViewNode"]} ViewNode
  * @typedef {Schemas["NodeBody"]} NodeDetails
  * @typedef {Schemas["NodeLabels"]} NodeLabels

@@ -1,4 +1,4 @@
-// The calls that this session has made, for "Copy as code". The key is never among them.
+// The calls that this page has made, for "Copy as code". The key is never among them.
 
 const LOG_LENGTH = 200;
 

@@ -1,4 +1,4 @@
-// The key of this session, and the header that carries it.
+// The key that this tab uses, and the header that carries it.
 
 /** @import { Problem } from "./problem.js" */
 /** @typedef {(problem: Problem) => Promise<string | null>} KeyPrompt */

@@ -1,4 +1,4 @@
-// The key of a service with keys: requested when needed, kept only for the session.
+// The key of a service with keys: requested when needed, kept while the tab is open.
 
 import { key } from "../net/session.js";
 import { button, field } from "./controls.js";

@@ -35,7 +35,7 @@
 
 /**
  * From the unit square to the screen: what draws and picks. `across` is px per unit of u on the
- * ground, `acrossAt(v)` at v; `alongBetween` is px from one v to another; `beyond` is a point so many
+ * ground, `acrossAt(v)` at v; `alongBetween` is px from one v to another; `beyond` is the point a number of
  * px past v; `arc` goes along v from where the path is, at u0, to u1. `pu` and `pv` are the px of u and
  * v of a flat shape, `angle` the angle of u of a round one.
  *

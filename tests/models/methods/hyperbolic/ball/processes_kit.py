@@ -31,7 +31,7 @@ def fit(
     checkpoint: Checkpoint | None = None,
     **params: Any,
 ) -> Fitted:
-    """The fit by so many processes of one thread each."""
+    """The fit by `n_processes` processes of one thread each."""
     torch.set_num_threads(1)
     return GHHC().fit(
         Data({"features": features}),
