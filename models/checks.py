@@ -73,7 +73,7 @@ def require_distinct(features: Points, needed: int, parameter: str = "n_clusters
 def refuse_clusters(
     n_clusters: int, available: int, what: str, parameter: str, role: str = "features"
 ) -> NoReturn:
-    """UsageError: `parameter` asks for `n_clusters`, and only `available` of `what` are in the input."""
+    """UsageError: `parameter` is `n_clusters`, and the input has only `available` of `what`."""
     raise UsageError(
         f"Parameter {parameter!r} is {n_clusters}, but input {role!r} has only {available} {what}.",
         code="too-few-points",

@@ -1,4 +1,4 @@
-"""A service with keys: the page asks for a key, keeps it while the tab is open, sends it as a header."""
+"""A service with keys: the page asks for a key, keeps it with the tab, sends it as a header."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_bfloat16_is_widened() -> None:
 
 
 def check_pass(source: Source, arrays: list[np.ndarray], n_batches: int) -> np.ndarray:
-    """The numbers of the rows of `n_batches` batches, each of which holds the rows of its numbers."""
+    """The numbers of `n_batches` batches, after a check that each holds the rows of its numbers."""
     batches = source.batches(np.random.default_rng(5))
     seen = []
     for _ in range(n_batches):
