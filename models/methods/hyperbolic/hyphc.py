@@ -78,8 +78,8 @@ class HypHCParams(Params):
         ge=1,
         le=1_000_000,
         description=(
-            "A run ends after this number of rounds without a better tree. A round is 10 steps, for "
-            "more than 500 points one step for each 50 of them, and at most 'max_iter' / 20."
+            "A run ends after this number of rounds without a better tree. A round is 10 steps, "
+            "for more than 500 points one step for each 50 of them, and at most 'max_iter' / 20."
         ),
     )
     batch_size: int | None = Field(
