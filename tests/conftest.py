@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 # Several test processes share the cores: each computes on one thread unless a test requests
 # more, and idle threads do not spin (as in a worker, `workers.child.template`).
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+# The collector would take a tenth of the time: modules and collected tests are many objects.
+gc.set_threshold(20_000, 50, 100)
 
 ROOT = Path(__file__).parent.parent
 
@@ -40,3 +46,26 @@ def real_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+WHOLE = ("tests/dashboard/", "tests/e2e/one_service/")
+"""Folders whose files share one service, and a browser: a single process runs all of them."""
+FIRST = ("tests/dashboard/", "tests/e2e/")
+"""Folders whose tests take longest. Begun last, they would leave the other processes idle."""
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives each process a file at a time, or a folder of `WHOLE`, so that fixtures are shared."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        whole = (folder for folder in WHOLE if nodeid.startswith(folder))
+        return next(whole, nodeid.partition("::")[0])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))

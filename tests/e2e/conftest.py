@@ -17,8 +17,6 @@ import httpx
 import psutil
 import pytest
 
-from tests.e2e.client import Api
-
 if TYPE_CHECKING:
     from tests.e2e.topology_kit import Topology
 
@@ -165,19 +163,6 @@ def running(data_dir: Path, **options: Any) -> Iterator[Service]:
             service.stop()
         for process in service.processes():
             process.kill()
-
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One service for all tests that leave it intact."""
-    with running(tmp_path_factory.mktemp("service") / "data") as service:
-        yield service
-
-
-@pytest.fixture
-def api(service: Service) -> Api:
-    """The API of that service."""
-    return Api(service.client, workers=2)
 
 
 @pytest.fixture(scope="module")

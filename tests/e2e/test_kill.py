@@ -236,14 +236,14 @@ def test_ctrl_c_leaves_no_process_and_a_restart_keeps_everything(tmp_path: Path)
         published_once(service, long)
 
 
-def test_a_second_service_on_the_same_data_is_refused(service: Service) -> None:
+def test_a_second_service_on_the_same_data_is_refused(own: Service) -> None:
     done = subprocess.run(
-        command(service.data_dir), capture_output=True, text=True, timeout=30, env=dict(os.environ)
+        command(own.data_dir), capture_output=True, text=True, timeout=30, env=dict(os.environ)
     )
     assert done.returncode == 2
     assert "in use by another service" in done.stderr
-    assert str(service.process.pid) in done.stderr
-    assert service.client.get("/readyz").status_code == 200
+    assert str(own.process.pid) in done.stderr
+    assert own.client.get("/readyz").status_code == 200
 
 
 def test_without_keys_the_service_listens_only_locally(tmp_path: Path) -> None:
@@ -258,8 +258,8 @@ def test_without_keys_the_service_listens_only_locally(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-def test_a_port_in_use_is_reported(service: Service, tmp_path: Path) -> None:
-    port = service.url.rpartition(":")[2]
+def test_a_port_in_use_is_reported(own: Service, tmp_path: Path) -> None:
+    port = own.url.rpartition(":")[2]
     done = subprocess.run(
         [*command(tmp_path / "data"), "--port", port], capture_output=True, text=True, timeout=30
     )

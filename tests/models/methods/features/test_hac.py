@@ -155,8 +155,8 @@ def test_similarities_are_distances_from_the_largest(linkage: str) -> None:
     similarity = 3.0 - squareform(pdist(points)) / 2
     by_similarity = fit("similarity", similarity, linkage=linkage)
     by_distances = fit("distances", squareform(pdist(points)) / 2, linkage=linkage)
-    assert cophenetic(by_similarity.tree) == pytest.approx(
-        cophenetic(by_distances.tree), rel=1e-9, abs=1e-9
+    np.testing.assert_allclose(
+        cophenetic(by_similarity.tree), cophenetic(by_distances.tree), rtol=1e-9, atol=1e-9
     )
     euclidean = linkage in ("ward", "centroid", "median")
     assert any("given similarity" in warning for warning in by_similarity.warnings) == euclidean

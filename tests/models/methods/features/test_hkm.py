@@ -94,7 +94,9 @@ def test_each_split_is_the_best_of_its_points() -> None:
     assert fitted.metrics["inertia"] == pytest.approx(best)
 
 
-@pytest.mark.parametrize(("name", "known"), [("glass", 0.508), ("spambase", 0.626)])
+@pytest.mark.parametrize(
+    ("name", "known"), [("glass", 0.508), pytest.param("spambase", 0.626, marks=pytest.mark.slow)]
+)
 def test_known_dendrogram_purity(name: str, known: float, real_data: Callable[[str], Path]) -> None:
     """HKMeans in the gHHC paper's table, 0.508 and 0.626: trees down to the points, two seeds."""
     with np.load(real_data(f"bench_{name}.npz")) as file:

@@ -281,7 +281,9 @@ def test_inputs_too_large_for_memory_are_refused() -> None:
         METHOD.check_size({"features": (10**6, 4)}, VMFParams(n_clusters=1000), 1 << 30)
 
 
-@pytest.mark.parametrize("options", [{}, {"assignment": "hard"}, {"choose": "bic"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"assignment": "hard"}, {"choose": "bic", "max_clusters": 5}]
+)
 def test_runs_at_once_change_nothing(options: dict[str, Any]) -> None:
     features = mixture((60, 50, 40), 6, 20.0)[0]
     params = VMFParams(n_clusters=3, n_init=5, **options)

@@ -1,0 +1,21 @@
+"""One service for all tests of this folder, which leave it intact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.client import Api
+from tests.e2e.conftest import Service, running
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("service") / "data") as service:
+        yield service
+
+
+@pytest.fixture
+def api(service: Service) -> Api:
+    return Api(service.client, workers=2)
