@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from models import registry
 from models.data import Data, Earlier
 from models.errors import Cancelled, UsageError
-from models.method import Checkpoint, Crew, Fitted, Run
+from models.method import Crew, Fitted, Run
 from models.methods.features.perch import PerchParams
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
@@ -21,6 +21,7 @@ from models.progress import silent
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import path
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.features.boxes.naive import Naive, clades
 from tests.pairwise_kit import pairwise
 
@@ -224,35 +225,21 @@ def test_another_kind_of_base_is_refused() -> None:
     assert "'max_leaves' is 9" in refused(base, points, max_leaves=9)
 
 
-class FirstSaves(Checkpoint):
-    """Keeps the first `n` states, as if the worker were lost after them."""
-
-    def __init__(self, n: int) -> None:
-        self.n, self.state = n, None
-
-    def load(self) -> Any:
-        return self.state
-
-    def save(self, state: Any) -> None:
-        if self.n > 0:
-            self.n -= 1
-            self.state = {name: array.copy() for name, array in state.items()}
-
-
 @pytest.mark.parametrize("max_leaves", [None, 50])
 def test_the_next_attempt_resumes_from_the_checkpoint(max_leaves: int | None) -> None:
     points = np.random.default_rng(0).normal(size=(900, 3))
     params = PerchParams(max_leaves=max_leaves, seed=5)
     data = Data({"features": points})
     whole = METHOD.fit(data, params)
-    checkpoint = FirstSaves(2)
+    checkpoint = MemoryCheckpoint(lost_after=2)
     crew: Crew = None  # type: ignore[assignment]
 
     def attempt() -> Fitted:
         rng = np.random.default_rng(5)
         return METHOD._fit(data, params, Run(rng, silent, 1, crew, checkpoint))
 
-    attempt()
+    with pytest.raises(WorkerLost):
+        attempt()
     assert checkpoint.state is not None
     assert int(checkpoint.state["n_inserted"][0]) == 512
     assert clades(attempt().tree) == clades(whole.tree)

@@ -20,7 +20,7 @@ from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.rows import ArrayRows
 from models.tree.walk import lca
-from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
+from tests.checkpoint_kit import MemoryCheckpoint
 
 METHOD = registry.method("ghhc")
 QUICK: dict[str, Any] = {"n_internal": 15, "max_iter": 60, "n_init": 2, "batch_size": 40}
@@ -231,12 +231,12 @@ def test_no_learning_rate_is_too_large_to_be_noticed(optimizer: str, rate: float
     features = np.repeat(20.0 * np.eye(4), 15, axis=0)
     features += np.random.default_rng(0).normal(size=features.shape)
     params = {"n_internal": 11, "optimizer": optimizer, "learning_rate": rate, "max_iter": 1000}
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     fitted = METHOD.fit(
         Data({"features": features}), GHHCParams(**{**QUICK, **params}), checkpoint=kept
     )
     assert "The fit diverged and was stopped: after " in fitted.warnings[-1]
-    for state in kept.all:
+    for state in kept.states:
         assert np.isfinite(state["moving"]).all()
         assert np.isfinite(state["nodes"]).all()
     with pytest.raises(UsageError, match=r"diverged and was stopped.*Lower 'learning_rate'") as no:
@@ -331,7 +331,7 @@ def test_a_bad_row_late_in_a_file_is_named_before_any_step(
 ) -> None:
     monkeypatch.setattr(pools, "MOST_POINTS", 150)
     monkeypatch.setattr(scaling, "_BLOCK", 100 * 6)
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     with pytest.raises(UsageError) as caught:
         METHOD.fit(
             Data({"features": late(600, 3, value, tmp_path)}),
@@ -342,7 +342,7 @@ def test_a_bad_row_late_in_a_file_is_named_before_any_step(
     if code != "too-large":
         assert caught.value.where["row"] == 599
         assert "row 599" in caught.value.detail
-    assert kept.all == []
+    assert kept.states == []
 
 
 class Turning(ArrayRows):
@@ -366,7 +366,7 @@ def test_a_row_that_turns_bad_during_a_fit_leaves_a_good_checkpoint(
     monkeypatch.setattr(pools, "MOST_POINTS", 150)
     monkeypatch.setattr(pools, "_STRETCHES", 2)
     features, _ = branches(each=100)
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     with pytest.raises(UsageError, match="NaN at row 599, column 2") as caught:
         METHOD.fit(
             Data({"features": Turning(features)}),
@@ -374,8 +374,8 @@ def test_a_row_that_turns_bad_during_a_fit_leaves_a_good_checkpoint(
             checkpoint=kept,
         )
     assert caught.value.code == "not-finite"
-    assert len(kept.all) >= 2
-    assert all(np.isfinite(state["moving"]).all() for state in kept.all)
+    assert len(kept.states) >= 2
+    assert all(np.isfinite(state["moving"]).all() for state in kept.states)
 
 
 def test_the_approximate_index_of_many_points_is_warned_of() -> None:

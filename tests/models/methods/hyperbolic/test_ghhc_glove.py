@@ -16,7 +16,7 @@ from models.method import Checkpoint, Fitted
 from models.registry import method
 from models.tree.build import from_merges
 from models.tree.tree import Tree
-from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.documents_kit import N_TOPICS, PER_TOPIC, QUICK, planted
 
 GLOVE = method("ghhc-glove")
@@ -185,13 +185,13 @@ def test_a_model_of_counts_takes_no_documents() -> None:
 
 def test_a_fit_resumed_from_a_checkpoint_ends_the_same() -> None:
     counts = np.random.default_rng(0).exponential(30, size=(12, 12))
-    kept, data = RecordingCheckpoint(), Data({"graph": counts + counts.T})
+    kept, data = MemoryCheckpoint(), Data({"graph": counts + counts.T})
     params = GLOVE.Params(**{**QUICK, "n_internal": 5, "max_iter": 110, "n_passes": 20})
     fitted = GLOVE.fit(data, params, checkpoint=kept)
     # Twenty passes, then two rounds.
-    assert len(kept.all) == 22
-    for state in (kept.all[10], kept.all[19], kept.all[20]):
-        again = GLOVE.fit(data, params, checkpoint=RecordingCheckpoint(state))
+    assert len(kept.states) == 22
+    for state in (kept.states[10], kept.states[19], kept.states[20]):
+        again = GLOVE.fit(data, params, checkpoint=MemoryCheckpoint(state))
         assert (again.tree.parent == fitted.tree.parent).all()
         assert again.metrics == fitted.metrics
         assert again.curves == fitted.curves

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from models.arrays import Arrays
 from models.data import Data
-from models.method import Checkpoint
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
@@ -67,23 +65,3 @@ class FarRows(Rows):
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         return self._rows.take(rows)
-
-
-class Stopped(Exception):
-    pass
-
-
-class StoppingCheckpoint(Checkpoint):
-    """Keeps the last state that is saved, and stops the fit at save number `stop`."""
-
-    def __init__(self, stop: int = -1, state: Arrays | None = None) -> None:
-        self.state, self.stop, self.n = state, stop, 0
-
-    def load(self) -> Arrays | None:
-        return self.state
-
-    def save(self, state: Arrays) -> None:
-        self.state = {name: np.array(value) for name, value in state.items()}
-        self.n += 1
-        if self.n == self.stop:
-            raise Stopped

@@ -26,8 +26,9 @@ from models.methods.sphere.mixture.stochastic import Steps
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_partitions
-from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 from tests.pairwise_kit import pairwise
 
 WAYS: dict[str, Any] = {"dirichlet": (Variational, Dirichlet), "stick-breaking": (Merging, Sticks)}
@@ -192,10 +193,10 @@ def test_a_run_resumes_from_its_checkpoint(weights: str) -> None:
     with passes_of(features) as passes:
         algorithm = way_of(passes, weights, "grid", max_iter=6, tol=0.0)
         whole = Restarts(passes, algorithm.counted, 2, 0).best(algorithm, 3, silent)
-        cut = StoppingCheckpoint(7)
-        with pytest.raises(Stopped):
+        cut = MemoryCheckpoint(lost_after=7)
+        with pytest.raises(WorkerLost):
             Restarts(passes, algorithm.counted, 2, 0, cut).best(algorithm, 3, silent)
-        again = Restarts(passes, algorithm.counted, 2, 0, StoppingCheckpoint(state=cut.state)).best(
+        again = Restarts(passes, algorithm.counted, 2, 0, MemoryCheckpoint(state=cut.state)).best(
             algorithm, 3, silent
         )
     assert isinstance(again, Climb)

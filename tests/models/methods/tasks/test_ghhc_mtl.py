@@ -9,13 +9,13 @@ import pytest
 
 from bench.tasks import Planted, explained, planted, recovered
 from models import registry
-from models.arrays import Arrays
 from models.data import Data
 from models.errors import Cancelled, UsageError
-from models.method import Checkpoint, Fitted
+from models.method import Fitted
 from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting
 from models.methods.tasks.regression import joint
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.tasks.lines_kit import lines
 
 METHOD = registry.method("ghhc-mtl")
@@ -148,34 +148,21 @@ def test_a_step_length_that_is_too_long_is_reported_or_harmless() -> None:
     assert np.isfinite(METHOD.predict(fitted.model, fitted.tree, lines()).columns["value"]).all()
 
 
-class LastSave(Checkpoint):
-    def __init__(self) -> None:
-        self.state: Arrays | None = None
-        self.n_saved = 0
-
-    def load(self) -> Arrays | None:
-        return self.state
-
-    def save(self, state: Arrays) -> None:
-        self.state = dict(state)
-        self.n_saved += 1
-
-
 def test_a_lost_fit_resumes_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SHARINGS", [1.0, 30.0])
     monkeypatch.setattr(joint, "ROUND", 10)
     data = lines(n_rows=5, noise=1.0)
     params = GHHCMTLParams(n_folds=2, max_iter=30, n_init=0)
     whole = METHOD.fit(data, params)
-    kept, stages = LastSave(), []
+    kept, stages = MemoryCheckpoint(), []
 
     def stop(fraction: float, stage: str, message: str = "") -> None:
-        if kept.n_saved == 1:
+        if len(kept.states) == 1:
             raise Cancelled
 
     with pytest.raises(Cancelled):
         METHOD.fit(data, params, stop, checkpoint=kept)
-    assert kept.n_saved == 1
+    assert len(kept.states) == 1
 
     def watch(fraction: float, stage: str, message: str = "") -> None:
         stages.append(message)

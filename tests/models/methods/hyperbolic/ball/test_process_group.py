@@ -20,8 +20,8 @@ from models.errors import Cancelled
 from models.methods.hyperbolic.ball import parameters, pools
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
 from models.rows import ArrayRows
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
-from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 
 def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
@@ -34,11 +34,11 @@ def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
     rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
     for optimizer, rate in (("sgd", 0.02), ("adam", 0.003)):
         params = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
-        kept = RecordingCheckpoint()
+        kept = MemoryCheckpoint()
         alone = fit(rows, 1, checkpoint=kept, **params)
-        shared = fit(rows, 2, checkpoint=RecordingCheckpoint(kept.all[0]), **params)
+        shared = fit(rows, 2, checkpoint=MemoryCheckpoint(kept.states[0]), **params)
         assert shared.state["nodes"] == pytest.approx(alone.state["nodes"], abs=1e-5)
-        assert not np.array_equal(kept.all[0]["moving"], alone.state["nodes"])
+        assert not np.array_equal(kept.states[0]["moving"], alone.state["nodes"])
         assert (shared.tree.parent == alone.tree.parent).all()
         assert (shared.tree.leaf_of_point == alone.tree.leaf_of_point).all()
         assert shared.curves["cost"] == alone.curves["cost"]

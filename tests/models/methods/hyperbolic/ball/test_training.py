@@ -18,9 +18,9 @@ from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
 from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.progress import Progress, silent
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
-from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
 
 
 def trained(effort: BallEffort = EFFORT, checkpoint: Checkpoint | None = None) -> TrainedNodes:
@@ -82,16 +82,16 @@ def test_a_last_round_may_be_shorter() -> None:
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_fit_resumed_from_a_checkpoint_ends_the_same(optimizer: Any) -> None:
     effort = replace(EFFORT, optimizer=optimizer, max_iter=100)
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     whole = trained(effort, kept)
-    assert len(kept.all) == 5
-    for state in (kept.all[0], kept.all[3]):
-        rest = RecordingCheckpoint(state)
+    assert len(kept.states) == 5
+    for state in (kept.states[0], kept.states[3]):
+        rest = MemoryCheckpoint(state)
         again = trained(effort, rest)
         assert (again.nodes == whole.nodes).all()
         assert (again.costs, again.objectives) == (whole.costs, whole.objectives)
         assert again.best_step == whole.best_step
-        assert len(rest.all) == 5 - int(state["n_rounds"])
+        assert len(rest.states) == 5 - int(state["n_rounds"])
 
 
 class Poisoned(PoolTriples):
@@ -111,13 +111,13 @@ class Poisoned(PoolTriples):
 def test_a_loss_that_is_not_finite_ends_the_fit_at_the_last_good_round() -> None:
     triples, tree_cost = source_and_cost()
     triples.__class__ = Poisoned
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     nodes = scattered(11, 4, 0).float()
     result = train(triples, nodes, tree_cost, EFFORT, 7, kept, silent)
     assert result.diverged == "after 40 to 60 steps some numbers were not finite"
     assert torch.isfinite(result.nodes).all()
     assert [step for step, _ in result.costs] == [0, 20, 40]
-    assert len(kept.all) == 2
+    assert len(kept.states) == 2
 
 
 def test_three_bad_rounds_in_a_row_end_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,11 +131,11 @@ def test_three_bad_rounds_in_a_row_end_the_fit(monkeypatch: pytest.MonkeyPatch) 
 
 def test_nodes_thrown_to_the_edge_end_a_fit_that_resumes_too() -> None:
     effort = replace(EFFORT, max_iter=2000, learning_rate=1e4)
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     result = trained(effort, kept)
     assert result.diverged == "after 60 steps all nodes lay at the edge of the ball"
-    assert [int(state["n_bad"]) for state in kept.all] == [1, 2]
-    assert trained(effort, RecordingCheckpoint(kept.all[1])).diverged == result.diverged
+    assert [int(state["n_bad"]) for state in kept.states] == [1, 2]
+    assert trained(effort, MemoryCheckpoint(kept.states[1])).diverged == result.diverged
     assert (trained(replace(effort, keep="last")).diverged) == result.diverged
 
 
@@ -194,13 +194,13 @@ def test_leaves_may_be_learned_along_by_a_loss_of_their_own() -> None:
             self.n -= 1
             return 100.0 + self.n
 
-    leaves, kept = Learned(), RecordingCheckpoint()
+    leaves, kept = Learned(), MemoryCheckpoint()
     nodes = scattered(5, 3, 0).float()
     result = train(leaves, nodes, Steady(), EFFORT, 7, kept, silent)
     assert not (result.nodes == nodes).all()
     assert leaves.n_kept == 3
     assert (leaves.at.detach() - leaves.corner).norm(dim=1).max() < 0.2
     again = Learned()
-    rest = train(again, nodes, Steady(), EFFORT, 7, RecordingCheckpoint(kept.all[0]), silent)
+    rest = train(again, nodes, Steady(), EFFORT, 7, MemoryCheckpoint(kept.states[0]), silent)
     assert (again.at == leaves.at).all()
     assert (rest.nodes == result.nodes).all()

@@ -17,7 +17,7 @@ from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity
 from models.methods.hyperbolic.leaves.training import BestLeaves, LeafRun, train
 from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.progress import silent
-from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
+from tests.checkpoint_kit import MemoryCheckpoint
 
 EFFORT = LeafEffort(
     dimension=2,
@@ -102,12 +102,12 @@ def test_a_run_that_gets_no_better_ends_early() -> None:
 
 @pytest.mark.parametrize("at", [0, 3, 5, 8])
 def test_a_lost_fit_resumes_and_ends_the_same(at: int) -> None:
-    saved = RecordingCheckpoint()
+    saved = MemoryCheckpoint()
     whole = trained(checkpoint=saved)
-    assert len(saved.all) == 12
-    rest = RecordingCheckpoint(saved.all[at])
+    assert len(saved.states) == 12
+    rest = MemoryCheckpoint(saved.states[at])
     again = trained(checkpoint=rest)
-    assert len(rest.all) == 11 - at
+    assert len(rest.states) == 11 - at
     assert (again.directions == whole.directions).all()
     assert (again.cost, again.run, again.step) == (whole.cost, whole.run, whole.step)
     assert (again.costs, again.objectives) == (whole.costs, whole.objectives)

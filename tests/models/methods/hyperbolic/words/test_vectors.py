@@ -11,7 +11,7 @@ from models.methods.hyperbolic.words.loops import sweep
 from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, learn_vectors, loss
 from models.progress import silent
-from tests.models.methods.hyperbolic.checkpoint_kit import RecordingCheckpoint
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
 
 
@@ -101,11 +101,11 @@ def test_half_the_gradient_of_the_loss_is_what_a_step_takes() -> None:
 
 def test_passes_lower_the_loss_and_resume_from_a_checkpoint() -> None:
     pairs = pairs_of(checked(some_counts(20, 0), "graph"), 100.0, 0.75)
-    kept = RecordingCheckpoint()
+    kept = MemoryCheckpoint()
     whole = learn_vectors(pairs, 8, 30, 0.05, 5, kept, silent)
     assert whole.losses[-1] < whole.losses[0] / 10
     assert loss(pairs, whole) < whole.losses[-1]
-    again = learn_vectors(pairs, 8, 30, 0.05, 5, RecordingCheckpoint(kept.all[11]), silent)
+    again = learn_vectors(pairs, 8, 30, 0.05, 5, MemoryCheckpoint(kept.states[11]), silent)
     assert again.losses == whole.losses
     for name in ("words", "contexts", "bias", "context_bias"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
-from models.arrays import Arrays
 from models.errors import Cancelled, UsageError
 from models.method import Checkpoint
 from models.methods.margins.splitting import growth
@@ -24,6 +22,7 @@ from models.methods.margins.splitting.split import (
     unstacked,
 )
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint
 
 STARTS = ("k-means", "random")
 
@@ -56,20 +55,6 @@ def assert_same(one: MarginTree, other: MarginTree) -> None:
         np.testing.assert_array_equal(mine.weights, its.weights)
         np.testing.assert_array_equal(mine.price, its.price)
         assert (mine.score, mine.objective, mine.start) == (its.score, its.objective, its.start)
-
-
-class Memory(Checkpoint):
-    """Keeps every state."""
-
-    def __init__(self, begin: Arrays | None = None) -> None:
-        self.begin = begin
-        self.states: list[Mapping[str, Any]] = []
-
-    def load(self) -> Arrays | None:
-        return self.begin
-
-    def save(self, state: Arrays) -> None:
-        self.states.append({name: array.copy() for name, array in state.items()})
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -196,12 +181,12 @@ def test_threads_change_nothing(threads: int) -> None:
 @pytest.mark.parametrize("k", [2, 3])
 def test_any_checkpoint_leads_to_the_same_tree(k: int) -> None:
     rows = np.concatenate([points(120), np.repeat(points(1, seed=3), 40, axis=0)])
-    limits, memory = Limits(16, 9, 4), Memory()
+    limits, memory = Limits(16, 9, 4), MemoryCheckpoint()
     whole = grown(rows, limits, terms(k), checkpoint=memory)
     assert len(memory.states) == len(whole.splits) > 3
     for state in memory.states[::3]:
         assert all(isinstance(array, np.ndarray) for array in state.values())
-        assert_same(grown(rows, limits, terms(k), checkpoint=Memory(state)), whole)
+        assert_same(grown(rows, limits, terms(k), checkpoint=MemoryCheckpoint(state)), whole)
 
 
 def test_splits_come_back_from_arrays() -> None:

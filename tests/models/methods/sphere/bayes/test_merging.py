@@ -23,8 +23,9 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
-from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture, priors
+from tests.models.methods.sphere.sphere_kit import mixture, priors
 
 
 def run(
@@ -169,10 +170,10 @@ def test_a_run_resumes_from_its_checkpoint() -> None:
         )
         whole = Restarts(passes, counted, 2, 0).best(algorithm, 6, silent)
         for stop in (3, 20):
-            cut = StoppingCheckpoint(stop)
-            with pytest.raises(Stopped):
+            cut = MemoryCheckpoint(lost_after=stop)
+            with pytest.raises(WorkerLost):
                 Restarts(passes, counted, 2, 0, cut).best(algorithm, 6, silent)
-            again = Restarts(passes, counted, 2, 0, StoppingCheckpoint(state=cut.state)).best(
+            again = Restarts(passes, counted, 2, 0, MemoryCheckpoint(state=cut.state)).best(
                 algorithm, 6, silent
             )
             assert again.objective == whole.objective

@@ -19,10 +19,9 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
 from tests.models.methods.sphere.sphere_kit import (
-    Stopped,
-    StoppingCheckpoint,
     mixture,
     priors,
 )
@@ -118,10 +117,10 @@ def test_a_run_resumes_from_its_checkpoint() -> None:
         counted = np.ones(70)
         algorithm = Variational(passes, counted, "grid", priors(5), True, 1e6, 6, 0.0)
         whole = Restarts(passes, counted, 2, 0).best(algorithm, 2, silent)
-        cut = StoppingCheckpoint(7)
-        with pytest.raises(Stopped):
+        cut = MemoryCheckpoint(lost_after=7)
+        with pytest.raises(WorkerLost):
             Restarts(passes, counted, 2, 0, cut).best(algorithm, 2, silent)
-        again = Restarts(passes, counted, 2, 0, StoppingCheckpoint(state=cut.state)).best(
+        again = Restarts(passes, counted, 2, 0, MemoryCheckpoint(state=cut.state)).best(
             algorithm, 2, silent
         )
     assert again.objective == whole.objective

@@ -21,9 +21,8 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
-    Stopped,
-    StoppingCheckpoint,
     mixture,
     unit_rows,
 )
@@ -179,12 +178,12 @@ def test_a_fit_goes_on_from_its_checkpoint(stop: int, threads: int) -> None:
     with Passes(unit_rows(features), threads) as passes:
         algorithm = em(passes, Constraints("own", 1e6), max_iter=6)
         whole = best(algorithm, 3, 3)
-        cut = StoppingCheckpoint(stop)
-        with pytest.raises(Stopped):
+        cut = MemoryCheckpoint(lost_after=stop)
+        with pytest.raises(WorkerLost):
             best(algorithm, 3, 3, cut)
-        result = best(algorithm, 3, 3, StoppingCheckpoint(state=cut.state))
+        result = best(algorithm, 3, 3, MemoryCheckpoint(state=cut.state))
         # A checkpoint with another number of clusters is ignored.
-        assert len(best(algorithm, 2, 3, StoppingCheckpoint(state=cut.state)).estimate.kappa) == 2
+        assert len(best(algorithm, 2, 3, MemoryCheckpoint(state=cut.state)).estimate.kappa) == 2
     assert result.objective == whole.objective
     assert (result.estimate.means == whole.estimate.means).all()
 

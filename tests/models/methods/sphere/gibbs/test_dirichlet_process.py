@@ -26,8 +26,9 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_partitions
-from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 
 PRIORS = Priors(1.3, np.eye(3)[0], 1.0, float(np.log(8.0)), 0.7)
 
@@ -120,10 +121,10 @@ def test_a_chain_goes_on_from_its_checkpoint(spread: Any) -> None:
         algorithm = way_of(passes, spread, burn_in=6, n_samples=5)
         whole = Restarts(passes, algorithm.counted, 2, 0).best(algorithm, 4, silent)
         for stop in (4, 15):
-            cut = StoppingCheckpoint(stop)
-            with pytest.raises(Stopped):
+            cut = MemoryCheckpoint(lost_after=stop)
+            with pytest.raises(WorkerLost):
                 Restarts(passes, algorithm.counted, 2, 0, cut).best(algorithm, 4, silent)
-            kept = StoppingCheckpoint(state=cut.state)
+            kept = MemoryCheckpoint(state=cut.state)
             again = Restarts(passes, algorithm.counted, 2, 0, kept).best(algorithm, 4, silent)
             for name in ("trace", "partitions", "heights", "draws", "cluster"):
                 assert (getattr(again, name) == getattr(whole, name)).all()

@@ -21,8 +21,9 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
-from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
+from tests.models.methods.sphere.sphere_kit import mixture
 
 PRIORS = Priors(1.5, np.eye(3)[0], 2.0, float(np.log(8.0)), 0.7)
 
@@ -186,10 +187,10 @@ def test_a_chain_goes_on_from_its_checkpoint() -> None:
     with passes_of(features) as passes:
         sampler = gibbs(passes, True, 6, 5)
         whole = Restarts(passes, sampler.counted, 2, 0).best(sampler, 2, silent)
-        cut = StoppingCheckpoint(15)
-        with pytest.raises(Stopped):
+        cut = MemoryCheckpoint(lost_after=15)
+        with pytest.raises(WorkerLost):
             Restarts(passes, sampler.counted, 2, 0, cut).best(sampler, 2, silent)
-        kept = StoppingCheckpoint(state=cut.state)
+        kept = MemoryCheckpoint(state=cut.state)
         again = Restarts(passes, sampler.counted, 2, 0, kept).best(sampler, 2, silent)
     assert (again.trace == whole.trace).all()
     assert (again.means == whole.means).all()

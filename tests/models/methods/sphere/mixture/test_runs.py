@@ -18,6 +18,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
 from models.progress import Progress, silent
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.sphere.sphere_kit import mixture
 
 ROWS = mixture((60, 50), 4, 8.0)[0]
@@ -147,16 +148,7 @@ def test_progress_goes_up_from_none_to_all(threads: int) -> None:
 
 
 def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
-    class StoppingCheckpoint(Checkpoint):
-        state: Arrays = {}
-
-        def save(self, state: Arrays) -> None:
-            self.state = dict(state)
-
-        def load(self) -> Arrays:
-            return self.state
-
-    kept = StoppingCheckpoint()
+    kept = MemoryCheckpoint()
     with passes_of(1) as passes:
 
         def cut(run: int) -> None:
@@ -166,6 +158,7 @@ def test_a_checkpoint_has_the_ended_and_those_under_way() -> None:
         hills = Hills([7.0, 3.0, 4.0], cut)
         with pytest.raises(Cancelled):
             restarts(passes, 3, kept).best(hills, 2, silent)
+        assert kept.state is not None
         assert kept.state["runs"].tolist() == [2, 0, 1, 1, 0]
         rest = Hills([0.0, 0.0, 4.0])
         assert restarts(passes, 3, kept).best(rest, 2, silent).objective == (7.0,)

@@ -27,9 +27,8 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.mixture.stochastic import BatchClimb, BatchState, SampledRestarts, Steps
 from models.progress import silent
 from models.rows import ArrayRows
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
-    Stopped,
-    StoppingCheckpoint,
     mixture,
     priors,
     unit_rows,
@@ -243,10 +242,10 @@ def test_a_run_resumes_from_its_checkpoint(
     with Passes(unit_rows(features)) as passes:
         algorithm = by(kind(passes, max_iter=3, tol=0.0), Steps(50, 10.0, 0.7))
         whole = best(algorithm, 3, 2)
-        cut = StoppingCheckpoint(stop)
-        with pytest.raises(Stopped):
+        cut = MemoryCheckpoint(lost_after=stop)
+        with pytest.raises(WorkerLost):
             best(algorithm, 3, 2, cut)
-        result = best(algorithm, 3, 2, StoppingCheckpoint(state=cut.state))
+        result = best(algorithm, 3, 2, MemoryCheckpoint(state=cut.state))
     assert result.objective == whole.objective
     assert type(result) is (Climb)
 

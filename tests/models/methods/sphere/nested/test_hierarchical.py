@@ -26,9 +26,8 @@ from models.methods.sphere.nested.top_down import first_means, leaf_means
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
-    Stopped,
-    StoppingCheckpoint,
     mixture,
     random_hierarchy,
 )
@@ -285,9 +284,9 @@ def test_a_run_resumes_from_its_checkpoint() -> None:
             return Restarts(passes, algorithm.counted, 2, 0, *kept, means=means)
 
         whole = restarts().best(algorithm, 4, silent)
-        cut = StoppingCheckpoint(7)
-        with pytest.raises(Stopped):
+        cut = MemoryCheckpoint(lost_after=7)
+        with pytest.raises(WorkerLost):
             restarts(cut).best(algorithm, 4, silent)
-        again = restarts(StoppingCheckpoint(state=cut.state)).best(algorithm, 4, silent)
+        again = restarts(MemoryCheckpoint(state=cut.state)).best(algorithm, 4, silent)
     assert again.objective == whole.objective
     assert (again.estimate.psi == whole.estimate.psi).all()

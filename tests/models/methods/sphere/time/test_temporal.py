@@ -25,7 +25,8 @@ from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.progress import silent
-from tests.models.methods.sphere.sphere_kit import Stopped, StoppingCheckpoint, mixture
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
+from tests.models.methods.sphere.sphere_kit import mixture
 
 
 def priors(n_features: int) -> Priors:
@@ -257,9 +258,9 @@ def test_a_run_resumes_from_its_checkpoint() -> None:
     features, period, _, _ = moving(60, 4, 2, 3, 60.0)
     options = {"n_init": 2, "max_iter": 6}
     whole = run(features, period, 2, **options)
-    cut = StoppingCheckpoint(7)
-    with pytest.raises(Stopped):
+    cut = MemoryCheckpoint(lost_after=7)
+    with pytest.raises(WorkerLost):
         run(features, period, 2, kept=cut, **options)
-    again = run(features, period, 2, kept=StoppingCheckpoint(state=cut.state), **options)
+    again = run(features, period, 2, kept=MemoryCheckpoint(state=cut.state), **options)
     assert again.objective == whole.objective
     assert (again.estimate.psi == whole.estimate.psi).all()
