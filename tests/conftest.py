@@ -62,7 +62,11 @@ class ByFile(LoadScopeScheduling):
         return next(whole, nodeid.partition("::")[0])
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """`ByFile`, unless another way is chosen by `--dist`."""
+    if config.option.dist != "load":
+        return None
     config.option.loadscopereorder = False
     return ByFile(config, log)
 

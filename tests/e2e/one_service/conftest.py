@@ -1,4 +1,7 @@
-"""One service for all tests of this folder, which leave it intact."""
+"""One service for all tests of this folder, which leave it intact.
+
+Tests that kill, restart or set up a service of their own are in the folder above.
+"""
 
 from __future__ import annotations
 

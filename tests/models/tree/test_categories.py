@@ -66,7 +66,8 @@ def test_clusters_from_left_to_right(tree: Tree, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, tree.n_leaves))
     of_clusters = of_cut(tree, k=k)
     whole = cut(tree, k=k)
-    assert sorted(of_clusters.node.tolist()) == whole.nodes.tolist()  # type: ignore[union-attr]
+    assert of_clusters is not None
+    assert sorted(of_clusters.node.tolist()) == whole.nodes.tolist()
     assert of_clusters.warnings == (() if whole.warning is None else (whole.warning,))
     everywhere = np.arange(tree.n_nodes)
     category, share = shared(tree, of_clusters, everywhere, np.zeros(tree.n_nodes, dtype=bool))

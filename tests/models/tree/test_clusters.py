@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +25,14 @@ from tests.models.tree.trees_kit import FOUR
     st.integers(0, 6),
 )
 def test_as_with_points(tree: Tree, k: int, height: float, level: int) -> None:
-    for requested in ({"k": min(k, tree.n_leaves)}, {"height": height}, {"level": level}, {}):
-        listed, whole = clusters(tree, **requested), cut(tree, **requested)  # type: ignore[arg-type]
+    cuts: list[dict[str, Any]] = [
+        {"k": min(k, tree.n_leaves)},
+        {"height": height},
+        {"level": level},
+        {},
+    ]
+    for requested in cuts:
+        listed, whole = clusters(tree, **requested), cut(tree, **requested)
         assert listed.nodes.tolist() == whole.nodes.tolist()
         assert listed.warning == whole.warning
         assert listed.n_clusters == whole.n_clusters
@@ -85,7 +92,7 @@ def test_heights(k: int, nodes: list[int], heights: tuple[float | None, float | 
         ({"k": 2, "height": 1.0}, "k and height"),
     ],
 )
-def test_refused(requested: dict[str, float], part: str) -> None:
+def test_refused(requested: dict[str, Any], part: str) -> None:
     with pytest.raises(UsageError, match=part) as error:
-        clusters(FOUR, **requested)  # type: ignore[arg-type]
+        clusters(FOUR, **requested)
     assert error.value.code == "wrong-cut"

@@ -16,7 +16,7 @@ from models.tree import newick
 from models.tree import tangle as tangle_module
 from models.tree.build import from_merges, from_partition
 from models.tree.leaf_ranges import spans
-from models.tree.tangle import entanglement, links, matched, tangle
+from models.tree.tangle import Rotate, entanglement, links, matched, tangle
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold
@@ -88,7 +88,7 @@ def test_a_tree_whose_siblings_were_swapped_is_turned_back(n: int, seed: int) ->
 @given(
     random_tree(), random_tree(), st.integers(0, 100), st.sampled_from(["both", "other", "none"])
 )
-def test_any_trees(first: Tree, second: Tree, seed: int, rotate: str) -> None:
+def test_any_trees(first: Tree, second: Tree, seed: int, rotate: Rotate) -> None:
     rng = np.random.default_rng(seed)
     n = 9
     trees = []
@@ -97,7 +97,7 @@ def test_any_trees(first: Tree, second: Tree, seed: int, rotate: str) -> None:
         size = np.array([sum(v in path(tree, int(p)) for p in leaf) for v in range(tree.n_nodes)])
         trees.append(replace(tree, leaf_of_point=leaf, size=size).validate())
     left, right = trees
-    tangled = tangle(left, right, rotate=rotate)  # type: ignore[arg-type]
+    tangled = tangle(left, right, rotate=rotate)
     assert 0 <= tangled.entanglement <= tangled.before <= 1
     if rotate != "both":
         assert tangled.left.tolist() == spans(left).start.tolist()
