@@ -13,10 +13,13 @@ import scipy.sparse as sp
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
-Value: TypeAlias = "npt.NDArray[Any] | sp.csr_array | Rows | Spaces | list[str] | Tree | Earlier"
+Value: TypeAlias = (
+    "npt.NDArray[Any] | sp.csr_array | Rows | Spaces | LabelSets | list[str] | Tree | Earlier"
+)
 Spaces: TypeAlias = "tuple[npt.NDArray[Any] | sp.csr_array | Rows, ...]"
 """Several matrices over the same points."""
 
@@ -58,8 +61,9 @@ class Data:
 
     `values` maps a role to what it holds: a matrix (n_points, n) dense (maybe memory-mapped,
     read-only), `Rows` for a role read by rows, or `scipy.sparse.csr_array`; labels as a vector of
-    integers or of `str` objects; names as a list of `str`; a hierarchy as a `Tree`; `base` as an
-    `Earlier`; a role that takes several as a tuple of matrices.
+    integers or of `str` objects, or as `LabelSets` if a row has several or none; a graph of labels
+    as (n_edges, 2) integers or `str` objects; names as a list of `str`; a hierarchy as a `Tree`;
+    `base` as an `Earlier`; a role that takes several as a tuple of matrices.
     """
 
     values: Mapping[str, Value]
@@ -72,7 +76,7 @@ class Data:
         shapes = {}
         for role, value in self.values.items():
             first = value[0] if isinstance(value, tuple) and value else value
-            if isinstance(first, (np.ndarray, sp.csr_array, Rows)):
+            if isinstance(first, (np.ndarray, sp.csr_array, Rows, LabelSets)):
                 shapes[role] = tuple(first.shape)
         return shapes
 
@@ -142,7 +146,7 @@ class Data:
         value = self.values.get(role)
         if value is None:
             return None
-        if isinstance(value, (Tree, Rows, Earlier, tuple, sp.csr_array)):
+        if isinstance(value, (Tree, Rows, Earlier, LabelSets, tuple, sp.csr_array)):
             raise UsageError(
                 f"Input {role!r} must be a list of names.", code="wrong-input", role=role
             )
