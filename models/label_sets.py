@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,3 +54,22 @@ class LabelSets:
                 row=row,
             )
         return np.array(self.names, dtype=object)[self.code]
+
+    @classmethod
+    def of(cls, labels: npt.NDArray[Any]) -> LabelSets:
+        """The label sets of a vector with one label a row; the integer -1 is no label.
+
+        Names are in order: integers by number, text by its characters. O(N log N).
+        """
+        distinct, number = np.unique(labels.astype(str) if labels.dtype == object else labels,
+                                     return_inverse=True)  # fmt: skip
+        names = [str(name) for name in distinct.tolist()]
+        unlabelled = np.zeros(labels.shape[0], dtype=bool)
+        if labels.dtype.kind in "iu" and "-1" in names:
+            place = names.index("-1")
+            unlabelled = number == place
+            number = number[~unlabelled] - (number[~unlabelled] > place)
+            del names[place]
+        start = np.zeros(labels.shape[0] + 1, dtype=np.int64)
+        np.cumsum(~unlabelled, out=start[1:])
+        return cls(start, number.astype(np.int64), names, unlabelled)

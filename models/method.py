@@ -153,14 +153,52 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictionOptions:
+    """What predictions of a classifier tell of each row.
+
+    top_k : number of best classes, with scores and probabilities.
+    threshold : a row's labels are the classes of at least this probability; None: the best class,
+        or the rule that the model learned where rows have several labels.
+    confidence : a row's path ends at the deepest node of at least this probability; None: at the
+        leaf of the best class.
+    """
+
+    top_k: int = 0
+    threshold: float | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassAnswers:
+    """The classes that a classifier gives to rows.
+
+    name : (n_classes,) label of each class. node : (n_classes,) its leaf in the tree.
+    start, code : the labels of row i are the classes `code[start[i]:start[i + 1]]`, the most
+        probable first.
+    top : (n_rows, top_k) the best classes, the best first. score, probability : (n_rows, top_k)
+        theirs.
+    """
+
+    name: list[str]
+    node: Int
+    start: Int
+    code: Int
+    top: Int
+    score: Float
+    probability: Float
+
+
+@dataclass(frozen=True, slots=True)
 class Predictions:
     """New rows placed in a tree.
 
     leaf : (n_rows,) node id of each row's leaf.
-    start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last.
+    start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last; a
+        classifier's path may end above, where a confidence is asked for.
     node, probability : (start[-1],) the path's nodes and their probabilities; the root's is 1.
     columns : further columns of rows, (n_rows,) each. `value`, a number, integer or `str` object,
         is the predicted target of a row.
+    classes : what a classifier adds.
     """
 
     leaf: Int
@@ -168,6 +206,7 @@ class Predictions:
     node: Int
     probability: Float
     columns: Arrays = field(default_factory=dict)
+    classes: ClassAnswers | None = None
 
 
 class Method(ABC, Generic[P]):
@@ -185,6 +224,7 @@ class Method(ABC, Generic[P]):
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
+    classifies : whether its predictions give labels, and take `PredictionOptions`.
     example : params with which the contract tests' small data takes well under a second.
     """
 
@@ -199,6 +239,7 @@ class Method(ABC, Generic[P]):
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
+    classifies: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -266,11 +307,24 @@ class Method(ABC, Generic[P]):
         return self._piece(data, params, piece, progress, threads)
 
     @final
-    def predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Place new rows in the tree that `fit` gave with `model`."""
+    def predict(
+        self, model: Model, tree: Tree, data: Data, options: PredictionOptions | None = None
+    ) -> Predictions:
+        """Place new rows in the tree that `fit` gave with `model`.
+
+        Raises UsageError for options where the method is no classifier.
+        """
         if not self.predicts:
             raise UsageError(f"Method {self.id!r} does not predict.", code="cannot-predict")
         self._check_inputs(data, predicting=True)
+        if self.classifies:
+            return self._classify(model, tree, data, options or PredictionOptions())
+        if options is not None and options != PredictionOptions():
+            raise UsageError(
+                f"Method {self.id!r} gives no labels, so its predictions take none of 'top_k', "
+                "'threshold' and 'confidence'.",
+                code="cannot-predict",
+            )
         return self._predict(model, tree, data)
 
     @final
@@ -360,6 +414,11 @@ class Method(ABC, Generic[P]):
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         raise NotImplementedError(f"{self.id} lists a model but has no _predict")
+
+    def _classify(
+        self, model: Model, tree: Tree, data: Data, options: PredictionOptions
+    ) -> Predictions:
+        raise NotImplementedError(f"{self.id} classifies but has no _classify")
 
     def _logits(self, model: Model, data: Data) -> Array:
         raise NotImplementedError(f"{self.id} lists logits but has no _logits")

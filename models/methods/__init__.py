@@ -10,4 +10,5 @@ below a family hold what its methods are made of.
 - `hyperbolic`: hierarchies by embeddings in the Poincaré ball.
 - `sphere`: mixtures of von Mises-Fisher distributions.
 - `tasks`: predictors of several tasks that learn how the tasks relate.
+- `classifiers`: classifiers into a hierarchy or a graph of classes.
 """

@@ -12,6 +12,7 @@ from models.arrays import Int
 from models.data import listed
 from models.errors import UsageError
 from models.metrics.labels import Classes
+from models.tree.named import NamedNodes
 from models.tree.tree import Tree, sizes
 
 
@@ -78,49 +79,10 @@ def _counts_rows(hierarchy: Tree, names: list[int] | list[str]) -> bool:
 
 def _leaves_named(hierarchy: Tree, labels: list[str]) -> tuple[Int, list[str]]:
     """(n,) the leaf that each label names, and the labels that name none or several."""
-    named: dict[str, int] = {}
-    for leaf in hierarchy.leaves.tolist():
-        name = hierarchy.name[leaf]
-        if name is not None:
-            named[name] = -1 if name in named else leaf
-    paths = _Paths(hierarchy) if any("/" in label for label in labels) else None
-    leaves = np.empty(len(labels), dtype=np.int64)
-    for number, label in enumerate(labels):
-        leaf = named.get(label, -1)
-        if leaf < 0 and paths is not None and "/" in label:
-            leaf = paths.leaf(label.split("/"))
-        leaves[number] = leaf
-    return leaves, [labels[number] for number in np.flatnonzero(leaves < 0)]
-
-
-class _Paths:
-    """Leaves of a hierarchy by their path of names."""
-
-    def __init__(self, hierarchy: Tree) -> None:
-        self._tree = hierarchy
-        self._below: dict[tuple[int, str | None], int] = {}
-        pairs = zip(hierarchy.parent[1:].tolist(), hierarchy.name[1:].tolist(), strict=True)
-        for node, key in enumerate(pairs, 1):
-            self._below[key] = -1 if key in self._below else node
-
-    def leaf(self, parts: list[str]) -> int:
-        """The leaf at the end of a path, -1 if there is none or more than one.
-
-        If a path ends at an inner node, the leaf of the same name below it is meant, as made by the
-        reader of class paths.
-        """
-        starts = [parts] if self._tree.name[0] != parts[0] else [parts[1:], parts]
-        for path in starts:
-            node = 0
-            for part in path:
-                node = self._below.get((node, part), -1)
-                if node < 0:
-                    break
-            if node >= 0 and self._tree.n_children[node] > 0 and path:
-                node = self._below.get((node, path[-1]), -1)
-            if node >= 0 and self._tree.n_children[node] == 0:
-                return node
-        return -1
+    nodes = NamedNodes(hierarchy)
+    leaves = np.fromiter(map(nodes.find, labels), dtype=np.int64, count=len(labels))
+    lost = (leaves < 0) | (hierarchy.n_children[leaves] > 0)
+    return leaves, [labels[number] for number in np.flatnonzero(lost)]
 
 
 def _no_leaf(hierarchy: Tree, lost: list[str]) -> UsageError:

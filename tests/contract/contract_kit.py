@@ -42,6 +42,7 @@ ROLES: Mapping[str, np.ndarray] = {
     "graph": 10.0 * np.exp(_near + _near.T),
     "tasks": _task,
     "targets": _targets,
+    "labels": _group,
     "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
 }
 """Well separated groups and no ties, so that no result depends on a last digit."""

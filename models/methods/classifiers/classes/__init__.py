@@ -1,0 +1,9 @@
+"""The classes of a classifier: read from labels and a hierarchy, and given as answers.
+
+Start at `classifier`, the base of the family's methods.
+
+- `arrangement`: labels matched to the leaves of a hierarchy.
+- `class_tree`, `class_graph`: the structure over the classes, as the solvers use it.
+- `problem`: the rows, their classes and that structure: what a classifier is trained on.
+- `answers`: from scores to labels, probabilities and paths.
+"""

@@ -1,0 +1,253 @@
+"""What all classifiers share: their inputs, the classes of the rows, and answers from scores.
+
+A method of the family trains one vector of weights for each class (`_train`); the rest is here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from models.arrays import Array, Int, Matrix, row_blocks
+from models.checks import blocks, require_columns, require_squares, require_width
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.method import (
+    Fitted,
+    Input,
+    Method,
+    Model,
+    PredictionOptions,
+    Predictions,
+    Run,
+    Shapes,
+)
+from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers, scores
+from models.methods.classifiers.classes.arrangement import Arrangement
+from models.methods.classifiers.classes.class_graph import ClassGraph
+from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.problem import (
+    Problem,
+    arrangement_of,
+    design_of,
+    require_features,
+)
+from models.parameters import Params
+from models.tree.tree import Tree, sizes
+
+FEATURES = Input(sparse=True, description="One row per point.")
+LABELS = Input(
+    fit_only=True,
+    description="The class of each row, or its classes: names of nodes of the hierarchy, or paths "
+    "of names. Rows that are not labelled (null, or -1) are left out of the training.",
+)
+HIERARCHY = Input(
+    required=False,
+    fit_only=True,
+    description="A tree whose leaves are the classes, or class paths. Rows with the label of an "
+    "inner node get a leaf of that name below it.",
+)
+GRAPH = Input(
+    required=False,
+    fit_only=True,
+    description="Pairs of labels: the edges of an undirected graph over the classes.",
+)
+NAMES = Input(
+    required=False,
+    fit_only=True,
+    description="Where labels are the numbers 0, 1, ...: what they are called.",
+)
+FLAT_INPUTS = {"features": FEATURES, "labels": LABELS, "hierarchy": HIERARCHY, "names": NAMES}
+
+
+class ClassifierParams(Params):
+    intercept: bool = Field(
+        True,
+        description="Whether a constant feature is added; its weight is penalised like the others.",
+    )
+    empty_classes: Literal["refuse", "leave-out"] = Field(
+        "refuse",
+        description="What to do with leaves of the hierarchy that have no example: refuse the job, "
+        "or never predict them.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained classifier.
+
+    weights : (n_classes, n_columns), columns as in `Problem.design`.
+    metrics, curves, warnings : as in `Fitted`.
+    """
+
+    weights: Array
+    link: Link
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+P = TypeVar("P", bound=ClassifierParams)
+
+
+class Classifier(Method[P]):
+    """Base of the family's methods."""
+
+    inputs = FLAT_INPUTS
+    outputs = ("tree", "model")
+    classifies = True
+    several_labels = True
+    """Whether a row may have several labels, or none of the classes."""
+
+    @abstractmethod
+    def _train(self, problem: Problem, params: P, run: Run) -> Trained:
+        """Hook: the weights of the classes."""
+
+    def _memory(self, shapes: Shapes, params: P) -> int:
+        if len(shapes.get("features", ())) != 2:
+            return 0
+        n_rows, n_features = shapes["features"]
+        return 16 * n_rows * (n_features + 1)
+
+    def _check(self, data: Data, params: P) -> None:
+        features = data.matrix("features")
+        require_columns(features)
+        require_features(features)
+        require_squares(features)
+
+    def _fit(self, data: Data, params: P, run: Run) -> Fitted:
+        run.progress(0.01, "reading classes")
+        features = data.matrix("features")
+        arrangement = arrangement_of(data, params.empty_classes == "leave-out")
+        self._require_one_each(arrangement)
+        problem, warnings = _problem_of(data, features, arrangement, params.intercept)
+        run.progress(0.02, "training")
+        trained = self._train(problem, params, run)
+        run.progress(0.97, "building the tree")
+        weights = trained.weights.astype(np.float32)
+        return Fitted(
+            tree=_tree_of(arrangement, problem.one_each, features, weights),
+            model=Model(
+                arrays={"weights": weights, "node": arrangement.node},
+                facts={
+                    "names": arrangement.names,
+                    "n_features": int(features.shape[1]),
+                    "link": trained.link,
+                    "one_each": problem.one_each,
+                },
+            ),
+            metrics={"n_classes": float(problem.n_classes), **trained.metrics},
+            curves=trained.curves,
+            warnings=(*arrangement.warnings, *warnings, *trained.warnings),
+        )
+
+    def _classify(
+        self, model: Model, tree: Tree, data: Data, options: PredictionOptions
+    ) -> Predictions:
+        """The best classes of each row; paths lead to the leaf of the best."""
+        features, facts = data.matrix("features"), model.facts
+        require_width(features, facts["n_features"])
+        require_finite(features, "features")
+        weights = np.asarray(model.arrays["weights"])
+        return answers(
+            (scores(rows, weights) for _, rows in blocks(features, tree.n_leaves)),
+            tree,
+            np.asarray(model.arrays["node"]),
+            list(facts["names"]),
+            Rule(facts["link"], facts["one_each"]),
+            options,
+        )
+
+    def _require_one_each(self, arrangement: Arrangement) -> None:
+        if self.several_labels:
+            return
+        times = np.diff(arrangement.start)
+        odd = np.flatnonzero((times != 1) & ~arrangement.unlabelled)
+        if odd.size:
+            row = int(odd[0])
+            raise UsageError(
+                f"Input 'labels' has {times[row]} labels at row {row} (counted from 0); method "
+                f"{self.id!r} takes one for each row. Methods for several are 'rr-svm', 'rr-lr', "
+                "'hblr' with 'likelihood' logistic, 'bsvm' and 'blr'.",
+                code="wrong-input",
+                role="labels",
+                row=row,
+            )
+
+
+def _problem_of(
+    data: Data, features: Matrix, arrangement: Arrangement, intercept: bool
+) -> tuple[Problem, tuple[str, ...]]:
+    """The labelled rows with the structure over their classes, and warnings."""
+    warnings = []
+    tree = graph = None
+    edges = data.values.get("graph")
+    if isinstance(edges, np.ndarray):
+        graph, n_others = ClassGraph.of_edges(edges, arrangement.names)
+        if n_others:
+            warnings.append(
+                f"{n_others} label(s) of the graph have no example: they pass on weights and are "
+                "never predicted."
+            )
+    else:
+        tree = ClassTree.over(arrangement.tree.parent.astype(np.int64), arrangement.node)
+    start = arrangement.start
+    if arrangement.unlabelled.any():
+        labelled = np.flatnonzero(~arrangement.unlabelled)
+        features = features[labelled]
+        start = np.append(start[labelled], start[-1])
+        warnings.append(
+            f"{int(arrangement.unlabelled.sum())} row(s) are not labelled and were left out of the "
+            "training; they lie at the leaf of their best class."
+        )
+    design = design_of(features, intercept)
+    n_classes = len(arrangement.names)
+    problem = Problem(design, start, arrangement.code, n_classes, tree, graph)
+    return problem, tuple(warnings)
+
+
+def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, weights: Array) -> Tree:
+    """The hierarchy with the rows at the leaves of their classes.
+
+    A row of several classes lies at the leaf of the first, one without at that of its best class.
+    Where rows have several, the column `rows` counts those with a class under the node.
+    """
+    times = np.diff(arrangement.start)
+    node = np.empty(times.size, dtype=np.int64)
+    some = times > 0
+    node[some] = arrangement.node[arrangement.code[arrangement.start[:-1][some]]]
+    none = np.flatnonzero(~some)
+    for block in row_blocks(none.size, arrangement.tree.n_leaves, BLOCK):
+        best = scores(features[none[block]], weights).argmax(axis=1)
+        node[none[block]] = arrangement.node[best]
+    leaf = node.astype(np.int32)
+    extra = {} if one_each else {"rows": _rows_under(arrangement)}
+    return replace(
+        arrangement.tree,
+        leaf_of_point=leaf,
+        size=sizes(arrangement.tree.parent, leaf),
+        extra=extra,
+    )
+
+
+def _rows_under(arrangement: Arrangement) -> Int:
+    """(n_nodes,) rows with a class under each node, each counted once. O(labels x depth)."""
+    n_nodes = arrangement.tree.n_nodes
+    rows = np.zeros(n_nodes, dtype=np.int64)
+    parent = arrangement.tree.parent.astype(np.int64)
+    depth = arrangement.tree.depth
+    row = np.repeat(np.arange(arrangement.start.size - 1), np.diff(arrangement.start))
+    pairs = np.unique(row * n_nodes + arrangement.node[arrangement.code])
+    # From the deepest level up, so that pairs that meet in a node are counted there once.
+    for level in range(arrangement.tree.max_depth, -1, -1):
+        row, node = np.divmod(pairs, n_nodes)
+        here = depth[node] == level
+        rows += np.bincount(node[here], minlength=n_nodes)
+        moved = np.where(here, row * n_nodes + parent[node], pairs)
+        pairs = np.unique(moved) if level else moved
+    return rows

@@ -1,0 +1,178 @@
+"""What a classifier is trained on: rows, their classes, and the structure over the classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.arrays import Float, Int, Mask, Matrix
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.label_sets import LabelSets
+from models.methods.classifiers.classes.arrangement import Arrangement, arranged, flat
+from models.methods.classifiers.classes.class_graph import ClassGraph
+from models.methods.classifiers.classes.class_tree import ClassTree
+from models.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows and their classes.
+
+    design : (n_rows, n_columns) float64 features, the last column the constant 1 if there is an
+        intercept.
+    start, code : row i has the classes `code[start[i]:start[i + 1]]`, ascending.
+    tree : over the classes; None if there is a graph, or neither.
+    graph : over the classes; None if there is a tree, or neither.
+    """
+
+    design: Float | sp.csr_array
+    start: Int
+    code: Int
+    n_classes: int
+    tree: ClassTree | None = None
+    graph: ClassGraph | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.design.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.design.shape[1])
+
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether every row has exactly one class."""
+        return bool((np.diff(self.start) == 1).all())
+
+    @cached_property
+    def by_class(self) -> tuple[Int, Int]:
+        """The rows of class k are `row[start[k]:start[k + 1]]`, ascending: (start, row)."""
+        row = np.repeat(np.arange(self.n_rows), np.diff(self.start))
+        start = np.zeros(self.n_classes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.code, minlength=self.n_classes), out=start[1:])
+        return start, row[np.argsort(self.code, kind="stable")]
+
+    def signs(self, class_: int) -> Float:
+        """(n_rows,) 1 for rows of the class, -1 for others."""
+        start, row = self.by_class
+        signs = np.full(self.n_rows, -1.0)
+        signs[row[start[class_] : start[class_ + 1]]] = 1.0
+        return signs
+
+    def part(self, rows: Mask) -> Problem:
+        """The problem of some rows, with the same classes."""
+        times = np.diff(self.start)
+        start = np.zeros(int(rows.sum()) + 1, dtype=np.int64)
+        np.cumsum(times[rows], out=start[1:])
+        code = self.code[np.repeat(rows, times)]
+        return replace(self, design=self.design[np.flatnonzero(rows)], start=start, code=code)
+
+
+def label_sets_of(data: Data) -> LabelSets:
+    """The labels by row; where they are numbers and `names` is given, `names[label]`.
+
+    Raises UsageError for another number of labels than rows, and for a label that has no name.
+    """
+    value = data.values["labels"]
+    if isinstance(value, LabelSets):
+        labels = value
+    elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuO":
+        labels = LabelSets.of(value)
+    else:
+        raise UsageError(
+            "Input 'labels' must have one label a row, an integer or text, or a list of labels.",
+            code="wrong-input",
+            role="labels",
+        )
+    n_rows = data.matrix("features").shape[0]
+    if labels.n_rows != n_rows:
+        raise UsageError(
+            f"There are {labels.n_rows} labels for {n_rows} rows of features; one for each row is "
+            "needed.",
+            code="wrong-shape",
+            role="labels",
+        )
+    names = data.names()
+    return labels if names is None else _named(labels, names)
+
+
+def _named(labels: LabelSets, names: list[str]) -> LabelSets:
+    numbers = [int(name) if name.isdecimal() else -1 for name in labels.names]
+    wrong = [name for name, number in zip(labels.names, numbers, strict=True)
+             if not 0 <= number < len(names)]  # fmt: skip
+    if wrong or len(set(names)) < len(names):
+        what = f"label {wrong[0][:80]!r} is none of them" if wrong else "a name occurs twice"
+        raise UsageError(
+            f"Input 'names' has {len(names)} names, one for each of the labels 0, 1, ...; {what}.",
+            code="wrong-input",
+            role="names",
+        )
+    return LabelSets(
+        labels.start, labels.code, [names[number] for number in numbers], labels.unlabelled
+    )
+
+
+def arrangement_of(data: Data, leave_out_empty: bool) -> Arrangement:
+    """The labels of labelled rows as classes; see `arrangement`.
+
+    Raises UsageError as `label_sets_of`, `flat` and `arranged`.
+    """
+    labels = label_sets_of(data)
+    hierarchy = data.values.get("hierarchy")
+    if isinstance(hierarchy, Tree):
+        return arranged(labels, hierarchy, leave_out_empty)
+    return flat(labels)
+
+
+def require_features(features: Matrix) -> None:
+    """Raises UsageError for a value that is not finite, and for sparse rows without any value.
+
+    Such a row is an empty document.
+    """
+    require_finite(features, "features")
+    if isinstance(features, sp.csr_array):
+        n_values = np.diff(features.indptr)
+        if features.data.size and not features.data.all():
+            filled = np.add.reduceat(np.append(features.data != 0, False), features.indptr[:-1]) * (
+                n_values > 0
+            )
+        else:
+            filled = n_values
+        empty = np.flatnonzero(filled == 0)
+        if empty.size:
+            raise UsageError(
+                f"Input 'features' has no value at row {int(empty[0])} (counted from 0), and in "
+                f"{empty.size} row(s) in all; nothing can be learned from an empty document. "
+                "Leave such rows out.",
+                code="wrong-input",
+                role="features",
+                row=int(empty[0]),
+            )
+
+
+def design_of(features: Matrix, intercept: bool) -> Float | sp.csr_array:
+    """(n_rows, n_columns) float64 features, and the constant 1 as last column with `intercept`.
+
+    Sparse features stay sparse. A copy: O(N D), or O(number of stored values).
+    """
+    n_rows, n_features = features.shape
+    if not isinstance(features, sp.csr_array):
+        design = np.empty((n_rows, n_features + intercept))
+        design[:, :n_features] = features
+        design[:, n_features:] = 1.0
+        return design
+    values = sp.csr_array(
+        (features.data.astype(np.float64), features.indices, features.indptr), shape=features.shape
+    )
+    if not values.has_canonical_format:
+        values = values.copy()
+        values.sum_duplicates()
+    if intercept:
+        constant = sp.csr_array(np.ones((n_rows, 1)))
+        values = sp.csr_array(sp.hstack([values, constant], format="csr"))
+    return values
