@@ -375,7 +375,8 @@ class Method(ABC, Generic[P]):
                 code="wrong-input",
                 role=unknown[0],
             )
-        self.check_choice(data.values)
+        if not predicting or not all(self.inputs[role].fit_only for role in self.one_of):
+            self.check_choice(data.values)
         needed = self.needed(predicting=predicting)
         for role, wanted in self.inputs.items():
             if role in needed and role not in data:

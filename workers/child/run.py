@@ -172,7 +172,8 @@ def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> di
     predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:
         first = method(request.method)
-        roles = [*first.needed(predicting=True), *(set(first.one_of) & set(given))]
+        choice = {role for role in first.one_of if not first.inputs[role].fit_only}
+        roles = [*first.needed(predicting=True), *(choice & set(given))]
         preparation = result.preparation
         model = results.FittedModel(
             result.stages, preparation.roles_given(roles), preparation.pipelines

@@ -2,8 +2,10 @@
 
 Start at `mlr`, the simplest.
 
+- `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
 - `mlr`: multiclass logistic regression.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
+- `recursive`: the penalty over a tree or a graph, and the two losses with it.
 """

@@ -176,3 +176,9 @@ def design_of(features: Matrix, intercept: bool) -> Float | sp.csr_array:
         constant = sp.csr_array(np.ones((n_rows, 1)))
         values = sp.csr_array(sp.hstack([values, constant], format="csr"))
     return values
+
+
+def has_constant(design: Float | sp.csr_array) -> bool:
+    """Whether the last column is the constant 1."""
+    last = design[:, [-1]]
+    return bool((last == 1.0).sum() == design.shape[0])
