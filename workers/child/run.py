@@ -377,7 +377,7 @@ def _inspect(spec: Spec, report: Report) -> Outcome:
 
     source = of_role(spec.sources, "dataset")
     if source.link is None:
-        facts = inspect(source.format or "", source.file, source.member)
+        facts = inspect(source.format or "", source.file, source.member, source.bounds, source.hint)
     else:
         facts = facts_of(source.link, source.format or "", source.member, source.role)
     return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})

@@ -74,8 +74,22 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
             np.savetxt(path, array, delimiter=",", fmt="%.17g")
         case "libsvm":
             dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
+        case "arff":
+            put(path, arff_text(array, ["numeric"] * array.shape[1], [0] * len(array)))
         case "json":
             path.write_text(json.dumps(array.tolist()))
+
+
+def arff_text(
+    features: np.ndarray, kinds: list[str], classes: list[Any], class_kind: str = "numeric"
+) -> str:
+    """An ARFF file of dense rows: features of the given kinds, then the class."""
+    attributes = [f"@attribute x{at} {kind}" for at, kind in enumerate(kinds)]
+    rows = [
+        ",".join(map(str, [*row, own])) for row, own in zip(features.tolist(), classes, strict=True)
+    ]
+    head = ["@relation test", *attributes, f"@attribute class {class_kind}", "@data"]
+    return "\n".join([*head, *rows]) + "\n"
 
 
 def write_arrow(path: Path, table: pa.Table, *, file: bool = True, **options: Any) -> None:
