@@ -177,7 +177,10 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
                 f"Node number {row} of the list has no id that is an integer or text.", node=row
             )
         if own in row_of_id:
-            raise InvalidTree(f"Two nodes have the id {_short(own)}.", node=own)
+            raise InvalidTree(
+                f"Two nodes have the id {_short(own)}; each node is listed once, with one parent.",
+                node=own,
+            )
         row_of_id[own] = row
     parents: list[int] = []
     for node in nodes:

@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field
 from models.arrays import Arrays
 from models.data import Value
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.method import Crew, Piece
 from models.parameters import Exact
 from models.progress import Progress
@@ -173,6 +174,16 @@ def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
         return _Drawn(value, row)
     if isinstance(value, (np.ndarray, sp.csr_array)):
         return value[row]
+    if isinstance(value, LabelSets):
+        member = sp.csr_array(
+            (np.ones(value.code.size), value.code, value.start), (value.n_rows, len(value.names))
+        )[row]
+        return replace(
+            value,
+            start=member.indptr.astype(np.int64),
+            code=member.indices.astype(np.int64),
+            unlabelled=value.unlabelled[row],
+        )
     return value
 
 
