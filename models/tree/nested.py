@@ -191,7 +191,10 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
             parents.append(row_of_id[over])
         else:
             raise InvalidTree(
-                f"Node {_short(node['id'])} has the parent {_short(over)}, which does not exist.",
+                f"Node {_short(node['id'])} has several parents; a node has one."
+                if isinstance(over, list) and len(over) > 1
+                else f"Node {_short(node['id'])} has the parent {_short(over)}, which does not "
+                "exist.",
                 node=node["id"],
             )
     return _build(nodes, parents, list(row_of_id), document)

@@ -149,7 +149,8 @@ def _resampled(
     """The values with rows or columns drawn anew, and the row of each point."""
     n_points = next(
         matrix.shape[0]
-        for value in values.values()
+        for role, value in values.items()
+        if not _are_edges(role, value)
         for matrix in (value if isinstance(value, tuple) else (value,))
         if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
     )
@@ -160,13 +161,20 @@ def _resampled(
     row = np.sort(rng.integers(0, n_points, n_points))
     drawn: dict[str, Any] = {}
     for role, value in values.items():
-        if isinstance(value, tuple):
+        if _are_edges(role, value):
+            drawn[role] = value
+        elif isinstance(value, tuple):
             drawn[role] = tuple(_rows(matrix, row) for matrix in value)
         elif role in BY_PAIRS and isinstance(value, (np.ndarray, sp.csr_array)):
             drawn[role] = value[row][:, row]
         else:
             drawn[role] = _rows(value, row)
     return drawn, row
+
+
+def _are_edges(role: str, value: Value) -> bool:
+    """Whether a graph is edges between labels, of which points are not drawn."""
+    return role == "graph" and isinstance(value, np.ndarray) and value.shape[0] != value.shape[1]
 
 
 def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:

@@ -109,7 +109,7 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
         case "paths":
             return file.paths()
         case "column":
-            return file.column()
+            return file.labels().one_each()
     return file.matrix()
 
 
@@ -179,23 +179,6 @@ class _File:
             value = text_array(rows.classes)
         return LabelRows.of(np.maximum(times, 0), value, times < 0)
 
-    def column(self) -> npt.NDArray[Any]:
-        """The class of each row, which has exactly one."""
-        classes = self.labels()
-        times = np.diff(classes.start)
-        odd = np.flatnonzero(times != 1)
-        if odd.size:
-            row = int(odd[0])
-            if classes.unlabelled[row]:
-                raise missing(row)
-            raise UsageError(
-                f"The ARFF file has {times[row]} classes at row {row} (counted from 0); one is "
-                "needed here.",
-                code="wrong-input",
-                row=row,
-            )
-        return classes.value
-
     def paths(self) -> list[str] | LabelRows:
         """The declared classes that none continues, in order, and those that rows have."""
         classes = self.labels()
@@ -218,7 +201,7 @@ class _File:
 
     def _rows(self, *, features: bool) -> _Rows:
         """The rows. features : whether the features are read, or else the classes."""
-        rows, n_attributes = _Rows(), len(self.attributes)
+        rows = _Rows()
         with self._path.open("rb") as file:
             file.seek(self._data)
             for line, text in _lines(file, self._line):
@@ -230,57 +213,70 @@ class _File:
                     _refuse(
                         line, "is dense, others sparse" if rows.sparse else "is sparse, not dense"
                     )
-                if sparse:
-                    index, cells = _entries(text, line, n_attributes)
-                    at = bisect_left(index, self._at)
-                    at = at if at < len(index) and index[at] == self._at else -1
-                else:
-                    cells = _cells(text, line) if _MARKS.search(text) else text.split(",")
-                    if len(cells) != n_attributes:
-                        _refuse(
-                            line,
-                            f"has {len(cells)} values; the ARFF file declares {n_attributes} "
-                            "attributes",
-                            code="ragged",
-                            row=row,
-                        )
-                    index, at = [], self._at
+                cells, index, at = self._cells_of(text, line, row, sparse=sparse)
                 rows.line.append(line)
-                if not features:
+                if features:
+                    self._add_features(rows, cells, index, at, text)
+                else:
                     self._add_classes(rows, cells[at] if at >= 0 else self._left_out(line), line)
-                    continue
-                if at >= 0:
-                    del cells[at]
-                if sparse:
-                    if at >= 0:
-                        del index[at]
-                    rows.column.extend([place - (place > self._at) for place in index])
-                try:
-                    rows.value.extend(map(float, cells))
-                except (ValueError, TypeError):
-                    self._explain(cells, index, row, line)
-                # `float` takes more than a number of the format.
-                if ("_" in text or not text.isascii()) and not all(map(_is_number, cells)):
-                    self._explain(cells, index, row, line)
-                rows.start.append(len(rows.value))
         if not rows.line:
             raise UsageError("The ARFF file has no rows.", code="empty")
         return rows
 
+    def _cells_of(
+        self, text: str, line: int, row: int, *, sparse: bool
+    ) -> tuple[list[Any], list[int], int]:
+        """The cells of a row; their attributes if it is sparse; the place of the class, or -1."""
+        n_attributes = len(self.attributes)
+        if sparse:
+            index, entries = _entries(text, line, n_attributes)
+            at = bisect_left(index, self._at)
+            return entries, index, at if at < len(index) and index[at] == self._at else -1
+        quoted = _MARKS.search(text) is not None
+        cells: list[Any] = _cells(text, line) if quoted else text.split(",")
+        if len(cells) != n_attributes:
+            _refuse(
+                line,
+                f"has {len(cells)} values; the ARFF file declares {n_attributes} attributes",
+                code="ragged",
+                row=row,
+            )
+        if not quoted:
+            cells[self._at] = _bare(cells[self._at])
+        return cells, [], self._at
+
+    def _add_features(
+        self, rows: _Rows, cells: list[Any], index: list[int], at: int, text: str
+    ) -> None:
+        if at >= 0:
+            del cells[at]
+        if index:
+            if at >= 0:
+                del index[at]
+            index = [place - (place > self._at) for place in index]
+            rows.column.extend(index)
+        try:
+            rows.value.extend(map(float, cells))
+        except (ValueError, TypeError):
+            self._explain(rows, cells, index)
+        # `float` takes more than a number of the format.
+        if ("_" in text or not text.isascii()) and not all(map(_is_number, cells)):
+            self._explain(rows, cells, index)
+        rows.start.append(len(rows.value))
+
     def _add_classes(self, rows: _Rows, cell: str | None, line: int) -> None:
-        own = None if cell is None else cell.strip()
-        if own is None or own == "?":
+        if cell is None:
             rows.times.append(-1)
             return
         if self._class.kind == "numeric":
-            if not _is_number(own) or not np.isfinite(float(own)):
-                _refuse(line, f"has {shown(own, 40)} as its class, which is not a finite number")
-            rows.classes.append(float(own))
+            if not _is_number(cell) or not np.isfinite(float(cell)):
+                _refuse(line, f"has {shown(cell, 40)} as its class, which is not a finite number")
+            rows.classes.append(float(cell))
             rows.times.append(1)
             return
-        classes = self._classes.get(own)
+        classes = self._classes.get(cell)
         if classes is None:
-            classes = self._classes[own] = self._parsed(own, line)
+            classes = self._classes[cell] = self._parsed(cell, line)
         rows.classes += classes
         rows.times.append(len(classes))
 
@@ -310,16 +306,17 @@ class _File:
             _refuse(line, f"leaves out its class, {shown(self._class.name)}")
         return next(iter(self._class.values), "0")
 
-    def _explain(self, cells: list[str], index: list[int], row: int, line: int) -> NoReturn:
-        """Refuse the first cell that is not a number.
+    def _explain(self, rows: _Rows, cells: list[Any], index: list[int]) -> NoReturn:
+        """Refuse the first feature of the last row that is not a number.
 
-        index : the attributes of the cells, if the row is sparse.
+        index : the columns of the cells, if the row is sparse.
         """
+        row, line = len(rows.line) - 1, rows.line[-1]
         for place, cell in enumerate(cells):
+            column = index[place] if index else place
+            if cell is None or cell.strip() in ("", "?"):
+                raise missing(row, column, line=line)
             if not _is_number(cell):
-                column = index[place] - (index[place] > self._at) if index else place
-                if cell is None or cell.strip() in ("", "?"):
-                    raise missing(row, column, line=line)
                 name = shown(self.features[column].name)
                 _refuse(
                     line,
@@ -361,7 +358,7 @@ def _header(file: IO[bytes]) -> tuple[list[Attribute], int]:
 def _attribute(text: str, line: int) -> Attribute:
     comment = _COMMENT.fullmatch(text)
     match = _NAME.fullmatch(comment[1] if comment else text)
-    if match is None:
+    if match is None or not match[4].strip():
         _refuse(line, "is not '@attribute name type'")
     name, kind = _text(match, 1), match[4].strip()
     if kind.startswith("{") and kind.endswith("}"):
@@ -414,8 +411,7 @@ def _cells(text: str, line: int) -> list[Any]:
         match = _CELL.match(text, at)
         if match is None:
             _refuse(line, f"has a misplaced quote after value {len(cells)}")
-        bare = None if match[3] is None else match[3].strip()
-        cells.append(None if bare == "?" else _text(match, 1) if bare is None else bare)
+        cells.append(_text(match, 1) if match[3] is None else _bare(match[3]))
         at = match.end()
         if match[4] != ",":
             return cells
@@ -447,11 +443,16 @@ def _entries(text: str, line: int, n_attributes: int) -> tuple[list[int], list[A
             )
         if index and place <= index[-1]:
             _refuse(line, f"has index {place} after {index[-1]}; indices must ascend")
-        bare = None if match[4] is None else match[4].strip()
         index.append(place)
-        cells.append(None if bare == "?" else _text(match, 2) if bare is None else bare)
+        cells.append(_text(match, 2) if match[4] is None else _bare(match[4]))
         at = match.end()
     return index, cells
+
+
+def _bare(cell: str) -> str | None:
+    """A cell without quotes; None for a missing value."""
+    text = cell.strip()
+    return None if text == "?" else text
 
 
 def _text(match: re.Match[str], group: int) -> str:

@@ -292,16 +292,16 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
             plain = _plain(plain.value_type)
         if not _is_number(plain):
             if _is_text(plain):
+                lists = " Lists of labels need ?role=labels." if is_list(field.type) else ""
                 raise UsageError(
                     f"Column {shown(field.name)} holds text, and a matrix holds numbers; leave it "
-                    "out, or choose one column with ?member=.",
+                    f"out, or choose one column with ?member=.{lists}",
                     code="wrong-input",
                     column=position,
                 )
             raise unsupported(
                 f"Column {shown(field.name)} has type {shown(str(field.type))}; accepted are "
-                "booleans, integers, floats, lists of them of one length, and text; lists of text "
-                "or of several lengths are labels (?role=labels)."
+                "booleans, integers, floats, lists of them of one length, and text."
             )
         kinds.add(np.dtype(plain.to_pandas_dtype()))
     return np.result_type(*kinds)

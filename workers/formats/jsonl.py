@@ -102,7 +102,11 @@ def _value(raw: bytes, field: str, line: int) -> object:
 def _require_text(of_line: tuple[object, str, int, int]) -> str:
     value, field, row, line = of_line
     if not isinstance(value, str):
-        _refuse(line, f"holds no text: a JSON string or an object with one as {shown(field)}")
+        _refuse(
+            line,
+            f"holds no text: a JSON string or an object with one as {shown(field)} (rows of labels "
+            "and edges are read with ?role=labels or graph)",
+        )
     if not value:
         raise missing(row, line=line)
     try:

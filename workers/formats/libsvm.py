@@ -44,8 +44,7 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     if want in ("labels", "paths"):
         return labels
     if want == "column":
-        _require_one_label(labels)
-        return labels.value
+        return labels.one_each()
     _require_features(features)
     return features
 
@@ -53,19 +52,6 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
 def _require_features(features: sp.csr_array) -> None:
     if features.nnz == 0:
         raise UsageError("The libsvm file has no index:value pair.", code="empty")
-
-
-def _require_one_label(labels: LabelRows) -> None:
-    times = np.diff(labels.start)
-    odd = np.flatnonzero(times != 1)
-    if odd.size:
-        row = int(odd[0])
-        raise UsageError(
-            f"The libsvm file has {times[row]} labels at row {row} (counted from 0); one is needed "
-            "here.",
-            code="wrong-input",
-            row=row,
-        )
 
 
 def _parsed(path: Path, bounds: Bounds) -> tuple[sp.csr_array, LabelRows]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
-from workers.formats.refusals import shown, unsupported
+from workers.formats.refusals import missing, shown, unsupported
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 NOT_FINITE = re.compile(r"[ \t]*[+-]?(nan|inf(inity)?)[ \t]*", re.ASCII | re.IGNORECASE)
@@ -86,6 +86,23 @@ class LabelRows:
     def row(self) -> npt.NDArray[np.int64]:
         """(start[-1],) the row of each value."""
         return np.repeat(np.arange(len(self.unlabelled)), np.diff(self.start))
+
+    def one_each(self) -> npt.NDArray[Any]:
+        """(n_rows,) the value of each row. Raises UsageError naming the first row that has none or
+        several."""
+        times = np.diff(self.start)
+        odd = np.flatnonzero(times != 1)
+        if odd.size:
+            row = int(odd[0])
+            if self.unlabelled[row]:
+                raise missing(row)
+            raise UsageError(
+                f"The file has {times[row]} labels at row {row} (counted from 0); one is needed "
+                "here.",
+                code="wrong-input",
+                row=row,
+            )
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)

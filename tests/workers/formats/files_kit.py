@@ -19,6 +19,7 @@ from safetensors.torch import save_file as save_torch
 from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
+from models.label_sets import LabelSets
 
 MATRICES = [
     *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
@@ -119,6 +120,20 @@ def write_table(format: str, path: Path, table: pa.Table) -> None:
 
 def dense(value: Any) -> np.ndarray:
     return value.toarray() if isinstance(value, sp.csr_array) else value
+
+
+def rows_of(sets: Any) -> list[list[str] | None]:
+    """The labels of each row of label sets, in their order; None where they are unknown."""
+    assert isinstance(sets, LabelSets)
+    assert len(set(sets.names)) == len(sets.names)
+    rows = [sets.code[a:b] for a, b in zip(sets.start[:-1], sets.start[1:], strict=True)]
+    assert len(rows) == sets.n_rows
+    assert all((np.diff(row) > 0).all() for row in rows)
+    assert not any(len(row) for row, unknown in zip(rows, sets.unlabelled, strict=True) if unknown)
+    return [
+        None if unknown else [sets.names[code] for code in row]
+        for row, unknown in zip(rows, sets.unlabelled, strict=True)
+    ]
 
 
 def refused(call: Callable[..., Any], *args: Any, **named: Any) -> UsageError:
