@@ -112,7 +112,7 @@ def _value(source: Source) -> Value:
     if source.link is not None:
         return remote_rows.rows(source.link, format, source.member, source.role)
     if source.by_rows:
-        return catalogue.rows(format, source.file, source.member, source.role)
+        return catalogue.rows(format, source.file, source.member, source.role, source.bounds)
     return catalogue.load(format, source.file, source.member, source.role, source.bounds)
 
 

@@ -251,14 +251,14 @@ def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds 
     return roles.value(_format(format).read(path, member, want, bounds), role)
 
 
-def rows(format: str, path: Path, member: str | None, role: str) -> Value:
+def rows(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
     """As `load` for a matrix that is read by rows: `Rows` if the format is one of `RAW`.
 
     Nothing is copied, whatever the dtype and the byte order.
     """
     locate = _format(format).locate
     if locate is None:
-        return load(format, path, member, role)
+        return load(format, path, member, role, bounds)
     return raw.rows(path, locate(raw.LocalContent(path), member, DEFAULT), role)
 
 

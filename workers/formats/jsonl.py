@@ -21,6 +21,8 @@ MAX_LINE = 16 << 20
 """The largest length of a line in bytes."""
 
 FIELD = "text"
+_BYTES_OF_LISTS = 24
+"""The bytes in memory for a byte of the file, at most: an empty list is written as two."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -32,10 +34,10 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
     """The texts, or the values as lists. member : the field of objects, `text` if None."""
-    values = _values(path, member, bounds)
     if want in ("labels", "paths", "edges"):
+        values = _values(path, member, bounds, _BYTES_OF_LISTS)
         return Lists([value for value, *_ in values])
-    return list(map(_require_text, values))
+    return list(map(_require_text, _values(path, member, bounds)))
 
 
 def begins(first_line: str) -> bool:
@@ -57,9 +59,12 @@ def are_lists(head: str) -> bool:
 
 
 def _values(
-    path: Path, member: str | None, bounds: Bounds
+    path: Path, member: str | None, bounds: Bounds, weight: int = 1
 ) -> Iterator[tuple[object, str, int, int]]:
-    """The value of each row, with its field, row and line."""
+    """The value of each row, with its field, row and line.
+
+    weight : bytes in memory for a byte of the file.
+    """
     field = FIELD if member is None else member
     n_bytes = line = row = blank = 0
     with path.open("rb") as file:
@@ -74,7 +79,7 @@ def _values(
             if blank:
                 _refuse(blank, "is empty; each line must hold a text")
             n_bytes += len(raw)
-            bounds.require(n_bytes)
+            bounds.require(weight * n_bytes)
             yield _value(raw, field, line), field, row, line
             row += 1
     if not row:

@@ -82,16 +82,18 @@ def _parsed(path: Path, bounds: Bounds) -> tuple[sp.csr_array, LabelRows]:
 
 def _check_sizes(path: Path, bounds: Bounds) -> None:
     """Bound rows and values by counting marks before anything is parsed."""
-    pairs = lines = 0
+    pairs = lines = commas = 0
     with path.open("rb") as file:
         while part := file.read(_BLOCK):
             if b"\0" in part:
                 raise broken("The libsvm file is not text.")
             pairs += part.count(b":")
             lines += part.count(b"\n")
+            commas += part.count(b",")
     if path.stat().st_size == 0:
         raise UsageError("The libsvm file is empty.", code="empty")
-    bounds.require(16 * pairs + 16 * lines)
+    # The parser gives the labels of a row as a tuple of objects.
+    bounds.require(16 * pairs + 96 * lines + 32 * commas)
 
 
 def _explain(path: Path, first: int = 0, n_features: int | None = None) -> NoReturn:
