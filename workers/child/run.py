@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.method import Method, Piece
 from models.naming import by_labels, by_terms
 from models.parameters import Params
@@ -127,6 +128,9 @@ def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome
     plan = _plan(request)
     report(Advance(stage="reading"))
     method_inputs, given = _inputs(spec)
+    if request.name_by == "labels" and isinstance(given["labels"], LabelSets):
+        # Refused here if some row has none or several, not after the fit.
+        given["labels"] = given["labels"].single()
 
     def crew_of(used: Method[Any], data: Data, params: Params, progress: StepProgress) -> Crew:
         # Helpers have the inputs of the job, not the result of an earlier step.
@@ -378,7 +382,7 @@ def _inspect(spec: Spec, report: Report) -> Outcome:
 
     source = of_role(spec.sources, "dataset")
     if source.link is None:
-        facts = inspect(source.format or "", source.file, source.member)
+        facts = inspect(source.format or "", source.file, source.member, source.bounds, source.hint)
     else:
         facts = facts_of(source.link, source.format or "", source.member, source.role)
     return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})

@@ -167,6 +167,8 @@ class _Inputs:
             format=dataset.format,
             member=dataset.member,
             by_rows=by_rows,
+            hint=dataset.role,
+            n_features=dataset.n_features,
         )
 
     def _link(self, key: str, format: str) -> Link | None:

@@ -540,3 +540,15 @@ class TestPieces:
         assert outcome.error is not None
         assert outcome.error["detail"] == "Row 3 is refused."
         assert list(folder.iterdir()) == []
+
+
+def test_the_declared_width_of_rows_read_in_blocks(jobs: JobsInFolder, tmp_path: Path) -> None:
+    path = tmp_path / "x.svm"
+    path.write_text("1 1:5\n1 1:6\n2 2:9\n2 2:8\n")
+    source = Source(
+        role="features", kind="dataset", path=path, format="libsvm", by_rows=True, n_features=7
+    )
+    _, folder = jobs.run("fit", {"features": source}, "minibatch-kmeans", params={"n_clusters": 2})
+    model = results.load_model(folder / results.MODEL)
+    widths = {array.shape[1] for array in model.stages[0].model.arrays.values() if array.ndim == 2}
+    assert widths == {7}
