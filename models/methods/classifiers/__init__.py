@@ -3,7 +3,9 @@
 Start at `mlr`, the simplest.
 
 - `mlr`: multiclass logistic regression.
+- `rmlr`: the same for very many classes, by bounds that fall apart into classes.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
+- `softmax`: the objective of multiclass logistic regression and its minimisation.
 """
