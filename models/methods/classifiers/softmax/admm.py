@@ -13,6 +13,7 @@ Cost: O(N D K) a sweep, and once O(N D M + M^3) with M the smaller of N and D; m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,9 +48,9 @@ class Ridge:
     def __init__(self, design: Float | sp.csr_array) -> None:
         self.design = design
         self.tall = design.shape[0] >= design.shape[1]
-        gram = design.T @ design if self.tall else design @ design.T
-        dense = gram.toarray() if isinstance(design, sp.csr_array) else gram
-        values, self.vectors = np.linalg.eigh(np.asarray(dense))
+        gram: Any = design.T @ design if self.tall else design @ design.T
+        dense: Float = gram.toarray() if isinstance(design, sp.csr_array) else gram
+        values, self.vectors = np.linalg.eigh(dense)
         self.values = np.maximum(values, 0.0)
 
     def solved(self, right: Float, rho: float) -> Float:

@@ -149,7 +149,7 @@ def majorizing_shift(scores: Float) -> Float:
         share = np.exp(log_terms - log_rest[:, None])
         slope = -(share * expit(-gaps)).sum(axis=1) - expit(most - shift)
         after = shift - error / slope
-        after = np.where((after > low) & (after < high), after, 0.5 * (low + high))
+        after = np.where((after >= low) & (after <= high), after, 0.5 * (low + high))
         moved = np.abs(after - shift)
         shift = after
         if (moved <= 1e-13 * (1.0 + np.abs(shift))).all():

@@ -38,6 +38,9 @@ WIDEST_FACTORED = 512
 MOST_FACTORS = 1 << 25
 """Entries of the preconditioners of a fit up to which they are whole matrices (256 MiB)."""
 
+MOST_CURVATURE = 1e20
+"""Larger ones, of exponentials that are about to overflow, are taken as this in preconditioners."""
+
 NEGLIGIBLE = 1e-3
 """Rows with less than this share of a class's largest curvature are left out of its matrix."""
 
@@ -108,6 +111,7 @@ class Preconditioner:
     def at(problem: BlockProblem, weights: Float, n_classes: int) -> Preconditioner:
         """That of the Hessians at `weights`. n_classes : of all blocks, which share memory."""
         curvature = problem.bound.cells(problem.gaps(weights)).curvature
+        curvature = np.minimum(curvature, MOST_CURVATURE)
         n_columns = weights.shape[1]
         if (
             sp.issparse(problem.design)
@@ -122,7 +126,9 @@ class Preconditioner:
             rows = np.flatnonzero(weight > NEGLIGIBLE * weight.max())
             near = problem.design[rows]
             hessian += problem.C * ((near.T * weight[rows]) @ near)
-        return Preconditioner(np.linalg.inv(hessians))
+            # So that it can be inverted where the curvature of few rows outweighs all.
+            hessian[np.diag_indices(n_columns)] += 1e-13 * np.trace(hessian)
+        return Preconditioner(np.asarray(np.linalg.inv(hessians), dtype=np.float64))
 
     def times(self, vectors: Float, classes: Int) -> Float:
         """(n, n_columns) each class's inverse with its vector."""

@@ -104,7 +104,7 @@ def gap(gradient_norm: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When a minimisation ends: at a gap of `tol` times the objective, or after `max_iter` steps."""
+    """When a minimisation ends: at a gap of `tol` times the value, or after `max_iter` steps."""
 
     tol: float
     max_iter: int
