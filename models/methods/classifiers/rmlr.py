@@ -27,8 +27,9 @@ norm of the bound's gradient (the curve `gradient`), is taken row by row and onl
 compute the gap; the shift of double majorization and the penalty in ADMM, which it leaves out, are
 those of the objective; the factor rho of ADMM adapts.
 
-Cost: O(N D K), for sparse features O(nnz K), a product of rows and weights; some 50 of them a sweep
-by bounds, 4 by 'admm', 2 a step by 'lbfgs'. Memory: a copy of the features; by bounds about 6 times
+Cost: O(N D K), for sparse features O(nnz K), a product of rows and weights; some 25 of them a sweep
+by bounds, over 100 for sparse or wide features if C is large; 4 by 'admm', 2 a step by 'lbfgs'.
+Memory: a copy of the features; by bounds about 6 times
 the weights, 25 values a row, and preconditioners of at most 256 MiB; by 'lbfgs' 25 times the
 weights; by 'admm' 8 times all scores (N, K) and a matrix of the smaller of N and D.
 """
