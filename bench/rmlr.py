@@ -9,9 +9,9 @@ is L-BFGS on the weights and shifts of LC's convex bound together. scikit-learn 
 end: its figures are those of the loosest of several tolerances that reaches the difference.
 
 Result: LC as published needs hundreds of sweeps or more. With its weights centred after each sweep
-it needs tens, with Anderson's mixing on top about as many as 10 to 40; jointly with the shifts it
-is slowest of all. L-BFGS on the weights alone is the fastest in time. DM ends 5 to 25 per cent
-above the optimum.
+it needs tens to hundreds, with Anderson's mixing on top 10 to 40; jointly with the shifts it is the
+slowest of all. L-BFGS on the weights alone is the fastest in time. DM ends 5 to 25 per cent above
+the optimum.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §4.5.
 """

@@ -7,8 +7,8 @@ falls; a class that is done drops out. Nothing here looks at other classes, so t
 unit of work for another process: shifts in, weights and sums over its classes out.
 
 Cost: about ten products of the rows (n_rows, D) with (D, n_block) for each step of Newton's method
-with whole matrices as preconditioners, up to 50 with diagonals;
-memory some 8 arrays (n_block, n_rows).
+with whole matrices as preconditioners, up to 50 with diagonals; memory some 8 arrays (n_block,
+n_rows).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def real_rows(name: str, real_data: Callable[[str], Path]) -> tuple[np.ndarray, 
         lines = text.partition("@DATA\n")[2].split()
         rows = [line.split(",") for line in lines]
         features = np.array([row[:-1] for row in rows], dtype=np.float64)
-        labels = np.array([row[-1].rpartition("@")[2] for row in rows])
+        labels = np.array([row[-1].rpartition("@")[2] for row in rows], dtype=object)
     else:
         with np.load(real_data(f"bench_{name}.npz"), allow_pickle=True) as arrays:
             features, labels = arrays["X"].astype(np.float64), arrays["y"]
