@@ -4,8 +4,13 @@ Start at `mlr`, the simplest.
 
 - `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
 - `mlr`: multiclass logistic regression.
+- `rmlr`: the same for very many classes, by bounds that fall apart into classes.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
+<<<<<<< HEAD
 - `recursive`: the penalty over a tree or a graph, and the two losses with it.
+=======
+- `softmax`: the objective of multiclass logistic regression and its minimisation.
+>>>>>>> rmlr
 """

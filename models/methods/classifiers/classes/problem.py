@@ -81,7 +81,7 @@ def label_sets_of(data: Data) -> LabelSets:
     value = data.values["labels"]
     if isinstance(value, LabelSets):
         labels = value
-    elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuO":
+    elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuOU":
         labels = LabelSets.of(value)
     else:
         raise UsageError(
