@@ -8,9 +8,6 @@ Start at `mlr`, the simplest.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
-<<<<<<< HEAD
 - `recursive`: the penalty over a tree or a graph, and the two losses with it.
-=======
 - `softmax`: the objective of multiclass logistic regression and its minimisation.
->>>>>>> rmlr
 """
