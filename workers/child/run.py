@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
-from models.method import Method, Piece
+from models.method import Method, Piece, PredictionOptions
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -294,14 +294,20 @@ def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(fraction=0.1, stage="predicting"))
     for stage in earlier:
         data = Data({"logits": method(stage.method).logits(stage.model, data)})
-    predictions = method(last.method).predict(last.model, tree, data)
+    options = _prediction_options(spec.request.options)
+    predictions = method(last.method).predict(last.model, tree, data, options)
     report(Advance(fraction=0.9, stage="writing"))
-    results.save_predictions(predictions, spec.folder)
+    results.save_predictions(predictions, spec.folder, tree.name)
     result = {
         "tree": spec.request.options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
     }
     return Outcome(result=result)
+
+
+def _prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
+    names = ("top_k", "threshold", "confidence")
+    return PredictionOptions(**{name: options[name] for name in names if name in options})
 
 
 def _evaluate(spec: Spec, report: Report) -> Outcome:
