@@ -14,6 +14,7 @@ piece.safetensors   the arrays of a piece of a fit; not part of a result
 nodes.arrow         an evaluation's report, one row per node: node, size; purity, entropy,
                     n_classes, majority, null without labels or points; exemplars, null without
                     features
+tables.json         a classifier's evaluation: {"level": [{...}, ...], ...}, the rows of each table
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ STATE = "state.safetensors"
 PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
 NODES = "nodes.arrow"
+TABLES = "tables.json"
 
 _FACTS = "umbel"
 
@@ -312,6 +314,11 @@ def _exemplars(report: NodeReport) -> pa.Array:
     start = np.zeros(present.shape[0] + 1, dtype=np.int64)
     np.cumsum(present.sum(axis=1), out=start[1:])
     return pa.LargeListArray.from_arrays(pa.array(start), pa.array(report.exemplars[present]))
+
+
+def save_tables(tables: Mapping[str, Any], folder: Path) -> None:
+    """Write the tables of a classifier's evaluation."""
+    (folder / TABLES).write_text(json.dumps(tables, allow_nan=False))
 
 
 def save_state(state: Arrays, folder: Path) -> None:

@@ -277,7 +277,8 @@ def _with_tree(
     )
 
 
-def _predict(spec: Spec, report: Report) -> Outcome:
+def _fitted(spec: Spec) -> tuple[Tree, results.FittedModel]:
+    """The tree that the request names, and its model."""
     source = of_role(spec.sources, "tree")
     if results.MODEL not in source.files:
         raise UsageError(
@@ -285,9 +286,12 @@ def _predict(spec: Spec, report: Report) -> Outcome:
             "the catalogue.",
             code="cannot-predict",
         )
+    return tree_of(source), results.load_model(source.files[results.MODEL])
+
+
+def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
-    tree = tree_of(source)
-    model = results.load_model(source.files[results.MODEL])
+    tree, model = _fitted(spec)
     *earlier, last = model.stages
     values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
     data = Data(Preparation(model.prepared).apply(values))
@@ -311,6 +315,8 @@ def _prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
 
 
 def _evaluate(spec: Spec, report: Report) -> Outcome:
+    if "model" in spec.request.options:
+        return _evaluate_model(spec, report)
     from models.metrics.catalogue import evaluate
 
     report(Advance(stage="reading"))
@@ -353,6 +359,32 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         "warnings": warnings,
     }
     return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(warnings))
+
+
+def _evaluate_model(spec: Spec, report: Report) -> Outcome:
+    from workers.child.classification import evaluation_of
+
+    report(Advance(stage="reading"))
+    tree, model = _fitted(spec)
+    options = spec.request.options
+    values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
+    measured = evaluation_of(model, tree, values, options, _progress(report))
+    report(Advance(fraction=0.99, stage="writing"))
+    results.save_tables(measured.tables, spec.folder)
+    evaluation = {
+        "metrics": measured.metrics,
+        "standard_errors": measured.standard_errors,
+        "intervals": measured.intervals,
+        "n_rows": measured.n_rows,
+        "warnings": measured.warnings,
+    }
+    result = {
+        "tree": options["tree"],
+        "model": options["model"],
+        "evaluation": evaluation,
+        "tables": {name: len(rows) for name, rows in measured.tables.items()},
+    }
+    return Outcome(result=result, warnings=tuple(measured.warnings))
 
 
 def _compare(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome:
