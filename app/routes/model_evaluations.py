@@ -16,7 +16,12 @@ from app.http.problems import ANYWHERE, Refused, not_found, refused_at, response
 from app.http.streaming import Turn, streamed
 from app.http.waiting import Prefer
 from app.schemas.jobs import JobBody
-from app.schemas.model_evaluations import EvaluationTables, ModelEvaluation, ModelEvaluationRequest
+from app.schemas.model_evaluations import (
+    EXAMPLE,
+    EvaluationTables,
+    ModelEvaluation,
+    ModelEvaluationRequest,
+)
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, Headers, SubmissionDep
 from app.submission.tree_jobs import REFUSALS, result_of
@@ -37,7 +42,11 @@ _OPTIONS = {"metrics", "by", "top_k", "threshold", "bootstrap", "seed"}
     summary="Evaluate a classifier",
     response_class=Response,
     responses={
-        200: {"model": ModelEvaluation, "description": "What the model does on the rows."},
+        200: {
+            "model": ModelEvaluation,
+            "description": "What the model does on the rows.",
+            "content": {"application/json": {"example": EXAMPLE}},
+        },
         202: {"model": JobBody, "description": "The evaluation takes longer; follow the job."},
         **responses(*REFUSALS),
     },
@@ -82,7 +91,11 @@ async def evaluate_model(
     summary="Tables of a classifier's evaluation",
     response_class=Response,
     responses={
-        200: {"model": EvaluationTables, "description": "The requested tables."},
+        200: {
+            "model": EvaluationTables,
+            "description": "The requested tables.",
+            "content": {"application/json": {"example": EXAMPLE["tables"]}},
+        },
         **responses(*ANYWHERE, "not-found", "conflict"),
     },
 )

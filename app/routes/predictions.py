@@ -120,9 +120,12 @@ PLACED: dict[int | str, dict[str, Any]] = {
         "description": "The places of the rows, in the given order.",
         "content": {
             "text/csv": {
-                "schema": {"type": "string"},
+                "schema": {
+                    "type": "string",
+                    "description": "Lists have spaces between their items; `labels` and `top` of a "
+                    "classifier are JSON.",
+                },
                 "example": "row,leaf,path,probabilities\r\n0,17,0 3 17,1.0 0.9 0.7\r\n",
-                "description": "`labels` and `top` of a classifier are JSON.",
             },
             "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
         },

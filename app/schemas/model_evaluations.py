@@ -78,7 +78,7 @@ class ModelEvaluationRequest(Exact):
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of these draws.")
 
 
-class _F1Body(BaseModel):
+class _F1(BaseModel):
     n_occurring: int = Field(
         description="How many of them are a true or a given label of some row; the means are over "
         "these."
@@ -88,28 +88,22 @@ class _F1Body(BaseModel):
     micro_f1: float | None
 
 
-class LevelBody(_F1Body):
+class LevelF1(_F1):
     """The nodes of one level; a row counts for every node on the paths to its labels."""
-
-    model_config = ConfigDict(title="LevelOfEvaluation")
 
     level: int = Field(description="Edges below the root.")
     n_nodes: int
 
 
-class ClassSizeBody(_F1Body):
+class ClassSizeF1(_F1):
     """The classes with about as many training examples."""
-
-    model_config = ConfigDict(title="ClassSizeOfEvaluation")
 
     training_examples: str = Field(description="`1-5`, `6-10`, ..., `>100`; `0` for unknown ones.")
     n_classes: int
 
 
-class ClassBody(BaseModel):
+class ClassF1(BaseModel):
     """One class, or a true label that is none."""
-
-    model_config = ConfigDict(title="ClassOfEvaluation")
 
     label: str = Field(description="The name; the path of names if several nodes have the name.")
     node: int | None
@@ -121,10 +115,8 @@ class ClassBody(BaseModel):
     f1: float | None
 
 
-class ConfusionBody(BaseModel):
+class Confusion(BaseModel):
     """A true label that was missed, and the most probable wrong label of the row."""
-
-    model_config = ConfigDict(title="Confusion")
 
     true: str
     true_node: int | None
@@ -136,10 +128,12 @@ class ConfusionBody(BaseModel):
 class EvaluationTables(BaseModel):
     """The requested tables."""
 
-    level: list[LevelBody] = []
-    class_size: list[ClassSizeBody] = []
-    class_: list[ClassBody] = Field([], alias="class")
-    confusions: list[ConfusionBody] = Field([], description="The most frequent ones, at most 100.")
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE["tables"]]})
+
+    level: list[LevelF1] = []
+    class_size: list[ClassSizeF1] = []
+    class_: list[ClassF1] = Field([], alias="class")
+    confusions: list[Confusion] = Field([], description="The most frequent ones, at most 100.")
 
 
 class ModelEvaluation(BaseModel):

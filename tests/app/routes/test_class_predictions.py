@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.app.conftest import Working, problem_of
-from tests.app.tree_kit import CLASS_ROWS, classifier, fit, model_of, predict
+from tests.app.conftest import Api, Working, problem_of
+from tests.app.tree_kit import CLASS_ROWS, UNKNOWN, classifier, fit, model_of, predict
 
 NEW_ROWS = {"features": [*CLASS_ROWS, [8.5, 3.4]]}
 """The last one lies between cat and dog."""
@@ -106,8 +106,9 @@ def test_csv_and_arrow(working: Working, tree: dict[str, Any]) -> None:
         {"depth": 1},
     ],
 )
-def test_invalid_options(working: Working, tree: dict[str, Any], options: Any) -> None:
-    answer = predict(working, tree, NEW_ROWS, options)
+def test_invalid_options(api: Api, options: Any) -> None:
+    body = {"inputs": NEW_ROWS, **options}
+    answer = api.client.post(f"/v1/trees/{UNKNOWN}/predictions", json=body)
     assert next(iter(options)) in problem_of(answer, 422, "invalid-request")["detail"]
 
 

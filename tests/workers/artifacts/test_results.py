@@ -154,6 +154,7 @@ def test_predictions_of_a_classifier(tmp_path: Path, top_k: int) -> None:
 
 
 WRITES = {
+    "tables": lambda folder: results.save_tables({"level": [{"level": 0}] * 9_000}, folder),
     "tree": lambda folder: results.save_tree(large(), folder),
     "model": lambda folder: results.save_model(
         FittedModel([Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], []), folder
