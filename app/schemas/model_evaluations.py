@@ -57,7 +57,12 @@ class ModelEvaluationRequest(Exact):
         description="The true labels of every row, as for a fit: a dataset's id or a list. A label "
         "that the model does not know counts as missed; rows that are not labelled are left out."
     )
-    metrics: list[MetricId] | None = Field(None, max_length=100, description="By default all.")
+    metrics: list[MetricId] | None = Field(
+        None,
+        max_length=100,
+        description="By default all, without `top_k_accuracy` where the model has no more than "
+        "`top_k` classes.",
+    )
     by: list[TableId] = Field(
         list(TABLE_IDS), max_length=100, description="The tables to make; by default all."
     )
@@ -65,7 +70,7 @@ class ModelEvaluationRequest(Exact):
         5,
         ge=0,
         le=MOST_BEST,
-        description="How many of the best classes `top_k_accuracy` looks at; 0: it is left out.",
+        description="How many of the best classes `top_k_accuracy` looks at.",
     )
     threshold: float | None = Field(
         None, ge=0, le=1, description="As for predictions: the least probability of a given label."

@@ -58,9 +58,10 @@ def evaluate_classifier(
     labels : of all rows; rows whose labels are unknown are left out. A label means a node of the
         tree by its name or path of names. One that the classifier cannot predict counts as missed
         wherever it occurs.
-    metrics : ids in `METRICS`; None: all for which there is what they need.
+    metrics : ids in `METRICS`; None: all, without `top_k_accuracy` where `top_k` is 0 or not below
+        the number of classes.
     by : the tables to make.
-    top_k : how many of the best classes `top_k_accuracy` looks at; 0: it is left out.
+    top_k : how many of the best classes `top_k_accuracy` looks at.
     threshold : as in `PredictionOptions`.
     bootstrap : number of resamples for standard errors and intervals; 0: none.
 
@@ -68,10 +69,10 @@ def evaluate_classifier(
     The time and memory of the predictions, then O(n (log n + bootstrap)) for n pairs of a row and
     a label.
     """
-    chosen = _chosen(metrics, top_k)
     classes = predict(np.zeros(0, dtype=np.int64), PredictionOptions()).classes
     assert classes is not None, "the method classifies"
     class_node = classes.node
+    chosen = _chosen(metrics, top_k, class_node.size)
     truth = true_labels(labels, tree, class_node)
     outcome = outcomes(
         truth,
@@ -92,9 +93,10 @@ def evaluate_classifier(
     return evaluation
 
 
-def _chosen(metrics: Sequence[MetricId] | None, top_k: int) -> list[MetricId]:
+def _chosen(metrics: Sequence[MetricId] | None, top_k: int, n_classes: int) -> list[MetricId]:
     if metrics is None:
-        return [metric for metric in METRIC_IDS if metric != "top_k_accuracy" or top_k]
+        telling = 0 < top_k < n_classes
+        return [metric for metric in METRIC_IDS if metric != "top_k_accuracy" or telling]
     if "top_k_accuracy" in metrics and not top_k:
         raise UsageError(
             "The metric 'top_k_accuracy' needs 'top_k' of at least 1.",

@@ -26,7 +26,7 @@ Predict = Callable[[Int, PredictionOptions], Predictions]
 class Outcomes:
     """The answers for the labelled rows, as nodes of `truth.tree`.
 
-    given : the labels given to each row. n_classes : number of classes.
+    given : the labels given to each row.
     row, node : the same pairs, the labels of a row from the most probable on.
     right : (n_rows,) whether the best class is a true label. confidence : (n_rows,) its
         probability.
@@ -37,14 +37,12 @@ class Outcomes:
 
     truth: TrueLabels
     given: NodeSets
-    n_classes: int
     row: Int
     node: Int
     right: Mask
     confidence: Float
     in_top: Mask | None
     loss: Float | None
-    top_k: int
 
     @property
     def n_rows(self) -> int:
@@ -81,14 +79,12 @@ def outcomes(
     return Outcomes(
         truth=truth,
         given=NodeSets.of(truth.tree, n_rows, row, node),
-        n_classes=n_classes,
         row=row,
         node=node,
         right=np.concatenate([block.right for block in blocks]),
         confidence=np.concatenate([block.confidence for block in blocks]),
         in_top=np.concatenate([block.in_top for block in blocks]) if top_k else None,
         loss=np.concatenate([block.loss for block in blocks]) if with_loss else None,
-        top_k=min(top_k, n_classes),
     )
 
 

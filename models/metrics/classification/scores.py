@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Float, Int
+from models.arrays import Array, Float, Int
 from models.metrics.classification.outcomes import Outcomes
 
 MetricId: TypeAlias = Literal[
@@ -93,7 +93,7 @@ def statistics(outcome: Outcomes) -> Statistics:
     return Statistics(sp.csr_array(sp.vstack(list(stacked.values()))), parts, class_node)
 
 
-def _one(values: Float | Int | np.ndarray) -> sp.csr_array:
+def _one(values: Array) -> sp.csr_array:
     return sp.csr_array(values.astype(np.float64)[None])
 
 
@@ -113,7 +113,7 @@ class ClassificationMetric:
     compute: Callable[[Sums], Float]
 
 
-def f1(both: Float, given: Float, true: Float) -> Float:
+def f1(both: Array, given: Array, true: Array) -> Float:
     """2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall; NaN for 0 / 0."""
     return _ratio(2.0 * both, given + true)
 
@@ -125,7 +125,7 @@ def macro(both: Float, given: Float, true: Float) -> Float:
     return _ratio(each.sum(axis=0), occurring.sum(axis=0).astype(np.float64))
 
 
-def _ratio(part: Float, whole: Float) -> Float:
+def _ratio(part: Array, whole: Array) -> Float:
     return np.asarray(np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0))
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.metrics.classification.outcomes import Outcomes
-from models.metrics.classification.scores import f1, macro
+from models.metrics.classification.scores import f1
 from models.tree.tree import Tree
 
 TableId: TypeAlias = Literal["level", "class_size", "class", "confusions"]
@@ -52,13 +53,13 @@ def by_level(outcome: Outcomes) -> Rows:
     true, given = truth.sets.n_through, outcome.given.n_through
     both = true + given - truth.sets.union(outcome.given).n_through
     depth = truth.tree.depth
-    rows = []
-    for level in range(int(depth[: truth.n_known].max()) + 1):
-        here = np.flatnonzero(depth == level)
-        n_nodes = int((here < truth.n_known).sum())
-        measured = _measured(both[here], given[here], true[here])
-        rows.append({"level": level, "n_nodes": n_nodes, **measured})
-    return rows
+    n_levels = int(depth.max()) + 1
+    columns = {
+        "level": list(range(n_levels)),
+        "n_nodes": np.bincount(depth[: truth.n_known], minlength=n_levels).tolist(),
+        **_grouped(depth, n_levels, both, given, true),
+    }
+    return _rows(columns)
 
 
 class ClassCounts:
@@ -98,7 +99,7 @@ class ClassCounts:
             "n_given": self.given.tolist(),
             "precision": _numbers(_share(self.both, self.given)),
             "recall": _numbers(_share(self.both, self.true)),
-            "f1": _numbers(f1(*(n.astype(np.float64) for n in (self.both, self.given, self.true)))),
+            "f1": _numbers(f1(self.both, self.given, self.true)),
         }
         return _rows(columns)
 
@@ -108,18 +109,16 @@ class ClassCounts:
         A bin `0` is there where a true label has none. `n_classes` are all classes of the bin,
         `n_occurring` those that the means are over.
         """
-        rows = []
-        for first, stop in zip((0, *SIZES), (*SIZES, None), strict=True):
-            inside = self.training >= first
-            if stop is not None:
-                inside &= self.training < stop
-            here = np.flatnonzero(inside)
-            if not here.size and first == 0:
-                continue
-            measured = _measured(self.both[here], self.given[here], self.true[here])
-            name = f">{first - 1}" if stop is None else f"{first}-{stop - 1}" if first else "0"
-            rows.append({"training_examples": name, "n_classes": int(here.size), **measured})
-        return rows
+        size = np.searchsorted(SIZES, self.training, side="right")
+        n_bins = len(SIZES) + 1
+        ends = [f"{first}-{stop - 1}" for first, stop in pairwise(SIZES)]
+        columns = {
+            "training_examples": ["0", *ends, f">{SIZES[-1] - 1}"],
+            "n_classes": np.bincount(size, minlength=n_bins).tolist(),
+            **_grouped(size, n_bins, self.both, self.given, self.true),
+        }
+        rows = _rows(columns)
+        return rows if rows[0]["n_classes"] else rows[1:]
 
 
 def confusions(outcome: Outcomes, most: int = MOST_CONFUSIONS) -> Rows:
@@ -170,19 +169,26 @@ def labels_of(tree: Tree, node: Int) -> list[str]:
     return text
 
 
-def _measured(both: Int, given: Int, true: Int) -> dict[str, Any]:
-    """F1 over some nodes, with what it is over."""
-    counts = [n.astype(np.float64) for n in (both, given, true)]
-    macro_f1, micro_f1 = macro(*counts), f1(*(n.sum() for n in counts))
+def _grouped(
+    group: Int, n_groups: int, both: Int, given: Int, true: Int
+) -> dict[str, list[float | None]]:
+    """F1 over the nodes of each group, with what it is over."""
+    whole = given + true
+
+    def sums(values: Array) -> Array:
+        return np.bincount(group, values, minlength=n_groups)
+
+    n_occurring = sums(whole > 0)
+    each = np.where(whole > 0, f1(both, given, true), 0.0)
     return {
-        "n_occurring": int(np.count_nonzero(given + true)),
-        "support": int(true.sum()),
-        "macro_f1": _numbers(np.atleast_1d(macro_f1))[0],
-        "micro_f1": _numbers(np.atleast_1d(micro_f1))[0],
+        "n_occurring": n_occurring.astype(np.int64).tolist(),
+        "support": sums(true).astype(np.int64).tolist(),
+        "macro_f1": _numbers(_share(sums(each), n_occurring)),
+        "micro_f1": _numbers(f1(sums(both), sums(given), sums(true))),
     }
 
 
-def _share(part: Int, whole: Int) -> Float:
+def _share(part: Array, whole: Array) -> Float:
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
 

@@ -28,7 +28,8 @@ def evaluate(working: Working, tree: dict[str, Any], body: Any, **headers: str) 
 
 
 def test_metrics_intervals_and_tables(working: Working, tree: dict[str, Any]) -> None:
-    answer = evaluate(working, tree, {"inputs": INPUTS, "labels": LABELS, "bootstrap": 50})
+    criteria = {"inputs": INPUTS, "labels": LABELS, "bootstrap": 50, "top_k": 2}
+    answer = evaluate(working, tree, criteria)
     assert answer.status_code == 200, answer.text
     assert answer.headers["preference-applied"] == "wait=30"
     body = answer.json()

@@ -35,7 +35,7 @@ def test_weighted_sums_are_those_of_repeated_rows(case: LabelledRows, data: st.D
     sums = statistics_of(case).sums(weights)
     repeated = case.rows(np.repeat(case.labelled, times))
     for at, same in enumerate((repeated, case)):
-        expected = same.evaluate(top_k=2).metrics
+        expected = same.evaluate(metrics=METRIC_IDS, top_k=2).metrics
         for name in METRIC_IDS:
             value = METRICS[name].compute(sums)[at]
             whole = np.nan if expected[name] is None else expected[name]
@@ -54,7 +54,7 @@ def coin_rows(n_rows: int, share: float) -> LabelledRows:
 
 
 def test_the_standard_error_of_a_share() -> None:
-    evaluation = coin_rows(400, 0.8).evaluate(bootstrap=1000)
+    evaluation = coin_rows(400, 0.8).evaluate(metrics=METRIC_IDS, bootstrap=1000)
     expected = np.sqrt(0.8 * 0.2 / 400)
     assert evaluation.standard_errors["accuracy"] == pytest.approx(expected, rel=0.1)
     low, high = evaluation.intervals["accuracy"]

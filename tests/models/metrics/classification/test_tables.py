@@ -15,6 +15,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from models.metrics.classification.tables import labels_of
 from models.tree import paths
 from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_rows
+from tests.models.metrics.trees_kit import tree_of
 
 BINS = {"0": (0, 0), "1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-50": (21, 50),
         "51-100": (51, 100), ">100": (101, 10**9)}  # fmt: skip
@@ -143,3 +144,21 @@ def test_doubled_names_are_shown_as_paths() -> None:
     assert sorted(shown) == ["a", "a/x", "b", "b/x", "x", "y", "z"]
     deep = paths.read("/".join("abcdefgh" * 8 + "c"))
     assert labels_of(deep, np.array([deep.n_nodes - 1]))[0].count("/") == 31
+
+
+def test_a_deep_tree_has_a_row_for_each_level() -> None:
+    # A chain of 20,000 nodes, each but the last with a leaf beside it.
+    n_levels = 20_000
+    spine = np.arange(0, 2 * n_levels, 2)
+    parent = np.empty(2 * n_levels, dtype=np.int64)
+    parent[2::2], parent[1::2], parent[0] = spine[:-1], spine, -1
+    tree = tree_of(parent, np.flatnonzero(np.bincount(parent[1:], minlength=2 * n_levels) == 0))
+    tree = replace(tree, name=np.array([f"n{v}" for v in range(tree.n_nodes)], dtype=object))
+    classes = tree.leaves[[0, -1]]
+    given = np.eye(2, dtype=bool)
+    labels: list[set[str] | None] = [{f"n{classes[1]}"}] * 2
+    case = LabelledRows(tree, classes, labels, given * 0.8 + 0.1, given, one_each=True)
+    table = table_of(case, "level")
+    assert len(table) == n_levels + 1
+    # From level 2 on, one of two rows is right about the one node on its true path.
+    assert table[2]["macro_f1"] == table[n_levels - 1]["macro_f1"] == pytest.approx(2 / 3)
