@@ -210,8 +210,9 @@ class JobBody(BaseModel):
     support: dict[str, Any] | None = Field(description="With defaults filled in.")
     name_by: str | None
     result: dict[str, Any] | None = Field(
-        description="`tree`, `model` and `metrics`; `evaluation` or the address of `predictions` "
-        "for jobs of these kinds. Null until the job has succeeded."
+        description="`tree`, `model` and `metrics`; `evaluation` (with the address of its `tables` "
+        "for a classifier) or the address of `predictions` for jobs of these kinds. Null until the "
+        "job has succeeded."
     )
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="The problem, if it failed.")

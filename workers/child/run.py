@@ -17,7 +17,7 @@ from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.label_sets import LabelSets
-from models.method import Method, Piece
+from models.method import Method, Piece, PredictionOptions
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -282,7 +282,8 @@ def _with_tree(
     )
 
 
-def _predict(spec: Spec, report: Report) -> Outcome:
+def _fitted(spec: Spec) -> tuple[Tree, results.FittedModel]:
+    """The tree that the request names, and its model."""
     source = of_role(spec.sources, "tree")
     if results.MODEL not in source.files:
         raise UsageError(
@@ -290,18 +291,22 @@ def _predict(spec: Spec, report: Report) -> Outcome:
             "the catalogue.",
             code="cannot-predict",
         )
+    return tree_of(source), results.load_model(source.files[results.MODEL])
+
+
+def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
-    tree = tree_of(source)
-    model = results.load_model(source.files[results.MODEL])
+    tree, model = _fitted(spec)
     *earlier, last = model.stages
     values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
     data = Data(Preparation(model.prepared).apply(values))
     report(Advance(fraction=0.1, stage="predicting"))
     for stage in earlier:
         data = Data({"logits": method(stage.method).logits(stage.model, data)})
-    predictions = method(last.method).predict(last.model, tree, data)
+    options = _prediction_options(spec.request.options)
+    predictions = method(last.method).predict(last.model, tree, data, options)
     report(Advance(fraction=0.9, stage="writing"))
-    results.save_predictions(predictions, spec.folder)
+    results.save_predictions(predictions, spec.folder, tree.name)
     result = {
         "tree": spec.request.options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
@@ -309,7 +314,14 @@ def _predict(spec: Spec, report: Report) -> Outcome:
     return Outcome(result=result)
 
 
+def _prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
+    names = ("top_k", "threshold", "confidence")
+    return PredictionOptions(**{name: options[name] for name in names if name in options})
+
+
 def _evaluate(spec: Spec, report: Report) -> Outcome:
+    if "model" in spec.request.options:
+        return _evaluate_model(spec, report)
     from models.metrics.catalogue import evaluate
 
     report(Advance(stage="reading"))
@@ -352,6 +364,32 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         "warnings": warnings,
     }
     return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(warnings))
+
+
+def _evaluate_model(spec: Spec, report: Report) -> Outcome:
+    from workers.child.classification import evaluation_of
+
+    report(Advance(stage="reading"))
+    tree, model = _fitted(spec)
+    options = spec.request.options
+    values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
+    measured = evaluation_of(model, tree, values, options, _progress(report))
+    report(Advance(fraction=0.99, stage="writing"))
+    results.save_tables(measured.tables, spec.folder)
+    evaluation = {
+        "metrics": measured.metrics,
+        "standard_errors": measured.standard_errors,
+        "intervals": measured.intervals,
+        "n_rows": measured.n_rows,
+        "warnings": measured.warnings,
+    }
+    result = {
+        "tree": options["tree"],
+        "model": options["model"],
+        "evaluation": evaluation,
+        "tables": {name: len(rows) for name, rows in measured.tables.items()},
+    }
+    return Outcome(result=result, warnings=tuple(measured.warnings))
 
 
 def _compare(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome:

@@ -88,7 +88,7 @@ class _Inputs:
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
         names = [results.TREE, results.LEAF_OF_POINT]
-        if model and self.request.kind == "predict":
+        if model and (self.request.kind == "predict" or "model" in self.request.options):
             names.append(results.MODEL)
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)
