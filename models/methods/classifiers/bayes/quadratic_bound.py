@@ -25,6 +25,7 @@ MAX_ROUNDS = 50
 """Steps for beta; some are enough."""
 EXACT = 1e-8
 """How near to 1 the sum of p is for the best beta."""
+TINY = 1e-300
 LEAST_SIZE = 1e-4
 """tanh(xi / 2) / xi is 1/2 below, to nine digits."""
 
@@ -114,7 +115,7 @@ def best_beta(beta: Float, mean: Float, variance: Float) -> Float:
         np.copyto(low, own, where=total >= 1.0)
         np.copyto(high, own, where=total <= 1.0)
         least[rows], most[rows] = low, high
-        step = own + np.log(total) * total / weight.sum(axis=1)
+        step = own + np.log(total) * total / np.maximum(weight.sum(axis=1), TINY)
         inside = (step >= low) & (step <= high)
         open_ = np.abs(total - 1.0) > EXACT
         beta[rows[open_]] = np.where(inside, step, 0.5 * (low + high))[open_]
