@@ -30,8 +30,8 @@ Source: Gopal, "Large-scale Structured Learning" (2014), chapter 2 and appendix 
 1/2 before squares; 2.12 has the precisions of the children too; in `M1` and `M3` the rate of a
 prior is the sum over features; 2.11 sums over all nodes; A.5, A.13. Deviations: the weights of all
 nodes are found together, by Newton's method with the inner nodes eliminated, instead of level by
-level; the rate of a feature's prior is the inverse of its own information; a feature that is 0 in
-every row has the prior of the rarest other one. With 'contract' inner nodes with one child are
+level; the rate of a feature's prior is the inverse of its own information; features that are 0 in
+every row are left out, which changes no posterior of the others. With 'contract' inner nodes with one child are
 removed, as in the thesis's counts.
 
 Cost: `map` some tens of sweeps with some tens of products of features and weights each, O(N D K) or
@@ -42,7 +42,7 @@ or K D^2 covariances.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -50,7 +50,8 @@ import scipy.sparse as sp
 from pydantic import Field
 
 from models import memory
-from models.arrays import Float, Single
+from models.arrays import Float, Mask, Single
+from models.errors import UsageError
 from models.method import Paper, Run, Shapes
 from models.methods.classifiers.bayes.alternation import Alternation, Inference, alternated
 from models.methods.classifiers.bayes.design import Design
@@ -70,6 +71,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Classifier
 from models.methods.classifiers.classes.problem import Problem
 from models.parameters import MaxIter
 from models.progress import subprogress
+from models.tree.parents import along
 
 
 class HBLRParams(ClassifierParams):
@@ -150,29 +152,39 @@ class _Posterior:
 
 
 def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) -> Trained:
+    squares = squares_of(problem.design)
+    seen = squares > 0
+    if not seen.any():
+        raise UsageError(
+            "Input 'features' is 0 throughout, so nothing can be learned from it.",
+            code="wrong-input",
+            role="features",
+        )
+    warnings = []
+    if not seen.all():
+        columns = np.flatnonzero(seen)
+        problem, squares = replace(problem, design=problem.design[:, columns]), squares[columns]
+        warnings.append(
+            f"{int((~seen).sum())} feature(s) are 0 in every row; their weights are 0, with the "
+            "variance of their prior."
+        )
     times = np.bincount(problem.code, minlength=problem.n_classes)
-    squares, unseen = squares_of(problem.design)
     share = shares_of(times, problem.n_rows)
     precisions = Precisions.of(params.covariance, tree, share, squares)
     by_map = params.inference == "map"
     infer, criterion = (_by_map, "log_posterior") if by_map else (_variational, "bound")
     posterior = infer(problem, tree, precisions, params, run)
     sweeps, mean = posterior.sweeps, posterior.precisions.mean
-    warnings = []
-    if unseen.any():
-        warnings.append(
-            f"{int(unseen.sum())} feature(s) are 0 in every row; they have the prior of the rarest "
-            "other one."
-        )
     if not sweeps.settled(params.tol):
         warnings.append(
             f"Not settled after {sweeps.n_sweeps} sweeps: the last one changed precisions or "
             f"weights by {sweeps.changes[-1]:.2g}; raise 'max_iter' or 'tol'."
         )
+    weights, covariance = _widened(posterior, tree, seen)
     return Trained(
-        posterior.mean,
+        weights,
         params.likelihood,
-        posterior.covariance,
+        covariance,
         metrics={
             "n_iter": float(sweeps.n_sweeps),
             criterion: sweeps.curve[-1],
@@ -183,6 +195,31 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
         curves={criterion: list(enumerate(sweeps.curve, 1))},
         warnings=tuple(warnings),
     )
+
+
+def _widened(
+    posterior: _Posterior, tree: ClassTree, seen: Mask
+) -> tuple[Float, Float | Single]:
+    """Means and covariances with the features that are 0 in every row.
+
+    Of these nothing is learned: the weight of a leaf has mean 0 and the variances along its path
+    from the root, with 'M2' those of the feature where they are largest.
+    """
+    if seen.all():
+        return posterior.mean, posterior.covariance
+    variance = (1.0 / posterior.precisions.of_nodes).max(axis=1)
+    prior = along(tree.parent.astype(np.int32), variance)[tree.node]
+    mean = np.zeros((tree.n_classes, seen.size))
+    mean[:, seen] = posterior.mean
+    columns, unseen = np.flatnonzero(seen), np.flatnonzero(~seen)
+    if posterior.covariance.ndim == 2:
+        variances = np.repeat(prior[:, None], seen.size, axis=1)
+        variances[:, columns] = posterior.covariance
+        return mean, variances
+    covariance = np.zeros((tree.n_classes, seen.size, seen.size), dtype=np.float32)
+    covariance[:, columns[:, None], columns] = posterior.covariance
+    covariance[:, unseen, unseen] = prior[:, None]
+    return mean, covariance
 
 
 def _by_map(

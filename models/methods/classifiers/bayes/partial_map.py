@@ -31,10 +31,14 @@ class MapState:
     """The mode of the leaves' weights and the precisions after it.
 
     variance : (n_nodes, n_columns) of Laplace's approximation; None before the first sweep.
+    move, stride : (n_groups, width) the last change of the precisions' logarithms that was aimed
+        at, and the share of it that was made.
     """
 
     mode: Mode
     precisions: Precisions
+    move: Float
+    stride: Float
     variance: Float | None = None
 
 
@@ -54,7 +58,8 @@ class PartialMap:
 
     def first(self) -> MapState:
         shape = (self._tree.n_classes, self._precisions.n_features)
-        return MapState(self._mode(np.zeros(shape)), self._precisions)
+        still = np.zeros_like(self._precisions.nu)
+        return MapState(self._mode(np.zeros(shape)), self._precisions, still, still + 1.0)
 
     def sweep(self, state: MapState, progress: Progress) -> Sweep[MapState]:
         before = state.precisions
@@ -66,10 +71,13 @@ class PartialMap:
         progress(0.0, "precisions")
         variance = self.variance(mode, before)
         spread = spread_of(self._tree, penalty.nodes(mode.weights), variance)
-        after = before.updated(spread)
-        moved = float(np.abs(np.log(after.mean / before.mean)).max())
-        change = max(moved, float(np.sqrt(distance / mode.weights.size)))
-        return Sweep(MapState(mode, after, variance), (-mode.objective(penalty),), change)
+        move = np.log(before.nu / before.balanced(spread, variance).nu)
+        turned = move * state.move < 0
+        stride = np.where(turned, 0.5 * state.stride, np.minimum(1.0, 1.25 * state.stride))
+        after = before.with_rates(before.nu * np.exp(-stride * move))
+        change = max(float(np.abs(move).max()), float(np.sqrt(distance / mode.weights.size)))
+        state = MapState(mode, after, move, stride, variance)
+        return Sweep(state, (-mode.objective(penalty),), change)
 
     def variance(self, mode: Mode, precisions: Precisions) -> Float:
         """(n_nodes, n_columns) of Laplace's approximation with independent weights."""
@@ -79,12 +87,18 @@ class PartialMap:
 
     def arrays(self, state: MapState) -> Arrays:
         assert state.variance is not None
-        nu, variance = state.precisions.nu, state.variance
-        return {"weights": state.mode.weights, "variance": variance, "nu": nu}
+        return {
+            "weights": state.mode.weights,
+            "variance": state.variance,
+            "nu": state.precisions.nu,
+            "move": state.move,
+            "stride": state.stride,
+        }
 
     def restored(self, arrays: Arrays) -> MapState:
         precisions = self._precisions.with_rates(arrays["nu"])
-        return MapState(self._mode(arrays["weights"]), precisions, arrays["variance"])
+        mode = self._mode(arrays["weights"])
+        return MapState(mode, precisions, arrays["move"], arrays["stride"], arrays["variance"])
 
     def _mode(self, weights: Float) -> Mode:
         return Mode.at(weights, self._design, self._likelihood)

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln, psi
 
-from models.arrays import Float, Int, Mask, Matrix
+from models.arrays import Float, Int, Matrix
 from models.methods.classifiers.classes.class_tree import ClassTree
 
 Covariance: TypeAlias = Literal["M1", "M2", "M3"]
@@ -88,6 +88,21 @@ class Precisions:
         """
         return replace(self, nu=self.b + 0.5 * self._sums(spread))
 
+    def balanced(self, spread: Float, variance: Float) -> Precisions:
+        """Posteriors nearer to those that `updated` would end at, were variances found anew.
+
+        spread : as of `spread_of`. variance : (n_nodes, n_features) of the weights, found for the
+            precisions at hand.
+
+        The equation nu mean = tau is solved for the mean with mean x variance of each node held as
+        it is, instead of the variance (MacKay's update). The fixed points are the same; where the
+        data tell little of the weights, `updated` approaches them very slowly.
+        """
+        told = 1.0 - self.of_nodes * variance
+        shape = self.a + 0.5 * self._sums(told)
+        rate = self.b + 0.5 * self._sums(spread - variance)
+        return replace(self, nu=self.tau * rate / shape)
+
     def with_rates(self, nu: Float) -> Precisions:
         """The same with other rates of the posteriors."""
         return replace(self, nu=nu)
@@ -140,13 +155,6 @@ def shares_of(times: Int, n_rows: int) -> Float:
     return np.asarray(np.clip(times / n_rows, least, 1.0 - least))
 
 
-def squares_of(design: Matrix) -> tuple[Float, Mask]:
-    """(n_features,) sums of squares, and which features are 0 in every row.
-
-    Their squares are the smallest of the others, or 1.
-    """
-    squares = np.asarray((design * design).sum(axis=0), dtype=np.float64)
-    unseen = squares == 0
-    if unseen.any():
-        squares[unseen] = squares[~unseen].min() if not unseen.all() else 1.0
-    return squares, unseen
+def squares_of(design: Matrix) -> Float:
+    """(n_features,) sums of squares."""
+    return np.asarray((design * design).sum(axis=0), dtype=np.float64)

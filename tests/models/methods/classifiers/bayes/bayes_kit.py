@@ -37,7 +37,7 @@ class Small:
     def precisions(self, covariance: Covariance) -> Precisions:
         times = np.bincount(self.code, minlength=self.tree.n_classes)
         share = shares_of(times, self.rows.shape[0])
-        return Precisions.of(covariance, self.tree, share, squares_of(self.rows)[0])
+        return Precisions.of(covariance, self.tree, share, squares_of(self.rows))
 
     def bound(self, kind: LikelihoodKind) -> QuadraticBound:
         shape = self.rows.shape[0], self.tree.n_classes

@@ -22,7 +22,7 @@ ALL = ("M1", "M2", "M3")
 
 def test_the_prior_of_a_leaf_is_its_information_and_that_of_an_inner_node_the_sum() -> None:
     problem = small()
-    n_rows, n_columns = problem.rows.shape
+    n_columns = problem.rows.shape[1]
     b = np.zeros((8, n_columns))
     for class_, leaf in enumerate(TREE.node):
         share = np.mean(problem.code == class_)
@@ -114,11 +114,7 @@ def test_information_has_the_precision_around_the_parent_and_of_each_child() -> 
         np.testing.assert_allclose(information_of(TREE, precisions), expected)
 
 
-def test_classes_of_all_rows_and_features_of_none_have_priors() -> None:
-    np.testing.assert_allclose(shares_of(np.array([0, 1, 4]), 4), [0.2, 0.25, 0.8])
-    squares, unseen = squares_of(np.array([[0.0, 2.0, 0.1], [0.0, 1.0, 0.0]]))
-    np.testing.assert_allclose(squares, [0.01, 5.0, 0.01])
-    np.testing.assert_array_equal(unseen, [True, False, False])
-    np.testing.assert_array_equal(squares_of(np.zeros((2, 2)))[0], 1.0)
-    precisions = Precisions.of("M1", TREE, np.full(5, 0.2), squares)
-    assert np.isfinite(precisions.mean).all()
+def test_a_class_of_all_rows_or_none_has_a_prior() -> None:
+    share = shares_of(np.array([0, 1, 4, 2, 2]), 4)
+    np.testing.assert_allclose(share, [0.2, 0.25, 0.8, 0.5, 0.5])
+    assert np.isfinite(Precisions.of("M1", TREE, share, np.ones(3)).mean).all()
