@@ -21,9 +21,11 @@ by more than 'tol' standard deviations, root mean square.
 
 Predictions have `score_low` and `score_high`, the 95% interval of the best class's score, and
 `probability_low` and `probability_high`, that of its probability to first order in the scores
-(`classes.intervals`). They tell how sure the weights are. Both posteriors take the weights of
-different nodes as independent, and `map` those of one node as well; intervals are therefore
-approximate: variational ones are usually too narrow.
+(`classes.intervals`). They tell how sure the weights are, approximately: weights of different nodes
+are taken as independent, with `map` those of one node as well. Measured on 100 and 400 rows in 5
+classes drawn from the model: intervals of `map` hold the true probability 86 to 95 times in 100.
+Those of `variational` are too narrow: 79 to 83 times with the logistic likelihood, 52 to 79 with
+the softmax, whose bound moreover exaggerates how much classes differ; prefer `map` for intervals.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), chapter 2 and appendix A; Bouchard,
 "Efficient Bounds for the Softmax Function" (2007). Misprints mended by derivation: nu has a factor
@@ -31,8 +33,8 @@ Source: Gopal, "Large-scale Structured Learning" (2014), chapter 2 and appendix 
 prior is the sum over features; 2.11 sums over all nodes; A.5, A.13. Deviations: the weights of all
 nodes are found together, by Newton's method with the inner nodes eliminated, instead of level by
 level; the rate of a feature's prior is the inverse of its own information; features that are 0 in
-every row are left out, which changes no posterior of the others. With 'contract' inner nodes with one child are
-removed, as in the thesis's counts.
+every row are left out. With 'contract' inner nodes with one child are removed, as in the thesis's
+counts.
 
 Cost: `map` some tens of sweeps with some tens of products of features and weights each, O(N D K) or
 for sparse features O(nnz K); memory about 6 N K and 20 D K values. `variational` O(K (N D^2 + D^3))
@@ -197,9 +199,7 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
     )
 
 
-def _widened(
-    posterior: _Posterior, tree: ClassTree, seen: Mask
-) -> tuple[Float, Float | Single]:
+def _widened(posterior: _Posterior, tree: ClassTree, seen: Mask) -> tuple[Float, Float | Single]:
     """Means and covariances with the features that are 0 in every row.
 
     Of these nothing is learned: the weight of a leaf has mean 0 and the variances along its path

@@ -101,7 +101,8 @@ class Variational:
         bound = bound.tightened(self._design.scores(mode.weights), own)
         moved = float(np.abs(np.log(after.mean / before.mean)).max())
         change = max(moved, float(np.sqrt(distance / mode.weights.size)))
-        return Sweep(VariationalState(mode.weights, bound, after), tuple(values), change)
+        after_sweep = VariationalState(mode.weights, bound, after)
+        return Sweep(after_sweep, tuple(map(float, values)), change)
 
     def arrays(self, state: VariationalState) -> Arrays:
         bound = state.bound

@@ -17,7 +17,6 @@ from models.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
 from models.tree.paths import read
-from models.tree.tree import Tree
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 
 HBLR = method("hblr")
@@ -42,12 +41,10 @@ def drawn(seed: int, n_rows: int, n_features: int = 6) -> tuple[np.ndarray, np.n
     return features, code, weights
 
 
-def fit(features: Any, code: np.ndarray, tree: Tree | None = PATHS, **params: Any) -> Fitted:
+def fit(features: Any, code: np.ndarray, **params: Any) -> Fitted:
     labels = np.array(LABELS, dtype=object)[code]
-    values = {"features": features, "labels": labels}
-    if tree is not None:
-        values["hierarchy"] = tree
-    return HBLR.fit(Data(values), HBLR.Params(**params))
+    data = Data({"features": features, "labels": labels, "hierarchy": PATHS})
+    return HBLR.fit(data, HBLR.Params(**params))
 
 
 def predicted(fitted: Fitted, features: Any) -> np.ndarray:
@@ -79,34 +76,29 @@ def test_classes_of_new_rows_are_found(covariance: str, likelihood: str, inferen
 
 
 def test_the_hierarchy_helps_where_examples_are_few() -> None:
-    gains = []
-    for seed in range(8):
-        features, code, weights = drawn(seed, 30)
-        code[:6] = np.arange(6)
-        new = np.random.default_rng(seed + 100).normal(size=(500, 6))
-        best = (new @ weights.T).argmax(axis=1)
-        right = [(predicted(fit(features, code, tree), new) == best).mean()
-                 if tree is not None else _flat(features, code, new, best)
-                 for tree in (PATHS, None)]  # fmt: skip
-        gains.append(right[0] - right[1])
-    assert np.mean(gains) > 0.02
-
-
-def _flat(features: np.ndarray, code: np.ndarray, new: np.ndarray, best: np.ndarray) -> float:
-    """The accuracy where all classes are siblings."""
-    data = {"features": features, "labels": code}
-    fitted = HBLR.fit(Data(data), HBLR.Params())
-    predictions = HBLR.predict(fitted.model, fitted.tree, Data({"features": new}))
-    assert predictions.classes is not None
-    return float(
-        (np.array(predictions.classes.name, dtype=int)[predictions.classes.code] == best).mean()
-    )
+    """Six families of five classes with five rows each: more rows get the right class."""
+    paths = [f"f{family}/c{family}{number}" for family in range(6) for number in range(5)]
+    names = np.array([path[3:] for path in paths], dtype=object)
+    right = {True: 0.0, False: 0.0}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        centre = np.repeat(rng.normal(size=(6, 8), scale=2.0), 5, axis=0)
+        centre += 0.7 * rng.normal(size=(30, 8))
+        code, true = np.repeat(np.arange(30), 5), rng.integers(30, size=600)
+        features, new = (centre[at] + rng.normal(size=(at.size, 8)) for at in (code, true))
+        for given in right:
+            hierarchy = {"hierarchy": read("\n".join(paths))} if given else {}
+            data = Data({"features": features, "labels": names[code], **hierarchy})
+            fitted = HBLR.fit(data, HBLR.Params())
+            classes = HBLR.predict(fitted.model, fitted.tree, Data({"features": new})).classes
+            answers = np.array(classes.name, dtype=object)[classes.code]
+            right[given] += (answers == names[true]).mean() / 4
+    assert right[True] > right[False] + 0.005
 
 
 def test_inner_nodes_with_one_child_count_only_without_contract() -> None:
     features, code, _ = drawn(2, 100)
     plain = read("a/a0\na/a1\na/a2\nb/b0\nb/b1\nc")
-    code = code.copy()
     labels = np.array([*LABELS[:5], "c"], dtype=object)[code]
     data = {"features": features, "labels": labels, "hierarchy": plain}
     expected = HBLR.fit(Data(data), HBLR.Params()).model.arrays["weights"]
@@ -165,12 +157,43 @@ def test_map_takes_wide_sparse_features_and_variational_refuses_them() -> None:
     features = sp.csr_array((np.ones(row.size), (row, column.ravel())), (n_rows, n_features))
     fitted = fit(features, code)
     assert (predicted(fitted, features) == code).all()
-    assert any("0 in every row" in warning for warning in fitted.warnings)
+    unseen = np.flatnonzero(np.bincount(column.ravel(), minlength=n_features) == 0)
+    assert any(f"{unseen.size} feature(s) are 0" in warning for warning in fitted.warnings)
+    assert (fitted.model.arrays["weights"][:, unseen] == 0).all()
+    assert (fitted.model.arrays["covariance"][:, unseen] > 0).all()
     with pytest.raises(UsageError) as caught:
         HBLR.check_size({"features": features.shape}, HBLR.Params(inference="variational"), 2**33)
     assert caught.value.code == "too-large"
     assert "'map'" in caught.value.detail
     HBLR.check_size({"features": features.shape}, HBLR.Params(), 2**33)
+
+
+@pytest.mark.parametrize("inference", ["map", "variational"])
+def test_features_of_no_row_change_nothing_but_the_doubt(inference: str) -> None:
+    features, code, _ = drawn(8, 100)
+    wider = np.insert(features, 2, 0.0, axis=1)
+    plain, fitted = (fit(rows, code, inference=inference) for rows in (features, wider))
+    places = [0, 1, 3, 4, 5, 6, 7]
+    arrays = fitted.model.arrays
+    np.testing.assert_array_equal(arrays["weights"][:, places], plain.model.arrays["weights"])
+    assert (arrays["weights"][:, 2] == 0).all()
+    covariance = arrays["covariance"]
+    if inference == "map":
+        np.testing.assert_array_equal(covariance[:, places], plain.model.arrays["covariance"])
+        doubt = covariance[:, 2]
+    else:
+        own = covariance[:, places][:, :, places]
+        np.testing.assert_array_equal(own, plain.model.arrays["covariance"])
+        assert (covariance[:, 2, places] == 0).all()
+        doubt = covariance[:, 2, 2]
+    # The root's variance is 1.
+    assert (doubt > 1).all()
+
+
+def test_features_that_are_0_throughout_are_refused() -> None:
+    with pytest.raises(UsageError) as caught:
+        fit(np.zeros((12, 3)), np.arange(12) % 6, intercept=False)
+    assert caught.value.where == {"role": "features"}
 
 
 def test_sweeps_that_end_early_are_told() -> None:
@@ -200,10 +223,7 @@ def test_intervals_hold_the_true_scores() -> None:
             p_low, p_high = (predictions.columns[f"probability_{end}"] for end in ("low", "high"))
             np.testing.assert_allclose(p_low, 1 / (1 + np.exp(-low)))
             np.testing.assert_allclose(p_high, 1 / (1 + np.exp(-high)))
-    assert {name: np.mean(inside) > 0.85 for name, inside in covered.items()} == {
-        "map": True,
-        "variational": True,
-    }, {name: np.mean(inside) for name, inside in covered.items()}
+    assert min(np.mean(inside) for inside in covered.values()) > 0.85
 
 
 def test_a_lost_variational_fit_resumes_and_ends_the_same() -> None:

@@ -13,7 +13,6 @@ from models.methods.classifiers.bayes.precisions import (
     information_of,
     shares_of,
     spread_of,
-    squares_of,
 )
 from tests.models.methods.classifiers.bayes.bayes_kit import TREE, small
 
