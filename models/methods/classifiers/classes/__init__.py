@@ -6,4 +6,5 @@ Start at `classifier`, the base of the family's methods.
 - `class_tree`, `class_graph`: the structure over the classes, as the solvers use it.
 - `problem`: the rows, their classes and that structure: what a classifier is trained on.
 - `answers`: from scores to labels, probabilities and paths.
+- `intervals`: how sure scores and probabilities are, where the weights have a posterior.
 """

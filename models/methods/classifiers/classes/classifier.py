@@ -32,6 +32,7 @@ from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answer
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.intervals import intervals
 from models.methods.classifiers.classes.problem import (
     Problem,
     arrangement_of,
@@ -86,11 +87,14 @@ class Trained:
     """A trained classifier.
 
     weights : (n_classes, n_columns), columns as in `Problem.design`.
+    covariance : of the weights' normal posterior, where the method has one: (n_classes, n_columns)
+        variances of independent weights, or (n_classes, n_columns, n_columns).
     metrics, curves, warnings : as in `Fitted`.
     """
 
     weights: Array
     link: Link
+    covariance: Array | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -128,16 +132,20 @@ class Classifier(Method[P]):
         run.progress(0.01, "reading classes")
         features = data.matrix("features")
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
-        self._require_one_each(arrangement)
+        if not self._takes_several(params):
+            self._require_one_each(arrangement)
         problem, warnings = _problem_of(data, features, arrangement, params.intercept)
         run.progress(0.02, "training")
         trained = self._train(problem, params, run)
         run.progress(0.97, "building the tree")
         weights = trained.weights.astype(np.float32)
+        arrays: dict[str, Array] = {"weights": weights, "node": arrangement.node}
+        if trained.covariance is not None:
+            arrays["covariance"] = trained.covariance.astype(np.float32)
         return Fitted(
             tree=_tree_of(arrangement, problem.one_each, features, weights),
             model=Model(
-                arrays={"weights": weights, "node": arrangement.node},
+                arrays=arrays,
                 facts={
                     "names": arrangement.names,
                     "n_features": int(features.shape[1]),
@@ -153,7 +161,10 @@ class Classifier(Method[P]):
     def _classify(
         self, model: Model, tree: Tree, data: Data, options: PredictionOptions
     ) -> Predictions:
-        """The best classes of each row; paths lead to the leaf of the best."""
+        """The best classes of each row; paths lead to the leaf of the best.
+
+        Where the weights have a posterior, with the columns of `intervals`.
+        """
         features, facts = data.matrix("features"), model.facts
         require_width(features, facts["n_features"])
         require_finite(features, "features")
@@ -161,18 +172,25 @@ class Classifier(Method[P]):
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
         memory.require(self.id, BEST_BYTES * n_best, advice)
         weights = np.asarray(model.arrays["weights"])
-        return answers(
+        rule = Rule(facts["link"], facts["one_each"])
+        predictions = answers(
             (scores(rows, weights) for _, rows in blocks(features, tree.n_leaves)),
             tree,
             np.asarray(model.arrays["node"]),
             list(facts["names"]),
-            Rule(facts["link"], facts["one_each"]),
+            rule,
             options,
         )
+        if "covariance" not in model.arrays:
+            return predictions
+        covariance = np.asarray(model.arrays["covariance"])
+        return replace(predictions, columns=intervals(features, weights, covariance, rule))
+
+    def _takes_several(self, params: P) -> bool:
+        """Hook: whether a row may have several labels with these parameters."""
+        return self.several_labels
 
     def _require_one_each(self, arrangement: Arrangement) -> None:
-        if self.several_labels:
-            return
         times = np.diff(arrangement.start)
         odd = np.flatnonzero((times != 1) & ~arrangement.unlabelled)
         if odd.size:

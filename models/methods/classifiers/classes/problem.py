@@ -50,12 +50,16 @@ class Problem:
         return bool((np.diff(self.start) == 1).all())
 
     @cached_property
+    def row(self) -> Int:
+        """The row of each of `code`."""
+        return np.repeat(np.arange(self.n_rows), np.diff(self.start))
+
+    @cached_property
     def by_class(self) -> tuple[Int, Int]:
         """The rows of class k are `row[start[k]:start[k + 1]]`, ascending: (start, row)."""
-        row = np.repeat(np.arange(self.n_rows), np.diff(self.start))
         start = np.zeros(self.n_classes + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.code, minlength=self.n_classes), out=start[1:])
-        return start, row[np.argsort(self.code, kind="stable")]
+        return start, self.row[np.argsort(self.code, kind="stable")]
 
     def signs(self, class_: int) -> Float:
         """(n_rows,) 1 for rows of the class, -1 for others."""

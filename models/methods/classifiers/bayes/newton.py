@@ -1,0 +1,169 @@
+"""The most probable weights of the leaves for given precisions, by Newton's method.
+
+The negative log-likelihood and the penalty of the tree, its inner nodes eliminated, are a convex
+function of the leaves' weights. Each step solves Newton's equations by conjugate gradients; their
+preconditioner has a block for each class, the class's own curvature and precision, or only the
+diagonal where the blocks would be large. Steps are halved until they lower the objective.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Float
+from models.methods.classifiers.bayes.design import Design
+from models.methods.classifiers.bayes.elimination import Elimination
+from models.methods.classifiers.bayes.likelihood import Expansion, Likelihood
+from models.progress import Progress
+
+LARGEST_BLOCK = 512
+"""Number of columns up to which the preconditioner has blocks."""
+BLOCK_VALUES = 1 << 25
+"""Values that all blocks may hold (256 MiB)."""
+LEAST_CURVATURE = 1e-4
+"""Rows of less curvature count in the diagonal of a block only."""
+STEPS = 5
+"""Newton's steps at given precisions, at most."""
+NEAR = 0.01
+"""Steps end after one of at most this squared distance per weight."""
+ACCURACY = 0.25
+"""The residual of Newton's equations against that at the start; precisions change soon after."""
+MAX_PRODUCTS = 200
+"""Products with the Hessian in a step."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mode:
+    """Weights and what the rows say of them.
+
+    weights : (n_classes, n_columns) of the leaves.
+    """
+
+    weights: Float
+    expansion: Expansion
+
+    @classmethod
+    def at(cls, weights: Float, design: Design, likelihood: Likelihood) -> Mode:
+        """O(N D K)."""
+        return cls(weights, likelihood.at(design.scores(weights)))
+
+    def objective(self, penalty: Elimination) -> float:
+        pull = penalty.gradient(self.weights)
+        return self.expansion.loss + 0.5 * float((self.weights * pull).sum())
+
+
+def block_values(n_classes: int, n_columns: int) -> int:
+    """Values of the blocks of the preconditioner for dense rows; 0 where it has none."""
+    values = n_classes * n_columns**2
+    return values if n_columns <= LARGEST_BLOCK and values <= BLOCK_VALUES else 0
+
+
+def climbed(
+    mode: Mode,
+    design: Design,
+    likelihood: Likelihood,
+    penalty: Elimination,
+    precision: Float,
+    progress: Progress,
+) -> tuple[Mode, float]:
+    """Weights nearer to the optimum, and about the squared distance of `mode` to it.
+
+    precision : (n_classes, 1) or (n_classes, n_columns) of the leaves.
+
+    The objective never rises. The distance is in posterior standard deviations. O(N D K) for each
+    product with the Hessian, of which a step takes some tens.
+    """
+    distance = 0.0
+    for step in range(STEPS):
+        progress(0.0, "weights")
+        precondition = Preconditioner(mode, design, precision)
+        mode, decrement = _step(mode, design, likelihood, penalty, precondition, progress)
+        distance = distance if step else decrement
+        if decrement <= NEAR * mode.weights.size:
+            break
+    return mode, distance
+
+
+def _step(
+    mode: Mode,
+    design: Design,
+    likelihood: Likelihood,
+    penalty: Elimination,
+    precondition: Preconditioner,
+    progress: Progress,
+) -> tuple[Mode, float]:
+    """The weights after one step, and about twice what it could lower the objective by."""
+    value = mode.objective(penalty)
+    gradient = design.sums(mode.expansion.residual) + penalty.gradient(mode.weights)
+    direction, decrement = _solved(
+        mode.expansion, -gradient, design, penalty, precondition, progress
+    )
+    length = 1.0
+    while length > 1e-10:
+        moved = Mode.at(mode.weights + length * direction, design, likelihood)
+        if moved.objective(penalty) <= value - 1e-4 * length * decrement:
+            return moved, decrement
+        length /= 2.0
+    return mode, decrement
+
+
+class Preconditioner:
+    """An approximate inverse of the Hessian.
+
+    precision : (n_classes, 1) or (n_classes, n_columns) of the leaves.
+
+    With blocks O(K D^3 + n D^2), n being the rows of noticeable curvature of all classes.
+    """
+
+    def __init__(self, mode: Mode, design: Design, precision: Float) -> None:
+        curvature = mode.expansion.curvature
+        self._diagonal = design.information(curvature) + precision
+        self._inverse: Float | None = None
+        n_classes, n_columns = mode.weights.shape
+        if not design.dense or not block_values(n_classes, n_columns):
+            return
+        rows = design.rows
+        self._inverse = np.empty((n_classes, n_columns, n_columns))
+        for class_ in range(n_classes):
+            own = np.flatnonzero(curvature[:, class_] > LEAST_CURVATURE)
+            scaled = rows[own] * np.sqrt(curvature[own, class_])[:, None]
+            block = scaled.T @ scaled
+            np.fill_diagonal(block, self._diagonal[class_])
+            self._inverse[class_] = np.linalg.inv(block)
+
+    def __call__(self, gradient: Float) -> Float:
+        if self._inverse is None:
+            return np.asarray(gradient / self._diagonal)
+        return np.asarray(np.matmul(self._inverse, gradient[:, :, None])[:, :, 0])
+
+
+def _solved(
+    expansion: Expansion,
+    target: Float,
+    design: Design,
+    penalty: Elimination,
+    precondition: Preconditioner,
+    progress: Progress,
+) -> tuple[Float, float]:
+    """The solution of Newton's equations for a target, and their product."""
+    solution = np.zeros_like(target)
+    residual = target.copy()
+    preconditioned = precondition(residual)
+    product = float((residual * preconditioned).sum())
+    goal = ACCURACY**2 * product
+    direction = preconditioned
+    for _ in range(MAX_PRODUCTS):
+        if product <= goal or product == 0.0:
+            break
+        progress(0.0, "weights")
+        curved = expansion.curved(design.scores(direction))
+        bent = design.sums(curved) + penalty.gradient(direction)
+        length = product / float((direction * bent).sum())
+        solution += length * direction
+        residual -= length * bent
+        preconditioned = precondition(residual)
+        former, product = product, float((residual * preconditioned).sum())
+        direction = preconditioned + (product / former) * direction
+    return solution, float((target * solution).sum())
